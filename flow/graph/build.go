@@ -1,0 +1,105 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Edge is an edge u–v, or an arc u→v, of a graph under construction.
+type Edge struct{ U, V int32 }
+
+// New returns the graph of n nodes without attributes that has the given
+// edges. Self-loops are dropped and repeated edges kept once; an undirected
+// edge may be given in one direction or in both. An edge that names a node
+// outside 0 … n-1 is an error. O(n + m log m).
+func New(n int, directed bool, edges []Edge) (*Graph, error) {
+	if n < 0 || n > math.MaxInt32-1 {
+		return nil, fmt.Errorf("graph: %d nodes, want 0 to %d", n, math.MaxInt32-1)
+	}
+	entries := len(edges)
+	if !directed {
+		entries *= 2
+	}
+	if entries > math.MaxInt32 {
+		return nil, fmt.Errorf("graph: %d edges do not fit 32-bit offsets", len(edges))
+	}
+	offsets := make([]int32, n+1)
+	for i, e := range edges {
+		if e.U < 0 || e.V < 0 || int(e.U) >= n || int(e.V) >= n {
+			return nil, fmt.Errorf("graph: edge %d joins %d and %d, want nodes 0 to %d", i, e.U, e.V, n-1)
+		}
+		if e.U == e.V {
+			continue
+		}
+		offsets[e.U+1]++
+		if !directed {
+			offsets[e.V+1]++
+		}
+	}
+	for v := range n {
+		offsets[v+1] += offsets[v]
+	}
+	neighbors := make([]int32, offsets[n])
+	next := slices.Clone(offsets[:n])
+	put := func(u, v int32) { neighbors[next[u]] = v; next[u]++ }
+	for _, e := range edges {
+		if e.U == e.V {
+			continue
+		}
+		put(e.U, e.V)
+		if !directed {
+			put(e.V, e.U)
+		}
+	}
+	// Sort each row and close the gaps that repeated edges leave.
+	end := int32(0)
+	for v := range n {
+		row := neighbors[offsets[v]:next[v]]
+		slices.Sort(row)
+		row = slices.Compact(row)
+		offsets[v] = end
+		end += int32(copy(neighbors[end:], row))
+	}
+	offsets[n] = end
+	return &Graph{Offsets: offsets, Neighbors: neighbors[:end:end], Directed: directed}, nil
+}
+
+// Renumber returns a copy of g in which node v is called perm[v], attributes
+// included; perm is a permutation of 0 … n-1. It is what the promise "fields
+// do not depend on node numbers" is tested with. O(n + m log m).
+func (g *Graph) Renumber(perm []int32) *Graph {
+	n := g.N()
+	old := make([]int32, n) // old[p] is the node that is now called p
+	for v, p := range perm {
+		old[p] = int32(v)
+	}
+	h := *g
+	h.Offsets = make([]int32, n+1)
+	h.Neighbors = make([]int32, 0, len(g.Neighbors))
+	h.NodeCat = make([]int32, 0, len(g.NodeCat))
+	h.NodeAttr = make([]float32, 0, len(g.NodeAttr))
+	h.EdgeCat = make([]int32, 0, len(g.EdgeCat))
+	h.EdgeAttr = make([]float32, 0, len(g.EdgeAttr))
+	var entries []int32
+	for p, v := range old {
+		entries = entries[:0]
+		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+			entries = append(entries, i)
+		}
+		slices.SortFunc(entries, func(a, b int32) int {
+			return int(perm[g.Neighbors[a]]) - int(perm[g.Neighbors[b]])
+		})
+		for _, i := range entries {
+			h.Neighbors = append(h.Neighbors, perm[g.Neighbors[i]])
+			h.EdgeCat = append(h.EdgeCat, row(g.EdgeCat, int(i), g.EdgeCats)...)
+			h.EdgeAttr = append(h.EdgeAttr, row(g.EdgeAttr, int(i), g.EdgeAttrs)...)
+		}
+		h.Offsets[p+1] = int32(len(h.Neighbors))
+		h.NodeCat = append(h.NodeCat, row(g.NodeCat, int(v), g.NodeCats)...)
+		h.NodeAttr = append(h.NodeAttr, row(g.NodeAttr, int(v), g.NodeAttrs)...)
+	}
+	return &h
+}
+
+func row[T any](x []T, i, width int) []T { return x[i*width : (i+1)*width] }

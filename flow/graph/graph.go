@@ -1,0 +1,158 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Graph is one attributed graph in compressed sparse rows (CSR), as plain
+// slices. Nodes are 0 … n-1.
+//
+// A Graph usually borrows its slices from an Arrow record (package record) and
+// is then valid only as long as that record is; nothing in this module writes
+// to them.
+//
+//	0 ── 1        Offsets   0   2   4   7  8
+//	│  ╱          Neighbors 1 2 0 2 0 1 3 2
+//	2 ── 3
+type Graph struct {
+	// Offsets has length n+1, starts at 0 and never falls: the neighbours of v
+	// are Neighbors[Offsets[v]:Offsets[v+1]].
+	Offsets []int32
+	// Neighbors lists the adjacent nodes, ascending and without repeats per
+	// node. An undirected edge stands in the rows of both its ends; the row of
+	// a directed graph holds the heads of the arcs that leave the node. There
+	// are no self-loops.
+	Neighbors []int32
+
+	// NodeCat is (n, NodeCats), row-major: the discrete attributes of each
+	// node, one index ≥ 0 per attribute.
+	NodeCat []int32
+	// NodeAttr is (n, NodeAttrs), row-major: the continuous attributes.
+	NodeAttr []float32
+	// EdgeCat is (len(Neighbors), EdgeCats) and EdgeAttr is
+	// (len(Neighbors), EdgeAttrs), row-major, one row per CSR entry. The two
+	// entries of an undirected edge hold the same values.
+	EdgeCat  []int32
+	EdgeAttr []float32
+
+	NodeCats, NodeAttrs, EdgeCats, EdgeAttrs int
+	Directed                                 bool
+}
+
+// N returns n, the number of nodes.
+func (g *Graph) N() int {
+	if len(g.Offsets) == 0 {
+		return 0
+	}
+	return len(g.Offsets) - 1
+}
+
+// M returns m, the number of edges: of arcs where the graph is directed, of
+// unordered pairs where it is not.
+func (g *Graph) M() int {
+	if g.Directed {
+		return len(g.Neighbors)
+	}
+	return len(g.Neighbors) / 2
+}
+
+// Degree returns the number of CSR entries of v: its degree, or its
+// out-degree where the graph is directed.
+func (g *Graph) Degree(v int32) int { return int(g.Offsets[v+1] - g.Offsets[v]) }
+
+// Adj returns the neighbours of v, ascending. The slice is borrowed.
+func (g *Graph) Adj(v int32) []int32 { return g.Neighbors[g.Offsets[v]:g.Offsets[v+1]] }
+
+// Entry returns the CSR position of the edge u→v, which indexes EdgeCat and
+// EdgeAttr, or -1 where there is none. O(log deg u).
+func (g *Graph) Entry(u, v int32) int {
+	i, ok := slices.BinarySearch(g.Adj(u), v)
+	if !ok {
+		return -1
+	}
+	return int(g.Offsets[u]) + i
+}
+
+// Transpose returns the rows of incoming arcs: the tails of the arcs that
+// enter v are tails[offsets[v]:offsets[v+1]], ascending, and entry holds for
+// each of them the CSR position of the arc in g. For an undirected graph
+// offsets and tails equal Offsets and Neighbors. O(n + m).
+func (g *Graph) Transpose() (offsets, tails, entry []int32) {
+	n := g.N()
+	offsets = make([]int32, n+1)
+	for _, v := range g.Neighbors {
+		offsets[v+1]++
+	}
+	for v := range n {
+		offsets[v+1] += offsets[v]
+	}
+	tails = make([]int32, len(g.Neighbors))
+	entry = make([]int32, len(g.Neighbors))
+	next := slices.Clone(offsets[:n])
+	for u := range int32(n) {
+		for i := g.Offsets[u]; i < g.Offsets[u+1]; i++ {
+			v := g.Neighbors[i]
+			tails[next[v]], entry[next[v]] = u, i
+			next[v]++
+		}
+	}
+	return offsets, tails, entry
+}
+
+// Check reports the first way in which g breaks the rules above. It costs
+// O(n + m log m) and is meant for input of unknown origin and for tests.
+func (g *Graph) Check() error {
+	n := g.N()
+	if n > 0 && g.Offsets[0] != 0 {
+		return fmt.Errorf("graph: offsets start at %d, want 0", g.Offsets[0])
+	}
+	for v := range n {
+		if g.Offsets[v+1] < g.Offsets[v] {
+			return fmt.Errorf("graph: offsets fall from %d to %d at node %d", g.Offsets[v], g.Offsets[v+1], v)
+		}
+	}
+	if n > 0 && int(g.Offsets[n]) != len(g.Neighbors) {
+		return fmt.Errorf("graph: offsets end at %d, want the %d neighbours", g.Offsets[n], len(g.Neighbors))
+	}
+	if n == 0 && len(g.Neighbors) > 0 {
+		return fmt.Errorf("graph: %d neighbours without a node", len(g.Neighbors))
+	}
+	for v := range int32(n) {
+		adj := g.Adj(v)
+		for i, u := range adj {
+			switch {
+			case u < 0 || int(u) >= n:
+				return fmt.Errorf("graph: node %d has neighbour %d, want 0 to %d", v, u, n-1)
+			case u == v:
+				return fmt.Errorf("graph: node %d is its own neighbour", v)
+			case i > 0 && u <= adj[i-1]:
+				return fmt.Errorf("graph: neighbours of node %d are not strictly ascending", v)
+			}
+		}
+	}
+	// Every reverse entry is looked up only now: Entry needs sorted rows.
+	if !g.Directed {
+		for v := range int32(n) {
+			for _, u := range g.Adj(v) {
+				if g.Entry(u, v) < 0 {
+					return fmt.Errorf("graph: edge %d-%d lacks its other direction", v, u)
+				}
+			}
+		}
+	}
+	return cmp.Or(
+		wantLen("node_cat", len(g.NodeCat), n, g.NodeCats),
+		wantLen("node_attr", len(g.NodeAttr), n, g.NodeAttrs),
+		wantLen("edge_cat", len(g.EdgeCat), len(g.Neighbors), g.EdgeCats),
+		wantLen("edge_attr", len(g.EdgeAttr), len(g.Neighbors), g.EdgeAttrs),
+	)
+}
+
+func wantLen(name string, got, rows, width int) error {
+	if got != rows*width {
+		return fmt.Errorf("graph: %s has %d values, want %d × %d", name, got, rows, width)
+	}
+	return nil
+}
