@@ -1,0 +1,68 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Extend returns the schema s with fields added at the end. A name that s has
+// already is an error.
+func Extend(s *arrow.Schema, fields ...arrow.Field) (*arrow.Schema, error) {
+	all := s.Fields()
+	for _, f := range fields {
+		if s.HasField(f.Name) {
+			return nil, fmt.Errorf("record: there is a column %q already", f.Name)
+		}
+		all = append(all[:len(all):len(all)], f)
+	}
+	m := s.Metadata()
+	return arrow.NewSchema(all, &m), nil
+}
+
+// Without returns the schema s without the named columns.
+func Without(s *arrow.Schema, names ...string) *arrow.Schema {
+	fields := slices.DeleteFunc(slices.Clone(s.Fields()), func(f arrow.Field) bool {
+		return slices.Contains(names, f.Name)
+	})
+	m := s.Metadata()
+	return arrow.NewSchema(fields, &m)
+}
+
+// Project returns a record of schema s, which the caller owns: columns of that
+// name come from rec, shared and not copied, unless cols has one of that name.
+// Project takes over the arrays in cols, also when it fails.
+func Project(s *arrow.Schema, rec arrow.Record, cols map[string]arrow.Array) (arrow.Record, error) {
+	defer func() {
+		for _, c := range cols {
+			c.Release()
+		}
+	}()
+	out := make([]arrow.Array, s.NumFields())
+	release := func() {
+		for _, c := range out {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}
+	for i, f := range s.Fields() {
+		c, ok := cols[f.Name]
+		if !ok {
+			at := rec.Schema().FieldIndices(f.Name)
+			if len(at) != 1 {
+				release()
+				return nil, fmt.Errorf("record: %d columns %q, want one", len(at), f.Name)
+			}
+			c = rec.Column(at[0])
+		}
+		if c.Len() != int(rec.NumRows()) || !arrow.TypeEqual(c.DataType(), f.Type) {
+			release()
+			return nil, fmt.Errorf("record: column %q is %d × %s, want %d × %s", f.Name, c.Len(), c.DataType(), rec.NumRows(), f.Type)
+		}
+		c.Retain()
+		out[i] = c
+	}
+	return newRecord(s, out, int(rec.NumRows())), nil
+}

@@ -1,0 +1,50 @@
+// Package record is the contract between stages: which columns a record of
+// graphs has after each of them, and how to read and build those columns.
+//
+//	gs, err := record.GraphsOf(rec) // a view: nothing is copied
+//	if err != nil {
+//		return err
+//	}
+//	var g graph.Graph
+//	for row := range gs.Len() {
+//		gs.At(row, &g)
+//		fmt.Println("graph", gs.ID(row), "has", g.N(), "nodes")
+//	}
+//
+// One arrow.Record is a batch of rows, and one row is one graph, or one chunk
+// of the root nodes of a large graph. Each stage adds columns and shares those
+// before it:
+//
+//	source     graph_id    int64            number of the graph in its source
+//	           pos         int64            position of the row in its source
+//	           offsets     list<int32>      CSR, n+1 per graph; metadata: directed
+//	           neighbors   list<int32>      CSR, ascending per node
+//	           node_cat    list<int32>      (n, d_v) discrete attributes, as indices; metadata: channels
+//	           node_attr   list<float32>    (n, c_v) continuous attributes
+//	           edge_cat    list<int32>      (CSR entries, d_e)
+//	           edge_attr   list<float32>    (CSR entries, c_e)
+//	           target      int32 | float32  class, or real value; metadata: classes
+//	           node_target list<int32>      class of each node
+//	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
+//	Assemble   hood        list<list<int32>>  nodes around each root, by distance
+//	           dist        list<list<uint8>>  their hop distances
+//	Normalize  members     fixed_size_list<int32>[w·k]         node of each cell, -1 = dummy
+//	           nodes_cat   fixed_size_list<int32>[w·k·d_v]     -1 = dummy
+//	           nodes       fixed_size_list<float32>[w·k·c_v]   0 = dummy
+//	           edges_cat   fixed_size_list<int32>[w·k·k·d_e]   -1 = no edge
+//	           edges       fixed_size_list<float32>[w·k·k·c_e] 0 = no edge
+//
+// graph_id, pos, offsets and neighbors are always there; an attribute or target
+// column is there when the graphs have it. No column holds nulls. Shapes,
+// channel names and class names travel in the metadata of the fields.
+//
+// Letters: n nodes, w fields per graph, k nodes per field, d_v and d_e discrete
+// and c_v and c_e continuous attributes of nodes and edges.
+//
+// # Ownership
+//
+// A record that arrives on a channel, or is returned by a function, belongs to
+// the receiver, which releases it. A function that is handed a record as an
+// argument borrows it for the call and retains what it keeps. The slices of a
+// view are valid as long as the record is.
+package record

@@ -1,0 +1,240 @@
+package record
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Value is a type that columns of graph records are made of.
+type Value interface {
+	uint8 | int32 | int64 | float32
+}
+
+func typeOf[T Value]() arrow.DataType {
+	var zero T
+	switch any(zero).(type) {
+	case uint8:
+		return arrow.PrimitiveTypes.Uint8
+	case int32:
+		return arrow.PrimitiveTypes.Int32
+	case int64:
+		return arrow.PrimitiveTypes.Int64
+	default:
+		return arrow.PrimitiveTypes.Float32
+	}
+}
+
+// values is a growing Arrow buffer of T. Arrow's own builders keep a validity
+// bit per value, which costs time on the hot path and which no column of ours
+// needs.
+type values[T Value] struct {
+	mem memory.Allocator
+	buf *memory.Buffer
+	n   int
+}
+
+// grow appends n zero values and returns them for writing.
+func (v *values[T]) grow(n int) []T {
+	if v.buf == nil {
+		v.buf = memory.NewResizableBuffer(v.mem)
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	if need := (v.n + n) * size; need > v.buf.Cap() {
+		v.buf.Reserve(max(need, 2*v.buf.Cap()))
+	}
+	v.buf.ResizeNoShrink((v.n + n) * size)
+	s := cast[T](v.buf.Bytes())[v.n : v.n+n]
+	v.n += n
+	clear(s)
+	return s
+}
+
+func (v *values[T]) add(x ...T) { copy(v.grow(len(x)), x) }
+
+// finish hands the values over as an array and leaves v empty.
+func (v *values[T]) finish() arrow.ArrayData {
+	if v.buf == nil {
+		v.grow(0)
+	}
+	data := array.NewData(typeOf[T](), v.n, []*memory.Buffer{nil, v.buf}, nil, 0, 0)
+	v.release()
+	return data
+}
+
+func (v *values[T]) release() {
+	if v.buf != nil {
+		v.buf.Release()
+	}
+	v.buf, v.n = nil, 0
+}
+
+func cast[T Value](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
+}
+
+// Column builds a column of one value per row. Release frees what was not
+// finished; it may be called at any time and more than once.
+type Column[T Value] struct{ v values[T] }
+
+// NewColumn returns an empty column in mem.
+func NewColumn[T Value](mem memory.Allocator) *Column[T] {
+	return &Column[T]{values[T]{mem: mem}}
+}
+
+// Append adds rows.
+func (b *Column[T]) Append(x ...T) { b.v.add(x...) }
+
+// Finish returns the column, which the caller owns, and empties b.
+func (b *Column[T]) Finish() arrow.Array { return makeArray(b.v.finish()) }
+
+// Release frees what was built since the last Finish.
+func (b *Column[T]) Release() { b.v.release() }
+
+// Lists builds a column of one list per row.
+type Lists[T Value] struct {
+	ends values[int32]
+	v    values[T]
+}
+
+// NewLists returns an empty column of lists in mem.
+func NewLists[T Value](mem memory.Allocator) *Lists[T] {
+	return &Lists[T]{values[int32]{mem: mem}, values[T]{mem: mem}}
+}
+
+// Append adds a row that holds x.
+func (b *Lists[T]) Append(x []T) { copy(b.Grow(len(x)), x) }
+
+// Grow adds a row of n zeros and returns it for writing, which must happen
+// before the next call to b.
+func (b *Lists[T]) Grow(n int) []T {
+	b.start()
+	row := b.v.grow(n)
+	b.ends.add(int32(b.v.n))
+	return row
+}
+
+// Len returns the number of values in all rows so far. Arrow's offsets are 32
+// bits wide, so a record ends before it reaches 2³¹.
+func (b *Lists[T]) Len() int { return b.v.n }
+
+func (b *Lists[T]) start() {
+	if b.ends.n == 0 {
+		b.ends.grow(1)
+	}
+}
+
+// Finish returns the column, which the caller owns, and empties b.
+func (b *Lists[T]) Finish() arrow.Array { return makeArray(b.finish()) }
+
+func (b *Lists[T]) finish() arrow.ArrayData {
+	b.start()
+	return listData(&b.ends, b.v.finish())
+}
+
+// Release frees what was built since the last Finish.
+func (b *Lists[T]) Release() {
+	b.ends.release()
+	b.v.release()
+}
+
+// Nested builds a column of one list of lists per row.
+type Nested[T Value] struct {
+	ends  values[int32]
+	inner *Lists[T]
+	n     int32
+}
+
+// NewNested returns an empty column of lists of lists in mem.
+func NewNested[T Value](mem memory.Allocator) *Nested[T] {
+	return &Nested[T]{ends: values[int32]{mem: mem}, inner: NewLists[T](mem)}
+}
+
+// Append adds a list to the row under construction.
+func (b *Nested[T]) Append(x []T) {
+	b.inner.Append(x)
+	b.n++
+}
+
+// EndRow ends the row under construction, which may be empty.
+func (b *Nested[T]) EndRow() {
+	if b.ends.n == 0 {
+		b.ends.grow(1)
+	}
+	b.ends.add(b.n)
+}
+
+// Finish returns the column, which the caller owns, and empties b.
+func (b *Nested[T]) Finish() arrow.Array {
+	if b.ends.n == 0 {
+		b.ends.grow(1)
+	}
+	b.n = 0
+	return makeArray(listData(&b.ends, b.inner.finish()))
+}
+
+// Release frees what was built since the last Finish.
+func (b *Nested[T]) Release() {
+	b.ends.release()
+	b.inner.Release()
+	b.n = 0
+}
+
+// Fixed builds a column of width values per row: one row of a tensor.
+type Fixed[T Value] struct {
+	width int
+	v     values[T]
+}
+
+// NewFixed returns an empty column of rows of width values in mem.
+func NewFixed[T Value](mem memory.Allocator, width int) *Fixed[T] {
+	return &Fixed[T]{width, values[T]{mem: mem}}
+}
+
+// Grow adds rows of zeros and returns them, (rows, width) row-major, for
+// writing, which must happen before the next call to b.
+func (b *Fixed[T]) Grow(rows int) []T { return b.v.grow(rows * b.width) }
+
+// Finish returns the column of the given number of rows, which the caller
+// owns, and empties b.
+func (b *Fixed[T]) Finish(rows int) arrow.Array {
+	if b.v.n != rows*b.width {
+		panic(fmt.Sprintf("record: fixed-size column has %d values, want %d rows × %d", b.v.n, rows, b.width))
+	}
+	child := b.v.finish()
+	defer child.Release()
+	return makeArray(array.NewData(FixedType[T](b.width), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
+}
+
+// Release frees what was built since the last Finish.
+func (b *Fixed[T]) Release() { b.v.release() }
+
+// ListType is the Arrow type of a column built by Lists.
+func ListType[T Value]() arrow.DataType { return arrow.ListOf(typeOf[T]()) }
+
+// NestedType is the Arrow type of a column built by Nested.
+func NestedType[T Value]() arrow.DataType { return arrow.ListOf(ListType[T]()) }
+
+// FixedType is the Arrow type of a column built by Fixed.
+func FixedType[T Value](width int) arrow.DataType {
+	return arrow.FixedSizeListOf(int32(width), typeOf[T]())
+}
+
+// listData consumes the builder's offsets and the child.
+func listData(ends *values[int32], child arrow.ArrayData) arrow.ArrayData {
+	defer child.Release()
+	defer ends.release()
+	return array.NewData(arrow.ListOf(child.DataType()), ends.n-1, []*memory.Buffer{nil, ends.buf}, []arrow.ArrayData{child}, 0, 0)
+}
+
+func makeArray(data arrow.ArrayData) arrow.Array {
+	defer data.Release()
+	return array.MakeFromData(data)
+}

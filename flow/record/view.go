@@ -1,0 +1,176 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// column returns the only column of that name as an A, without nulls.
+func column[A arrow.Array](rec arrow.Record, name string) (A, error) {
+	var none A
+	at := rec.Schema().FieldIndices(name)
+	switch len(at) {
+	case 0:
+		return none, fmt.Errorf("record: no column %q; there are %v", name, fieldNames(rec.Schema()))
+	case 1:
+	default:
+		return none, fmt.Errorf("record: %d columns %q, want one", len(at), name)
+	}
+	col := rec.Column(at[0])
+	a, ok := col.(A)
+	if !ok {
+		return none, fmt.Errorf("record: column %q is %s, want %T", name, col.DataType(), none)
+	}
+	if n := col.NullN(); n > 0 {
+		return none, fmt.Errorf("record: column %q has %d nulls, want none", name, n)
+	}
+	return a, nil
+}
+
+func fieldNames(s *arrow.Schema) []string {
+	names := make([]string, s.NumFields())
+	for i := range names {
+		names[i] = s.Field(i).Name
+	}
+	return names
+}
+
+// plain returns the values of a flat array, which honour its offset.
+func plain[T Value](a arrow.Array, name string) ([]T, error) {
+	var v any
+	switch a := a.(type) {
+	case *array.Uint8:
+		v = a.Uint8Values()
+	case *array.Int32:
+		v = a.Int32Values()
+	case *array.Int64:
+		v = a.Int64Values()
+	case *array.Float32:
+		v = a.Float32Values()
+	}
+	s, ok := v.([]T)
+	if !ok {
+		return nil, fmt.Errorf("record: column %q holds %s, want %s", name, a.DataType(), typeOf[T]())
+	}
+	if a.NullN() > 0 {
+		return nil, fmt.Errorf("record: column %q has %d null values, want none", name, a.NullN())
+	}
+	return s, nil
+}
+
+// Values returns the column of one T per row. The slice is borrowed from rec.
+func Values[T Value](rec arrow.Record, name string) ([]T, error) {
+	col, err := column[arrow.Array](rec, name)
+	if err != nil {
+		return nil, err
+	}
+	return plain[T](col, name)
+}
+
+// FixedValues returns a fixed-size-list column as one (rows, width) row-major
+// slice, borrowed from rec. It is the only place that knows that Arrow's
+// ListValues ignores the offset of a sliced array.
+func FixedValues[T Value](rec arrow.Record, name string) (v []T, width int, err error) {
+	col, err := column[*array.FixedSizeList](rec, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	width = int(col.DataType().(*arrow.FixedSizeListType).Len())
+	all, err := plain[T](col.ListValues(), name)
+	if err != nil {
+		return nil, 0, err
+	}
+	from, to := col.Offset()*width, (col.Offset()+col.Len())*width
+	if to > len(all) {
+		return nil, 0, fmt.Errorf("record: column %q has %d values, want %d rows × %d", name, len(all), col.Len(), width)
+	}
+	return all[from:to], width, nil
+}
+
+// ListView reads a column of lists, row by row.
+type ListView[T Value] struct {
+	ends []int32 // rows+1 offsets into v
+	v    []T
+}
+
+// ListsOf returns a view of a list column, borrowed from rec. Offsets that
+// leave the values or fall are an error, so that Row cannot fail.
+func ListsOf[T Value](rec arrow.Record, name string) (ListView[T], error) {
+	col, err := column[*array.List](rec, name)
+	if err != nil {
+		return ListView[T]{}, err
+	}
+	v, err := plain[T](col.ListValues(), name)
+	if err != nil {
+		return ListView[T]{}, err
+	}
+	ends, err := listEnds(col, name, len(v))
+	return ListView[T]{ends, v}, err
+}
+
+func listEnds(col *array.List, name string, values int) ([]int32, error) {
+	all := col.Offsets()
+	if len(all) == 0 && col.Len() == 0 {
+		return []int32{0}, nil
+	}
+	if len(all) < col.Offset()+col.Len()+1 {
+		return nil, fmt.Errorf("record: column %q has %d offsets, want %d", name, len(all), col.Offset()+col.Len()+1)
+	}
+	ends := all[col.Offset() : col.Offset()+col.Len()+1]
+	last := int32(0)
+	for row, end := range ends {
+		if end < last || int(end) > values {
+			return nil, fmt.Errorf("record: column %q, row %d: offset %d outside %d to %d", name, row, end, last, values)
+		}
+		last = end
+	}
+	return ends, nil
+}
+
+// Len returns the number of rows.
+func (l ListView[T]) Len() int { return len(l.ends) - 1 }
+
+// Row returns the list of a row.
+func (l ListView[T]) Row(row int) []T { return l.v[l.ends[row]:l.ends[row+1]] }
+
+// NestedView reads a column of lists of lists.
+type NestedView[T Value] struct {
+	ends  []int32
+	inner ListView[T]
+}
+
+// NestedOf returns a view of a column of lists of lists, borrowed from rec.
+func NestedOf[T Value](rec arrow.Record, name string) (NestedView[T], error) {
+	col, err := column[*array.List](rec, name)
+	if err != nil {
+		return NestedView[T]{}, err
+	}
+	child, ok := col.ListValues().(*array.List)
+	if !ok {
+		return NestedView[T]{}, fmt.Errorf("record: column %q is %s, want %s", name, col.DataType(), NestedType[T]())
+	}
+	if child.NullN() > 0 {
+		return NestedView[T]{}, fmt.Errorf("record: column %q has %d null lists, want none", name, child.NullN())
+	}
+	v, err := plain[T](child.ListValues(), name)
+	if err != nil {
+		return NestedView[T]{}, err
+	}
+	innerEnds, err := listEnds(child, name, len(v))
+	if err != nil {
+		return NestedView[T]{}, err
+	}
+	ends, err := listEnds(col, name, child.Len())
+	return NestedView[T]{ends, ListView[T]{innerEnds, v}}, err
+}
+
+// Len returns the number of rows.
+func (l NestedView[T]) Len() int { return len(l.ends) - 1 }
+
+// RowLen returns the number of lists in a row.
+func (l NestedView[T]) RowLen(row int) int { return int(l.ends[row+1] - l.ends[row]) }
+
+// At returns list i of a row.
+func (l NestedView[T]) At(row, i int) []T { return l.inner.Row(int(l.ends[row]) + i) }
