@@ -1,0 +1,110 @@
+package kernel
+
+import "fmt"
+
+// Matrices are row-major slices with a row stride in elements: entry (i, j) of
+// a matrix x with stride ldx is x[i*ldx+j]. No function allocates, and none
+// reads or writes outside the entries that its sizes and strides name. The
+// result must not share memory with an operand.
+
+// Gemm computes C = A·B, or C += A·B when acc is set.
+//
+//	A is m×k, stride lda ≥ 1; rows may overlap (lda < k)
+//	B is k×n, stride ldb ≥ n
+//	C is m×n, stride ldc ≥ n
+//
+// Overlapping rows of A make a one-dimensional convolution a matrix product:
+// position i of a width-q, stride-1 filter over c channels reads the q·c values
+// from i·c on, so lda = c, k = q·c, and nothing is copied.
+func Gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	checkSizes("Gemm", m, n, k)
+	checkMatrix("Gemm", "A", a, m, k, lda, 1)
+	checkMatrix("Gemm", "B", b, k, n, ldb, n)
+	checkMatrix("Gemm", "C", c, m, n, ldc, n)
+	if m == 0 || n == 0 {
+		return
+	}
+	if k == 0 {
+		clearUnless(acc, m, n, c, ldc)
+		return
+	}
+	gemm(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+// GemmTN computes C = Aᵀ·B, or C += Aᵀ·B when acc is set: the gradient of the
+// weights, from the input A and the gradient B of the output.
+//
+//	A is m×k, stride lda ≥ 1; rows may overlap (lda < k)
+//	B is m×n, stride ldb ≥ n
+//	C is k×n, stride ldc ≥ n
+func GemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	checkSizes("GemmTN", m, n, k)
+	checkMatrix("GemmTN", "A", a, m, k, lda, 1)
+	checkMatrix("GemmTN", "B", b, m, n, ldb, n)
+	checkMatrix("GemmTN", "C", c, k, n, ldc, n)
+	if n == 0 || k == 0 {
+		return
+	}
+	if m == 0 {
+		clearUnless(acc, k, n, c, ldc)
+		return
+	}
+	gemmTN(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+// GemmNT computes C = A·Bᵀ, or C += A·Bᵀ when acc is set: the gradient of the
+// input, from the gradient A of the output and the weights B.
+//
+//	A is m×n, stride lda ≥ 1; rows may overlap (lda < n)
+//	B is k×n, stride ldb ≥ n
+//	C is m×k, stride ldc ≥ k, or ldc ≥ 1 when acc is set
+//
+// With acc, rows of C may overlap (ldc < k), and every row is added: the
+// gradient of the input of a convolution, the mirror image of Gemm.
+func GemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	minC := k
+	if acc {
+		minC = 1
+	}
+	checkSizes("GemmNT", m, n, k)
+	checkMatrix("GemmNT", "A", a, m, n, lda, 1)
+	checkMatrix("GemmNT", "B", b, k, n, ldb, n)
+	checkMatrix("GemmNT", "C", c, m, k, ldc, minC)
+	if m == 0 || k == 0 {
+		return
+	}
+	if n == 0 {
+		clearUnless(acc, m, k, c, ldc)
+		return
+	}
+	gemmNT(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+func checkSizes(op string, m, n, k int) {
+	if m < 0 || n < 0 || k < 0 {
+		panic(fmt.Sprintf("kernel: %s: negative size m=%d n=%d k=%d", op, m, n, k))
+	}
+}
+
+// checkMatrix panics unless x holds rows×cols entries at stride ld ≥ minLD.
+func checkMatrix(op, name string, x []float32, rows, cols, ld, minLD int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	if rows > 1 && ld < minLD {
+		panic(fmt.Sprintf("kernel: %s: %s is %d×%d with stride %d, want at least %d", op, name, rows, cols, ld, minLD))
+	}
+	if want := (rows-1)*ld + cols; len(x) < want {
+		panic(fmt.Sprintf("kernel: %s: %s has %d values, want %d for %d×%d with stride %d", op, name, len(x), want, rows, cols, ld))
+	}
+}
+
+// clearUnless is the empty sum: it leaves C alone when acc is set.
+func clearUnless(acc bool, rows, cols int, c []float32, ldc int) {
+	if acc {
+		return
+	}
+	for i := range rows {
+		clear(c[i*ldc : i*ldc+cols])
+	}
+}

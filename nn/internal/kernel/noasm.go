@@ -1,0 +1,33 @@
+package kernel
+
+// best is the only variant there is; use exists for the tests.
+const best = generic
+
+func use(variant) {}
+
+func gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	gemmGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+func gemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	gemmTNGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	gemmNTGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+func gatherAdd(dst, table []float32, rows int, idx []int32) int {
+	return gatherAddGeneric(dst, table, rows, idx)
+}
+
+func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
+	return scatterAddGeneric(table, rows, idx, src)
+}
+
+func axpy(alpha float32, x, y []float32)                  { axpyGeneric(alpha, x, y) }
+func dot(x, y []float32) float32                          { return dotGeneric(x, y) }
+func biasReLU(x, bias []float32)                          { biasReLUGeneric(x, bias) }
+func reluGrad(dy, y []float32)                            { reluGradGeneric(dy, y) }
+func addBiasGrad(db, dy []float32)                        { addBiasGradGeneric(db, dy) }
+func rmsprop(w, g, v []float32, rate, decay, eps float32) { rmspropGeneric(w, g, v, rate, decay, eps) }

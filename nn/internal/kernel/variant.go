@@ -1,0 +1,14 @@
+package kernel
+
+// A variant is one of the implementations that every kernel has.
+type variant int
+
+const (
+	generic variant = iota // plain Go loops
+	avx2                   // AVX2 and FMA
+	avx512                 // AVX-512 F, DQ, BW and VL
+)
+
+func (v variant) String() string {
+	return [...]string{"generic", "avx2", "avx512"}[v]
+}

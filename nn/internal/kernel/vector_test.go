@@ -1,0 +1,209 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+var (
+	nan = float32(math.NaN())
+	inf = float32(math.Inf(1))
+)
+
+func TestAxpyDot(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, n := range append(lengths, 1000) {
+			name := fmt.Sprint("n=", n)
+			x, y := random(r, n), newGuarded(n)
+			copy(y.x, random(r, n))
+			if got, want := Dot(x, y.x), dotGeneric(x, y.x); !closeTo(got, want, n) {
+				t.Errorf("Dot %s: %v, want %v", name, got, want)
+			}
+			want := append([]float32(nil), y.x...)
+			axpyGeneric(0.7, x, want)
+			Axpy(0.7, x, y.x)
+			compare(t, "Axpy "+name, y.x, want, 1)
+			y.check(t, "Axpy "+name, all)
+		}
+	})
+}
+
+func TestGatherScatter(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		const rows = 19
+		for _, c := range lengths[1:] {
+			for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 10, 31} {
+				name := fmt.Sprintf("c=%d n=%d", c, n)
+				table := newGuarded(rows * c)
+				copy(table.x, random(r, rows*c))
+				dst := newGuarded(c)
+				copy(dst.x, random(r, c))
+				idx := make([]int32, n)
+				for j := range idx {
+					idx[j] = int32(r.IntN(rows+3)) - 3 // some negative, many twice
+				}
+				want := append([]float32(nil), dst.x...)
+				gatherAddGeneric(want, table.x, rows, idx)
+				GatherAdd(dst.x, c, table.x, idx)
+				compare(t, "GatherAdd "+name, dst.x, want, n)
+				dst.check(t, "GatherAdd "+name, all)
+
+				want = append(want[:0], table.x...)
+				src := random(r, c)
+				scatterAddGeneric(want, rows, idx, src)
+				ScatterAdd(table.x, c, idx, src)
+				compare(t, "ScatterAdd "+name, table.x, want, n)
+				table.check(t, "ScatterAdd "+name, all)
+			}
+		}
+	})
+}
+
+func TestGatherScatterBadIndex(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		for _, c := range []int{3, 8, 16, 40} {
+			table, row := make([]float32, 5*c), make([]float32, c)
+			for _, bad := range []int32{5, 6, math.MaxInt32} {
+				mustPanic(t, "GatherAdd", func() { GatherAdd(row, c, table, []int32{0, 4, bad, 1}) })
+				mustPanic(t, "ScatterAdd", func() { ScatterAdd(table, c, []int32{0, -1, bad}, row) })
+			}
+			GatherAdd(row, c, table, []int32{math.MinInt32, -1, 4})
+		}
+		mustPanic(t, "c=0", func() { GatherAdd(nil, 0, nil, nil) })
+		mustPanic(t, "short dst", func() { GatherAdd(make([]float32, 3), 4, nil, nil) })
+		mustPanic(t, "short src", func() { ScatterAdd(nil, 4, nil, make([]float32, 3)) })
+		GatherAdd(make([]float32, 4), 4, nil, []int32{-1})
+	})
+}
+
+func TestBiasReLU(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, rows := range []int{0, 1, 2, 3, 7, 12} {
+			for _, c := range lengths {
+				name := fmt.Sprintf("rows=%d c=%d", rows, c)
+				x, bias := newGuarded(rows*c), random(r, c)
+				copy(x.x, random(r, rows*c))
+				want := append([]float32(nil), x.x...)
+				if rows*c > 0 {
+					biasReLUGeneric(want, bias)
+				}
+				BiasReLU(x.x, rows, c, bias)
+				compare(t, "BiasReLU "+name, x.x, want, 0)
+				x.check(t, "BiasReLU "+name, all)
+
+				db := newGuarded(c)
+				copy(db.x, random(r, c))
+				dy := random(r, rows*c)
+				want = append(want[:0], db.x...)
+				if rows*c > 0 {
+					addBiasGradGeneric(want, dy)
+				}
+				AddBiasGrad(db.x, dy, rows, c)
+				compare(t, "AddBiasGrad "+name, db.x, want, rows)
+				db.check(t, "AddBiasGrad "+name, all)
+			}
+		}
+	})
+}
+
+func TestReLUGrad(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, n := range append(lengths, 1000) {
+			y, dy := random(r, n), newGuarded(n)
+			copy(dy.x, random(r, n))
+			for i := 0; i < n; i += 3 {
+				y[i] = 0
+			}
+			want := append([]float32(nil), dy.x...)
+			reluGradGeneric(want, y)
+			ReLUGrad(dy.x, y)
+			compare(t, fmt.Sprint("ReLUGrad n=", n), dy.x, want, 0)
+			dy.check(t, "ReLUGrad", all)
+		}
+	})
+}
+
+func TestReLUSpecial(t *testing.T) {
+	negZero := float32(math.Copysign(0, -1))
+	forEachVariant(t, func(t *testing.T) {
+		for _, rows := range []int{1, 40} { // the tail, and the body, of the loop
+			in := []float32{nan, inf, -inf, 0, negZero, -1, 1}
+			relu := []float32{nan, inf, 0, 0, 0, 0, 1}
+			grad := []float32{5, 5, 0, 0, 0, 0, 5}
+			var x, dy []float32
+			for range rows {
+				x = append(x, in...)
+				dy = append(dy, 5, 5, 5, 5, 5, 5, 5)
+			}
+			ReLUGrad(dy, x)
+			BiasReLU(x, rows, len(in), make([]float32, len(in)))
+			for i := range x {
+				if want := relu[i%len(in)]; !closeTo(x[i], want, 0) {
+					t.Errorf("BiasReLU(%v) = %v, want %v", in[i%len(in)], x[i], want)
+				}
+				if want := grad[i%len(in)]; dy[i] != want {
+					t.Errorf("ReLUGrad at y = %v: %v, want %v", in[i%len(in)], dy[i], want)
+				}
+			}
+		}
+	})
+}
+
+func TestRMSprop(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, n := range append(lengths, 1000) {
+			w, v, g := newGuarded(n), newGuarded(n), random(r, n)
+			copy(w.x, random(r, n))
+			clear(v.x)
+			if n > 2 {
+				g[n/2] = 0 // with v = 0: no step, and no 0/0
+			}
+			wantW, wantV := append([]float32(nil), w.x...), append([]float32(nil), v.x...)
+			for range 3 {
+				rmspropGeneric(wantW, g, wantV, 1e-2, 0.9, 1e-7)
+				RMSprop(w.x, g, v.x, 1e-2, 0.9, 1e-7)
+			}
+			compare(t, fmt.Sprint("w, n=", n), w.x, wantW, 0)
+			compare(t, fmt.Sprint("v, n=", n), v.x, wantV, 0)
+			w.check(t, "w", all)
+			v.check(t, "v", all)
+		}
+	})
+}
+
+func TestVectorPanics(t *testing.T) {
+	x := make([]float32, 6)
+	mustPanic(t, "Axpy", func() { Axpy(1, x, x[:5]) })
+	mustPanic(t, "Dot", func() { Dot(x, x[:5]) })
+	mustPanic(t, "ReLUGrad", func() { ReLUGrad(x, x[:5]) })
+	mustPanic(t, "BiasReLU", func() { BiasReLU(x, 3, 3, x) })
+	mustPanic(t, "BiasReLU bias", func() { BiasReLU(x, 2, 3, x[:2]) })
+	mustPanic(t, "AddBiasGrad", func() { AddBiasGrad(x[:2], x, 2, 3) })
+	mustPanic(t, "negative rows", func() { AddBiasGrad(x, x, -2, 3) })
+	mustPanic(t, "RMSprop", func() { RMSprop(x, x, x[:5], 1, 1, 1) })
+}
+
+func TestVectorAllocs(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		if n := testing.AllocsPerRun(20, func() {
+			var row [16]float32 // stays on the stack
+			var x, y, v [50]float32
+			GatherAdd(row[:], 16, x[:], []int32{0, 2, -1})
+			ScatterAdd(x[:], 16, []int32{0, 2, -1}, row[:])
+			Axpy(2, x[:], y[:])
+			_ = Dot(x[:], y[:])
+			BiasReLU(x[:], 5, 10, y[:])
+			ReLUGrad(x[:], y[:])
+			AddBiasGrad(row[:], x[:], 5, 10)
+			RMSprop(x[:], y[:], v[:], 1, 0.9, 1)
+		}); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
