@@ -1,0 +1,136 @@
+package refine
+
+import "slices"
+
+// Rows is a graph in the form that refinement reads: for every node u the
+// entries Off[u] … Off[u+1] name its neighbours, and Code, where it is not
+// nil, the relation of each. A relation is seen from the node that owns the
+// row, and every relation is listed at both ends: an arc u→v of a directed
+// graph stands in the row of u with one code and in the row of v with another.
+// A neighbour may occur several times, once per relation. Order
+// inside a row means nothing.
+type Rows struct {
+	Off, Nbr []int32
+	Code     []uint32
+}
+
+// Row returns the neighbours of u. The slice is borrowed.
+func (g *Rows) Row(u int32) []int32 { return g.Nbr[g.Off[u]:g.Off[u+1]] }
+
+// Partition is an ordered partition of the nodes 0 … n-1. Cells have names
+// that follow no order; First tells where the cell of a name begins.
+type Partition struct {
+	// Elems holds the nodes cell by cell, the first cell first.
+	Elems []int32
+	pos   []int32 // pos[v] is where v stands in Elems
+	cell  []int32 // cell[v] is the name of the cell of v
+	first []int32 // by name: position of the first node
+	size  []int32 // by name
+	cells int32
+}
+
+// Reset makes p the partition of 0 … n-1 into one cell, none where n is 0.
+func (p *Partition) Reset(n int) {
+	p.Elems = resize(p.Elems, n)
+	p.pos = resize(p.pos, n)
+	p.cell = resize(p.cell, n)
+	p.first = resize(p.first, n)
+	p.size = resize(p.size, n)
+	for v := range p.Elems {
+		p.Elems[v], p.pos[v], p.cell[v] = int32(v), int32(v), 0
+	}
+	p.cells = 0
+	if n > 0 {
+		p.cells, p.first[0], p.size[0] = 1, 0, int32(n)
+	}
+}
+
+// CopyFrom makes p equal to q without sharing memory. O(n).
+func (p *Partition) CopyFrom(q *Partition) {
+	p.Elems = append(p.Elems[:0], q.Elems...)
+	p.pos = append(p.pos[:0], q.pos...)
+	p.cell = append(p.cell[:0], q.cell...)
+	p.first = append(p.first[:0], q.first...)
+	p.size = append(p.size[:0], q.size...)
+	p.cells = q.cells
+}
+
+// N returns the number of nodes.
+func (p *Partition) N() int { return len(p.Elems) }
+
+// Cells returns the number of cells.
+func (p *Partition) Cells() int { return int(p.cells) }
+
+// Discrete reports whether every cell holds one node.
+func (p *Partition) Discrete() bool { return int(p.cells) == len(p.Elems) }
+
+// Start returns the position of the first node of v's cell: the ordered,
+// structural colour of v.
+func (p *Partition) Start(v int32) int { return int(p.first[p.cell[v]]) }
+
+// Size returns the number of nodes in the cell of v.
+func (p *Partition) Size(v int32) int { return int(p.size[p.cell[v]]) }
+
+// Pos returns the position of v in Elems.
+func (p *Partition) Pos(v int32) int { return int(p.pos[v]) }
+
+// Cell returns the nodes that share a cell with the one at position i. The
+// slice is borrowed and in no particular order.
+func (p *Partition) Cell(i int) []int32 {
+	c := p.cell[p.Elems[i]]
+	return p.Elems[p.first[c] : p.first[c]+p.size[c]]
+}
+
+// SplitLevels splits the unit partition by levels, which must be ascending in
+// node order, as a breadth-first search leaves them.
+func (p *Partition) SplitLevels(levels []uint8) {
+	for i := len(levels) - 1; i > 0; i-- {
+		if levels[i] != levels[i-1] {
+			p.cut(i)
+		}
+	}
+}
+
+// SplitFunc splits every cell by compare: nodes that compare lower come first,
+// nodes that compare equal stay together. Nothing enters the worklist.
+func (p *Partition) SplitFunc(compare func(u, v int32) int) {
+	for i := 0; i < len(p.Elems); {
+		c := p.cell[p.Elems[i]]
+		size := int(p.size[c])
+		if size > 1 {
+			nodes := p.Elems[i : i+size]
+			slices.SortFunc(nodes, compare)
+			for j, v := range nodes {
+				p.pos[v] = int32(i + j)
+			}
+			for j := size - 1; j > 0; j-- {
+				if compare(nodes[j-1], nodes[j]) != 0 {
+					p.cut(i + j)
+				}
+			}
+		}
+		i += size
+	}
+}
+
+// cut splits the cell that covers position at so that a new cell begins there.
+// Cutting a cell from its end towards its start costs O(size) in all.
+func (p *Partition) cut(at int) {
+	old := p.cell[p.Elems[at]]
+	end := int(p.first[old] + p.size[old])
+	name := p.cells
+	p.cells++
+	p.first[name], p.size[name] = int32(at), int32(end-at)
+	p.size[old] -= int32(end - at)
+	for _, v := range p.Elems[at:end] {
+		p.cell[v] = name
+	}
+}
+
+// resize returns x with length n; the values are left as they come.
+func resize[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/2)
+	}
+	return x[:n]
+}

@@ -1,0 +1,265 @@
+package refine
+
+import "slices"
+
+// Leaves judges the leaves of a Search: partitions that are fine enough.
+type Leaves interface {
+	// Compare is positive if the leaf p is better than the best one so far,
+	// zero if it is equivalent.
+	Compare(p *Partition) int
+	// Keep makes p the best leaf so far.
+	Keep(p *Partition)
+}
+
+// Search finds, among the ways to individualise and refine, one that depends on
+// structure alone. At every node of the search tree the nodes of the target
+// cell are individualised one after the other, in the order of their numbers;
+// the child with the greatest trace (Refiner.Trace, compared element by
+// element) survives, and at the leaves the greatest leaf; of equals the first.
+// Cells known to be Alike are not branched on, and where an equal leaf is an
+// automorphism, what it maps to a visited child is left out.
+//
+// The zero value is ready.
+type Search struct {
+	// Cut is the position at which the partition must have a cell boundary,
+	// and target cells are the ones across it. Where Cut is 0 the partition
+	// must become discrete, twins apart, and target cells come in order.
+	Cut int
+	// Budget bounds the number of visited children; 0 means 1000. When it is
+	// used up the smallest number is taken from there on: still a function of
+	// the input, but no longer of its structure alone.
+	Budget int
+	// Automorphisms tells that equal leaves are images of each other under an
+	// automorphism, position by position.
+	Automorphisms bool
+
+	r      *Refiner
+	g      Rows
+	leaves Leaves
+
+	budget   int
+	spent    int
+	best     []int32 // trace of the best path, complete once hasLeaf is set
+	trace    int     // length of the current path's trace
+	hasLeaf  bool
+	path     []int32 // nodes individualised by branching
+	bestPath []int32
+	bestLeaf []int32 // Elems of the best leaf
+	levels   []*level
+	maps     [][]int32 // automorphisms
+}
+
+// level is what a node of the search tree remembers.
+type level struct {
+	saved      Partition
+	candidates []int32
+	orbit      []int32 // union-find; nil until an automorphism is known
+}
+
+const keepMaps = 64
+
+// Run searches from the stable partition in r, reports the best leaf to leaves,
+// and returns the number of visited children and whether the budget sufficed.
+// Afterwards r holds some leaf, not necessarily the best.
+func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool) {
+	s.r, s.g, s.leaves = r, g, leaves
+	s.spent, s.trace, s.hasLeaf = 0, 0, false
+	s.best, s.path, s.bestPath, s.maps = s.best[:0], s.path[:0], s.bestPath[:0], s.maps[:0]
+	s.budget = s.Budget
+	if s.budget == 0 {
+		s.budget = 1000
+	}
+	tracing := r.Tracing
+	r.Tracing = false
+	s.descend(0, 0)
+	r.Tracing = tracing
+	s.r, s.leaves, s.g = nil, nil, Rows{}
+	return s.spent, s.spent <= s.budget
+}
+
+// descend visits the subtree of the current partition. It returns the depth to
+// which the search may return at once: everything deeper is an image of what
+// has been seen.
+func (s *Search) descend(depth, cursor int) int {
+	r := s.r
+	for {
+		at, ok := s.target(&cursor)
+		if !ok {
+			return s.leaf(depth)
+		}
+		v := r.Elems[at]
+		switch r.Alike(s.g, v) {
+		case Twins:
+			if s.Cut > 0 {
+				r.sortCell(v)
+				return s.leaf(depth)
+			}
+			cursor = at + r.Size(v)
+			continue
+		case Alike:
+			r.Individualize(slices.Min(r.Cell(at)))
+			r.Refine(s.g)
+			continue
+		}
+		return s.branch(depth, cursor, at)
+	}
+}
+
+// target returns the position of the next cell to individualise in.
+func (s *Search) target(cursor *int) (at int, ok bool) {
+	r := s.r
+	if s.Cut > 0 {
+		at = r.Start(r.Elems[s.Cut])
+		return at, at < s.Cut
+	}
+	for *cursor < r.N() {
+		if r.Size(r.Elems[*cursor]) > 1 {
+			return *cursor, true
+		}
+		*cursor++
+	}
+	return 0, false
+}
+
+func (s *Search) branch(depth, cursor, at int) int {
+	r := s.r
+	if depth == len(s.levels) {
+		s.levels = append(s.levels, &level{})
+	}
+	l := s.levels[depth]
+	l.saved.CopyFrom(&r.Partition)
+	l.candidates = append(l.candidates[:0], r.Cell(at)...)
+	slices.Sort(l.candidates)
+	l.orbit = l.orbit[:0]
+	for _, m := range s.maps {
+		s.joinOrbits(l, m, depth)
+	}
+	start := s.trace
+	for i, v := range l.candidates {
+		if i > 0 {
+			if s.spent >= s.budget {
+				s.spent = s.budget + 1
+				break
+			}
+			if len(l.orbit) > 0 && slices.ContainsFunc(l.candidates[:i], func(u int32) bool {
+				return find(l.orbit, u) == find(l.orbit, v)
+			}) {
+				continue
+			}
+			r.CopyFrom(&l.saved)
+		}
+		s.spent++
+		r.Trace = r.Trace[:0]
+		r.Tracing = true
+		r.Individualize(v)
+		r.Refine(s.g)
+		r.Tracing = false
+		r.Trace = append(r.Trace, -1)
+		s.trace = start
+		if !s.keeps(r.Trace) {
+			continue
+		}
+		s.path = append(s.path[:depth], v)
+		if back := s.descend(depth+1, cursor); back < depth {
+			s.trace = start
+			return back
+		}
+	}
+	s.trace = start
+	return depth
+}
+
+// keeps compares the trace of a child with the best path at the same place and
+// reports whether the child can still hold the best leaf.
+func (s *Search) keeps(seg []int32) bool {
+	end := s.trace + len(seg)
+	if s.hasLeaf || s.trace < len(s.best) {
+		rest := s.best[s.trace:]
+		switch slices.Compare(seg, rest[:min(len(rest), len(seg))]) {
+		case -1:
+			return false
+		case 0:
+			s.trace = end
+			return true
+		}
+	}
+	s.best = append(s.best[:s.trace], seg...)
+	s.hasLeaf = false
+	s.trace = end
+	return true
+}
+
+func (s *Search) leaf(depth int) int {
+	p := &s.r.Partition
+	if s.hasLeaf {
+		c := s.leaves.Compare(p)
+		if c == 0 && s.Automorphisms {
+			return s.automorphism(depth)
+		}
+		if c <= 0 {
+			return depth
+		}
+	}
+	s.hasLeaf = true
+	s.leaves.Keep(p)
+	s.bestPath = append(s.bestPath[:0], s.path[:depth]...)
+	s.bestLeaf = append(s.bestLeaf[:0], p.Elems...)
+	return depth
+}
+
+// automorphism records the map from the best leaf to this one and returns the
+// depth at which their paths part.
+func (s *Search) automorphism(depth int) int {
+	m := make([]int32, s.r.N())
+	for i, v := range s.bestLeaf {
+		m[v] = s.r.Elems[i]
+	}
+	if len(s.maps) < keepMaps {
+		s.maps = append(s.maps, m)
+	}
+	fork := 0
+	for fork < depth && s.path[fork] == s.bestPath[fork] {
+		fork++
+	}
+	for d := 0; d <= fork && d < depth; d++ {
+		s.joinOrbits(s.levels[d], m, d)
+	}
+	return fork
+}
+
+// joinOrbits merges the orbits of m at a level, if m fixes the path to it.
+func (s *Search) joinOrbits(l *level, m []int32, depth int) {
+	for _, v := range s.path[:depth] {
+		if m[v] != v {
+			return
+		}
+	}
+	if len(l.orbit) == 0 {
+		for v := range m {
+			l.orbit = append(l.orbit, int32(v))
+		}
+	}
+	for v, w := range m {
+		if a, b := find(l.orbit, int32(v)), find(l.orbit, w); a != b {
+			l.orbit[max(a, b)] = min(a, b)
+		}
+	}
+}
+
+func find(orbit []int32, v int32) int32 {
+	for orbit[v] != v {
+		orbit[v] = orbit[orbit[v]]
+		v = orbit[v]
+	}
+	return v
+}
+
+// sortCell orders the nodes of v's cell by number.
+func (p *Partition) sortCell(v int32) {
+	begin := p.first[p.cell[v]]
+	nodes := p.Elems[begin : begin+p.size[p.cell[v]]]
+	slices.Sort(nodes)
+	for i, u := range nodes {
+		p.pos[u] = begin + int32(i)
+	}
+}

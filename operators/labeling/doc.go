@@ -1,0 +1,29 @@
+// Package labeling scores the nodes of a graph, so that they can be ordered:
+// the graph labelings ℓ of PATCHY-SAN (Niepert et al. 2016, arXiv:1605.05273).
+//
+//	g, err := graph.New(4, false, []graph.Edge{{0, 1}, {0, 2}, {1, 2}, {2, 3}})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	labels := make([]float64, g.N())
+//	if err := labeling.Betweenness.Label(labeling.Input{Graph: g}, labels); err != nil {
+//		log.Fatal(err)
+//	}
+//	order, _, err := labeling.Rank(g, labels)
+//	fmt.Println(labels, order) // [0 0 2 0] [2 0 1 3]
+//
+// A larger label means an earlier place. Labels are a function of structure
+// alone, to the last bit: renumbering the nodes renumbers the labels. Since
+// floating-point sums depend on their order, every labeling here adds whole
+// numbers, or adds in an order that does not depend on node numbers.
+//
+// # An own labeling
+//
+// Anything with a name and a Label method will do, and takes part in selection,
+// normalization and command lines that accept a Labeling:
+//
+//	type Triangles struct{}
+//
+//	func (Triangles) String() string { return "triangles" }
+//	func (Triangles) Label(in labeling.Input, labels []float64) error { … }
+package labeling

@@ -1,0 +1,74 @@
+package labeling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Labeling scores the nodes of a graph. Implementations must be safe for
+// concurrent use and must not keep their arguments.
+type Labeling interface {
+	// Label writes the label of node v to labels[v], which has length n and
+	// arbitrary contents. A larger label is an earlier place; NaN is not a
+	// label. The graph may be empty and is only read.
+	Label(in Input, labels []float64) error
+	// String names the labeling as Parse accepts it.
+	fmt.Stringer
+}
+
+// Input is what a labeling may look at.
+type Input struct {
+	// Graph is a whole graph, or the graph induced on the neighbourhood of a
+	// root.
+	Graph *graph.Graph
+	// Dist holds the hop distance of every node to the root, ascending, so
+	// that the root is node 0. It is nil on a whole graph.
+	Dist []uint8
+}
+
+// known lists the labelings that Parse finds by name.
+var known []Labeling
+
+func init() { known = []Labeling{Degree, WL, Betweenness} }
+
+// Names returns the names that Parse knows, in order.
+func Names() []string {
+	names := make([]string, len(known))
+	for i, l := range known {
+		names[i] = l.String()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Parse returns the labeling of that name, as command lines spell it: see
+// Names.
+func Parse(name string) (Labeling, error) {
+	for _, l := range known {
+		if strings.EqualFold(name, l.String()) {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("labeling: unknown labeling %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Compute runs l on in and checks what it returns: a label that is not a number
+// is an error that names the labeling and the node. labels has length n.
+func Compute(l Labeling, in Input, labels []float64) error {
+	if len(labels) != in.Graph.N() {
+		panic(fmt.Sprintf("labeling: %s: room for %d labels, want %d", l, len(labels), in.Graph.N()))
+	}
+	if err := l.Label(in, labels); err != nil {
+		return fmt.Errorf("labeling: %s: %w", l, err)
+	}
+	for v, x := range labels {
+		if math.IsNaN(x) {
+			return fmt.Errorf("labeling: %s: the label of node %d is not a number", l, v)
+		}
+	}
+	return nil
+}
