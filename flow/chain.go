@@ -1,0 +1,136 @@
+package flow
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// link is one stage of a chain, as one worker runs it.
+type link struct {
+	stage  Stage
+	count  *counter
+	out    *Out
+	nested time.Duration // spent further down the chain during the current call
+}
+
+// chain runs consecutive stages on one goroutine: what one emits, the next
+// handles at once, while it is in the cache.
+type chain struct {
+	run     *run
+	links   []*link
+	hold    bool                     // the only stage is a Flusher
+	send    func(arrow.Record) error // takes over what leaves the last stage
+	letters []Letter                 // refused since the last takeLetters; they own their rows
+}
+
+func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record) error) *chain {
+	c := &chain{run: r, send: send}
+	for i, s := range stages {
+		_, c.hold = s.(Flusher)
+		l := &link{stage: s, count: counts[i]}
+		l.out = &Out{
+			run:    r,
+			emit:   func(rec arrow.Record) error { return c.emit(i, rec) },
+			refuse: func(rec arrow.Record, row int, err error) error { return c.refuse(l, rec, row, err) },
+		}
+		c.links = append(c.links, l)
+	}
+	return c
+}
+
+// process borrows rec and takes it through the chain.
+func (c *chain) process(rec arrow.Record) error { return c.step(0, rec) }
+
+// step hands rec to stage i, which borrows it.
+func (c *chain) step(i int, rec arrow.Record) error {
+	l := c.links[i]
+	l.count.in(rec)
+	return c.call(l, func() error { return l.stage.Process(rec, l.out) })
+}
+
+// flush ends the stream for a chain that holds rows.
+func (c *chain) flush() error {
+	if !c.hold {
+		return nil
+	}
+	l := c.links[0]
+	return c.call(l, func() error { return l.stage.(Flusher).Flush(l.out) })
+}
+
+// call runs code of a stage: it takes the time, and turns a panic into an error.
+func (c *chain) call(l *link, f func() error) error {
+	start := time.Now()
+	l.nested = 0
+	err := guard(f)
+	l.count.busy.Add(int64(time.Since(start) - l.nested))
+	return at(l.count.stage, err)
+}
+
+// guard calls f and returns its panic as an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// emit takes over what stage i has made.
+func (c *chain) emit(i int, rec arrow.Record) error {
+	l := c.links[i]
+	if c.run.stopped() {
+		rec.Release()
+		return errStopped
+	}
+	l.count.out(rec)
+	start := time.Now()
+	defer func() { l.nested += time.Since(start) }()
+	if i+1 == len(c.links) {
+		return c.send(rec)
+	}
+	defer rec.Release()
+	return c.step(i+1, rec)
+}
+
+func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
+	if row < 0 || row >= int(rec.NumRows()) {
+		return fmt.Errorf("flow: refused row %d of %d: %w", row, rec.NumRows(), err)
+	}
+	l.count.refused.Add(1)
+	letter := Letter{
+		Stage: l.count.stage,
+		Graph: cell(rec, graphID, row),
+		Pos:   cell(rec, posColumn, row),
+		Err:   err,
+	}
+	if c.run.opts.Refused == Stop {
+		return &Error{Stage: letter.Stage, Graph: letter.Graph, Err: err}
+	}
+	letter.Row = rec.NewSlice(int64(row), int64(row)+1)
+	c.letters = append(c.letters, letter)
+	return nil
+}
+
+func (c *chain) takeLetters() []Letter {
+	l := c.letters
+	c.letters = nil
+	return l
+}
+
+// close releases what the stages hold.
+func (c *chain) close() error {
+	var first error
+	for _, l := range c.links {
+		if k, ok := l.stage.(io.Closer); ok {
+			if err := at(l.count.stage, guard(k.Close)); first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}

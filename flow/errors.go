@@ -1,0 +1,98 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// NoGraph is the Graph of an Error that is about no graph in particular.
+const NoGraph = -1
+
+// Error is the error of a run: the first thing that went wrong, and where.
+// It prints as "normalize: graph 57: the reason".
+type Error struct {
+	Stage string // name of the stage, as the plan prints it
+	Graph int64  // graph_id of the row, or NoGraph
+	Err   error
+}
+
+func (e *Error) Error() string {
+	if e.Graph == NoGraph {
+		return fmt.Sprintf("%s: %v", e.Stage, e.Err)
+	}
+	return fmt.Sprintf("%s: graph %d: %v", e.Stage, e.Graph, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// PanicError is what a panic inside a stage becomes.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic where that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// errStopped is what Emit returns once the run has ended for another reason,
+// which is the one to report.
+var errStopped = errors.New("flow: the run has ended")
+
+// at wraps err with the name of a stage, unless it has one.
+func at(stage string, err error) error {
+	var e *Error
+	if err == nil || errors.Is(err, errStopped) || errors.As(err, &e) {
+		return err
+	}
+	return &Error{Stage: stage, Graph: NoGraph, Err: err}
+}
+
+// Policy says what happens to a row that a stage refuses.
+type Policy int
+
+const (
+	Stop Policy = iota // the run ends with the reason
+	Skip               // the row is left out and counted
+	Keep               // the row goes to Options.DeadLetters, and the run goes on
+)
+
+func (p Policy) String() string {
+	switch p {
+	case Stop:
+		return "stop"
+	case Skip:
+		return "skip"
+	case Keep:
+		return "keep"
+	}
+	return fmt.Sprintf("Policy(%d)", int(p))
+}
+
+// Letter is a row that a stage refused.
+type Letter struct {
+	Stage string
+	Graph int64 // graph_id, or NoGraph where there is no such column
+	Pos   int64 // position in the source, or -1
+	Err   error // the reason
+	// Row has the one row, with the columns that the stage was given. It is
+	// borrowed: retain it to keep it.
+	Row arrow.Record
+}
+
+// cell returns one value of an int64 column, or -1 where there is none.
+func cell(rec arrow.Record, name string, row int) int64 {
+	v, err := record.Values[int64](rec, name)
+	if err != nil || row < 0 || row >= len(v) {
+		return -1
+	}
+	return v[row]
+}

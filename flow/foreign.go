@@ -1,0 +1,258 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/reugn/go-streams"
+
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Foreign is a go-streams flow that passes arrow.Record through: one of
+// go-streams' own, or anyone's.
+//
+//	Through(flow.Foreign{New: func() streams.Flow {
+//		return extflow.NewFilter(func(r arrow.Record) bool { return r.NumRows() > 0 }, 1)
+//	}})
+//
+// go-streams knows no error and no ownership, so some rules hold. A record
+// that the flow drops is released for it. A record that it passes on more than
+// once (FanOut shares pointers) needs a Retain for each further time. A flow
+// that runs in parallel may change the order. A panic inside it, or a wrong
+// type assertion, cannot be caught and ends the process. The flow must read
+// its input to the end, and a run that was cancelled waits for what the flow
+// has in hand.
+type Foreign struct {
+	// Label is the name in plans, errors and statistics. The default is
+	// "foreign".
+	Label string
+	// New returns a new flow; it is called once per run.
+	New func() streams.Flow
+	// Schema tells the schema of what comes out, where that is not what goes in.
+	Schema func(in *arrow.Schema) (*arrow.Schema, error)
+}
+
+// Name returns the label.
+func (f Foreign) Name() string {
+	if f.Label == "" {
+		return "foreign"
+	}
+	return f.Label
+}
+
+func (f Foreign) String() string { return "" }
+
+func (f Foreign) schema(in *arrow.Schema) (*arrow.Schema, error) {
+	if f.New == nil {
+		return nil, errors.New("the field New is nil")
+	}
+	if f.Schema == nil {
+		return in, nil
+	}
+	return f.Schema(in)
+}
+
+// ledger stands on both sides of a foreign flow. It lends it records and knows
+// which came back.
+//
+//	… ──▶ lend ──▶ the foreign flow ──▶ back ──▶ …
+type ledger struct {
+	run        *run
+	step       openStep
+	lend, back tap
+
+	mu    sync.Mutex
+	loans map[*loan]struct{}
+	rows  map[int64]int // rows inside the flow, by position
+}
+
+func newLedger(r *run, s openStep) *ledger {
+	l := &ledger{run: r, step: s, loans: map[*loan]struct{}{}, rows: map[int64]int{}}
+	l.lend = tap{pipe: r.pipe(), in: make(chan any), each: l.out}
+	l.back = tap{pipe: r.pipe(), in: make(chan any), each: l.home, end: l.settle}
+	return l
+}
+
+func (l *ledger) build() (f streams.Flow, err error) {
+	err = guard(func() error {
+		if f = l.step.foreign.New(); f == nil {
+			return errors.New("the function New returned nil")
+		}
+		return nil
+	})
+	return f, err
+}
+
+// loan is a record in the hands of a foreign flow, with a reference count of
+// its own, so that what the flow forgot can be released.
+type loan struct {
+	rec  arrow.Record
+	refs int // guarded by ledger.mu
+}
+
+// lent is what the foreign flow sees of a loan.
+type lent struct {
+	arrow.Record
+	ledger *ledger
+	loan   *loan
+}
+
+func (r *lent) Retain() {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	r.loan.refs++
+}
+
+func (r *lent) Release() {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	r.loan.refs--
+	if r.loan.refs == 0 {
+		r.ledger.drop(r.loan)
+	}
+}
+
+// drop gives up the record of a loan. The caller holds mu.
+func (l *ledger) drop(n *loan) {
+	if _, ok := l.loans[n]; ok {
+		delete(l.loans, n)
+		n.rec.Release()
+	}
+}
+
+// out lends a record.
+func (l *ledger) out(v any) any {
+	rec := v.(arrow.Record) // it comes from a stage of ours
+	if l.run.stopped() {
+		rec.Release()
+		return nil
+	}
+	l.step.count.in(rec)
+	n := &loan{rec: rec, refs: 1}
+	l.mu.Lock()
+	l.loans[n] = struct{}{}
+	for _, p := range positions(rec) {
+		l.rows[p]++
+	}
+	l.mu.Unlock()
+	r := &lent{Record: rec, ledger: l, loan: n}
+	// A flow such as Filter just forgets records; in a long stream they must
+	// not pile up until its end.
+	runtime.AddCleanup(r, func(n *loan) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.drop(n)
+	}, n)
+	return r
+}
+
+// home takes a record back.
+func (l *ledger) home(v any) any {
+	rec, ok := v.(arrow.Record)
+	if !ok {
+		l.fail(notRecord(v))
+		return nil
+	}
+	if r, ok := rec.(*lent); ok {
+		if rec = l.redeem(r); rec == nil {
+			l.fail(errors.New("the flow passed on a record that it had released; a record that is passed on twice needs a Retain"))
+			return nil
+		}
+	}
+	if l.run.stopped() {
+		rec.Release()
+		return nil
+	}
+	if !rec.Schema().Equal(l.step.out) {
+		rec.Release()
+		l.fail(fmt.Errorf("the flow passed on columns %v, want %v", names(rec.Schema()), names(l.step.out)))
+		return nil
+	}
+	l.step.count.out(rec)
+	l.mu.Lock()
+	var again []int64 // rows that come out once more than they went in
+	for _, p := range positions(rec) {
+		if l.rows[p]--; l.rows[p] < 0 {
+			again = append(again, p)
+		}
+		if l.rows[p] <= 0 {
+			delete(l.rows, p)
+		}
+	}
+	l.mu.Unlock()
+	l.run.track.change(again, 1)
+	return rec
+}
+
+// redeem turns a lent record into the record itself, or nil where the flow
+// has no claim to it any more.
+func (l *ledger) redeem(r *lent) arrow.Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.loans[r.loan]; !ok || r.ledger != l {
+		return nil
+	}
+	rec := r.loan.rec
+	rec.Retain()
+	if r.loan.refs--; r.loan.refs == 0 {
+		l.drop(r.loan)
+	}
+	return rec
+}
+
+// settle releases what the flow kept, when it has ended.
+func (l *ledger) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n := range l.loans {
+		l.drop(n)
+	}
+}
+
+func (l *ledger) fail(err error) { l.run.fail(at(l.step.count.stage, err)) }
+
+func notRecord(v any) error { return fmt.Errorf("got a %T, want an arrow.Record", v) }
+
+func names(s *arrow.Schema) []string {
+	n := make([]string, s.NumFields())
+	for i := range n {
+		n[i] = s.Field(i).Name
+	}
+	return n
+}
+
+// positions returns the positions of the rows of rec, if it has them.
+func positions(rec arrow.Record) []int64 {
+	p, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// tap is a go-streams flow that calls a function on every element and passes
+// on what that returns, unless it is nil.
+type tap struct {
+	pipe
+	in   chan any
+	each func(any) any
+	end  func()
+}
+
+func (t *tap) In() chan<- any { return t.in }
+
+func (t *tap) serve() {
+	defer close(t.out)
+	for v := range t.in {
+		if v = t.each(v); v != nil {
+			t.out <- v
+		}
+	}
+	if t.end != nil {
+		t.end()
+	}
+}

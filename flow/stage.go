@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Source describes where records come from. It is a value: it prints, and it
+// can be opened any number of times.
+type Source interface {
+	// Open checks the settings and starts reading. Records are allocated in
+	// mem. ctx is that of the run: it ends when the run does.
+	Open(ctx context.Context, mem memory.Allocator) (Reader, error)
+}
+
+// Reader is an open source. One goroutine calls it.
+type Reader interface {
+	// Schema returns the schema of every record.
+	Schema() *arrow.Schema
+	// Next returns the next record, which the caller owns, or io.EOF.
+	Next(ctx context.Context) (arrow.Record, error)
+	// Close ends reading. It is called once, at the end or before it.
+	Close() error
+}
+
+// Acker is a Reader that wants to know which of its rows have left the
+// pipeline, to acknowledge them to a broker, say, or to remember where to
+// resume. Ack is called from another goroutine than Next.
+type Acker interface {
+	// Ack reports that every row with a position up to pos was trained on,
+	// written, skipped or dead-lettered. pos never falls.
+	Ack(pos int64)
+}
+
+// Operator describes a step of a pipeline. It is a value, usually a struct
+// literal whose zero fields are documented defaults.
+type Operator interface {
+	// Open checks the settings against the schema of the records to come and
+	// returns the running step.
+	Open(in *arrow.Schema) (Stage, error)
+}
+
+// Stage is a running operator. One goroutine at a time calls it. A stage may
+// also be a [Flusher], a [Forker] or an io.Closer.
+type Stage interface {
+	// Schema returns the schema of the records that the stage emits.
+	Schema() *arrow.Schema
+	// Process handles one record, which may have no rows. It borrows rec and
+	// retains what it keeps: so the record is released even if a stage panics.
+	// Unless the stage is a Flusher, everything it makes of rec is emitted
+	// before Process returns.
+	Process(rec arrow.Record, out *Out) error
+}
+
+// Flusher is a Stage that holds rows back. It emits as many rows as it was
+// given, or says so with [Out.Repeat], [Out.Drop] and [Out.Refuse].
+type Flusher interface {
+	Stage
+	// Flush emits what is held when the stream ends well. A stage that was
+	// stopped is not flushed; what it holds is released in its Close.
+	Flush(out *Out) error
+}
+
+// Forker is a Stage whose output depends on nothing but the record in hand, so
+// that several workers can each run a copy. The order of records is kept.
+type Forker interface {
+	Stage
+	// Fork returns a copy with working memory of its own.
+	Fork() Stage
+}
+
+// Sink describes where records go.
+type Sink interface {
+	// Open checks the settings against the schema of the records to come.
+	Open(in *arrow.Schema) (Writer, error)
+}
+
+// Writer is an open sink. One goroutine calls it.
+type Writer interface {
+	// Write borrows rec. When it returns without an error the rows count as
+	// having left the pipeline.
+	Write(ctx context.Context, rec arrow.Record) error
+	// Close is called once, after the last record. failed is nil when the
+	// stream is complete, which is the time to publish a result; otherwise it
+	// is the error that ended the run, and what was begun is undone.
+	Close(failed error) error
+}
+
+// Out is where a stage puts its results. It is valid during the call it was
+// handed to.
+type Out struct {
+	run    *run
+	emit   func(arrow.Record) error // takes the record over
+	refuse func(rec arrow.Record, row int, err error) error
+}
+
+// Context ends when the run does. A stage that works long on one record looks
+// at it now and then.
+func (o *Out) Context() context.Context { return o.run.ctx }
+
+// Mem is the allocator for the arrays that the stage makes.
+func (o *Out) Mem() memory.Allocator { return o.run.opts.Mem }
+
+// Emit hands a record downstream and takes it over. An error means that the
+// run has ended; the stage returns it.
+func (o *Out) Emit(rec arrow.Record) error { return o.emit(rec) }
+
+// Repeat is Emit for a Flusher that will emit the same rows again: their
+// positions stay unfinished until it does.
+func (o *Out) Repeat(rec arrow.Record) error {
+	o.run.track.add(rec)
+	return o.emit(rec)
+}
+
+// Drop tells that a Flusher will not emit the rows of rec, which it borrows.
+func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
+
+// Refuse reports that the stage cannot handle one row of rec, because of err.
+// The pipeline's [Policy] decides what follows: where Refuse returns nil the
+// stage leaves that row out and goes on, otherwise it returns the error.
+func (o *Out) Refuse(rec arrow.Record, row int, err error) error {
+	return o.refuse(rec, row, err)
+}

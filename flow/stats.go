@@ -1,0 +1,81 @@
+package flow
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// StageStats counts what one stage did so far.
+type StageStats struct {
+	Stage                 string
+	RecordsIn, RecordsOut int64
+	RowsIn, RowsOut       int64
+	BytesOut              int64         // of the buffers behind the records; shared buffers count each time
+	Refused               int64         // rows
+	Busy                  time.Duration // in the stage's own code, summed over workers
+	Waiting               time.Duration // for records to come in
+	Blocked               time.Duration // for records to be taken
+}
+
+// Stats is a snapshot of a run.
+type Stats struct {
+	Stages []StageStats // source first, sink last
+	// Done is the low watermark: every row with a position up to it has left
+	// the pipeline. -1 at the start.
+	Done int64
+}
+
+// String is a table, a line per stage.
+func (s Stats) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "stage\trows in\trows out\trefused\tMB out\tbusy\twaiting\tblocked\t")
+	for _, t := range s.Stages {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%v\t%v\t%v\t\n", t.Stage, t.RowsIn, t.RowsOut, t.Refused,
+			float64(t.BytesOut)/1e6, t.Busy.Round(time.Millisecond), t.Waiting.Round(time.Millisecond), t.Blocked.Round(time.Millisecond))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// counter is the live StageStats of one stage.
+type counter struct {
+	stage                                  string
+	recsIn, recsOut, rowsIn, rowsOut       atomic.Int64
+	bytesOut, refused, busy, wait, blocked atomic.Int64
+}
+
+func (c *counter) in(rec arrow.Record) {
+	c.recsIn.Add(1)
+	c.rowsIn.Add(rec.NumRows())
+}
+
+func (c *counter) out(rec arrow.Record) {
+	c.recsOut.Add(1)
+	c.rowsOut.Add(rec.NumRows())
+	size := uint64(0)
+	for _, col := range rec.Columns() {
+		size += col.Data().SizeInBytes()
+	}
+	c.bytesOut.Add(int64(size))
+}
+
+// since adds the time that has passed to d.
+func since(d *atomic.Int64, start time.Time) { d.Add(int64(time.Since(start))) }
+
+func (c *counter) snapshot() StageStats {
+	return StageStats{
+		Stage:     c.stage,
+		RecordsIn: c.recsIn.Load(), RecordsOut: c.recsOut.Load(),
+		RowsIn: c.rowsIn.Load(), RowsOut: c.rowsOut.Load(),
+		BytesOut: c.bytesOut.Load(), Refused: c.refused.Load(),
+		Busy:    time.Duration(c.busy.Load()),
+		Waiting: time.Duration(c.wait.Load()),
+		Blocked: time.Duration(c.blocked.Load()),
+	}
+}
