@@ -1,0 +1,50 @@
+package nn
+
+import "github.com/sanflow/sanflow/nn/internal/kernel"
+
+// dense is a fully connected layer, with ReLU when relu is set:
+//
+//	y = x·weight + bias
+type dense struct {
+	in, out int
+	relu    bool
+
+	weight *weight // (in, out)
+	bias   *weight // (out)
+}
+
+func newDense(p *params, name string, in, out int, relu bool) *dense {
+	return &dense{
+		in: in, out: out, relu: relu,
+		weight: p.add(name+".weight", in, out),
+		bias:   p.add(name+".bias", out),
+	}
+}
+
+func (l *dense) init(r random) { glorot(l.weight.w, l.in, l.out, r) }
+
+// forward computes y (rows, out) from x (rows, in).
+func (l *dense) forward(y, x []float32, rows int) {
+	kernel.Gemm(rows, l.out, l.in, x, l.in, l.weight.w, l.out, y, l.out, false)
+	if l.relu {
+		kernel.BiasReLU(y, rows, l.out, l.bias.w)
+		return
+	}
+	for i := range rows {
+		kernel.Axpy(1, l.bias.w, y[i*l.out:i*l.out+l.out])
+	}
+}
+
+// backward adds to the gradients of the weights and sets dx (rows, in), unless
+// it is nil, to the gradient of x. dy is the gradient of y, and is overwritten;
+// x and y are those of forward.
+func (l *dense) backward(dx, dy, y, x []float32, rows int) {
+	if l.relu {
+		kernel.ReLUGrad(dy[:rows*l.out], y[:rows*l.out])
+	}
+	kernel.AddBiasGrad(l.bias.g, dy, rows, l.out)
+	kernel.GemmTN(rows, l.out, l.in, x, l.in, dy, l.out, l.weight.g, l.out, true)
+	if dx != nil {
+		kernel.GemmNT(rows, l.out, l.in, dy, l.out, l.weight.w, l.out, dx, l.in, false)
+	}
+}

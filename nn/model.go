@@ -1,0 +1,60 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+)
+
+// Model is a network that learns from a stream: what sinks.Train and
+// sinks.Predict drive. A Model is used by one goroutine at a time.
+type Model interface {
+	// Init fits the model to the records it will be fed, once, before the first
+	// batch. A model that was initialised or loaded checks the shape instead.
+	Init(Shape) error
+
+	// Step predicts the batch, then learns from it.
+	Step(Batch) (Result, error)
+
+	// Predict returns what the model says of every row of the batch, in dst
+	// when dst is not nil. It changes nothing.
+	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
+
+	// Seen is the number of rows learned from, Accuracy the share of them that
+	// was predicted right before it was learned from.
+	Seen() int
+	Accuracy() float64
+}
+
+var _ Model = (*CNN)(nil)
+
+// Shape is what a model must know of its input before the first batch.
+type Shape struct {
+	W, K    int   // fields of a graph, vertices of a field
+	Cats    []int // d_v discrete channels of a vertex: how many values each has
+	Attrs   int   // c_v continuous channels of a vertex
+	Classes int   // classes of a graph
+}
+
+// Result is what one step saw, measured before it learned.
+type Result struct {
+	Rows    int     // rows of the batch
+	Correct int     // rows whose class was the most probable one
+	Loss    float64 // mean cross-entropy of the rows, in nats
+}
+
+// RowError is an error in one row of a batch. The model has not changed.
+type RowError struct {
+	Row int // from 0
+	Err error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("nn: row %d: %v", e.Row, e.Err) }
+
+// Unwrap returns Err.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// rowErrorf returns a *RowError.
+func rowErrorf(row int, format string, args ...any) error {
+	return &RowError{row, fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,64 @@
+package nn
+
+// weight is one tensor of a model: the values, and their gradient beside them.
+type weight struct {
+	name  string
+	shape []int
+	w, g  []float32
+}
+
+// params is every weight of a model. All values lie in one slice and all
+// gradients in another, so that an optimizer's step is one pass, and so is
+// adding the gradients of two halves of a batch.
+//
+// A model adds its weights, then allocates them; in between they have a shape
+// and no values.
+type params struct {
+	list []*weight
+	w, g []float32
+}
+
+// maxWeights bounds a model: 1 GiB of values. It stops a wrong setting, or a
+// file that was tampered with, before it takes the machine's memory.
+const maxWeights = 1 << 28
+
+// align is how many values weights start a multiple of: one cache line, so
+// that no row of a wide layer straddles two.
+const align = 16
+
+func (p *params) add(name string, shape ...int) *weight {
+	w := &weight{name: name, shape: shape}
+	p.list = append(p.list, w)
+	return w
+}
+
+// size is the number of values with the gaps between tensors, or -1 when they
+// are more than maxWeights.
+func (p *params) size() int {
+	total := 0
+	for _, w := range p.list {
+		n := 1
+		for _, d := range w.shape {
+			if d < 1 || n > maxWeights/d {
+				return -1
+			}
+			n *= d
+		}
+		total += (n + align - 1) / align * align
+		if total > maxWeights {
+			return -1
+		}
+	}
+	return total
+}
+
+func (p *params) alloc() {
+	n := p.size()
+	p.w, p.g = make([]float32, n), make([]float32, n)
+	at := 0
+	for _, w := range p.list {
+		end := at + product(w.shape)
+		w.w, w.g = p.w[at:end:end], p.g[at:end:end]
+		at = (end + align - 1) / align * align
+	}
+}
