@@ -1,0 +1,105 @@
+package canon
+
+// orbits keeps the automorphisms found at equal leaves and, for every position
+// of the search, the orbits of those that fix all nodes placed before it.
+type orbits struct {
+	n      int
+	order  []int32 // nodes on the current path, by position
+	levels []orbitLevel
+	maps   [][]int32
+	used   int // maps in use; the rest is memory for later
+}
+
+type orbitLevel struct {
+	root []int32 // union-find, empty while no automorphism is known
+}
+
+const keepMaps = 64
+
+func (o *orbits) reset(n int) {
+	o.n, o.used = n, 0
+	for len(o.levels) < n {
+		o.levels = append(o.levels, orbitLevel{})
+	}
+	for at := range o.levels {
+		o.levels[at].root = o.levels[at].root[:0]
+	}
+}
+
+// enter prepares the orbits of a position before its candidates are visited.
+func (o *orbits) enter(at int) {
+	o.levels[at].root = o.levels[at].root[:0]
+	for _, m := range o.maps[:o.used] {
+		o.join(at, m)
+	}
+}
+
+// add notes the automorphism that takes from[i] to to[i] and returns the first
+// position at which the two orders differ: the search may return there, since
+// everything deeper is an image of what has been seen.
+func (o *orbits) add(from, to []int32) (fork int) {
+	if o.used == len(o.maps) {
+		o.maps = append(o.maps, make([]int32, 0, o.n))
+	}
+	m := resize(o.maps[o.used], o.n)
+	o.maps[o.used] = m
+	for i, v := range from {
+		m[v] = to[i]
+	}
+	for from[fork] == to[fork] {
+		fork++
+	}
+	for at := range fork + 1 {
+		o.join(at, m)
+	}
+	if o.used < keepMaps {
+		o.used++
+	}
+	return fork
+}
+
+// join merges what m maps to each other at a position whose earlier nodes it
+// fixes.
+func (o *orbits) join(at int, m []int32) {
+	for _, v := range o.order[:at] {
+		if m[v] != v {
+			return
+		}
+	}
+	l := &o.levels[at]
+	if len(l.root) == 0 {
+		l.root = resize(l.root, o.n)
+		for v := range l.root {
+			l.root[v] = int32(v)
+		}
+	}
+	for v, w := range m {
+		a, b := find(l.root, int32(v)), find(l.root, w)
+		if a != b {
+			l.root[max(a, b)] = min(a, b)
+		}
+	}
+}
+
+// covered reports whether v is an image of one of the nodes visited before.
+func (o *orbits) covered(at int, v int32, visited []int32) bool {
+	root := o.levels[at].root
+	if len(root) == 0 {
+		return false
+	}
+	r := find(root, v)
+	for _, u := range visited {
+		if find(root, u) == r {
+			return true
+		}
+	}
+	return false
+}
+
+func find(root []int32, v int32) int32 {
+	for root[v] != v {
+		root[v] = root[root[v]]
+		v = root[v]
+	}
+	return v
+}

@@ -1,0 +1,152 @@
+package canon
+
+import (
+	"fmt"
+	"slices"
+)
+
+// DefaultBudget is the number of branches that a Solver visits before it falls
+// back.
+const DefaultBudget = 1 << 16
+
+// Quality says how good an order is.
+type Quality int
+
+const (
+	// Exact: the order is the canonical one.
+	Exact Quality = iota
+	// Refined: the budget was used up, and the order is canonical among those
+	// that respect the stable refinement of the colours. It still depends on
+	// structure alone.
+	Refined
+	// Partial: the budget was used up twice. The order is a function of the
+	// input, but may change with the numbering of the nodes.
+	Partial
+)
+
+func (q Quality) String() string {
+	switch q {
+	case Exact:
+		return "exact"
+	case Refined:
+		return "refined"
+	case Partial:
+		return "partial"
+	}
+	return fmt.Sprintf("Quality(%d)", int(q))
+}
+
+// Solver computes canonical orders and keeps its memory for the next one. The
+// zero value is ready. A Solver is not safe for concurrent use.
+type Solver struct {
+	// Budget is the number of branches visited before falling back; 0 means
+	// DefaultBudget.
+	Budget int
+	// Visited is the number of branches that the last call visited.
+	Visited int
+
+	bits   bitSearch
+	matrix matrixSearch
+	refine refiner
+	codes  []uint16
+	colors []int32
+	ranks  []int32
+}
+
+// Bits returns the canonical order of the undirected graph of at most 64 nodes
+// whose node v is adjacent to u where bit u of rows[v] is set. rows must be
+// symmetric with no bit v in rows[v]. colors has one colour per node, smaller
+// first, or is nil. order[i] is the node at position i; it is borrowed until the
+// next call.
+func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) {
+	n := len(rows)
+	if n > 64 {
+		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
+	}
+	colors = s.dense(n, colors)
+	order, done := s.bits.run(rows, colors, s.budget())
+	s.Visited = s.bits.visited
+	if done {
+		return order, Exact
+	}
+	codes := s.codesOf(rows)
+	order, done = s.bits.run(rows, s.refine.colors(n, codes, colors), s.budget())
+	s.Visited += s.bits.visited
+	if done {
+		return order, Refined
+	}
+	return order, Partial
+}
+
+// Matrix returns the canonical order of the graph with n nodes whose adjacency
+// matrix is codes, (n, n), row-major: codes[u*n+v] is 0 where no edge leads from
+// u to v and its type otherwise. The matrix need not be symmetric. colors and
+// order are as for Bits.
+func (s *Solver) Matrix(n int, codes []uint16, colors []int32) (order []int32, q Quality) {
+	if len(codes) != n*n {
+		panic(fmt.Sprintf("canon: matrix has %d entries, want %d × %d", len(codes), n, n))
+	}
+	colors = s.dense(n, colors)
+	order, done := s.matrix.run(n, codes, colors, s.budget())
+	s.Visited = s.matrix.visited
+	if done {
+		return order, Exact
+	}
+	order, done = s.matrix.run(n, codes, s.refine.colors(n, codes, colors), s.budget())
+	s.Visited += s.matrix.visited
+	if done {
+		return order, Refined
+	}
+	return order, Partial
+}
+
+func (s *Solver) budget() int {
+	if s.Budget > 0 {
+		return s.Budget
+	}
+	return DefaultBudget
+}
+
+// dense returns colors as numbers 0 … n-1 in the same order.
+func (s *Solver) dense(n int, colors []int32) []int32 {
+	if colors != nil && len(colors) != n {
+		panic(fmt.Sprintf("canon: %d colours, want %d", len(colors), n))
+	}
+	s.colors = append(s.colors[:0], colors...)
+	if colors == nil {
+		s.colors = resize(s.colors, n)
+		clear(s.colors)
+	}
+	for _, c := range s.colors {
+		if c < 0 || int(c) >= n {
+			s.ranks = append(s.ranks[:0], s.colors...)
+			slices.Sort(s.ranks)
+			s.ranks = slices.Compact(s.ranks)
+			for v, c := range s.colors {
+				i, _ := slices.BinarySearch(s.ranks, c)
+				s.colors[v] = int32(i)
+			}
+			break
+		}
+	}
+	return s.colors
+}
+
+func (s *Solver) codesOf(rows []uint64) []uint16 {
+	n := len(rows)
+	s.codes = resize(s.codes, n*n)
+	for u, row := range rows {
+		for v := range n {
+			s.codes[u*n+v] = uint16(row >> v & 1)
+		}
+	}
+	return s.codes
+}
+
+// resize returns x with length n; the values are left as they come.
+func resize[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/2)
+	}
+	return x[:n]
+}
