@@ -200,3 +200,14 @@ func meta(key string, value any) arrow.Metadata {
 	}
 	return arrow.NewMetadata([]string{key}, []string{text})
 }
+
+// ListField returns the field of a list column whose rows have the given
+// shape, row-major.
+func ListField[T Value](name string, shape []int) arrow.Field {
+	return arrow.Field{Name: name, Type: ListType[T](), Metadata: meta(MetaShape, shape)}
+}
+
+// ChannelsField returns the field of a list column of attributes.
+func ChannelsField[T Value](name string, channels []Channel) arrow.Field {
+	return arrow.Field{Name: name, Type: ListType[T](), Metadata: meta(MetaChannels, channels)}
+}

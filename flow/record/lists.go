@@ -204,13 +204,15 @@ func (b *Fixed[T]) Grow(rows int) []T { return b.v.grow(rows * b.width) }
 
 // Finish returns the column of the given number of rows, which the caller
 // owns, and empties b.
-func (b *Fixed[T]) Finish(rows int) arrow.Array {
+func (b *Fixed[T]) Finish(rows int) arrow.Array { return b.finish(FixedType[T](b.width), rows) }
+
+func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 	if b.v.n != rows*b.width {
 		panic(fmt.Sprintf("record: fixed-size column has %d values, want %d rows × %d", b.v.n, rows, b.width))
 	}
 	child := b.v.finish()
 	defer child.Release()
-	return makeArray(array.NewData(FixedType[T](b.width), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
+	return makeArray(array.NewData(t, rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
 }
 
 // Release frees what was built since the last Finish.

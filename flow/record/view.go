@@ -38,7 +38,7 @@ func fieldNames(s *arrow.Schema) []string {
 }
 
 // plain returns the values of a flat array, which honour its offset.
-func plain[T Value](a arrow.Array, name string) ([]T, error) {
+func plain[T Value](a arrow.Array) ([]T, error) {
 	var v any
 	switch a := a.(type) {
 	case *array.Uint8:
@@ -52,41 +52,56 @@ func plain[T Value](a arrow.Array, name string) ([]T, error) {
 	}
 	s, ok := v.([]T)
 	if !ok {
-		return nil, fmt.Errorf("record: column %q holds %s, want %s", name, a.DataType(), typeOf[T]())
+		return nil, fmt.Errorf("values are %s, want %s", a.DataType(), typeOf[T]())
 	}
 	if a.NullN() > 0 {
-		return nil, fmt.Errorf("record: column %q has %d null values, want none", name, a.NullN())
+		return nil, fmt.Errorf("there are %d null values, want none", a.NullN())
 	}
 	return s, nil
 }
 
+// view finds a column and reads it.
+func view[A arrow.Array, V any](rec arrow.Record, name string, read func(A) (V, error)) (V, error) {
+	var none V
+	col, err := column[A](rec, name)
+	if err != nil {
+		return none, err
+	}
+	v, err := read(col)
+	if err != nil {
+		return none, fmt.Errorf("record: column %q: %w", name, err)
+	}
+	return v, nil
+}
+
 // Values returns the column of one T per row. The slice is borrowed from rec.
 func Values[T Value](rec arrow.Record, name string) ([]T, error) {
-	col, err := column[arrow.Array](rec, name)
-	if err != nil {
-		return nil, err
-	}
-	return plain[T](col, name)
+	return view(rec, name, plain[T])
 }
 
 // FixedValues returns a fixed-size-list column as one (rows, width) row-major
-// slice, borrowed from rec. It is the only place that knows that Arrow's
-// ListValues ignores the offset of a sliced array.
+// slice, borrowed from rec.
 func FixedValues[T Value](rec arrow.Record, name string) (v []T, width int, err error) {
-	col, err := column[*array.FixedSizeList](rec, name)
+	v, err = view(rec, name, func(col *array.FixedSizeList) ([]T, error) {
+		width = int(col.DataType().(*arrow.FixedSizeListType).Len())
+		return fixedValues[T](col)
+	})
+	return v, width, err
+}
+
+// fixedValues is the only place that knows that Arrow's ListValues ignores the
+// offset of a sliced array.
+func fixedValues[T Value](col *array.FixedSizeList) ([]T, error) {
+	width := int(col.DataType().(*arrow.FixedSizeListType).Len())
+	all, err := plain[T](col.ListValues())
 	if err != nil {
-		return nil, 0, err
-	}
-	width = int(col.DataType().(*arrow.FixedSizeListType).Len())
-	all, err := plain[T](col.ListValues(), name)
-	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	from, to := col.Offset()*width, (col.Offset()+col.Len())*width
 	if to > len(all) {
-		return nil, 0, fmt.Errorf("record: column %q has %d values, want %d rows × %d", name, len(all), col.Len(), width)
+		return nil, fmt.Errorf("there are %d values, want %d rows × %d", len(all), col.Len(), width)
 	}
-	return all[from:to], width, nil
+	return all[from:to], nil
 }
 
 // ListView reads a column of lists, row by row.
@@ -98,31 +113,31 @@ type ListView[T Value] struct {
 // ListsOf returns a view of a list column, borrowed from rec. Offsets that
 // leave the values or fall are an error, so that Row cannot fail.
 func ListsOf[T Value](rec arrow.Record, name string) (ListView[T], error) {
-	col, err := column[*array.List](rec, name)
+	return view(rec, name, listView[T])
+}
+
+func listView[T Value](col *array.List) (ListView[T], error) {
+	v, err := plain[T](col.ListValues())
 	if err != nil {
 		return ListView[T]{}, err
 	}
-	v, err := plain[T](col.ListValues(), name)
-	if err != nil {
-		return ListView[T]{}, err
-	}
-	ends, err := listEnds(col, name, len(v))
+	ends, err := listEnds(col, len(v))
 	return ListView[T]{ends, v}, err
 }
 
-func listEnds(col *array.List, name string, values int) ([]int32, error) {
-	all := col.Offsets()
-	if len(all) == 0 && col.Len() == 0 {
+func listEnds(col *array.List, values int) ([]int32, error) {
+	all, rows := col.Offsets(), col.Len()
+	if len(all) == 0 && rows == 0 {
 		return []int32{0}, nil
 	}
-	if len(all) < col.Offset()+col.Len()+1 {
-		return nil, fmt.Errorf("record: column %q has %d offsets, want %d", name, len(all), col.Offset()+col.Len()+1)
+	if len(all) < col.Offset()+rows+1 {
+		return nil, fmt.Errorf("there are %d offsets, want %d", len(all), col.Offset()+rows+1)
 	}
-	ends := all[col.Offset() : col.Offset()+col.Len()+1]
+	ends := all[col.Offset() : col.Offset()+rows+1]
 	last := int32(0)
 	for row, end := range ends {
 		if end < last || int(end) > values {
-			return nil, fmt.Errorf("record: column %q, row %d: offset %d outside %d to %d", name, row, end, last, values)
+			return nil, fmt.Errorf("row %d: offset %d outside %d to %d", row, end, last, values)
 		}
 		last = end
 	}
@@ -143,27 +158,23 @@ type NestedView[T Value] struct {
 
 // NestedOf returns a view of a column of lists of lists, borrowed from rec.
 func NestedOf[T Value](rec arrow.Record, name string) (NestedView[T], error) {
-	col, err := column[*array.List](rec, name)
-	if err != nil {
-		return NestedView[T]{}, err
-	}
+	return view(rec, name, nestedView[T])
+}
+
+func nestedView[T Value](col *array.List) (NestedView[T], error) {
 	child, ok := col.ListValues().(*array.List)
 	if !ok {
-		return NestedView[T]{}, fmt.Errorf("record: column %q is %s, want %s", name, col.DataType(), NestedType[T]())
+		return NestedView[T]{}, fmt.Errorf("it is %s, want %s", col.DataType(), NestedType[T]())
 	}
 	if child.NullN() > 0 {
-		return NestedView[T]{}, fmt.Errorf("record: column %q has %d null lists, want none", name, child.NullN())
+		return NestedView[T]{}, fmt.Errorf("there are %d null lists, want none", child.NullN())
 	}
-	v, err := plain[T](child.ListValues(), name)
+	inner, err := listView[T](child)
 	if err != nil {
 		return NestedView[T]{}, err
 	}
-	innerEnds, err := listEnds(child, name, len(v))
-	if err != nil {
-		return NestedView[T]{}, err
-	}
-	ends, err := listEnds(col, name, child.Len())
-	return NestedView[T]{ends, ListView[T]{innerEnds, v}}, err
+	ends, err := listEnds(col, child.Len())
+	return NestedView[T]{ends, inner}, err
 }
 
 // Len returns the number of rows.

@@ -1,0 +1,133 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Ref names one row of one of several records.
+type Ref struct {
+	Record int32
+	Row    int32
+}
+
+// Take returns a record of the rows that refs names, in that order, which the
+// caller owns; the records have one schema. Rows are copied. A column of a type
+// that records of graphs do not have is an error.
+func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, error) {
+	if len(recs) == 0 {
+		return nil, errors.New("record: take: no record to take from")
+	}
+	schema := recs[0].Schema()
+	var cols []arrow.Array
+	for i, f := range schema.Fields() {
+		src := make([]arrow.Array, len(recs))
+		for j, rec := range recs {
+			src[j] = rec.Column(i)
+		}
+		col, err := takeColumn(mem, f.Type, src, refs)
+		if err != nil {
+			for _, c := range cols {
+				c.Release()
+			}
+			return nil, fmt.Errorf("record: take: column %q: %w", f.Name, err)
+		}
+		cols = append(cols, col)
+	}
+	return newRecord(schema, cols, len(refs)), nil
+}
+
+func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+	item := t
+	switch t := t.(type) {
+	case *arrow.FixedSizeListType:
+		item = t.Elem()
+	case *arrow.ListType:
+		item = t.Elem()
+		if l, ok := item.(*arrow.ListType); ok {
+			item = l.Elem()
+		}
+	}
+	for _, s := range src {
+		if s.NullN() > 0 {
+			return nil, fmt.Errorf("there are %d nulls, want none", s.NullN())
+		}
+	}
+	switch item.ID() {
+	case arrow.UINT8:
+		return take[uint8](mem, t, src, refs)
+	case arrow.INT32:
+		return take[int32](mem, t, src, refs)
+	case arrow.INT64:
+		return take[int64](mem, t, src, refs)
+	case arrow.FLOAT32:
+		return take[float32](mem, t, src, refs)
+	}
+	return nil, fmt.Errorf("rows of %s cannot be taken", t)
+}
+
+func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+	switch t := t.(type) {
+	case *arrow.FixedSizeListType:
+		width := int(t.Len())
+		v, err := each(src, func(a arrow.Array) ([]T, error) { return fixedValues[T](a.(*array.FixedSizeList)) })
+		if err != nil {
+			return nil, err
+		}
+		b := NewFixed[T](mem, width)
+		dst := b.Grow(len(refs))
+		for i, r := range refs {
+			copy(dst[i*width:(i+1)*width], v[r.Record][int(r.Row)*width:])
+		}
+		return b.finish(t, len(refs)), nil
+	case *arrow.ListType:
+		if _, nested := t.Elem().(*arrow.ListType); nested {
+			v, err := each(src, func(a arrow.Array) (NestedView[T], error) { return nestedView[T](a.(*array.List)) })
+			if err != nil {
+				return nil, err
+			}
+			b := NewNested[T](mem)
+			for _, r := range refs {
+				for i := range v[r.Record].RowLen(int(r.Row)) {
+					b.Append(v[r.Record].At(int(r.Row), i))
+				}
+				b.EndRow()
+			}
+			return b.Finish(), nil
+		}
+		v, err := each(src, func(a arrow.Array) (ListView[T], error) { return listView[T](a.(*array.List)) })
+		if err != nil {
+			return nil, err
+		}
+		b := NewLists[T](mem)
+		for _, r := range refs {
+			b.Append(v[r.Record].Row(int(r.Row)))
+		}
+		return b.Finish(), nil
+	}
+	v, err := each(src, plain[T])
+	if err != nil {
+		return nil, err
+	}
+	b := NewColumn[T](mem)
+	dst := b.v.grow(len(refs))
+	for i, r := range refs {
+		dst[i] = v[r.Record][r.Row]
+	}
+	return b.Finish(), nil
+}
+
+func each[A, B any](in []A, f func(A) (B, error)) ([]B, error) {
+	out := make([]B, len(in))
+	for i, a := range in {
+		var err error
+		if out[i], err = f(a); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,117 @@
+package operators
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Batch cuts the stream into records of exactly Size rows, in order; the last
+// one has what is left. Rows that stand in one record already are shared, not
+// copied.
+//
+//	in:  {[20 graphs], [20 graphs], [10 graphs]}
+//	out: {[32 graphs], [18 graphs]}                with Size 32
+type Batch struct {
+	// Size is B, the number of rows of a record. The default is 32.
+	Size int
+	// DropLast leaves out a last record of fewer rows.
+	DropLast bool
+}
+
+var _ flow.Operator = Batch{}
+
+// Open checks the settings.
+func (b Batch) Open(in *arrow.Schema) (flow.Stage, error) {
+	if b.Size == 0 {
+		b.Size = 32
+	}
+	if b.Size < 1 || b.Size > math.MaxInt32 {
+		return nil, fmt.Errorf("Size is %d, want 1 or more", b.Size)
+	}
+	return &batcher{Batch: b, schema: in}, nil
+}
+
+// batcher is a running Batch. parts are the records that wait, at most Size-1
+// rows together.
+type batcher struct {
+	Batch
+	schema *arrow.Schema
+	parts  []arrow.Record
+	rows   int
+}
+
+func (b *batcher) Schema() *arrow.Schema { return b.schema }
+
+func (b *batcher) Process(rec arrow.Record, out *flow.Out) error {
+	n := int(rec.NumRows())
+	for from := 0; from < n; {
+		to := min(n, from+b.Size-b.rows)
+		b.parts = append(b.parts, rec.NewSlice(int64(from), int64(to)))
+		b.rows += to - from
+		from = to
+		if b.rows == b.Size {
+			if err := b.emit(out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *batcher) Flush(out *flow.Out) error {
+	switch {
+	case b.rows == 0:
+		return nil
+	case b.DropLast:
+		for _, p := range b.parts {
+			out.Drop(p)
+		}
+		return b.Close()
+	}
+	return b.emit(out)
+}
+
+// emit hands the waiting rows on as one record.
+func (b *batcher) emit(out *flow.Out) error {
+	defer b.Close()
+	if len(b.parts) == 1 {
+		b.parts[0].Retain()
+		return out.Emit(b.parts[0])
+	}
+	refs := make([]record.Ref, 0, b.rows)
+	for i, p := range b.parts {
+		refs = appendRefs(refs, i, p)
+	}
+	rec, err := record.Take(out.Mem(), b.parts, refs)
+	if err != nil {
+		return err
+	}
+	return out.Emit(rec)
+}
+
+// appendRefs adds every row of rec, the i-th record of several.
+func appendRefs(refs []record.Ref, i int, rec arrow.Record) []record.Ref {
+	for row := range int32(rec.NumRows()) {
+		refs = append(refs, record.Ref{Record: int32(i), Row: row})
+	}
+	return refs
+}
+
+// Close releases what waits.
+func (b *batcher) Close() error {
+	b.parts, b.rows = releaseAll(b.parts), 0
+	return nil
+}
+
+func releaseAll(recs []arrow.Record) []arrow.Record {
+	for _, r := range recs {
+		r.Release()
+	}
+	clear(recs)
+	return recs[:0]
+}

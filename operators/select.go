@@ -1,0 +1,124 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// Select chooses the root nodes of each graph (Niepert et al. 2016, Algorithm
+// 1): it sorts all nodes by a labeling, largest first, takes every Stride-th
+// of them until it has W, and fills up with zero fields. It adds the column
+// roots. Ties are broken by structure; see labeling.Rank.
+//
+// The paper's loop runs w-1 times; this one w times (SelNodeSeq, line 4). With
+// Strict the nodes are cut to the W largest before the stride is applied, as
+// its line 2 reads, so that a stride above 1 leaves zero fields.
+type Select struct {
+	// W is w, the number of fields of each graph. It must be set.
+	W int
+	// By orders the nodes. The default is labeling.Betweenness.
+	By labeling.Labeling
+	// Stride is s, the distance between two roots in the order. The default is
+	// 1.
+	Stride int
+	// Strict cuts to the W largest nodes first.
+	Strict bool
+}
+
+var _ flow.Operator = Select{}
+
+// Open checks the settings.
+func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
+	if s.By == nil {
+		s.By = labeling.Betweenness
+	}
+	if s.Stride == 0 {
+		s.Stride = 1
+	}
+	switch {
+	case s.W < 1:
+		return nil, fmt.Errorf("W is %d, want the number of fields per graph, 1 or more", s.W)
+	case s.W > maxWidth:
+		return nil, fmt.Errorf("W is %d, want at most %d", s.W, maxWidth)
+	case s.Stride < 1:
+		return nil, fmt.Errorf("Stride is %d, want 1 or more", s.Stride)
+	}
+	if _, err := record.LayoutOf(in); err != nil {
+		return nil, err
+	}
+	f := record.ListField[int32](record.Roots, []int{s.W})
+	schema, err := record.Extend(in, f)
+	if err != nil {
+		return nil, err
+	}
+	return &rowStage{schema, &selector{Select: s}}, nil
+}
+
+// maxWidth keeps w·k·k below 2³¹.
+const maxWidth = 1 << 20
+
+type selector struct {
+	Select
+	graphs *record.Graphs
+	roots  *record.Lists[int32]
+	labels []float64
+}
+
+func (s *selector) fork() rowBuilder { return &selector{Select: s.Select} }
+
+func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	s.graphs, err = record.GraphsOf(rec)
+	s.roots = record.NewLists[int32](mem)
+	return err
+}
+
+func (s *selector) row(ctx context.Context, row int) error {
+	var g graph.Graph
+	s.graphs.At(row, &g)
+	if cap(s.labels) < g.N() {
+		s.labels = make([]float64, g.N())
+	}
+	s.labels = s.labels[:g.N()]
+	if err := labeling.Compute(s.By, labeling.Input{Graph: &g}, s.labels); err != nil {
+		return err
+	}
+	order, _, err := labeling.Rank(&g, s.labels)
+	if err != nil {
+		return err
+	}
+	s.pick(order, s.roots.Grow(s.W))
+	return nil
+}
+
+// pick writes the roots to dst, which has length W. order has all nodes, the
+// largest label first.
+func (s *selector) pick(order, dst []int32) {
+	if s.Strict && len(order) > s.W {
+		order = order[:s.W]
+	}
+	for j := range dst {
+		if i := j * s.Stride; i < len(order) {
+			dst[j] = order[i]
+		} else {
+			dst[j] = -1
+		}
+	}
+}
+
+func (s *selector) finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{record.Roots: s.roots.Finish()}
+}
+
+func (s *selector) release() {
+	if s.roots != nil {
+		s.roots.Release()
+	}
+}
