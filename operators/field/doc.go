@@ -1,0 +1,42 @@
+// Package field makes receptive fields: it gathers the nodes near a root and
+// puts them into a normal order (Niepert et al. 2016, arXiv:1605.05273,
+// Algorithms 2 and 4).
+//
+//	ix := field.NewIndex(g, field.Both)        // once per graph, shared by workers
+//	var walk field.Assembler                   // one per worker
+//	norm := field.Normalizer{K: 10}            // one per worker; labeling.WL
+//	members := make([]int32, norm.K)
+//	for _, root := range roots {
+//		hood, dist := walk.Assemble(ix, root, norm.K)
+//		if err := norm.Normalize(ix, hood, dist, nil, members); err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(root, members) // -1 is a dummy
+//	}
+//
+// NodeCats, NodeAttrs, Edges, EdgeCats and EdgeAttrs copy what belongs to the
+// members into the rows of the tensors.
+//
+// Assemblers and Normalizers own scratch memory: results are borrowed until the
+// next call, nothing is allocated once the scratch has grown, and the work per
+// field is bounded by the neighbourhood, not by the graph.
+//
+// # The order of the members
+//
+// G[U] is the graph induced on the neighbourhood U. Nodes are ranked by distance
+// to the root, then by falling label; colour refinement, the default, starts
+// from the distances. If U has more than k nodes, the first k of that ranking
+// are N. Where the cut would part nodes of equal rank, they are told apart first
+// by node attributes and edge types (refinement that starts from the ranking and
+// the attributes), then by individualising nodes of the divided class and
+// refining: of all choices the one with the greatest trace, and of those the one
+// whose finished field is greatest. Only choices that give the same field are
+// decided by node number, smallest first. The nodes of N are then ranked again
+// on G[N], equal ranks split by attributes in ascending order, and the
+// remaining ties broken by package canon: the greatest adjacency matrix, whose
+// entries are edge types, and among automorphic orders the smallest node
+// numbers. If U has fewer than k nodes, dummies fill the end.
+//
+// Renumbering the nodes of a graph therefore leaves every tensor as it is, byte
+// by byte, as long as Stats counts no fallback and attributes are not ignored.
+package field

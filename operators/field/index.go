@@ -1,0 +1,105 @@
+package field
+
+import "github.com/sanflow/sanflow/flow/graph"
+
+// Direction says which arcs of a directed graph lead from a node to its
+// neighbours. It does not matter for undirected graphs.
+type Direction int
+
+const (
+	// Both follows arcs either way.
+	Both Direction = iota
+	// Out follows arcs from tail to head.
+	Out
+	// In follows arcs from head to tail.
+	In
+)
+
+func (d Direction) String() string {
+	switch d {
+	case Both:
+		return "both"
+	case Out:
+		return "out"
+	case In:
+		return "in"
+	}
+	return "invalid direction"
+}
+
+// Index is a graph made ready for cutting neighbourhoods out of it. It is
+// read-only and may be shared by any number of workers.
+type Index struct {
+	g   *graph.Graph
+	dir Direction
+
+	// in holds the tails of arriving arcs, for directed graphs.
+	inOff, inTails []int32
+
+	// Every edge, or arc, is listed once more, at the end with the lower degree
+	// (the lower number, if equal). Hubs then have short lists, so that inducing
+	// a subgraph that holds a hub does not cost the degree of the hub. entry is
+	// the CSR position, or its complement where the arc arrives at the owner of
+	// the list.
+	off, other, entry []int32
+}
+
+// NewIndex indexes g, which must not change and is borrowed. O(n + m).
+func NewIndex(g *graph.Graph, dir Direction) *Index {
+	ix := &Index{g: g, dir: dir}
+	n := g.N()
+	if g.Directed {
+		ix.inOff, ix.inTails, _ = g.Transpose()
+	}
+	degree := func(v int32) int {
+		d := g.Degree(v)
+		if g.Directed {
+			d += int(ix.inOff[v+1] - ix.inOff[v])
+		}
+		return d
+	}
+	// owner tells which end of an arc lists it; of the two entries of an
+	// undirected edge only the one in the owner's row counts.
+	owns := func(u, v int32) bool {
+		du, dv := degree(u), degree(v)
+		return du < dv || du == dv && u < v
+	}
+	ix.off = make([]int32, n+1)
+	for u := range int32(n) {
+		for _, v := range g.Adj(u) {
+			if owns(u, v) {
+				ix.off[u+1]++
+			} else if g.Directed {
+				ix.off[v+1]++
+			}
+		}
+	}
+	for v := range n {
+		ix.off[v+1] += ix.off[v]
+	}
+	ix.other = make([]int32, ix.off[n])
+	ix.entry = make([]int32, ix.off[n])
+	next := make([]int32, n)
+	copy(next, ix.off)
+	put := func(owner, other, entry int32) {
+		ix.other[next[owner]], ix.entry[next[owner]] = other, entry
+		next[owner]++
+	}
+	for u := range int32(n) {
+		for i := g.Offsets[u]; i < g.Offsets[u+1]; i++ {
+			v := g.Neighbors[i]
+			if owns(u, v) {
+				put(u, v, i)
+			} else if g.Directed {
+				put(v, u, ^i)
+			}
+		}
+	}
+	return ix
+}
+
+// Graph returns the indexed graph.
+func (ix *Index) Graph() *graph.Graph { return ix.g }
+
+// in returns the tails of the arcs that arrive at v.
+func (ix *Index) in(v int32) []int32 { return ix.inTails[ix.inOff[v]:ix.inOff[v+1]] }

@@ -1,0 +1,218 @@
+package field
+
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// arc is an edge, or an arc from a to b, between local nodes: positions in the
+// list of nodes that a subgraph is induced on.
+type arc struct {
+	a, b  int32
+	entry int32 // CSR position in the whole graph
+}
+
+// local numbers the nodes of a neighbourhood. It holds, for every node of the
+// graph, the position last given to it and the call that gave it.
+type local struct {
+	stamp []uint64
+	now   uint64
+}
+
+func (l *local) number(n int, nodes []int32) {
+	if len(l.stamp) < n {
+		l.stamp = make([]uint64, n)
+		l.now = 0
+	}
+	l.now++
+	if l.now == 1<<32 {
+		clear(l.stamp)
+		l.now = 1
+	}
+	for i, v := range nodes {
+		l.stamp[v] = l.now<<32 | uint64(i)
+	}
+}
+
+// induce appends the arcs of ix between the nodes, each undirected edge once.
+// It reads the short lists of ix only.
+func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
+	l.number(ix.g.N(), nodes)
+	for i, u := range nodes {
+		begin, end := ix.off[u], ix.off[u+1]
+		for j, v := range ix.other[begin:end] {
+			s := l.stamp[v]
+			if s>>32 != l.now {
+				continue
+			}
+			e := ix.entry[int(begin)+j]
+			if e >= 0 {
+				arcs = append(arcs, arc{int32(i), int32(uint32(s)), e})
+			} else {
+				arcs = append(arcs, arc{int32(uint32(s)), int32(i), ^e})
+			}
+		}
+	}
+	return arcs
+}
+
+// restrict appends the arcs whose ends are both among the chosen nodes, given by
+// their new local numbers, -1 for those left out.
+func restrict(arcs []arc, renumber []int32, out []arc) []arc {
+	for _, e := range arcs {
+		if a, b := renumber[e.a], renumber[e.b]; a >= 0 && b >= 0 {
+			out = append(out, arc{a, b, e.entry})
+		}
+	}
+	return out
+}
+
+// subgraph turns arcs into rows, for refinement and for labelings.
+type subgraph struct {
+	off, nbr []int32
+	code     []uint32
+	next     []int32
+	types    []uint32
+	byType   []int32
+	cats     []int32
+	attrs    []float32
+	edgeCats []int32
+	edgeAttr []float32
+	entries  []int32
+	packed   []uint64
+	out      graph.Graph
+}
+
+// rows returns the arcs between n nodes as rows, with codes where the graph is
+// directed or edge types are asked for: 2t at the tail and 2t+1 at the head, or t
+// at both ends of an undirected edge.
+func (s *subgraph) rows(g *graph.Graph, n int, arcs []arc, edgeTypes bool) refine.Rows {
+	coded := g.Directed || edgeTypes
+	s.off = resize(s.off, n+1)
+	clear(s.off)
+	for _, e := range arcs {
+		s.off[e.a+1]++
+		s.off[e.b+1]++
+	}
+	for v := range n {
+		s.off[v+1] += s.off[v]
+	}
+	s.next = append(s.next[:0], s.off[:n]...)
+	s.nbr = resize(s.nbr, 2*len(arcs))
+	if !coded {
+		for _, e := range arcs {
+			s.nbr[s.next[e.a]] = e.b
+			s.next[e.a]++
+			s.nbr[s.next[e.b]] = e.a
+			s.next[e.b]++
+		}
+		return refine.Rows{Off: s.off, Nbr: s.nbr}
+	}
+	s.rankTypes(g, arcs, edgeTypes)
+	s.code = resize(s.code, 2*len(arcs))
+	for i, e := range arcs {
+		head, tail := s.types[i], s.types[i]
+		if g.Directed {
+			tail, head = 2*tail, 2*head+1
+		}
+		s.nbr[s.next[e.a]], s.code[s.next[e.a]] = e.b, tail
+		s.next[e.a]++
+		s.nbr[s.next[e.b]], s.code[s.next[e.b]] = e.a, head
+		s.next[e.b]++
+	}
+	return refine.Rows{Off: s.off, Nbr: s.nbr, Code: s.code}
+}
+
+// rankTypes writes to s.types the rank of each arc's attributes among those of
+// all arcs, from 0; all 0 without edge types.
+func (s *subgraph) rankTypes(g *graph.Graph, arcs []arc, edgeTypes bool) {
+	s.types = resize(s.types, len(arcs))
+	clear(s.types)
+	if !edgeTypes {
+		return
+	}
+	s.byType = resize(s.byType, len(arcs))
+	for i := range s.byType {
+		s.byType[i] = int32(i)
+	}
+	slices.SortFunc(s.byType, func(i, j int32) int {
+		return refine.CompareEdges(g, arcs[i].entry, arcs[j].entry)
+	})
+	rank := uint32(0)
+	for i, e := range s.byType {
+		if i > 0 && refine.CompareEdges(g, arcs[s.byType[i-1]].entry, arcs[e].entry) != 0 {
+			rank++
+		}
+		s.types[e] = rank
+	}
+}
+
+// graph returns the subgraph of g on nodes as a graph of its own, attributes
+// included. It is borrowed until the next call.
+func (s *subgraph) graph(g *graph.Graph, nodes []int32, arcs []arc) *graph.Graph {
+	n := len(nodes)
+	h := &s.out
+	*h = graph.Graph{
+		Directed: g.Directed,
+		NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs,
+	}
+	s.off = resize(s.off, n+1)
+	clear(s.off)
+	for _, e := range arcs {
+		s.off[e.a+1]++
+		if !g.Directed {
+			s.off[e.b+1]++
+		}
+	}
+	for v := range n {
+		s.off[v+1] += s.off[v]
+	}
+	m := int(s.off[n])
+	s.next = append(s.next[:0], s.off[:n]...)
+	s.nbr = resize(s.nbr, m)
+	s.entries = resize(s.entries, m)
+	s.packed = resize(s.packed, m)
+	put := func(u, v, entry int32) {
+		s.packed[s.next[u]] = uint64(v)<<32 | uint64(entry)
+		s.next[u]++
+	}
+	for _, e := range arcs {
+		put(e.a, e.b, e.entry)
+		if !g.Directed {
+			put(e.b, e.a, e.entry)
+		}
+	}
+	for v := range n {
+		slices.Sort(s.packed[s.off[v]:s.off[v+1]])
+	}
+	for i, x := range s.packed {
+		s.nbr[i], s.entries[i] = int32(x>>32), int32(uint32(x))
+	}
+	h.Offsets, h.Neighbors = s.off, s.nbr
+	s.cats, s.attrs = s.cats[:0], s.attrs[:0]
+	for _, v := range nodes {
+		s.cats = append(s.cats, row(g.NodeCat, v, g.NodeCats)...)
+		s.attrs = append(s.attrs, row(g.NodeAttr, v, g.NodeAttrs)...)
+	}
+	s.edgeCats, s.edgeAttr = s.edgeCats[:0], s.edgeAttr[:0]
+	if g.EdgeCats+g.EdgeAttrs > 0 {
+		for _, e := range s.entries {
+			s.edgeCats = append(s.edgeCats, row(g.EdgeCat, e, g.EdgeCats)...)
+			s.edgeAttr = append(s.edgeAttr, row(g.EdgeAttr, e, g.EdgeAttrs)...)
+		}
+	}
+	h.NodeCat, h.NodeAttr, h.EdgeCat, h.EdgeAttr = s.cats, s.attrs, s.edgeCats, s.edgeAttr
+	return h
+}
+
+func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
+
+// resize returns x with length n; the values are left as they come.
+func resize[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/2)
+	}
+	return x[:n]
+}

@@ -1,0 +1,267 @@
+package field
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/sanflow/sanflow/operators/canon"
+	"github.com/sanflow/sanflow/operators/internal/refine"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// ErrNoRoot is returned for a neighbourhood without nodes.
+var ErrNoRoot = errors.New("field: empty neighbourhood, want at least the root")
+
+// Normalizer puts neighbourhoods into normal order. The fields are settings and
+// may be changed between calls; a Normalizer is not safe for concurrent use.
+type Normalizer struct {
+	// K is the field size, 1 to MaxK.
+	K int
+	// By is the labeling ℓ. The default is labeling.WL.
+	By labeling.Labeling
+	// IgnoreAttributes leaves node attributes and edge types out of the order,
+	// as the paper's use of nauty does. Nodes that differ in attributes only are
+	// then ordered by number.
+	IgnoreAttributes bool
+	// Uniform starts colour refinement from one colour instead of the hop
+	// distances, the paper read literally.
+	Uniform bool
+	// CropBudget bounds the choices that are compared at the cut to k nodes; 0
+	// means 200. Beyond it the smallest node number decides.
+	CropBudget int
+	// CanonBudget is the budget of the canonical order; see canon.Solver.
+	CanonBudget int
+	// Stats counts what happened.
+	Stats Stats
+
+	hood []int32
+	dist []uint8
+	ix   *Index
+
+	local   local
+	arcs    []arc // of G[U]
+	arcsN   []arc // of G[N]
+	rowsU   subgraph
+	rowsN   subgraph
+	ranking refine.Refiner // of U, then of N
+	inner   refine.Refiner // of N while U is being searched
+	search  refine.Search
+	leaves  cropLeaves
+	solver  canon.Solver
+	labels  []float64 // of U, then of N
+	keep    []int32   // local numbers of N, ascending
+	number  []int32   // new local numbers
+	order   []int32
+	nodes   []int32
+	distN   []uint8
+	colors  []int32
+	bits    [64]uint64
+	codes   []uint16
+}
+
+// Stats counts the events of normalization that are worth knowing.
+type Stats struct {
+	Fields       int64 // finished fields
+	Cropped      int64 // fields whose neighbourhood had more than k nodes
+	Ties         int64 // of these, cuts through a class of equal rank
+	Searches     int64 // of these, ties that attributes did not break
+	Leaves       int64 // choices compared in the searches
+	CropFallback int64 // searches that used up the budget: node numbers decided
+	Canon        int64 // canonical orders computed
+	Refined      int64 // of these, canon.Refined
+	Partial      int64 // of these, canon.Partial: node numbers decided
+}
+
+// Add adds the counts of t.
+func (s *Stats) Add(t Stats) {
+	s.Fields += t.Fields
+	s.Cropped += t.Cropped
+	s.Ties += t.Ties
+	s.Searches += t.Searches
+	s.Leaves += t.Leaves
+	s.CropFallback += t.CropFallback
+	s.Canon += t.Canon
+	s.Refined += t.Refined
+	s.Partial += t.Partial
+}
+
+// Normalize writes the members of the field around hood[0] to members, which has
+// length K: the nodes in rank order, then -1 for dummies (Niepert et al. 2016,
+// Algorithm 4; the package comment gives the order in full). hood and dist are
+// as Assemble leaves them. global, if not nil, has one label per node of the
+// graph and replaces the labels of G[U] and G[N].
+//
+// The error is that of the labeling, or ErrNoRoot.
+func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []float64, members []int32) error {
+	if z.K < 1 || z.K > MaxK {
+		panic(fmt.Sprintf("field: normalize: k is %d, want 1 to %d", z.K, MaxK))
+	}
+	if len(members) != z.K || len(hood) != len(dist) {
+		panic(fmt.Sprintf("field: normalize: %d members, %d nodes and %d distances, want %d members and a distance per node",
+			len(members), len(hood), len(dist), z.K))
+	}
+	if global != nil && len(global) != ix.g.N() {
+		panic(fmt.Sprintf("field: normalize: %d global labels, want %d", len(global), ix.g.N()))
+	}
+	if len(hood) == 0 {
+		return ErrNoRoot
+	}
+	z.ix, z.hood, z.dist = ix, hood, dist
+	z.arcs = z.local.induce(ix, hood, z.arcs[:0])
+	z.Stats.Fields++
+
+	z.keep = z.keep[:0]
+	if len(hood) <= z.K {
+		for v := range hood {
+			z.keep = append(z.keep, int32(v))
+		}
+	} else {
+		z.Stats.Cropped++
+		if err := z.crop(global); err != nil {
+			return err
+		}
+	}
+	order, err := z.finish(&z.ranking, z.keep, global)
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		members[i] = -1
+	}
+	for i, v := range order {
+		members[i] = hood[v]
+	}
+	return nil
+}
+
+// refinement reports whether the labeling is the one that is computed here, by
+// refinement of local rows, without going through labels.
+func (z *Normalizer) refinement(global []float64) bool {
+	if global != nil {
+		return false
+	}
+	l, ok := z.By.(labeling.WeisfeilerLehman)
+	return z.By == nil || ok && l == labeling.WL
+}
+
+// rank makes r the ranking of a set of nodes, by distance and label: arcs are
+// the arcs between them, rows the same as refinement wants them, and nodes their
+// numbers in the whole graph.
+func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist []uint8, arcs []arc, global []float64) (refine.Rows, error) {
+	r.Reset(len(nodes))
+	if z.refinement(global) {
+		rows := sub.rows(z.ix.g, len(nodes), arcs, false)
+		if !z.Uniform {
+			r.SplitLevels(dist)
+		}
+		r.QueueAll()
+		r.Refine(rows)
+		if z.Uniform {
+			z.colors = resize(z.colors, len(nodes))
+			for v := range z.colors {
+				z.colors[v] = int32(r.Start(int32(v)))
+			}
+			r.Reset(len(nodes))
+			r.SplitLevels(dist)
+			r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.colors[u], z.colors[v]) })
+		}
+		return rows, nil
+	}
+	z.labels = resize(z.labels, len(nodes))
+	if global != nil {
+		for i, v := range nodes {
+			z.labels[i] = global[v]
+		}
+	} else {
+		in := labeling.Input{Graph: sub.graph(z.ix.g, nodes, arcs), Dist: dist}
+		if err := labeling.Compute(z.By, in, z.labels); err != nil {
+			return refine.Rows{}, err
+		}
+	}
+	r.SplitLevels(dist)
+	r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.labels[v], z.labels[u]) })
+	return refine.Rows{}, nil
+}
+
+// finish ranks the chosen nodes on the graph they induce and breaks the
+// remaining ties. chosen ascends; the result is in rank order, in the same
+// numbers, and borrowed.
+func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64) ([]int32, error) {
+	n := len(chosen)
+	arcs := z.arcs
+	z.nodes, z.distN = z.nodes[:0], z.distN[:0]
+	for _, v := range chosen {
+		z.nodes = append(z.nodes, z.hood[v])
+		z.distN = append(z.distN, z.dist[v])
+	}
+	if n < len(z.hood) {
+		z.number = resize(z.number, len(z.hood))
+		for i := range z.number {
+			z.number[i] = -1
+		}
+		for i, v := range chosen {
+			z.number[v] = int32(i)
+		}
+		z.arcsN = restrict(arcs, z.number, z.arcsN[:0])
+		arcs = z.arcsN
+	}
+	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global); err != nil {
+		return nil, err
+	}
+	if !z.IgnoreAttributes && z.ix.g.NodeCats+z.ix.g.NodeAttrs > 0 && !r.Discrete() {
+		r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.nodes[u], z.nodes[v]) })
+	}
+	order := r.Elems
+	if !r.Discrete() {
+		order = z.canonical(r, arcs)
+	}
+	z.order = z.order[:0]
+	for _, v := range order {
+		z.order = append(z.order, chosen[v])
+	}
+	return z.order, nil
+}
+
+// canonical returns the canonical order of the graph of the arcs with the cells
+// of r as colours.
+func (z *Normalizer) canonical(r *refine.Refiner, arcs []arc) []int32 {
+	g, n := z.ix.g, r.N()
+	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	z.colors = resize(z.colors, n)
+	for v := range z.colors {
+		z.colors[v] = int32(r.Start(int32(v)))
+	}
+	z.solver.Budget = z.CanonBudget
+	var order []int32
+	var q canon.Quality
+	if n <= 64 && !g.Directed && !edgeTypes {
+		rows := z.bits[:n]
+		clear(rows)
+		for _, e := range arcs {
+			rows[e.a] |= 1 << e.b
+			rows[e.b] |= 1 << e.a
+		}
+		order, q = z.solver.Bits(rows, z.colors)
+	} else {
+		z.rowsN.rankTypes(g, arcs, edgeTypes)
+		z.codes = resize(z.codes, n*n)
+		clear(z.codes)
+		for i, e := range arcs {
+			code := uint16(z.rowsN.types[i] + 1)
+			z.codes[int(e.a)*n+int(e.b)] = code
+			if !g.Directed {
+				z.codes[int(e.b)*n+int(e.a)] = code
+			}
+		}
+		order, q = z.solver.Matrix(n, z.codes, z.colors)
+	}
+	z.Stats.Canon++
+	switch q {
+	case canon.Refined:
+		z.Stats.Refined++
+	case canon.Partial:
+		z.Stats.Partial++
+	}
+	return order
+}

@@ -1,0 +1,70 @@
+package field
+
+import "github.com/sanflow/sanflow/flow/graph"
+
+// NodeCats writes the discrete attributes of the members to out, (k, NodeCats)
+// row-major, -1 for dummies: an index that stands for no channel, so that one-hot
+// channels are all zero.
+func NodeCats(g *graph.Graph, members []int32, out []int32) {
+	gather(g.NodeCat, g.NodeCats, members, out, -1)
+}
+
+// NodeAttrs writes the continuous attributes of the members to out, (k,
+// NodeAttrs) row-major, 0 for dummies.
+func NodeAttrs(g *graph.Graph, members []int32, out []float32) {
+	gather(g.NodeAttr, g.NodeAttrs, members, out, 0)
+}
+
+func gather[T int32 | float32](values []T, width int, members []int32, out []T, none T) {
+	out = out[:len(members)*width]
+	for i, v := range members {
+		if v < 0 {
+			for j := range width {
+				out[i*width+j] = none
+			}
+			continue
+		}
+		copy(out[i*width:(i+1)*width], row(values, v, width))
+	}
+}
+
+// Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or
+// arc from member i to member j, or -1 where there is none. From it the edge
+// tensors are gathered. O(k · degrees of the members, at most k² log).
+func Edges(g *graph.Graph, members []int32, entry []int32) {
+	k := len(members)
+	entry = entry[:k*k]
+	for i, u := range members {
+		for j, v := range members {
+			e := -1
+			if u >= 0 && v >= 0 && u != v {
+				e = g.Entry(u, v)
+			}
+			entry[i*k+j] = int32(e)
+		}
+	}
+}
+
+// Adjacency writes to out, (k, k) row-major, 1 where entry, as Edges leaves it,
+// names an edge and 0 elsewhere.
+func Adjacency(entry []int32, out []float32) {
+	out = out[:len(entry)]
+	for i, e := range entry {
+		out[i] = 0
+		if e >= 0 {
+			out[i] = 1
+		}
+	}
+}
+
+// EdgeCats writes to out, (k, k, EdgeCats) row-major, the discrete attributes of
+// the edges in entry, as Edges leaves it, -1 where there is no edge.
+func EdgeCats(g *graph.Graph, entry []int32, out []int32) {
+	gather(g.EdgeCat, g.EdgeCats, entry, out, -1)
+}
+
+// EdgeAttrs writes to out, (k, k, EdgeAttrs) row-major, the continuous
+// attributes of the edges in entry, 0 where there is no edge.
+func EdgeAttrs(g *graph.Graph, entry []int32, out []float32) {
+	gather(g.EdgeAttr, g.EdgeAttrs, entry, out, 0)
+}
