@@ -59,7 +59,6 @@ func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err 
 	r.QueueAll()
 	r.Refine(rows)
 	s.search.Budget = max(1, min(rankBranches, rankSteps/max(1, n)))
-	s.search.Automorphisms = true
 	s.leaves.rows = rows
 	_, canonical = s.search.Run(r, rows, &s.leaves)
 	s.leaves.rows = refine.Rows{}

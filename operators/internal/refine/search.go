@@ -16,8 +16,9 @@ type Leaves interface {
 // cell are individualised one after the other, in the order of their numbers;
 // the child with the greatest trace (Refiner.Trace, compared element by
 // element) survives, and at the leaves the greatest leaf; of equals the first.
-// Cells known to be Alike are not branched on, and where an equal leaf is an
-// automorphism, what it maps to a visited child is left out.
+// Cells known to be Alike are not branched on, and where a leaf is the image of
+// the best one under an automorphism, children that are images of visited ones
+// are left out.
 //
 // The zero value is ready.
 type Search struct {
@@ -29,10 +30,6 @@ type Search struct {
 	// used up the smallest number is taken from there on: still a function of
 	// the input, but no longer of its structure alone.
 	Budget int
-	// Automorphisms tells that equal leaves are images of each other under an
-	// automorphism, position by position.
-	Automorphisms bool
-
 	r      *Refiner
 	g      Rows
 	leaves Leaves
@@ -44,7 +41,11 @@ type Search struct {
 	hasLeaf  bool
 	path     []int32 // nodes individualised by branching
 	bestPath []int32
-	bestLeaf []int32 // Elems of the best leaf
+	bestLeaf Partition
+	bestFull []int32 // the best leaf made discrete, empty until it is needed
+	full     []int32
+	here     Partition
+	check    rowsCheck
 	levels   []*level
 	maps     [][]int32 // automorphisms
 }
@@ -190,32 +191,65 @@ func (s *Search) keeps(seg []int32) bool {
 }
 
 func (s *Search) leaf(depth int) int {
-	p := &s.r.Partition
+	r := s.r
 	if s.hasLeaf {
-		c := s.leaves.Compare(p)
-		if c == 0 && s.Automorphisms {
-			return s.automorphism(depth)
+		// An automorphism is cheaper than a comparison, and tells more.
+		if s.Cut > 0 {
+			if len(s.bestFull) == 0 {
+				s.here.CopyFrom(&r.Partition)
+				r.CopyFrom(&s.bestLeaf)
+				s.bestFull = s.discrete(s.bestFull)
+				r.CopyFrom(&s.here)
+			} else {
+				s.here.CopyFrom(&r.Partition)
+			}
+			s.full = s.discrete(s.full)
+			if m := s.check.automorphism(s.g, s.bestFull, s.full); m != nil {
+				return s.image(m, depth)
+			}
+			r.CopyFrom(&s.here)
+		}
+		c := s.leaves.Compare(&r.Partition)
+		if c == 0 && s.Cut == 0 {
+			return s.image(s.check.mapping(s.bestLeaf.Elems, r.Elems), depth)
 		}
 		if c <= 0 {
 			return depth
 		}
 	}
 	s.hasLeaf = true
-	s.leaves.Keep(p)
+	s.leaves.Keep(&r.Partition)
 	s.bestPath = append(s.bestPath[:0], s.path[:depth]...)
-	s.bestLeaf = append(s.bestLeaf[:0], p.Elems...)
+	s.bestLeaf.CopyFrom(&r.Partition)
+	s.bestFull = s.bestFull[:0]
 	return depth
 }
 
-// automorphism records the map from the best leaf to this one and returns the
-// depth at which their paths part.
-func (s *Search) automorphism(depth int) int {
-	m := make([]int32, s.r.N())
-	for i, v := range s.bestLeaf {
-		m[v] = s.r.Elems[i]
+// discrete individualises the smallest number of the first cell until only
+// twins are left, and returns the nodes in order, twins by number.
+func (s *Search) discrete(order []int32) []int32 {
+	r := s.r
+	for at := 0; at < r.N(); {
+		v := r.Elems[at]
+		switch {
+		case r.Size(v) == 1:
+			at++
+		case r.Alike(s.g, v) == Twins:
+			r.sortCell(v)
+			at += r.Size(v)
+		default:
+			r.Individualize(slices.Min(r.Cell(at)))
+			r.Refine(s.g)
+		}
 	}
+	return append(order[:0], r.Elems...)
+}
+
+// image records the automorphism m from the best leaf to this one and returns
+// the depth at which their paths part.
+func (s *Search) image(m []int32, depth int) int {
 	if len(s.maps) < keepMaps {
-		s.maps = append(s.maps, m)
+		s.maps = append(s.maps, slices.Clone(m))
 	}
 	fork := 0
 	for fork < depth && s.path[fork] == s.bestPath[fork] {
