@@ -1,0 +1,125 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// Assemble gathers the neighbourhood of each root (Niepert et al. 2016,
+// Algorithm 2): breadth-first levels around it until there are at least K
+// nodes or nothing is left. It adds the columns hood, nodes by distance with
+// the root first, and dist, their hop distances. A zero field has an empty
+// neighbourhood.
+type Assemble struct {
+	// K is k, the field size, at most 256. It must be set.
+	K int
+	// Direction says which arcs of a directed graph are followed. The default
+	// is both ways.
+	Direction field.Direction
+}
+
+var _ flow.Operator = Assemble{}
+
+// metaK is where Assemble tells Normalize its K and Direction.
+const (
+	metaK         = "k"
+	metaDirection = "direction"
+)
+
+// Open checks the settings.
+func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
+	if err := checkK(a.K); err != nil {
+		return nil, err
+	}
+	if a.Direction < field.Both || a.Direction > field.In {
+		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(a.Direction))
+	}
+	if _, ok, err := record.Field(in, record.Roots); err != nil || !ok {
+		return nil, fmt.Errorf("there is no column %q to start from: put Select before Assemble", record.Roots)
+	}
+	hood := arrow.Field{Name: record.Hood, Type: record.NestedType[int32](), Metadata: arrow.NewMetadata(
+		[]string{metaK, metaDirection}, []string{strconv.Itoa(a.K), strconv.Itoa(int(a.Direction))})}
+	schema, err := record.Extend(in, hood, arrow.Field{Name: record.Dist, Type: record.NestedType[uint8]()})
+	if err != nil {
+		return nil, err
+	}
+	return &rowStage{schema, &assembler{Assemble: a}}, nil
+}
+
+func checkK(k int) error {
+	if k < 1 || k > field.MaxK {
+		return fmt.Errorf("K is %d, want 1 to %d, the number of nodes of a receptive field", k, field.MaxK)
+	}
+	return nil
+}
+
+type assembler struct {
+	Assemble
+	walk   field.Assembler
+	graphs *record.Graphs
+	roots  record.ListView[int32]
+	hood   *record.Nested[int32]
+	dist   *record.Nested[uint8]
+}
+
+func (a *assembler) fork() rowBuilder { return &assembler{Assemble: a.Assemble} }
+
+func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
+	if a.graphs, err = record.GraphsOf(rec); err != nil {
+		return err
+	}
+	a.roots, err = record.ListsOf[int32](rec, record.Roots)
+	return err
+}
+
+func (a *assembler) row(_ context.Context, row int) error {
+	var g graph.Graph
+	a.graphs.At(row, &g)
+	roots := a.roots.Row(row)
+	if err := checkRoots(roots, g.N()); err != nil {
+		return err
+	}
+	ix := field.NewIndex(&g, a.Direction)
+	for _, root := range roots {
+		var hood []int32
+		var dist []uint8
+		if root >= 0 {
+			hood, dist = a.walk.Assemble(ix, root, a.K)
+		}
+		a.hood.Append(hood)
+		a.dist.Append(dist)
+	}
+	a.hood.EndRow()
+	a.dist.EndRow()
+	return nil
+}
+
+func checkRoots(roots []int32, n int) error {
+	for _, r := range roots {
+		if r < -1 || int(r) >= n {
+			return fmt.Errorf("root %d is not among the %d nodes", r, n)
+		}
+	}
+	return nil
+}
+
+func (a *assembler) finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{record.Hood: a.hood.Finish(), record.Dist: a.dist.Finish()}
+}
+
+func (a *assembler) release() {
+	if a.hood != nil {
+		a.hood.Release()
+		a.dist.Release()
+	}
+}

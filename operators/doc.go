@@ -1,0 +1,42 @@
+// Package operators holds the steps of PATCHY-SAN (Niepert et al. 2016,
+// arXiv:1605.05273) and what a stream needs around them.
+//
+//	fields := flow.From(src).
+//		Via(operators.Select{W: 18, By: labeling.Betweenness}). // w roots per graph, in rank order
+//		Via(operators.Assemble{K: 10}).                         // at least k nearest nodes around each
+//		Via(operators.Normalize{By: labeling.WL}).              // ranked, exactly k: (w, k, a_v)
+//		Via(operators.Batch{Size: 32})                          // 32 graphs: (32, w, k, a_v)
+//	fmt.Println(fields) // the plan
+//	err := fields.To(sink).Run(ctx)
+//
+// # Operators and the columns they read and add
+//
+//	Channel    reads the graph          adds to node_attr
+//	Select     reads the graph          adds roots
+//	Assemble   reads the graph, roots   adds hood, dist
+//	Normalize  reads all of these       adds members, nodes_cat, nodes, edges_cat, edges
+//	                                    drops the graph, hood, dist
+//	Batch      any                      exactly B rows per record
+//	Shuffle    any                      rows in random order
+//	Replay     any                      the stream again, every epoch in a new order
+//
+// Package record describes the columns. The first four handle each row by
+// itself, so a pipeline runs them in several workers; a row they cannot handle
+// is refused, and the pipeline's policy decides what follows. Their cores are
+// functions over slices, in packages labeling, field and canon.
+//
+// # Glossary
+//
+// These letters mean the same in all packages:
+//
+//	B        graphs in a batch
+//	n, m     nodes and edges of a graph
+//	w        receptive fields per graph
+//	k        nodes per field
+//	s        stride of the selection
+//	a_v, a_e attributes of nodes and edges: d_v + c_v and d_e + c_e
+//	d_v, d_e discrete attributes, which travel as indices
+//	c_v, c_e continuous attributes
+//	c        channels of a layer
+//	ℓ        a labeling: a larger label is an earlier place
+package operators

@@ -1,0 +1,290 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// Normalize turns each neighbourhood into a receptive field of exactly K nodes
+// in an order that does not depend on node numbers (Niepert et al. 2016,
+// Algorithm 4; package field gives the order in full). It adds the column
+// members, the attributes of the members as nodes_cat and nodes, and drops the
+// columns of the graph and of the neighbourhoods.
+type Normalize struct {
+	// K is k, the field size. The default is that of Assemble.
+	K int
+	// By ranks the nodes of equal distance to the root. The default is
+	// labeling.WL.
+	By labeling.Labeling
+	// Global computes By once on the whole graph instead of on each
+	// neighbourhood.
+	Global bool
+	// IgnoreAttributes leaves attributes and edge types out of the order.
+	IgnoreAttributes bool
+	// Uniform starts colour refinement from one colour, not from the distances.
+	Uniform bool
+	// Edges adds the k×k edge tensor of each field: edges_cat and edges where
+	// the graphs have edge attributes, otherwise edges with 1 for an edge.
+	Edges bool
+	// KeepGraph keeps the columns of the graph.
+	KeepGraph bool
+}
+
+var _ flow.Operator = Normalize{}
+
+// Open checks the settings.
+func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
+	layout, err := record.LayoutOf(in)
+	if err != nil {
+		return nil, err
+	}
+	var w []int
+	if err := record.Meta(in, record.Roots, record.MetaShape, &w); err != nil {
+		return nil, err
+	}
+	if len(w) != 1 || w[0] < 1 {
+		return nil, fmt.Errorf("there is no column %q of a fixed length: put Select before Normalize", record.Roots)
+	}
+	hood, ok, err := record.Field(in, record.Hood)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("there is no column %q: put Assemble before Normalize", record.Hood)
+	}
+	if z.K == 0 {
+		if text, ok := hood.Metadata.GetValue(metaK); ok {
+			z.K, _ = strconv.Atoi(text) // a text that is no number is K 0, which is refused
+		}
+	}
+	if err := checkK(z.K); err != nil {
+		return nil, err
+	}
+	if z.By == nil {
+		z.By = labeling.WL
+	}
+	n := &normalizer{Normalize: z, w: w[0], layout: layout}
+	if text, ok := hood.Metadata.GetValue(metaDirection); ok {
+		d, _ := strconv.Atoi(text)
+		n.direction = field.Direction(d)
+	}
+	schema, err := n.schema(in)
+	if err != nil {
+		return nil, err
+	}
+	return &rowStage{schema, n}, nil
+}
+
+// graphColumns are those that Normalize makes superfluous.
+var graphColumns = []string{
+	record.Offsets, record.Neighbors, record.NodeCat, record.NodeAttr, record.EdgeCat, record.EdgeAttr,
+}
+
+func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
+	drop := []string{record.Hood, record.Dist}
+	if !z.KeepGraph {
+		drop = append(drop, graphColumns...)
+	}
+	l := z.layout
+	fields := []arrow.Field{record.TensorField[int32](record.Members, []int{z.w, z.K}, nil)}
+	if d := len(l.NodeCat); d > 0 {
+		fields = append(fields, record.TensorField[int32](record.NodesCat, []int{z.w, z.K, d}, l.NodeCat))
+	}
+	if c := len(l.NodeAttr); c > 0 {
+		fields = append(fields, record.TensorField[float32](record.Nodes, []int{z.w, z.K, c}, l.NodeAttr))
+	}
+	if d := len(l.EdgeCat); z.Edges && d > 0 {
+		fields = append(fields, record.TensorField[int32](record.EdgesCat, []int{z.w, z.K, z.K, d}, l.EdgeCat))
+	}
+	if z.hasEdges() {
+		channels := l.EdgeAttr
+		if len(channels) == 0 {
+			channels = []record.Channel{{Name: "edge"}}
+		}
+		fields = append(fields, record.TensorField[float32](record.Edges, []int{z.w, z.K, z.K, len(channels)}, channels))
+	}
+	for _, f := range fields {
+		if f.Type.(*arrow.FixedSizeListType).Len() <= 0 {
+			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
+		}
+	}
+	return record.Extend(record.Without(in, drop...), fields...)
+}
+
+// hasEdges reports whether there is a column edges.
+func (z *normalizer) hasEdges() bool {
+	return z.Edges && (len(z.layout.EdgeAttr) > 0 || len(z.layout.EdgeCat) == 0)
+}
+
+// normalizer is one worker of a running Normalize.
+type normalizer struct {
+	Normalize
+	w         int
+	layout    record.Layout
+	direction field.Direction
+
+	norm   field.Normalizer
+	graphs *record.Graphs
+	hood   record.NestedView[int32]
+	dist   record.NestedView[uint8]
+	global []float64 // labels of the whole graph, or nil
+	entry  []int32   // (k, k)
+
+	members  *record.Fixed[int32]
+	nodesCat *record.Fixed[int32]
+	nodes    *record.Fixed[float32]
+	edgesCat *record.Fixed[int32]
+	edges    *record.Fixed[float32]
+}
+
+func (z *normalizer) fork() rowBuilder {
+	return &normalizer{Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction}
+}
+
+func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	wk, wkk := z.w*z.K, z.w*z.K*z.K
+	l := z.layout
+	z.members = record.NewFixed[int32](mem, wk)
+	z.nodesCat = record.NewFixed[int32](mem, wk*len(l.NodeCat))
+	z.nodes = record.NewFixed[float32](mem, wk*len(l.NodeAttr))
+	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
+	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
+	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
+	z.entry = make([]int32, z.K*z.K)
+	if z.graphs, err = record.GraphsOf(rec); err != nil {
+		return err
+	}
+	if z.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
+		return err
+	}
+	z.dist, err = record.NestedOf[uint8](rec, record.Dist)
+	return err
+}
+
+func (z *normalizer) row(ctx context.Context, row int) error {
+	var g graph.Graph
+	z.graphs.At(row, &g)
+	if err := z.check(&g, row); err != nil {
+		return err
+	}
+	z.global = nil
+	if z.Global {
+		z.global = make([]float64, g.N())
+		if err := labeling.Compute(z.By, labeling.Input{Graph: &g}, z.global); err != nil {
+			return err
+		}
+	}
+	ix := field.NewIndex(&g, z.direction)
+	k, members := z.K, make([]int32, z.w*z.K)
+	for i := range z.w {
+		if i%64 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		m := members[i*k : (i+1)*k]
+		if i >= z.hood.RowLen(row) || len(z.hood.At(row, i)) == 0 { // a zero field
+			for j := range m {
+				m[j] = -1
+			}
+			continue
+		}
+		if err := z.norm.Normalize(ix, z.hood.At(row, i), z.dist.At(row, i), z.global, m); err != nil {
+			return err
+		}
+	}
+	// Nothing can fail any more: the row is appended whole or not at all.
+	copy(z.members.Grow(1), members)
+	if g.NodeCats > 0 {
+		field.NodeCats(&g, members, z.nodesCat.Grow(1))
+	}
+	if g.NodeAttrs > 0 {
+		field.NodeAttrs(&g, members, z.nodes.Grow(1))
+	}
+	if z.Edges {
+		z.fillEdges(&g, members)
+	}
+	return nil
+}
+
+func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
+	var cats []int32
+	var edges []float32
+	if g.EdgeCats > 0 {
+		cats = z.edgesCat.Grow(1)
+	}
+	if z.hasEdges() {
+		edges = z.edges.Grow(1)
+	}
+	kk := z.K * z.K
+	for i := range z.w {
+		field.Edges(g, members[i*z.K:(i+1)*z.K], z.entry)
+		if g.EdgeCats > 0 {
+			field.EdgeCats(g, z.entry, cats[i*kk*g.EdgeCats:])
+		}
+		if g.EdgeAttrs > 0 {
+			field.EdgeAttrs(g, z.entry, edges[i*kk*g.EdgeAttrs:])
+		} else if edges != nil {
+			field.Adjacency(z.entry, edges[i*kk:])
+		}
+	}
+}
+
+// check makes sure that the neighbourhoods of a row are ones that Assemble
+// could have made, since records may come from elsewhere.
+func (z *normalizer) check(g *graph.Graph, row int) error {
+	if got := z.hood.RowLen(row); got != z.w || z.dist.RowLen(row) != got {
+		return fmt.Errorf("there are %d neighbourhoods with %d lists of distances, want %d", got, z.dist.RowLen(row), z.w)
+	}
+	for i := range z.w {
+		hood, dist := z.hood.At(row, i), z.dist.At(row, i)
+		if len(hood) != len(dist) {
+			return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
+		}
+		for j, v := range hood {
+			if v < 0 || int(v) >= g.N() {
+				return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, g.N())
+			}
+			if j > 0 && (dist[j] < dist[j-1] || dist[j] == dist[j-1] && v <= hood[j-1]) {
+				return fmt.Errorf("field %d is not ordered by distance and number", i)
+			}
+		}
+		if len(dist) > 0 && (dist[0] != 0 || len(dist) > 1 && dist[1] == 0) {
+			return fmt.Errorf("field %d does not start with its root alone", i)
+		}
+	}
+	return nil
+}
+
+func (z *normalizer) finish(rows int) map[string]arrow.Array {
+	cols := map[string]arrow.Array{record.Members: z.members.Finish(rows)}
+	if len(z.layout.NodeCat) > 0 {
+		cols[record.NodesCat] = z.nodesCat.Finish(rows)
+	}
+	if len(z.layout.NodeAttr) > 0 {
+		cols[record.Nodes] = z.nodes.Finish(rows)
+	}
+	if z.Edges && len(z.layout.EdgeCat) > 0 {
+		cols[record.EdgesCat] = z.edgesCat.Finish(rows)
+	}
+	if z.hasEdges() {
+		cols[record.Edges] = z.edges.Finish(rows)
+	}
+	return cols
+}
+
+func (z *normalizer) release() {
+	if z.members == nil {
+		return
+	}
+	z.members.Release()
+	z.nodesCat.Release()
+	z.nodes.Release()
+	z.edgesCat.Release()
+	z.edges.Release()
+}

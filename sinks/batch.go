@@ -1,0 +1,110 @@
+package sinks
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Shape returns what a model must know of records with that schema, which are
+// those that operators.Normalize emits. Classes is 0 where there is no column
+// of classes.
+func Shape(s *arrow.Schema) (nn.Shape, error) {
+	var shape nn.Shape
+	wk := func(name string) (n int, err error) {
+		if !s.HasField(name) {
+			return 0, nil
+		}
+		var dims []int
+		if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
+			return 0, err
+		}
+		if len(dims) != 3 {
+			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want three numbers: w, k and channels", name, dims)
+		}
+		if shape.W != 0 && (shape.W != dims[0] || shape.K != dims[1]) {
+			return 0, fmt.Errorf("column %q is for w = %d, k = %d, another for w = %d, k = %d", name, dims[0], dims[1], shape.W, shape.K)
+		}
+		shape.W, shape.K = dims[0], dims[1]
+		return dims[2], nil
+	}
+	cats, err := wk(record.NodesCat)
+	if err != nil {
+		return shape, err
+	}
+	if shape.Attrs, err = wk(record.Nodes); err != nil {
+		return shape, err
+	}
+	if cats == 0 && shape.Attrs == 0 {
+		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes; graphs without attributes can be given one by operators.Channel")
+	}
+	var channels []record.Channel
+	if err := record.Meta(s, record.NodesCat, record.MetaChannels, &channels); err != nil {
+		return shape, err
+	}
+	if len(channels) != cats {
+		return shape, fmt.Errorf("column nodes_cat has %d channels and names %d of them", cats, len(channels))
+	}
+	for _, c := range channels {
+		shape.Cats = append(shape.Cats, c.Card)
+	}
+	var classes []string
+	if err := record.Meta(s, record.Target, record.MetaClasses, &classes); err != nil {
+		return shape, err
+	}
+	shape.Classes = len(classes)
+	return shape, nil
+}
+
+// batchOf returns the rows of rec as tensors over its buffers.
+func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
+	rows := int(rec.NumRows())
+	if d := len(s.Cats); d > 0 {
+		if b.Cats, err = dense[int32](rec, record.NodesCat, rows, s.W, s.K, d); err != nil {
+			return b, err
+		}
+	}
+	if s.Attrs > 0 {
+		if b.Attrs, err = dense[float32](rec, record.Nodes, rows, s.W, s.K, s.Attrs); err != nil {
+			return b, err
+		}
+	}
+	if targets {
+		v, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return b, err
+		}
+		b.Targets = tensor.New(tensor.WithShape(rows), tensor.WithBacking(v))
+	}
+	return b, nil
+}
+
+func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor.Dense, error) {
+	v, width, err := record.FixedValues[T](rec, name)
+	if err != nil {
+		return nil, err
+	}
+	if want := shape[1] * shape[2] * shape[3]; width != want {
+		return nil, fmt.Errorf("column %q has %d values a row, want %d × %d × %d", name, width, shape[1], shape[2], shape[3])
+	}
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
+}
+
+// rowError names the graph of the row that a model could not take.
+func rowError(stage string, rec arrow.Record, err error) error {
+	var r *nn.RowError
+	if !errors.As(err, &r) {
+		return err
+	}
+	ids, _ := record.Values[int64](rec, record.GraphID)
+	if r.Row >= len(ids) {
+		return err
+	}
+	return &flow.Error{Stage: stage, Graph: ids[r.Row], Err: r.Err}
+}

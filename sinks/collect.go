@@ -1,0 +1,67 @@
+package sinks
+
+import (
+	"context"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// Collect keeps the stream in memory. The zero value is ready; it must not be
+// copied. It can be written to by several runs, also at once: the records pile
+// up in the order they arrive.
+type Collect struct {
+	mu   sync.Mutex
+	recs []arrow.Record
+}
+
+var _ flow.Sink = (*Collect)(nil)
+
+// Open accepts any schema.
+func (c *Collect) Open(*arrow.Schema) (flow.Writer, error) { return collector{c}, nil }
+
+// Records returns what was collected. The records belong to c until Release,
+// also where the run has failed.
+func (c *Collect) Records() []arrow.Record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.recs[:len(c.recs):len(c.recs)]
+}
+
+// Rows returns the number of rows collected.
+func (c *Collect) Rows() (n int64) {
+	for _, r := range c.Records() {
+		n += r.NumRows()
+	}
+	return n
+}
+
+// Release gives the records up and empties c.
+func (c *Collect) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.recs {
+		r.Release()
+	}
+	c.recs = nil
+}
+
+// Letter keeps the row of a dead letter; flow.Options.DeadLetters can be set
+// to this method where the reasons are not needed.
+func (c *Collect) Letter(l flow.Letter) error {
+	return collector{c}.Write(context.Background(), l.Row)
+}
+
+type collector struct{ c *Collect }
+
+func (w collector) Write(_ context.Context, rec arrow.Record) error {
+	rec.Retain()
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	w.c.recs = append(w.c.recs, rec)
+	return nil
+}
+
+func (collector) Close(error) error { return nil }

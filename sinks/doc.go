@@ -1,0 +1,21 @@
+// Package sinks is where pipelines end: training, prediction, collecting.
+//
+//	net := &nn.CNN{Seed: 1}
+//	err := flow.From(src).
+//		Via(operators.Select{W: 18}).
+//		Via(operators.Assemble{K: 10}).
+//		Via(operators.Normalize{}).
+//		Via(operators.Batch{Size: 32}).
+//		To(sinks.Train{Net: net}).
+//		Run(ctx)
+//	fmt.Printf("%d graphs, %.1f%% right before each update\n", net.Seen(), 100*net.Accuracy())
+//
+// The columns that each sink reads:
+//
+//	Train    nodes_cat (w, k, d_v), nodes (w, k, c_v), target   one step per record
+//	Predict  nodes_cat (w, k, d_v), nodes (w, k, c_v)           one Prediction per row
+//	Collect  any
+//
+// One of nodes_cat and nodes may be missing. Letters are those of package
+// record.
+package sinks

@@ -1,0 +1,97 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Predict asks a model about every row of the stream. Records may have any
+// number of rows; the model is not changed.
+type Predict struct {
+	// Net is the model, trained or loaded. It must be set.
+	Net nn.Model
+	// Each is called for every row, in order, on the goroutine of the sink. It
+	// must be set. An error ends the run.
+	Each func(Prediction) error
+}
+
+// Prediction is what a model says of one graph.
+type Prediction struct {
+	Graph int64
+	// Class is the most probable class, the first of equals.
+	Class int
+	// Probs has the probability of each class. It is borrowed.
+	Probs []float32
+	// Target is the class that the record names, or -1 where it names none.
+	Target int
+}
+
+var _ flow.Sink = Predict{}
+
+// Open checks the model against the schema. The number of classes is that of
+// the model where the records name none.
+func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
+	if p.Net == nil || p.Each == nil {
+		return nil, errors.New("the fields Net and Each must be set")
+	}
+	shape, err := Shape(in)
+	if err != nil {
+		return nil, err
+	}
+	if shape.Classes == 0 {
+		if m, ok := p.Net.(interface{ Shape() nn.Shape }); ok {
+			shape.Classes = m.Shape().Classes
+		}
+	}
+	return &predictor{p, shape}, p.Net.Init(shape)
+}
+
+type predictor struct {
+	Predict
+	shape nn.Shape
+}
+
+func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	b, err := batchOf(rec, p.shape, false)
+	if err != nil {
+		return err
+	}
+	dst, err := p.Net.Predict(b, nil)
+	if err != nil {
+		return rowError(flow.Name(p.Predict), rec, err)
+	}
+	probs := dst.Float32s()
+	ids, err := record.Values[int64](rec, record.GraphID)
+	if err != nil {
+		return err
+	}
+	// A stream to be predicted need not know its targets.
+	targets, _ := record.Values[int32](rec, record.Target)
+	c := p.shape.Classes
+	for i, id := range ids {
+		one := Prediction{Graph: id, Probs: probs[i*c : (i+1)*c], Target: -1}
+		for class, x := range one.Probs {
+			if x > one.Probs[one.Class] {
+				one.Class = class
+			}
+		}
+		if targets != nil {
+			one.Target = int(targets[i])
+		}
+		if err := p.Each(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *predictor) Close(error) error { return nil }
