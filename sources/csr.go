@@ -1,0 +1,186 @@
+package sources
+
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// arcs is the lines of an edge file that belong to one graph, in file order:
+// line i joins u[i] and v[i], which are numbered from 0 within the graph.
+type arcs struct {
+	u, v []int32
+	cat  []int32   // (lines, cats), row-major
+	attr []float32 // (lines, attrs), row-major
+
+	cats, attrs int
+}
+
+func (a *arcs) reset() {
+	a.u, a.v, a.cat, a.attr = a.u[:0], a.v[:0], a.cat[:0], a.attr[:0]
+}
+
+// same reports whether two lines have equal attributes.
+func (a *arcs) same(i, j int32) bool {
+	return slices.Equal(row(a.cat, i, a.cats), row(a.cat, j, a.cats)) &&
+		slices.Equal(row(a.attr, i, a.attrs), row(a.attr, j, a.attrs))
+}
+
+func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
+
+// EdgeCounts says what became of the lines of an edge file.
+type EdgeCounts struct {
+	Edges      int64 // edges of the graphs: unordered pairs, or arcs of directed graphs
+	SelfLoops  int64 // lines that join a node to itself: dropped
+	Duplicates int64 // lines that repeat an earlier one, in the same direction: dropped
+	OneWay     int64 // undirected edges listed in one direction only: the other was added
+	Conflicts  int64 // lines whose attributes differ from those of the edge's first line: the first holds
+}
+
+// csr turns arcs into graphs, and keeps its working memory from one to the
+// next. Two counting sorts, by head and then by tail, order the rows without a
+// comparison: O(n + lines).
+//
+//	lines   1-0 0-1 2-1 1-2 1-1         -> 0-1 0-1 1-2 1-2   smaller end first
+//	by head   1: {0-1, 0-1} 2: {1-2, 1-2}
+//	by tail   0: {1} 1: {2}             repeats are neighbours now, and fall
+//	rows      0: {1} 1: {0, 2} 2: {1}   each edge in the rows of both its ends
+type csr struct {
+	counts EdgeCounts
+
+	head, tail []int32 // n+1 bucket ends
+	byHead     []int32 // lines by head, in file order within a head
+	upper      []int32 // first line of each edge, by tail, then head
+	seen       []uint8 // directions seen of each edge in upper
+	next       []int32
+	entry      []int32 // line of each CSR entry
+}
+
+const forth, back = 1, 2 // bits of seen
+
+// build sets g to the graph of n nodes with the edges of a; g borrows from c
+// and is valid until the next call. Node attributes are left alone.
+func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
+	c.sortLines(n, directed, a)
+	g.Directed = directed
+	g.Offsets = zeros(g.Offsets, n+1)
+	ends := func(i int32) (u, v int32) { return tailHead(a.u[i], a.v[i], directed) }
+
+	for u := range n {
+		for e := c.tail[u]; e < c.next[u]; e++ {
+			_, v := ends(c.upper[e])
+			g.Offsets[u+1]++
+			if !directed {
+				g.Offsets[v+1]++
+				if c.seen[e] != forth|back {
+					c.counts.OneWay++
+				}
+			}
+			c.counts.Edges++
+		}
+	}
+	for v := range n {
+		g.Offsets[v+1] += g.Offsets[v]
+	}
+	g.Neighbors = zeros(g.Neighbors, int(g.Offsets[n]))
+	c.entry = zeros(c.entry, len(g.Neighbors))
+	free := append(c.head[:0], g.Offsets[:n]...) // head is done with
+	put := func(u, v, line int32) {
+		g.Neighbors[free[u]], c.entry[free[u]] = v, line
+		free[u]++
+	}
+	// In this order every row gets its smaller neighbours before its larger
+	// ones, and both ascending.
+	for u := range int32(n) {
+		for e := c.tail[u]; e < c.next[u]; e++ {
+			_, v := ends(c.upper[e])
+			put(u, v, c.upper[e])
+			if !directed {
+				put(v, u, c.upper[e])
+			}
+		}
+	}
+	g.EdgeCats, g.EdgeAttrs = a.cats, a.attrs
+	g.EdgeCat, g.EdgeAttr = g.EdgeCat[:0], g.EdgeAttr[:0]
+	if a.cats+a.attrs > 0 {
+		for _, i := range c.entry {
+			g.EdgeCat = append(g.EdgeCat, row(a.cat, i, a.cats)...)
+			g.EdgeAttr = append(g.EdgeAttr, row(a.attr, i, a.attrs)...)
+		}
+	}
+}
+
+// sortLines fills upper: the first line of every edge u–v with u < v, or of
+// every arc u→v, stands in upper[tail[u]:next[u]], ascending by v.
+func (c *csr) sortLines(n int, directed bool, a *arcs) {
+	c.head, c.tail = zeros(c.head, n+1), zeros(c.tail, n+1)
+	for i := range a.u {
+		if a.u[i] == a.v[i] {
+			c.counts.SelfLoops++
+			continue
+		}
+		u, v := tailHead(a.u[i], a.v[i], directed)
+		c.tail[u+1]++
+		c.head[v+1]++
+	}
+	for v := range n {
+		c.head[v+1] += c.head[v]
+		c.tail[v+1] += c.tail[v]
+	}
+	kept := int(c.head[n])
+	c.byHead, c.upper, c.seen = zeros(c.byHead, kept), zeros(c.upper, kept), zeros(c.seen, kept)
+
+	c.next = append(c.next[:0], c.head[:n]...)
+	for i := range a.u {
+		if a.u[i] != a.v[i] {
+			_, v := tailHead(a.u[i], a.v[i], directed)
+			c.byHead[c.next[v]] = int32(i)
+			c.next[v]++
+		}
+	}
+	c.next = append(c.next[:0], c.tail[:n]...)
+	for _, i := range c.byHead {
+		u, v := tailHead(a.u[i], a.v[i], directed)
+		way := uint8(forth)
+		if u != a.u[i] {
+			way = back
+		}
+		if e := c.next[u] - 1; e >= c.tail[u] {
+			first := c.upper[e]
+			if _, w := tailHead(a.u[first], a.v[first], directed); w == v {
+				c.repeat(a, e, i, way)
+				continue
+			}
+		}
+		c.upper[c.next[u]], c.seen[c.next[u]] = i, way
+		c.next[u]++
+	}
+}
+
+// repeat counts line i, which names edge e again.
+func (c *csr) repeat(a *arcs, e, i int32, way uint8) {
+	if c.seen[e]&way != 0 {
+		c.counts.Duplicates++
+	}
+	c.seen[e] |= way
+	if !a.same(c.upper[e], i) {
+		c.counts.Conflicts++
+	}
+}
+
+func tailHead(u, v int32, directed bool) (tail, head int32) {
+	if directed || u < v {
+		return u, v
+	}
+	return v, u
+}
+
+// zeros returns n zeros in the memory of x if they fit.
+func zeros[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/4)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}

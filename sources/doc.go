@@ -1,0 +1,35 @@
+// Package sources brings graphs into a pipeline, as the records that package
+// record describes.
+//
+//	reader, err := sources.TU{Path: "MUTAG.zip"}.Open(ctx, memory.DefaultAllocator)
+//	if err != nil {
+//		return err
+//	}
+//	defer reader.Close()
+//	rec, err := reader.Next(ctx)
+//	for ; err == nil; rec, err = reader.Next(ctx) {
+//		fmt.Println(rec.NumRows(), "graphs")
+//		rec.Release()
+//	}
+//	if err != io.EOF {
+//		return err
+//	}
+//
+// A pipeline does that for you: flow.From(sources.TU{Path: "MUTAG.zip"}).
+//
+//	             graph_id  offsets    node_cat     node_attr        edge_cat     edge_attr        target
+//	             pos       neighbors
+//	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
+//	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
+//	Families     index     always     –            –                –            –                family
+//	Records      whatever the records have
+//
+// A source is a value: it prints, it can be opened many times and by several
+// goroutines at once, and it never prints or exits. Each Open gives a reader of
+// its own, which one goroutine uses. Every Next returns a record that the
+// caller owns and releases, and io.EOF after the last; graphs come in order.
+// Errors of files are [FileError] and name file and line.
+//
+// Package generate makes single graphs; package download finds a TU collection
+// by name.
+package sources

@@ -1,0 +1,39 @@
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// FileError says where in its input a source failed. It prints as one line,
+//
+//	sources: MUTAG.zip/MUTAG/MUTAG_A.txt:17: node 0, want 1 to 3371
+//
+// and unwraps to its cause, such as fs.ErrNotExist or zip.ErrChecksum. A source
+// that met one delivers nothing more.
+type FileError struct {
+	File string // path of the file; for a member of an archive, below that of the archive
+	Line int    // counted from 1; 0 where no single line is to blame
+	Err  error
+}
+
+// Error returns the one-line message.
+func (e *FileError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("sources: %s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// inFile wraps an error of the file as a whole. Package os names the file in
+// its errors too, which would then stand twice in the message.
+func inFile(file string, err error) error {
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	return &FileError{File: file, Err: err}
+}

@@ -1,0 +1,211 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Graphs streams graphs that are in memory. graph_id and pos are the index of
+// the graph. The graphs are borrowed until the reader is closed, and copied
+// into the records.
+type Graphs struct {
+	Items []Item
+	// Layout describes attributes and targets. The zero Layout is derived from
+	// Items: attributes as the first graph has them, named node_label,
+	// node_attribute, edge_label, edge_attribute, with as many values as occur;
+	// the classes 0 … largest Class if any item has one above 0, else real
+	// targets if any Value is not 0, else none; node classes likewise.
+	Layout record.Layout
+	// Rows is the number of graphs per record. The default is 64.
+	Rows int
+}
+
+// Item is a graph and what it is labelled with.
+type Item struct {
+	Graph     *graph.Graph
+	Class     int32   // index into Layout.Classes
+	Value     float32 // target, where Layout.Real
+	NodeClass []int32 // class of each node, where there are Layout.NodeClasses
+}
+
+// String says how many graphs there are, for the plan of a pipeline.
+func (s Graphs) String() string { return fmt.Sprintf("Graphs(%d)", len(s.Items)) }
+
+// Open checks the settings and every graph: attributes and targets against the
+// layout, the rest by [graph.Graph.Check]. O(n + m log m) in all.
+func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if s.Rows < 0 {
+		return nil, fmt.Errorf("sources: Graphs: Rows is %d, want at least 0", s.Rows)
+	}
+	if isZero(s.Layout) {
+		s.Layout = layoutOf(s.Items)
+	}
+	for i, item := range s.Items {
+		if err := item.check(&s.Layout); err != nil {
+			return nil, fmt.Errorf("sources: Graphs: item %d: %w", i, err)
+		}
+	}
+	return &graphsReader{
+		items: s.Items,
+		rows:  cmp.Or(s.Rows, 64),
+		build: record.NewBuilder(mem, s.Layout),
+	}, nil
+}
+
+func isZero(l record.Layout) bool {
+	return !l.Directed && !l.Real &&
+		len(l.NodeCat)+len(l.NodeAttr)+len(l.EdgeCat)+len(l.EdgeAttr)+len(l.Classes)+len(l.NodeClasses) == 0
+}
+
+// layoutOf derives a layout, as Graphs documents it.
+func layoutOf(items []Item) (l record.Layout) {
+	if len(items) == 0 {
+		return l
+	}
+	var class, nodeClass int32 = -1, -1
+	var nodeTop, edgeTop []int64
+	for _, it := range items {
+		class = max(class, it.Class)
+		l.Real = l.Real || it.Value != 0
+		for _, c := range it.NodeClass {
+			nodeClass = max(nodeClass, c)
+		}
+		if g := it.Graph; g != nil {
+			nodeTop = top(nodeTop, g.NodeCat, g.NodeCats)
+			edgeTop = top(edgeTop, g.EdgeCat, g.EdgeCats)
+		}
+	}
+	if class > 0 {
+		l.Classes, l.Real = numbers(class+1), false
+	}
+	l.NodeClasses = numbers(nodeClass + 1)
+	if g := items[0].Graph; g != nil {
+		l.Directed = g.Directed
+		l.NodeCat = channels("node_label", nil, g.NodeCats)
+		l.NodeAttr = channels("node_attribute", nil, g.NodeAttrs)
+		l.EdgeCat = channels("edge_label", nil, g.EdgeCats)
+		l.EdgeAttr = channels("edge_attribute", nil, g.EdgeAttrs)
+	}
+	for i := range l.NodeCat {
+		l.NodeCat[i].Card = cardinality(nodeTop, i)
+	}
+	for i := range l.EdgeCat {
+		l.EdgeCat[i].Card = cardinality(edgeTop, i)
+	}
+	return l
+}
+
+// top raises most to the largest index in each of width columns.
+func top(most []int64, x []int32, width int) []int64 {
+	for i, v := range x {
+		if c := i % max(width, 1); c < len(most) {
+			most[c] = max(most[c], int64(v))
+		} else {
+			most = append(most, int64(v))
+		}
+	}
+	return most
+}
+
+// cardinality is one more than the largest index, and at least 1: Card 0 would
+// mark a continuous attribute.
+func cardinality(most []int64, column int) int {
+	if column >= len(most) {
+		return 1
+	}
+	return max(1, int(most[column])+1)
+}
+
+func numbers(n int32) []string {
+	var s []string
+	for i := range n {
+		s = append(s, strconv.Itoa(int(i)))
+	}
+	return s
+}
+
+func (it *Item) check(l *record.Layout) error {
+	if it.Graph == nil {
+		return fmt.Errorf("no graph")
+	}
+	if err := it.Graph.Check(); err != nil {
+		return err
+	}
+	if n := int32(len(l.Classes)); !l.Real && n > 0 && (it.Class < 0 || it.Class >= n) {
+		return fmt.Errorf("class %d, want 0 to %d", it.Class, n-1)
+	}
+	if n := int32(len(l.NodeClasses)); n > 0 {
+		if len(it.NodeClass) != it.Graph.N() {
+			return fmt.Errorf("%d node classes for %d nodes", len(it.NodeClass), it.Graph.N())
+		}
+		if v := slices.IndexFunc(it.NodeClass, func(c int32) bool { return c < 0 || c >= n }); v >= 0 {
+			return fmt.Errorf("node %d has class %d, want 0 to %d", v, it.NodeClass[v], n-1)
+		}
+	}
+	if err := checkIndices("node", it.Graph.NodeCat, l.NodeCat); err != nil {
+		return err
+	}
+	return checkIndices("edge", it.Graph.EdgeCat, l.EdgeCat)
+}
+
+func checkIndices(of string, x []int32, c []record.Channel) error {
+	if len(c) == 0 {
+		return nil
+	}
+	for i, v := range x {
+		if ch := c[i%len(c)]; v < 0 || int(v) >= ch.Card {
+			return fmt.Errorf("%s attribute %s is %d, want 0 to %d", of, ch.Name, v, ch.Card-1)
+		}
+	}
+	return nil
+}
+
+type graphsReader struct {
+	items []Item
+	rows  int
+	build *record.Builder
+	at    int
+	err   error
+}
+
+func (r *graphsReader) Schema() *arrow.Schema { return r.build.Schema() }
+
+func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
+	if r.err == nil {
+		r.err = ctx.Err()
+	}
+	for r.err == nil && r.at < len(r.items) && r.build.Rows() < r.rows {
+		it := &r.items[r.at]
+		if r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
+			break
+		}
+		r.err = r.build.Append(it.Graph, record.Row{
+			ID: int64(r.at), Pos: int64(r.at), Class: it.Class, Value: it.Value, NodeClass: it.NodeClass,
+		})
+		r.at++
+	}
+	if r.err == nil && r.build.Rows() == 0 {
+		r.err = io.EOF
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.build.Record(), nil
+}
+
+func (r *graphsReader) Close() error {
+	r.build.Release()
+	r.err = errClosed
+	return nil
+}

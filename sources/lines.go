@@ -1,0 +1,106 @@
+package sources
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// maxLine bounds the memory that one line may take: 65 000 attributes of 15
+// digits. A binary file, which has few line ends, is refused here.
+const maxLine = 1 << 20
+
+// lines reads a text file line by line. It copies nothing: a line is valid
+// until the next one is read.
+type lines struct {
+	file  string // for messages
+	r     io.ReadCloser
+	limit int64        // most bytes to read
+	alive func() error // asked before each read, so that a long scan can be stopped
+
+	buf        []byte
+	start, end int // what is read but not handed out is buf[start:end]
+	read       int64
+	line       int // number of the line handed out last
+	last       error
+}
+
+// next returns the next line without its end and the blanks around it, and
+// io.EOF after the last. Lines end in \n or \r\n. Empty lines are allowed at
+// the end of a file only: elsewhere they would shift what follows.
+func (l *lines) next() ([]byte, error) {
+	for blank := 0; ; {
+		row, err := l.raw()
+		if err != nil {
+			return nil, err
+		}
+		l.line++
+		if row = bytes.TrimSpace(row); len(row) == 0 {
+			if blank == 0 {
+				blank = l.line
+			}
+			continue
+		}
+		if blank > 0 {
+			l.line = blank
+			return nil, l.errorf("empty line")
+		}
+		return row, nil
+	}
+}
+
+// raw returns the bytes up to the next line feed, or to the end of the file.
+func (l *lines) raw() ([]byte, error) {
+	for seen := 0; ; {
+		if i := bytes.IndexByte(l.buf[l.start+seen:l.end], '\n'); i >= 0 {
+			row := l.buf[l.start : l.start+seen+i]
+			l.start += seen + i + 1
+			return row, nil
+		}
+		seen = l.end - l.start
+		if l.last != nil {
+			if l.last == io.EOF && seen > 0 {
+				row := l.buf[l.start:l.end]
+				l.start = l.end
+				return row, nil
+			}
+			return nil, l.last
+		}
+		if seen > maxLine {
+			l.line++
+			return nil, l.errorf("line of more than %d bytes", maxLine)
+		}
+		l.fill()
+	}
+}
+
+// fill reads once into the free part of the buffer, and sets last when nothing
+// comes after that.
+func (l *lines) fill() {
+	if l.last = l.alive(); l.last != nil {
+		return
+	}
+	copy(l.buf, l.buf[l.start:l.end])
+	l.start, l.end = 0, l.end-l.start
+	if l.end == len(l.buf) {
+		l.buf = append(l.buf, make([]byte, max(64<<10, len(l.buf)))...)
+	}
+	n, err := l.r.Read(l.buf[l.end:])
+	l.end += n
+	l.read += int64(n)
+	switch {
+	case l.read > l.limit:
+		l.last = &FileError{l.file, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.limit)}
+	case err == io.EOF:
+		l.last = io.EOF
+	case err != nil:
+		l.last = inFile(l.file, err)
+	}
+}
+
+// errorf blames the line that was handed out last.
+func (l *lines) errorf(format string, args ...any) error {
+	return &FileError{l.file, l.line, fmt.Errorf(format, args...)}
+}
+
+func (l *lines) close() error { return l.r.Close() }

@@ -1,0 +1,105 @@
+package sources
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// A line of numbers is separated by commas or blanks, or by both: "1, 2",
+// "1,2" and "1 2" are the same.
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// field returns the first field of a line and the rest of the line. A line has
+// ended when field is empty.
+func field(line []byte) (field, rest []byte) {
+	i := 0
+	for i < len(line) && isBlank(line[i]) {
+		i++
+	}
+	j := i
+	for j < len(line) && line[j] != ',' && !isBlank(line[j]) {
+		j++
+	}
+	field = line[i:j]
+	for j < len(line) && isBlank(line[j]) {
+		j++
+	}
+	if j < len(line) && line[j] == ',' {
+		j++
+	}
+	return field, line[j:]
+}
+
+// integer reads a decimal integer with an optional sign.
+func integer(b []byte) (int64, bool) {
+	digits := b
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 { // 18 digits cannot overflow
+		return 0, false
+	}
+	v := int64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		v = 10*v + int64(c)
+	}
+	if b[0] == '-' {
+		v = -v
+	}
+	return v, true
+}
+
+// integers appends the fields of a line to dst.
+func integers(l *lines, line []byte, dst []int64) ([]int64, error) {
+	for len(line) > 0 {
+		f, rest := field(line)
+		v, ok := integer(f)
+		if !ok {
+			return dst, l.errorf("%s, want an integer", quote(f))
+		}
+		dst, line = append(dst, v), rest
+	}
+	return dst, nil
+}
+
+// finite reads a finite decimal number.
+func finite(b []byte) (float32, error) {
+	v, err := strconv.ParseFloat(string(b), 32)
+	switch {
+	case err != nil && math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s does not fit a float32", quote(b))
+	case err != nil:
+		return 0, fmt.Errorf("%s, want a number", quote(b))
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s, want a finite number", quote(b))
+	}
+	return float32(v), nil
+}
+
+// finites appends the fields of a line to dst.
+func finites(l *lines, line []byte, dst []float32) ([]float32, error) {
+	for len(line) > 0 {
+		f, rest := field(line)
+		v, err := finite(f)
+		if err != nil {
+			return dst, l.errorf("%v", err)
+		}
+		dst, line = append(dst, v), rest
+	}
+	return dst, nil
+}
+
+// quote quotes a field for a message, cut to a length that fits a line.
+func quote(b []byte) string {
+	const most = 32
+	if len(b) > most {
+		return strconv.Quote(string(b[:most])) + "…"
+	}
+	return strconv.Quote(string(b))
+}

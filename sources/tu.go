@@ -1,0 +1,133 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// TU reads a collection of labelled graphs in the text format of the TU
+// Dortmund collection (Morris et al. 2020, arXiv:2007.08663; the format is
+// described at https://chrsmrrs.github.io/datasets/docs/format/). The files
+// stand in a directory or zip, or in one folder of it:
+//
+//	NAME_A.txt                 an edge "u, v" per line; nodes are numbered from 1 through all graphs
+//	NAME_graph_indicator.txt   the graph of each node, numbered from 1
+//	NAME_graph_labels.txt      a class per graph: any integers; or real values
+//	NAME_graph_attributes.txt  real values per graph            (in place of labels, or beside them)
+//	NAME_node_labels.txt       discrete attributes per node     (optional; any integers)
+//	NAME_node_attributes.txt   continuous attributes per node   (optional)
+//	NAME_edge_labels.txt       discrete attributes per line of A   (optional)
+//	NAME_edge_attributes.txt   continuous attributes per line of A (optional)
+//
+// Numbers on a line are separated by commas or blanks. Lines end in \n or
+// \r\n; empty lines are allowed at the end of a file. One record row is one
+// graph, in the order of graph numbers; graph_id and pos are that number,
+// counted from 0. A number that no node has is a graph without nodes, but the
+// last graph has one: a label line beyond it is an error.
+//
+// # Values
+//
+// Classes, node labels and edge labels become the indices 0, 1, … of the
+// distinct values in ascending order. The names of the classes are in the
+// schema, the values behind the other indices in [TUStats].
+//
+// An edge may be listed in one direction or in both, and is undirected, unless
+// Directed is set. Self-loops and repeated lines are dropped. Where the lines
+// of one edge have different attributes, the first in the file holds for both
+// directions. All of this is counted in [TUStats] and none of it is an error.
+//
+// # Cost
+//
+// Open reads every file once, and checks it: what is wrong with a collection
+// is an error that names file and line before the first graph flows. The
+// reader then reads the files again, graph by graph, and holds the lines of
+// one graph at a time, beside 4 bytes per node of the collection. Where nodes
+// or edges are not grouped by graph, it holds those files in memory, 8 bytes
+// per line of A and 4 per attribute value; the graphs are the same.
+type TU struct {
+	// Path is a zip file or a directory.
+	Path string
+	// FS is read in place of Path if set, an embed.FS for example; Path is then
+	// only its name in messages.
+	FS fs.FS
+	// Name is the NAME of the files, for a place that holds several
+	// collections. The default is the only one there is.
+	Name string
+	// Rows is the number of graphs per record. The default is 64.
+	Rows int
+	// Directed keeps each line of A as one arc.
+	Directed bool
+	// Real makes the targets real values: those of graph_attributes where that
+	// file exists, else of graph_labels. Without Real, the targets are the
+	// classes in graph_labels; they are real all the same where that file
+	// holds a value that is not an integer, or is missing.
+	Real bool
+	// Column is the column of the targets, counted from 0, where a line has
+	// several.
+	Column int
+	// MaxBytes bounds the unpacked size of each file, which guards against
+	// archives made to exhaust the machine. The default is 1 GiB; COLLAB, one of
+	// the largest collections, unpacks to a third of that.
+	MaxBytes int64
+}
+
+// TUStats says what a [TUReader] has read so far: all of it after io.EOF.
+type TUStats struct {
+	Graphs, Nodes int64
+	EdgeCounts
+	// Grouped says that the files could be streamed: nodes, and edges, stand in
+	// the order of their graphs.
+	Grouped bool
+	// NodeLabels and EdgeLabels hold, per column of labels, the values behind
+	// the indices 0, 1, …
+	NodeLabels, EdgeLabels [][]int64
+}
+
+// String names the collection, for the plan of a pipeline.
+func (t TU) String() string {
+	s := t.Path
+	if s == "" && t.FS != nil {
+		s = "fs"
+	}
+	if t.Name != "" {
+		s += ", " + t.Name
+	}
+	return "TU(" + s + ")"
+}
+
+// Open checks the settings and all files, and returns a *[TUReader]. The
+// reader stops with the error of ctx when that ends.
+func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	switch {
+	case t.Rows < 0:
+		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
+	case t.Column < 0:
+		return nil, fmt.Errorf("sources: TU: Column is %d, want at least 0", t.Column)
+	case t.MaxBytes < 0:
+		return nil, fmt.Errorf("sources: TU: MaxBytes is %d, want at least 0", t.MaxBytes)
+	case t.Path == "" && t.FS == nil:
+		return nil, fmt.Errorf("sources: TU: no Path")
+	}
+	if t.Rows == 0 {
+		t.Rows = 64
+	}
+	if t.MaxBytes == 0 {
+		t.MaxBytes = 1 << 30
+	}
+	files, err := openFiles(t)
+	if err != nil {
+		return nil, err
+	}
+	r := &TUReader{tu: t, files: files, ctx: ctx}
+	files.alive = func() error { return r.ctx.Err() }
+	if err := r.open(mem); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}

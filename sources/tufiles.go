@@ -1,0 +1,148 @@
+package sources
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// tuFiles finds and opens the files of a collection. A zip, a directory and an
+// fs.FS are the same to the rest.
+type tuFiles struct {
+	fsys   fs.FS
+	place  string // of fsys, for messages
+	prefix string // folder and NAME_ of the files
+	limit  int64
+	alive  func() error
+	close  func() error
+}
+
+const (
+	tuA              = "A"
+	tuIndicator      = "graph_indicator"
+	tuGraphLabels    = "graph_labels"
+	tuGraphAttrs     = "graph_attributes"
+	tuNodeLabels     = "node_labels"
+	tuNodeAttributes = "node_attributes"
+	tuEdgeLabels     = "edge_labels"
+	tuEdgeAttributes = "edge_attributes"
+)
+
+func openFiles(t TU) (*tuFiles, error) {
+	f := &tuFiles{fsys: t.FS, place: t.Path, limit: t.MaxBytes, close: func() error { return nil }}
+	if f.fsys == nil {
+		info, err := os.Stat(t.Path)
+		switch {
+		case err != nil:
+			return nil, inFile(t.Path, err)
+		case info.IsDir():
+			f.fsys = os.DirFS(t.Path)
+		default:
+			z, err := zip.OpenReader(t.Path)
+			if errors.Is(err, zip.ErrFormat) {
+				err = fmt.Errorf("%w: damaged, cut short, or something else", err)
+			}
+			if err != nil {
+				return nil, inFile(t.Path, err)
+			}
+			f.fsys, f.close = z, z.Close
+		}
+	}
+	if err := f.find(t.Name); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// find sets the prefix to that of the only edge file, here or one folder down.
+func (f *tuFiles) find(name string) error {
+	var found []string
+	for _, pattern := range []string{"*_A.txt", "*/*_A.txt"} {
+		names, err := fs.Glob(f.fsys, pattern)
+		if err != nil {
+			return inFile(f.place, err)
+		}
+		for _, n := range names {
+			base := strings.TrimSuffix(path.Base(n), tuA+".txt")
+			// macOS adds a "._NAME_A.txt" to archives.
+			if !strings.HasPrefix(base, ".") && (name == "" || base == name+"_") {
+				found = append(found, strings.TrimSuffix(n, tuA+".txt"))
+			}
+		}
+	}
+	switch {
+	case len(found) == 1:
+		f.prefix = found[0]
+		return nil
+	case len(found) > 1:
+		return &FileError{f.place, 0, fmt.Errorf("several collections, %sA.txt and %sA.txt: set Name", found[0], found[1])}
+	case name != "":
+		return &FileError{f.place, 0, fmt.Errorf("no file %s_A.txt: %w", name, fs.ErrNotExist)}
+	default:
+		return &FileError{f.place, 0, fmt.Errorf("no file NAME_A.txt, so no TU collection: %w", fs.ErrNotExist)}
+	}
+}
+
+// open returns the lines of one file, or nil where it does not exist.
+func (f *tuFiles) open(what string) (*lines, error) {
+	name := f.prefix + what + ".txt"
+	l := &lines{file: path.Join(f.place, name), limit: f.limit, alive: f.alive}
+	file, err := f.fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, inFile(l.file, err)
+	}
+	// What an archive says of the size may be a lie, so it is checked here to
+	// fail early and again while reading.
+	if info, err := file.Stat(); err != nil || info.Size() > f.limit {
+		file.Close()
+		if err == nil {
+			err = fmt.Errorf("%d bytes unpacked, want at most %d; raise MaxBytes if that is right", info.Size(), f.limit)
+		}
+		return nil, inFile(l.file, err)
+	}
+	l.r = file
+	return l, nil
+}
+
+// must is open for a file that a collection cannot be without.
+func (f *tuFiles) must(what string) (*lines, error) {
+	l, err := f.open(what)
+	if err == nil && l == nil {
+		err = f.missing(what)
+	}
+	return l, err
+}
+
+func (f *tuFiles) missing(what string) error {
+	return &FileError{path.Join(f.place, f.prefix+what+".txt"), 0, fs.ErrNotExist}
+}
+
+// scan calls do with every line of a file, and reports whether there is one.
+func (f *tuFiles) scan(what string, do func(l *lines, line []byte) error) (bool, error) {
+	l, err := f.open(what)
+	if l == nil || err != nil {
+		return false, err
+	}
+	defer l.close()
+	for {
+		line, err := l.next()
+		if err == io.EOF {
+			return true, nil
+		}
+		if err == nil {
+			err = do(l, line)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+}

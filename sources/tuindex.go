@@ -1,0 +1,84 @@
+package sources
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// tuIndex says to which graph a node belongs, and which place it has there.
+// Nodes count from 0 in the order of the files.
+//
+// Each node has a slot, so that the nodes of graph g take the slots
+// start[g] … start[g+1]-1 in the order of the files. If the files list nodes
+// graph by graph, as they usually do, slot v is node v and slot is nil.
+type tuIndex struct {
+	graphOf []int32
+	start   []int32 // graphs+1
+	slot    []int32
+}
+
+func (x *tuIndex) nodes() int { return len(x.graphOf) }
+
+// local returns the number of node v within its graph.
+func (x *tuIndex) local(v int32) int32 {
+	first := x.start[x.graphOf[v]]
+	if x.slot != nil {
+		v = x.slot[v]
+	}
+	return v - first
+}
+
+// size returns the number of nodes of a graph.
+func (x *tuIndex) size(graph int) int { return int(x.start[graph+1] - x.start[graph]) }
+
+// readIndex reads the graph indicator. targets are known already: their number
+// bounds that of the graphs.
+func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
+	l, err := f.must(tuIndicator)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	graphs := targets.len()
+	x := &tuIndex{start: make([]int32, graphs+1)}
+	last, grouped := int32(0), true
+	for {
+		line, err := l.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		id, ok := integer(line)
+		switch {
+		case !ok:
+			return nil, l.errorf("%s, want the number of a graph", quote(line))
+		case id < 1 || id > int64(graphs):
+			return nil, l.errorf("graph %d, want 1 to %d, the lines of %s", id, graphs, targets.file)
+		case len(x.graphOf) == math.MaxInt32-1:
+			return nil, l.errorf("more than %d nodes", math.MaxInt32-1)
+		}
+		g := int32(id - 1)
+		grouped = grouped && g >= last
+		last = g
+		x.graphOf = append(x.graphOf, g)
+		x.start[id]++
+	}
+	if x.start[graphs] == 0 {
+		return nil, &FileError{targets.file, 0, fmt.Errorf("%d graphs, but the last has no node in %s", graphs, l.file)}
+	}
+	for g := range graphs {
+		x.start[g+1] += x.start[g]
+	}
+	if !grouped {
+		x.slot = make([]int32, x.nodes())
+		next := append([]int32(nil), x.start...)
+		for v, g := range x.graphOf {
+			x.slot[v] = next[g]
+			next[g]++
+		}
+	}
+	return x, nil
+}

@@ -1,0 +1,57 @@
+package sources
+
+// graphNodes hands out the node attributes of the graphs, in order.
+type graphNodes struct {
+	table  table
+	x      *tuIndex
+	cat    []int32
+	attr   []float32
+	sorted bool // cat and attr hold all nodes, by slot
+}
+
+func openNodes(f *tuFiles, x *tuIndex, values [][]int64, width int) (*graphNodes, error) {
+	t, err := f.table(tuNodeLabels, values, tuNodeAttributes, width)
+	n := &graphNodes{table: t, x: x}
+	if err == nil && x.slot != nil {
+		err = n.sort()
+	}
+	if err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// of returns the attributes of the nodes of a graph, valid until the next
+// call. Graphs are asked for in ascending order.
+func (n *graphNodes) of(graph int) (cat []int32, attr []float32, err error) {
+	c, a := len(n.table.values), n.table.width
+	if n.sorted {
+		from, to := int(n.x.start[graph]), int(n.x.start[graph+1])
+		return n.cat[from*c : to*c], n.attr[from*a : to*a], nil
+	}
+	n.cat, n.attr = n.cat[:0], n.attr[:0]
+	for range n.x.size(graph) {
+		if n.cat, n.attr, err = n.table.next(n.cat, n.attr); err != nil {
+			return nil, nil, err
+		}
+	}
+	return n.cat, n.attr, nil
+}
+
+// sort reads both files and puts the values of each node into its slot.
+func (n *graphNodes) sort() (err error) {
+	c, a := len(n.table.values), n.table.width
+	allCat, allAttr := make([]int32, n.x.nodes()*c), make([]float32, n.x.nodes()*a)
+	for _, s := range n.x.slot {
+		if n.cat, n.attr, err = n.table.next(n.cat[:0], n.attr[:0]); err != nil {
+			return err
+		}
+		copy(allCat[int(s)*c:], n.cat)
+		copy(allAttr[int(s)*a:], n.attr)
+	}
+	n.cat, n.attr, n.sorted = allCat, allAttr, true
+	return nil
+}
+
+func (n *graphNodes) close() { n.table.close() }

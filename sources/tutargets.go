@@ -1,0 +1,77 @@
+package sources
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// tuTargets is the targets of all graphs: either classes or values is set.
+type tuTargets struct {
+	file  string
+	class []int32
+	names []string // of the classes
+	value []float32
+}
+
+func (t *tuTargets) len() int { return max(len(t.class), len(t.value)) }
+
+// readTargets reads them as TU documents. They come first, since their number
+// is that of the graphs, which bounds every graph number after them.
+func readTargets(f *tuFiles, real bool, column int) (t tuTargets, err error) {
+	files := []string{tuGraphLabels, tuGraphAttrs}
+	if real {
+		files = []string{tuGraphAttrs, tuGraphLabels}
+	}
+	for _, what := range files {
+		t, ok, err := readTarget(f, what, real || what == tuGraphAttrs, column)
+		if ok || err != nil {
+			return t, err
+		}
+	}
+	return t, f.missing(tuGraphLabels)
+}
+
+func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, ok bool, err error) {
+	var ints []int64
+	classes := !real
+	ok, err = f.scan(what, func(l *lines, line []byte) error {
+		t.file = l.file
+		cell, rest := field(line)
+		for range column {
+			if len(rest) == 0 {
+				return l.errorf("no column %d of targets", column)
+			}
+			cell, rest = field(rest)
+		}
+		v, err := finite(cell)
+		if err != nil {
+			return l.errorf("%v", err)
+		}
+		t.value = append(t.value, v)
+		if i, whole := integer(cell); classes && whole {
+			ints = append(ints, i)
+		} else {
+			classes = false
+		}
+		return nil
+	})
+	if !ok || err != nil {
+		return t, ok, err
+	}
+	if len(t.value) == 0 {
+		return t, ok, &FileError{t.file, 0, fmt.Errorf("no graphs")}
+	}
+	if classes {
+		t.value = nil
+		values := slices.Compact(slices.Sorted(slices.Values(ints)))
+		for _, v := range values {
+			t.names = append(t.names, strconv.FormatInt(v, 10))
+		}
+		for _, v := range ints {
+			i, _ := slices.BinarySearch(values, v)
+			t.class = append(t.class, int32(i))
+		}
+	}
+	return t, ok, nil
+}
