@@ -33,7 +33,7 @@ type Input struct {
 // known lists the labelings that Parse finds by name.
 var known []Labeling
 
-func init() { known = []Labeling{Degree, WL, Betweenness} }
+func init() { known = []Labeling{Degree, NormalizedDegree, WL, Betweenness} }
 
 // Names returns the names that Parse knows, in order.
 func Names() []string {

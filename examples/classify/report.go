@@ -1,0 +1,162 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// report is the JSON object of -json; accuracies are in percent.
+type report struct {
+	Dataset      string    `json:"dataset"`
+	Graphs       int       `json:"graphs"`
+	Classes      int       `json:"classes"`
+	AverageNodes float64   `json:"average_nodes"`
+	W            int       `json:"w"`
+	K            int       `json:"k"`
+	Stride       int       `json:"stride"`
+	Select       string    `json:"select"`
+	Normalize    string    `json:"normalize"`
+	Protocol     string    `json:"protocol"`
+	Accuracy     float64   `json:"accuracy"` // mean of fold_accuracy
+	Std          float64   `json:"std"`      // deviation of fold_accuracy
+	FoldAccuracy []float64 `json:"fold_accuracy"`
+	FoldEpochs   []int     `json:"fold_epochs"`
+	FoldBatch    []int     `json:"fold_batch"`
+	Nested       score     `json:"nested"`
+	Paper        score     `json:"paper"`
+	Optimistic   score     `json:"best_epoch_of_each_fold"` // a bound, not a result
+	Majority     float64   `json:"majority"`
+	SizeOnly     float64   `json:"size_only"`
+	Epochs       int       `json:"epochs"` // median of fold_epochs
+	Batch        int       `json:"batch"`  // median of fold_batch
+	Folds        int       `json:"folds"`
+	Repeats      int       `json:"repeats"`
+	Seed         uint64    `json:"seed"`
+	Fields       int64     `json:"fields"`
+	FieldsPerS   float64   `json:"fields_per_s"`
+	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker
+	Seconds      float64   `json:"seconds"`
+	ModelSHA256  string    `json:"model_sha256"`
+
+	plan    string
+	dropout bool
+}
+
+type score struct {
+	Accuracy float64 `json:"accuracy"`
+	Std      float64 `json:"std"`
+}
+
+func (v verdict) score() score {
+	mean, std := stat.MeanStdDev(v.accuracy, nil)
+	return score{mean, std}
+}
+
+func newReport(c *config, d *dataset, f *fieldSet, e *evaluation, model []byte) *report {
+	v := e.verdict()
+	sum := sha256.Sum256(model)
+	r := &report{
+		Dataset: d.name, Graphs: len(d.class), Classes: len(d.layout.Classes), AverageNodes: d.average,
+		W: f.w, K: c.k, Stride: c.stride, Select: c.selecting.String(), Normalize: c.normal.String(),
+		Protocol: c.protocol, FoldAccuracy: v.accuracy, FoldEpochs: v.epochs, FoldBatch: v.batch,
+		Nested: e.nested.score(), Paper: e.paper.score(), Optimistic: e.optimistic.score(),
+		Majority: majority(d), SizeOnly: sizeOnly(d, e.folds),
+		Epochs: median(v.epochs), Batch: median(v.batch),
+		Folds: c.folds, Repeats: c.repeats, Seed: c.seed,
+		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds,
+		TrainPerS:   float64(e.examples) / e.seconds,
+		ModelSHA256: hex.EncodeToString(sum[:]),
+		plan:        f.plan, dropout: !f.degree,
+	}
+	r.Accuracy, r.Std = v.score().Accuracy, v.score().Std
+	return r
+}
+
+func median(x []int) int {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}
+
+// print writes the closing table.
+func (r *report) print(out io.Writer) error {
+	dropout := "0.5"
+	if !r.dropout {
+		dropout = "none, as in the paper for graphs without attributes"
+	}
+	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; w %d, k %d, stride %d; dropout %s\n\n%s\n\n",
+		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, r.W, r.K, r.Stride, dropout, r.plan)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(name string, s score, note string) {
+		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)
+	}
+	mark := func(protocol, note string) string {
+		if r.Protocol == protocol {
+			return note + fmt.Sprintf(" (median: %d epochs, batch %d)", r.Epochs, r.Batch)
+		}
+		return note
+	}
+	fmt.Fprintf(w, "majority class\t%.2f %%\t\n", r.Majority)
+	fmt.Fprintf(w, "size only\t%.2f %%\tnearest training graphs by number of nodes\n", r.SizeOnly)
+	row("nested", r.Nested, mark("nested", "chosen on a part of the training folds"))
+	row("paper", r.Paper, mark("paper", "best common epoch of the test folds"))
+	row("best epoch of each fold", r.Optimistic, "an optimistic bound, not a result")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %d fields, %.0f/s; %.0f training graphs/s and worker; %.1f s\nmodel %s\n",
+		r.Folds, r.Repeats, r.Seed, r.Fields, r.FieldsPerS, r.TrainPerS, r.Seconds, r.ModelSHA256)
+	return err
+}
+
+// majority is the share of the largest class.
+func majority(d *dataset) float64 {
+	count := make([]int, len(d.layout.Classes))
+	for _, c := range d.class {
+		count[c]++
+	}
+	return percent(slices.Max(count), len(d.class))
+}
+
+// sizeOnly is the accuracy, over all folds, of a vote among the √n training
+// graphs nearest in the number of nodes: what can be had without looking at
+// structure. Graphs as near as the last of them vote too; a tie goes to the
+// lower class.
+func sizeOnly(d *dataset, folds []*fold) float64 {
+	right, total := 0, 0
+	for _, f := range folds {
+		near := int(math.Sqrt(float64(len(f.train))))
+		distance := make([]int, len(f.train))
+		for _, row := range f.test {
+			for i, t := range f.train {
+				distance[i] = abs(d.nodes[t] - d.nodes[row])
+			}
+			sorted := slices.Sorted(slices.Values(distance))
+			limit := sorted[min(near, len(sorted)-1)]
+			votes := make([]int, len(d.layout.Classes))
+			for i, t := range f.train {
+				if distance[i] <= limit {
+					votes[d.class[t]]++
+				}
+			}
+			if slices.Index(votes, slices.Max(votes)) == int(d.class[row]) {
+				right++
+			}
+			total++
+		}
+	}
+	return percent(right, total)
+}
+
+func abs(x int) int { return max(x, -x) }
+
+func newRand(parts ...uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seedFor(parts...), 0))
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// job is one training: the network sees the rows of train, epoch by epoch, and
+// is tested on those of test after each.
+type job struct {
+	split
+	epochs, batch int
+	seed          uint64
+}
+
+// point is a test after an epoch.
+type point struct {
+	correct int
+	loss    float64 // summed over the rows
+}
+
+// outcome is what came of a job.
+type outcome struct {
+	curve    []point // one per epoch
+	net      *nn.CNN
+	examples int
+	seconds  float64 // in training, tests not counted
+}
+
+// do runs a job. It is a function of the fields and the job alone.
+func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error) {
+	train, err := take(f.record, j.train)
+	if err != nil {
+		return nil, err
+	}
+	defer train.Release()
+	test, err := take(f.record, j.test)
+	if err != nil {
+		return nil, err
+	}
+	defer test.Release()
+
+	o := &outcome{net: newNet(f, j.seed)}
+	scale, err := scaling(train)
+	if err != nil {
+		return nil, err
+	}
+	if scale != nil {
+		// The moments are those of the training rows: the test rows have no say.
+		for _, rec := range []*arrow.Record{&train, &test} {
+			scaled, err := scaled(ctx, *rec, *scale)
+			if err != nil {
+				return nil, err
+			}
+			(*rec).Release()
+			*rec = scaled
+		}
+		o.net.Info["mean"], o.net.Info["std"] = fmt.Sprint(scale.Mean), fmt.Sprint(scale.Std)
+	}
+
+	rows, start := 0, time.Now()
+	// A record of Replay is a batch, and none spans two epochs.
+	err = flow.From(sources.Records{Records: []arrow.Record{train}}).
+		Via(operators.Replay{Epochs: j.epochs, Seed: j.seed, Rows: j.batch}).
+		To(sinks.Train{Net: o.net, OnStep: func(r nn.Result) error {
+			if rows += r.Rows; rows%len(j.train) != 0 {
+				return nil
+			}
+			o.seconds += time.Since(start).Seconds()
+			p, err := examine(ctx, o.net, test)
+			o.curve = append(o.curve, p)
+			tick()
+			start = time.Now()
+			return err
+		}}).
+		With(flow.Options{Workers: 1}).
+		Run(ctx)
+	o.examples = rows
+	return o, err
+}
+
+// newNet is the network of the paper. Like the paper it does without dropout
+// on graphs that have no attributes, which are the social networks.
+func newNet(f *fieldSet, seed uint64) *nn.CNN {
+	net := &nn.CNN{Seed: seed, Info: map[string]string{}}
+	if f.degree {
+		net.Dropout = -1
+	}
+	return net
+}
+
+func take(rec arrow.Record, rows []int32) (arrow.Record, error) {
+	refs := make([]record.Ref, len(rows))
+	for i, row := range rows {
+		refs[i].Row = row
+	}
+	return record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
+}
+
+// scaling returns how the continuous channels are to be scaled, or nil where
+// there are none.
+func scaling(rec arrow.Record) (*operators.Standardize, error) {
+	if !rec.Schema().HasField(record.Nodes) {
+		return nil, nil
+	}
+	mean, std, err := operators.NodeMoments(rec)
+	return &operators.Standardize{Mean: mean, Std: std}, err
+}
+
+func scaled(ctx context.Context, rec arrow.Record, s operators.Standardize) (arrow.Record, error) {
+	var out sinks.Collect
+	defer out.Release()
+	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(s).To(&out).With(flow.Options{Workers: 1}).Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made := out.Records()[0]
+	made.Retain()
+	return made, nil
+}
+
+// examine tests a network.
+func examine(ctx context.Context, net *nn.CNN, test arrow.Record) (p point, err error) {
+	err = flow.From(sources.Records{Records: []arrow.Record{test}}).
+		To(sinks.Predict{Net: net, Each: func(q sinks.Prediction) error {
+			if q.Class == q.Target {
+				p.correct++
+			}
+			p.loss -= math.Log(max(float64(q.Probs[q.Target]), 1e-30))
+			return nil
+		}}).
+		With(flow.Options{Workers: 1}).
+		Run(ctx)
+	return p, err
+}

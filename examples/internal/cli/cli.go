@@ -1,0 +1,161 @@
+// Package cli is what the examples share: an end by Ctrl-C, errors in one
+// line, a progress bar, and files that appear whole or not at all.
+//
+//	func main() { cli.Main("fields", run) }
+//
+//	func run(ctx context.Context, args []string) error {
+//		flags := flag.NewFlagSet("fields", flag.ContinueOnError)
+//		k := flags.Int("k", 10, "nodes per field")
+//		if err := cli.Parse(flags, args); err != nil {
+//			return err
+//		}
+//		…
+//	}
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/schollz/progressbar/v3"
+)
+
+// ErrInterrupted is why a context of Main ended when the user asked for it.
+var ErrInterrupted = errors.New("interrupted")
+
+// Main runs an example and exits: with status 0 when run returned nil,
+// otherwise with 1, or 130 after an interrupt, and the error in one line on
+// standard error.
+func Main(name string, run func(ctx context.Context, args []string) error) {
+	ctx, stop := withSignals(context.Background())
+	err := run(ctx, os.Args[1:])
+	stop()
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return
+	case errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, ErrInterrupted):
+		fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
+		os.Exit(130)
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s\n", name, oneLine(err))
+	os.Exit(1)
+}
+
+// withSignals returns a context that an interrupt or a polite kill ends. A
+// second one kills the process in the usual way.
+func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-c:
+			cancel(ErrInterrupted)
+		case <-ctx.Done():
+		}
+		signal.Stop(c)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// Parse parses args. Help goes to standard output; anything else that is wrong
+// is an error in one line. Arguments that are no flags are an error.
+func Parse(f *flag.FlagSet, args []string) error {
+	f.SetOutput(io.Discard)
+	usage := f.Usage
+	f.Usage = func() {}
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		f.SetOutput(os.Stdout)
+		if usage != nil {
+			usage()
+		}
+		f.PrintDefaults()
+		return err
+	case err != nil:
+		return fmt.Errorf("%w (-h lists the flags)", err)
+	case f.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q (-h lists the flags)", f.Arg(0))
+	}
+	return nil
+}
+
+// Progress is a progress bar on standard error, where that is a terminal. Its
+// methods may be called from any goroutine, and on a nil Progress.
+type Progress struct{ bar *progressbar.ProgressBar }
+
+// NewProgress starts a bar of total steps; -1 means that nobody knows.
+func NewProgress(what string, total int64) *Progress {
+	if !terminal(os.Stderr) {
+		return nil
+	}
+	return &Progress{progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(os.Stderr),
+		progressbar.OptionSetDescription(fmt.Sprintf("%-22s", what)),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionClearOnFinish(),
+	)}
+}
+
+func terminal(f *os.File) bool {
+	s, err := f.Stat()
+	return err == nil && s.Mode()&os.ModeCharDevice != 0
+}
+
+// Add makes n steps.
+func (p *Progress) Add(n int64) {
+	if p != nil {
+		_ = p.bar.Add64(n) // a bar that cannot be drawn is no reason to stop
+	}
+}
+
+// Set says where things stand.
+func (p *Progress) Set(n int64) {
+	if p != nil {
+		_ = p.bar.Set64(n)
+	}
+}
+
+// Done takes the bar away.
+func (p *Progress) Done() {
+	if p != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// OutFile is a file that gets its name when it is complete.
+type OutFile struct{ *renameio.PendingFile }
+
+// Create begins a file. It fails at once where the place cannot be written to,
+// before any long work.
+func Create(path string) (*OutFile, error) {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return &OutFile{f}, nil
+}
+
+// Finish writes the content and gives the file its name.
+func (f *OutFile) Finish(content []byte) error {
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
