@@ -1,42 +1,225 @@
 package labeling_test
 
 import (
-	"testing"
-	"slices"
+	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/graph/network"
+	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-func TestSmoke(t *testing.T) {
-	g, _ := graph.New(4, false, []graph.Edge{{0, 1}, {0, 2}, {1, 2}, {2, 3}})
-	for _, l := range []labeling.Labeling{labeling.Degree, labeling.WL, labeling.Betweenness} {
-		x := make([]float64, 4)
-		if err := labeling.Compute(l, labeling.Input{Graph: g}, x); err != nil {
-			t.Fatal(err)
-		}
-		o, c, err := labeling.Rank(g, x)
-		t.Log(l, x, o, c, err)
+func build(tb testing.TB, n int, directed bool, edges []graph.Edge) *graph.Graph {
+	tb.Helper()
+	g, err := graph.New(n, directed, edges)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	// C6 + 2 C3
-	e := []graph.Edge{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 0}, {6, 7}, {7, 8}, {8, 6}, {9, 10}, {10, 11}, {11, 9}}
-	h, _ := graph.New(12, false, e)
-	x := make([]float64, 12)
-	o, c, _ := labeling.Rank(h, x)
-	t.Log(o, c)
+	return g
+}
+
+func randomEdges(rng *rand.Rand, n, m int) []graph.Edge {
+	edges := make([]graph.Edge, m)
+	for i := range edges {
+		edges[i] = graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))}
+	}
+	return edges
+}
+
+func permutation(rng *rand.Rand, n int) []int32 {
+	perm := make([]int32, n)
+	for i, p := range rng.Perm(n) {
+		perm[i] = int32(p)
+	}
+	return perm
+}
+
+func label(tb testing.TB, l labeling.Labeling, g *graph.Graph) []float64 {
+	tb.Helper()
+	labels := make([]float64, g.N())
+	if err := labeling.Compute(l, labeling.Input{Graph: g}, labels); err != nil {
+		tb.Fatal(err)
+	}
+	return labels
+}
+
+// all returns every labeling, in several settings.
+func all(tb testing.TB) []labeling.Labeling {
+	list := []labeling.Labeling{
+		labeling.WeisfeilerLehman{Rounds: 2},
+		labeling.WeisfeilerLehman{Uniform: true},
+		labeling.WeisfeilerLehman{Attributes: true},
+		labeling.BetweennessCentrality{Workers: 3},
+	}
+	for _, name := range labeling.Names() {
+		l, err := labeling.Parse(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// Labels do not depend on node numbers, to the last bit.
+func TestRenumberingRenumbersLabels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
-		perm := make([]int32, 12)
-		for i, p := range rng.Perm(12) { perm[i] = int32(p) }
-		h2 := h.Renumber(perm)
-		o2, _, _ := labeling.Rank(h2, x)
-		inv := make([]int32, 12)
-		for i, p := range perm { inv[p] = int32(i) }
-		var six []bool
-		for _, v := range o2 { six = append(six, inv[v] < 6) }
-		var want []bool
-		for _, v := range o { want = append(want, v < 6) }
-		if !slices.Equal(six, want) { t.Error(six, want) }
+	for i := range 60 {
+		n := 1 + rng.IntN(60)
+		g := build(t, n, i%2 == 1, randomEdges(rng, n, rng.IntN(3*n)))
+		g.NodeCats, g.NodeCat = 1, make([]int32, n)
+		for v := range g.NodeCat {
+			g.NodeCat[v] = int32(rng.IntN(2))
+		}
+		perm := permutation(rng, n)
+		h := g.Renumber(perm)
+		for _, l := range all(t) {
+			a, b := label(t, l, g), label(t, l, h)
+			for v := range a {
+				if math.Float64bits(a[v]) != math.Float64bits(b[perm[v]]) {
+					t.Fatalf("%s: graph %d: node %d has label %v, renumbered %v", l, i, v, a[v], b[perm[v]])
+				}
+			}
+		}
+	}
+}
+
+func TestEmptyGraph(t *testing.T) {
+	for _, l := range all(t) {
+		label(t, l, build(t, 0, false, nil))
+		label(t, l, build(t, 1, true, nil))
+		label(t, l, build(t, 3, false, nil))
+	}
+	order, canonical, err := labeling.Rank(build(t, 0, false, nil), nil)
+	if len(order) != 0 || !canonical || err != nil {
+		t.Errorf("%v %v %v", order, canonical, err)
+	}
+}
+
+func TestBetweennessEqualsGonum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range 40 {
+		n := 2 + rng.IntN(300)
+		directed := i%2 == 1
+		g := build(t, n, directed, randomEdges(rng, n, rng.IntN(3*n)))
+		var want map[int64]float64
+		if directed {
+			d := simple.NewDirectedGraph()
+			for v := range int64(n) {
+				d.AddNode(simple.Node(v))
+			}
+			for u := range int32(n) {
+				for _, v := range g.Adj(u) {
+					d.SetEdge(simple.Edge{F: simple.Node(u), T: simple.Node(v)})
+				}
+			}
+			want = network.Betweenness(d)
+		} else {
+			d := simple.NewUndirectedGraph()
+			for v := range int64(n) {
+				d.AddNode(simple.Node(v))
+			}
+			for u := range int32(n) {
+				for _, v := range g.Adj(u) {
+					d.SetEdge(simple.Edge{F: simple.Node(u), T: simple.Node(v)})
+				}
+			}
+			want = network.Betweenness(d)
+		}
+		scale := 1.0
+		if !directed {
+			scale = 2 // gonum counts both directions of a pair
+		}
+		got := label(t, labeling.Betweenness, g)
+		for v, x := range got {
+			if w := want[int64(v)]; math.Abs(scale*x-w) > 1e-6*(1+w) {
+				t.Fatalf("graph %d: node %d has %v, want %v", i, v, scale*x, w)
+			}
+		}
+	}
+}
+
+// A chain of 1200 diamonds has 2^1200 shortest paths from end to end: more than
+// a float64 holds. Every joint of the chain is on all of them, each side of a
+// diamond on half.
+func TestBetweennessOfManyPaths(t *testing.T) {
+	const diamonds = 1200
+	var edges []graph.Edge
+	for i := range int32(diamonds) {
+		a, b := 3*i, 3*i+3
+		edges = append(edges, graph.Edge{U: a, V: a + 1}, graph.Edge{U: a, V: a + 2}, graph.Edge{U: a + 1, V: b}, graph.Edge{U: a + 2, V: b})
+	}
+	n := 3*diamonds + 1
+	g := build(t, n, false, edges)
+	labels := label(t, labeling.Betweenness, g)
+	// Joint i cuts the chain in two; besides, the sides of a diamond reach each
+	// other by either joint.
+	for _, i := range []int{1, 600, 1199} {
+		want := float64(3*i*(n-1-3*i)) + 0.5*2
+		if math.Abs(labels[3*i]-want) > 1e-3 {
+			t.Errorf("joint %d has betweenness %v, want %v", i, labels[3*i], want)
+		}
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	perm := permutation(rng, n)
+	moved := label(t, labeling.Betweenness, g.Renumber(perm))
+	for v := range labels {
+		if labels[v] != moved[perm[v]] {
+			t.Fatalf("node %d has %v, renumbered %v", v, labels[v], moved[perm[v]])
+		}
+	}
+}
+
+func TestBetweennessIgnoresWorkers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	g := build(t, 500, false, randomEdges(rng, 500, 900))
+	want := label(t, labeling.BetweennessCentrality{Workers: 1}, g)
+	for workers := 2; workers < 6; workers++ {
+		if got := label(t, labeling.BetweennessCentrality{Workers: workers}, g); !slices.Equal(got, want) {
+			t.Errorf("%d workers change the labels", workers)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, name := range labeling.Names() {
+		l, err := labeling.Parse(strings.ToUpper(name))
+		if err != nil || l.String() != name {
+			t.Errorf("Parse(%q) = %v, %v", name, l, err)
+		}
+	}
+	_, err := labeling.Parse("dergee")
+	if err == nil || !strings.Contains(err.Error(), `"dergee"`) || !strings.Contains(err.Error(), "betweenness, ") {
+		t.Errorf("unknown name: %v", err)
+	}
+}
+
+type broken struct{ err error }
+
+func (broken) String() string { return "broken" }
+func (b broken) Label(_ labeling.Input, labels []float64) error {
+	labels[1] = math.NaN()
+	return b.err
+}
+
+func TestComputeChecks(t *testing.T) {
+	g := build(t, 3, false, nil)
+	labels := make([]float64, 3)
+	err := labeling.Compute(broken{}, labeling.Input{Graph: g}, labels)
+	if err == nil || err.Error() != "labeling: broken: the label of node 1 is not a number" {
+		t.Errorf("NaN: %v", err)
+	}
+	cause := errors.New("out of luck")
+	if err := labeling.Compute(broken{cause}, labeling.Input{Graph: g}, labels); !errors.Is(err, cause) {
+		t.Errorf("error: %v", err)
+	}
+	if _, _, err := labeling.Rank(g, []float64{0, math.NaN(), 0}); err == nil {
+		t.Error("Rank accepts NaN")
 	}
 }
