@@ -58,11 +58,23 @@ func (c *counter) in(rec arrow.Record) {
 func (c *counter) out(rec arrow.Record) {
 	c.recsOut.Add(1)
 	c.rowsOut.Add(rec.NumRows())
-	size := uint64(0)
 	for _, col := range rec.Columns() {
-		size += col.Data().SizeInBytes()
+		c.bytesOut.Add(dataBytes(col.Data()))
 	}
-	c.bytesOut.Add(int64(size))
+}
+
+// dataBytes is the size of the buffers behind an array. Arrow's own
+// SizeInBytes stumbles over arrays without a validity buffer.
+func dataBytes(d arrow.ArrayData) (n int64) {
+	for _, b := range d.Buffers() {
+		if b != nil {
+			n += int64(b.Len())
+		}
+	}
+	for _, child := range d.Children() {
+		n += dataBytes(child)
+	}
+	return n
 }
 
 // since adds the time that has passed to d.
