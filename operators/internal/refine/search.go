@@ -47,7 +47,8 @@ type Search struct {
 	here     Partition
 	check    rowsCheck
 	levels   []*level
-	maps     [][]int32 // automorphisms
+	maps     [][]int32 // automorphisms, of which the first used ones are known
+	used     int
 }
 
 // level is what a node of the search tree remembers.
@@ -65,7 +66,7 @@ const keepMaps = 64
 func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool) {
 	s.r, s.g, s.leaves = r, g, leaves
 	s.spent, s.trace, s.hasLeaf = 0, 0, false
-	s.best, s.path, s.bestPath, s.maps = s.best[:0], s.path[:0], s.bestPath[:0], s.maps[:0]
+	s.best, s.path, s.bestPath, s.used = s.best[:0], s.path[:0], s.bestPath[:0], 0
 	s.budget = s.Budget
 	if s.budget == 0 {
 		s.budget = 1000
@@ -132,7 +133,7 @@ func (s *Search) branch(depth, cursor, at int) int {
 	l.candidates = append(l.candidates[:0], r.Cell(at)...)
 	slices.Sort(l.candidates)
 	l.orbit = l.orbit[:0]
-	for _, m := range s.maps {
+	for _, m := range s.maps[:s.used] {
 		s.joinOrbits(l, m, depth)
 	}
 	start := s.trace
@@ -248,8 +249,12 @@ func (s *Search) discrete(order []int32) []int32 {
 // image records the automorphism m from the best leaf to this one and returns
 // the depth at which their paths part.
 func (s *Search) image(m []int32, depth int) int {
-	if len(s.maps) < keepMaps {
-		s.maps = append(s.maps, slices.Clone(m))
+	if s.used < keepMaps {
+		if s.used == len(s.maps) {
+			s.maps = append(s.maps, nil)
+		}
+		s.maps[s.used] = append(s.maps[s.used][:0], m...)
+		s.used++
 	}
 	fork := 0
 	for fork < depth && s.path[fork] == s.bestPath[fork] {
