@@ -41,6 +41,7 @@ type CNN struct {
 	// labelings, whatever its reader needs. Keys may not begin with "sanflow.".
 	Info map[string]string
 
+	meta    map[string]string // shape and settings as Save writes them
 	shape   Shape
 	net     *network // nil before Init
 	opt     stepper
@@ -63,37 +64,50 @@ func (c *CNN) Init(s Shape) error {
 	if c.net != nil {
 		return c.shape.check(s)
 	}
+	next := *c
+	if err := next.build(s); err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	next.start()
+	next.net.init(next.Seed)
+	*c = next
+	return nil
+}
+
+// build checks the settings against s and lays out the network. It takes next
+// to no memory, so a file can be compared with the layout before it is
+// believed.
+func (c *CNN) build(s Shape) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	set := *c
-	if err := set.resolve(s); err != nil {
+	if err := c.resolve(s); err != nil {
 		return err
 	}
 	s.Cats = slices.Clone(s.Cats)
-	net := newNetwork(&set, s)
-	if net.size() < 0 {
-		return fmt.Errorf("nn: CNN: %v has more than %d weights", &set, maxWeights)
+	c.shape, c.net = s, newNetwork(c, s)
+	if c.net.size() < 0 {
+		return fmt.Errorf("more than %d weights", maxWeights)
 	}
-	opt, err := set.Optimizer.start(net.size())
-	if err != nil {
-		return err
-	}
-	net.alloc()
-	net.init(set.Seed)
-	net.drop = newDropout(set.Dropout, set.Seed)
-	set.shape, set.net, set.opt = s, net, opt
-	*c = set
-	return nil
+	var err error
+	c.meta, err = c.metadata()
+	return err
+}
+
+// start gives the network its memory, all weights zero.
+func (c *CNN) start() {
+	c.net.alloc()
+	c.net.drop = newDropout(c.Dropout, c.Seed)
+	c.opt = c.Optimizer.start(c.net.size())
 }
 
 // resolve replaces zero settings by what they stand for, and checks them.
 func (c *CNN) resolve(s Shape) error {
 	if c.W != 0 && c.W != s.W {
-		return fmt.Errorf("nn: CNN: W is %d, the data have w = %d", c.W, s.W)
+		return fmt.Errorf("W is %d, the data have w = %d", c.W, s.W)
 	}
 	if c.K != 0 && c.K != s.K {
-		return fmt.Errorf("nn: CNN: K is %d, the data have k = %d", c.K, s.K)
+		return fmt.Errorf("K is %d, the data have k = %d", c.K, s.K)
 	}
 	c.W, c.K = s.W, s.K
 	for _, f := range []struct {
@@ -105,19 +119,21 @@ func (c *CNN) resolve(s Shape) error {
 			*f.v = f.zero
 		}
 		if *f.v < 0 {
-			return fmt.Errorf("nn: CNN: %s is %d, want a positive number", f.name, *f.v)
+			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
 		}
 	}
 	if c.Dropout == 0 {
 		c.Dropout = 0.5
 	}
 	if !(c.Dropout < 1) {
-		return fmt.Errorf("nn: CNN: Dropout is %v, want below 1", c.Dropout)
+		return fmt.Errorf("Dropout is %v, want below 1", c.Dropout)
 	}
 	if c.Optimizer == nil {
 		c.Optimizer = RMSprop{}
 	}
-	return nil
+	var err error
+	c.Optimizer, err = c.Optimizer.resolve()
+	return err
 }
 
 // Shape returns what Init was called with or Load has read.

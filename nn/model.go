@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"io"
 
 	"gorgonia.org/tensor"
 )
@@ -24,6 +25,9 @@ type Model interface {
 	// was predicted right before it was learned from.
 	Seen() int
 	Accuracy() float64
+
+	// Save writes the weights and all that is needed to use them again.
+	Save(io.Writer) error
 }
 
 var _ Model = (*CNN)(nil)

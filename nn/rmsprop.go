@@ -7,19 +7,6 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Optimizer turns gradients into steps. It is a setting, and holds no state: a
-// model starts one of its own from it.
-type Optimizer interface {
-	// start checks the settings and returns the state for n weights.
-	start(n int) (stepper, error)
-}
-
-// stepper is a running optimizer.
-type stepper interface {
-	// step changes the weights w against their gradient g.
-	step(w, g []float32)
-}
-
 // RMSprop divides each weight's step by a running root mean square of its
 // gradient (Tieleman and Hinton, 2012), in the form of Keras:
 //
@@ -31,7 +18,9 @@ type RMSprop struct {
 	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
 }
 
-func (o RMSprop) withDefaults() RMSprop {
+func (o RMSprop) name() string { return "rmsprop" }
+
+func (o RMSprop) resolve() (Optimizer, error) {
 	if o.Rate == 0 {
 		o.Rate = 1e-3
 	}
@@ -41,21 +30,19 @@ func (o RMSprop) withDefaults() RMSprop {
 	if o.Epsilon == 0 {
 		o.Epsilon = 1e-7
 	}
-	return o
+	// The bounds are those of float32, which is what is computed in.
+	switch rate, eps := float32(o.Rate), float32(o.Epsilon); {
+	case !(rate > 0 && rate <= math.MaxFloat32):
+		return nil, fmt.Errorf("RMSprop: Rate is %v, want a positive number", o.Rate)
+	case !(o.Decay > 0 && float32(o.Decay) < 1):
+		return nil, fmt.Errorf("RMSprop: Decay is %v, want between 0 and 1", o.Decay)
+	case !(eps > 0 && eps <= math.MaxFloat32):
+		return nil, fmt.Errorf("RMSprop: Epsilon is %v, want a positive number", o.Epsilon)
+	}
+	return o, nil
 }
 
-func (o RMSprop) start(n int) (stepper, error) {
-	o = o.withDefaults()
-	switch {
-	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
-		return nil, fmt.Errorf("nn: RMSprop: rate %v, want a positive number", o.Rate)
-	case !(o.Decay > 0 && o.Decay < 1):
-		return nil, fmt.Errorf("nn: RMSprop: decay %v, want between 0 and 1", o.Decay)
-	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
-		return nil, fmt.Errorf("nn: RMSprop: epsilon %v, want a positive number", o.Epsilon)
-	}
-	return &rmsprop{o, make([]float32, n)}, nil
-}
+func (o RMSprop) start(n int) stepper { return &rmsprop{o, make([]float32, n)} }
 
 type rmsprop struct {
 	set RMSprop

@@ -9,29 +9,29 @@ import (
 // validate returns an error unless a model can be built for s.
 func (s Shape) validate() error {
 	if s.W < 1 || s.K < 1 {
-		return fmt.Errorf("nn: shape: w = %d, k = %d, want positive numbers", s.W, s.K)
+		return fmt.Errorf("w = %d, k = %d, want positive numbers", s.W, s.K)
 	}
 	if s.Attrs < 0 {
-		return fmt.Errorf("nn: shape: %d continuous channels", s.Attrs)
+		return fmt.Errorf("%d continuous channels", s.Attrs)
 	}
 	if len(s.Cats) == 0 && s.Attrs == 0 {
-		return fmt.Errorf("nn: shape: vertices have no channels, want at least one, discrete or continuous")
+		return fmt.Errorf("vertices have no channels, want at least one, discrete or continuous")
 	}
 	total := 0
 	for i, n := range s.Cats {
 		if n < 1 || n > maxWeights {
-			return fmt.Errorf("nn: shape: discrete channel %d has %d values, want 1 to %d", i, n, maxWeights)
+			return fmt.Errorf("discrete channel %d has %d values, want 1 to %d", i, n, maxWeights)
 		}
 		if total += n; total > maxWeights {
-			return fmt.Errorf("nn: shape: the discrete channels have more than %d values", maxWeights)
+			return fmt.Errorf("the discrete channels have more than %d values", maxWeights)
 		}
 	}
 	// Rows of the first layer's table are int32.
 	if s.K > math.MaxInt32/max(total, 1) {
-		return fmt.Errorf("nn: shape: k = %d times %d values a vertex is too much", s.K, total)
+		return fmt.Errorf("k = %d times %d values a vertex is too much", s.K, total)
 	}
 	if s.Classes < 2 {
-		return fmt.Errorf("nn: shape: classes = %d, want at least 2", s.Classes)
+		return fmt.Errorf("classes = %d, want at least 2", s.Classes)
 	}
 	return nil
 }
