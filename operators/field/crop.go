@@ -10,7 +10,7 @@ import (
 // would part nodes of equal rank, structure decides: see the package comment.
 func (z *Normalizer) crop(global []float64) error {
 	r, g, k := &z.ranking, z.ix.g, z.K
-	rows, err := z.rank(r, &z.rowsU, z.hood, z.dist, z.arcs, global)
+	rows, err := z.rank(r, &z.rowsU, z.hood, z.dist, z.arcs, global, k)
 	if err != nil {
 		return err
 	}

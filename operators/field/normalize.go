@@ -147,8 +147,9 @@ func (z *Normalizer) refinement(global []float64) bool {
 
 // rank makes r the ranking of a set of nodes, by distance and label: arcs are
 // the arcs between them, rows the same as refinement wants them, and nodes their
-// numbers in the whole graph.
-func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist []uint8, arcs []arc, global []float64) (refine.Rows, error) {
+// numbers in the whole graph. If cut is positive, only the ranking's first cut
+// nodes are of interest, and not their order.
+func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist []uint8, arcs []arc, global []float64, cut int) (refine.Rows, error) {
 	r.Reset(len(nodes))
 	if z.refinement(global) {
 		rows := sub.rows(z.ix.g, len(nodes), arcs, false)
@@ -156,7 +157,11 @@ func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist 
 			r.SplitLevels(dist)
 		}
 		r.QueueAll()
-		r.Refine(rows)
+		if cut > 0 && !z.Uniform {
+			r.RefineUntil(rows, cut)
+		} else {
+			r.Refine(rows)
+		}
 		if z.Uniform {
 			z.colors = resize(z.colors, len(nodes))
 			for v := range z.colors {
@@ -206,7 +211,7 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 		z.arcsN = restrict(arcs, z.number, z.arcsN[:0])
 		arcs = z.arcsN
 	}
-	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global); err != nil {
+	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global, 0); err != nil {
 		return nil, err
 	}
 	if !z.IgnoreAttributes && z.ix.g.NodeCats+z.ix.g.NodeAttrs > 0 && !r.Discrete() {

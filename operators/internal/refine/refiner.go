@@ -1,10 +1,5 @@
 package refine
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Refiner is an ordered partition with the worklist and the scratch memory
 // that refinement needs. The zero value is ready; a Refiner is not safe for
 // concurrent use, and keeps its memory for the next graph.
@@ -27,8 +22,9 @@ type Refiner struct {
 	hit     []int32 // names of touched cells
 	members []int32 // the splitter, copied since splitting permutes it
 	arcs    []uint64
-	bounds  []int32 // fragments of the cell being split
-	old     []int32 // cell boundaries before a round
+	keys    []uint64 // scratch of sortByCount
+	bounds  []int32  // fragments of the cell being split
+	old     []int32  // cell boundaries before a round
 
 	branches []branch // scratch of Alike
 }
@@ -49,9 +45,7 @@ func (r *Refiner) CopyFrom(q *Partition) {
 // grow makes room for n nodes and empties the worklist. The arrays that are
 // zero between calls stay so: only fresh memory is ever longer.
 func (r *Refiner) grow(n int) {
-	for r.length > 0 {
-		r.pop()
-	}
+	r.drop()
 	r.head = 0
 	if len(r.queue) < n {
 		size := n + n/2
@@ -115,13 +109,36 @@ func (r *Refiner) Individualize(v int32) {
 func (r *Refiner) Refine(g Rows) {
 	for r.length > 0 {
 		if r.Discrete() {
-			for r.length > 0 {
-				r.pop()
-			}
+			r.drop()
 			return
 		}
 		c := r.pop()
 		r.splitBy(g, r.Elems[r.first[c]:r.first[c]+r.size[c]])
+	}
+}
+
+// RefineUntil is Refine, but stops as soon as a cell begins at position cut,
+// which must be below n: more splitting would not change which nodes stand
+// before it. It reports whether it stopped, in which case the partition may not
+// be stable and the worklist is empty.
+func (r *Refiner) RefineUntil(g Rows, cut int) bool {
+	for {
+		if int(r.first[r.cell[r.Elems[cut]]]) == cut {
+			r.drop()
+			return true
+		}
+		if r.length == 0 {
+			return false
+		}
+		c := r.pop()
+		r.splitBy(g, r.Elems[r.first[c]:r.first[c]+r.size[c]])
+	}
+}
+
+// drop empties the worklist.
+func (r *Refiner) drop() {
+	for r.length > 0 {
+		r.pop()
 	}
 }
 
@@ -141,168 +158,6 @@ func (r *Refiner) Round(g Rows) bool {
 	for i := 1; i < len(r.old); i++ {
 		r.splitBy(g, r.Elems[r.old[i-1]:r.old[i]])
 	}
-	for r.length > 0 {
-		r.pop()
-	}
+	r.drop()
 	return r.cells > before
-}
-
-// splitBy splits every cell by the number of neighbours in the splitter.
-func (r *Refiner) splitBy(g Rows, splitter []int32) {
-	if g.Code == nil {
-		if len(splitter) == 1 {
-			r.touchRow(g.Row(splitter[0]))
-		} else {
-			r.members = append(r.members[:0], splitter...)
-			for _, u := range r.members {
-				r.touchRow(g.Row(u))
-			}
-		}
-		r.splitTouched(0)
-		return
-	}
-	// Collect the arcs first: splitting by one relation permutes the splitter.
-	r.arcs = r.arcs[:0]
-	for _, u := range splitter {
-		for i := g.Off[u]; i < g.Off[u+1]; i++ {
-			if v := g.Nbr[i]; r.size[r.cell[v]] > 1 {
-				r.arcs = append(r.arcs, uint64(g.Code[i])<<32|uint64(v))
-			}
-		}
-	}
-	slices.Sort(r.arcs)
-	for i := 0; i < len(r.arcs); {
-		code := r.arcs[i] >> 32
-		for ; i < len(r.arcs) && r.arcs[i]>>32 == code; i++ {
-			r.touch(int32(uint32(r.arcs[i])))
-		}
-		r.splitTouched(int32(code))
-	}
-}
-
-func (r *Refiner) touchRow(row []int32) {
-	for _, v := range row {
-		r.touch(v)
-	}
-}
-
-// touch counts one more neighbour for v and, the first time, moves v to the
-// front of its cell. Cells of one node cannot split and are left alone.
-func (r *Refiner) touch(v int32) {
-	c := r.cell[v]
-	if r.size[c] == 1 {
-		return
-	}
-	if r.count[v] == 0 {
-		if r.touched[c] == 0 {
-			r.hit = append(r.hit, c)
-		}
-		r.swap(v, r.first[c]+r.touched[c])
-		r.touched[c]++
-	}
-	r.count[v]++
-}
-
-func (r *Refiner) swap(v, to int32) {
-	from, w := r.pos[v], r.Elems[to]
-	r.Elems[from], r.Elems[to] = w, v
-	r.pos[w], r.pos[v] = from, to
-}
-
-// splitTouched splits the touched cells in the order in which they stand and
-// clears the counts.
-func (r *Refiner) splitTouched(code int32) {
-	if len(r.hit) > 1 {
-		slices.SortFunc(r.hit, func(a, b int32) int { return cmp.Compare(r.first[a], r.first[b]) })
-	}
-	for _, c := range r.hit {
-		r.splitCell(c, code)
-	}
-	r.hit = r.hit[:0]
-}
-
-// splitCell splits cell c, whose first touched[c] nodes have neighbours in the
-// splitter, into fragments of equal count, higher counts first.
-func (r *Refiner) splitCell(c, code int32) {
-	begin, size, t := r.first[c], r.size[c], r.touched[c]
-	r.touched[c] = 0
-	nodes := r.Elems[begin : begin+t]
-	low, high := r.count[nodes[0]], r.count[nodes[0]]
-	for _, v := range nodes[1:] {
-		low, high = min(low, r.count[v]), max(high, r.count[v])
-	}
-	if r.Tracing {
-		r.Trace = append(r.Trace, begin, code, high, t)
-	}
-	if low == high && t == size {
-		for _, v := range nodes {
-			r.count[v] = 0
-		}
-		return
-	}
-	r.bounds = append(r.bounds[:0], begin)
-	if low < high {
-		r.sortByCount(nodes)
-		for i := 1; i < len(nodes); i++ {
-			if r.count[nodes[i]] != r.count[nodes[i-1]] {
-				r.bounds = append(r.bounds, begin+int32(i))
-				if r.Tracing {
-					r.Trace = append(r.Trace, int32(i), r.count[nodes[i]])
-				}
-			}
-		}
-		for i, v := range nodes {
-			r.pos[v] = begin + int32(i)
-		}
-	}
-	for _, v := range nodes {
-		r.count[v] = 0
-	}
-	if t < size {
-		r.bounds = append(r.bounds, begin+t)
-	}
-	r.bounds = append(r.bounds, begin+size)
-	r.rename(c)
-}
-
-// rename gives names to the fragments of c between r.bounds: the largest keeps
-// the old one.
-func (r *Refiner) rename(c int32) {
-	keep, largest := 0, int32(0)
-	for i := 1; i < len(r.bounds); i++ {
-		if n := r.bounds[i] - r.bounds[i-1]; n > largest {
-			keep, largest = i, n
-		}
-	}
-	for i := 1; i < len(r.bounds); i++ {
-		begin, end := r.bounds[i-1], r.bounds[i]
-		if i == keep {
-			r.first[c], r.size[c] = begin, end-begin
-			continue
-		}
-		name := r.cells
-		r.cells++
-		r.first[name], r.size[name] = begin, end-begin
-		for _, v := range r.Elems[begin:end] {
-			r.cell[v] = name
-		}
-		r.push(name)
-	}
-}
-
-// sortByCount sorts nodes by falling count. Insertion is faster than
-// slices.SortFunc up to about two dozen nodes.
-func (r *Refiner) sortByCount(nodes []int32) {
-	if len(nodes) > 24 {
-		slices.SortFunc(nodes, func(u, v int32) int { return cmp.Compare(r.count[v], r.count[u]) })
-		return
-	}
-	for i := 1; i < len(nodes); i++ {
-		v := nodes[i]
-		n, j := r.count[v], i
-		for ; j > 0 && r.count[nodes[j-1]] < n; j-- {
-			nodes[j] = nodes[j-1]
-		}
-		nodes[j] = v
-	}
 }
