@@ -20,10 +20,14 @@ type FileError struct {
 
 // Error returns the one-line message.
 func (e *FileError) Error() string {
-	if e.Line == 0 {
+	switch {
+	case e.File == "": // a TU.FS without a name
+		return fmt.Sprintf("sources: %v", e.Err)
+	case e.Line == 0:
 		return fmt.Sprintf("sources: %s: %v", e.File, e.Err)
+	default:
+		return fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err)
 	}
-	return fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -126,23 +126,24 @@ func (f *tuFiles) missing(what string) error {
 	return &FileError{path.Join(f.place, f.prefix+what+".txt"), 0, fs.ErrNotExist}
 }
 
-// scan calls do with every line of a file, and reports whether there is one.
-func (f *tuFiles) scan(what string, do func(l *lines, line []byte) error) (bool, error) {
+// scan calls do with every line of a file. It returns the path of the file for
+// messages, or "" where there is no such file.
+func (f *tuFiles) scan(what string, do func(l *lines, line []byte) error) (file string, err error) {
 	l, err := f.open(what)
 	if l == nil || err != nil {
-		return false, err
+		return "", err
 	}
 	defer l.close()
 	for {
 		line, err := l.next()
 		if err == io.EOF {
-			return true, nil
+			return l.file, nil
 		}
 		if err == nil {
 			err = do(l, line)
 		}
 		if err != nil {
-			return true, err
+			return l.file, err
 		}
 	}
 }

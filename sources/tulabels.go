@@ -29,9 +29,7 @@ func scanLabels(f *tuFiles, what string, rows int64, of string) ([][]int64, erro
 		recent []int64 // value of each column before: labels come in runs
 		count  int64
 	)
-	file := ""
-	_, err := f.scan(what, func(l *lines, line []byte) (err error) {
-		file = l.file
+	file, err := f.scan(what, func(l *lines, line []byte) (err error) {
 		if row, err = integers(l, line, row[:0]); err != nil {
 			return err
 		}
@@ -71,9 +69,8 @@ func scanLabels(f *tuFiles, what string, rows int64, of string) ([][]int64, erro
 // columns, 0 where it does not exist.
 func scanAttributes(f *tuFiles, what string, rows int64, of string) (width int, err error) {
 	var row []float32
-	count, file := int64(0), ""
-	_, err = f.scan(what, func(l *lines, line []byte) (err error) {
-		file = l.file
+	var count int64
+	file, err := f.scan(what, func(l *lines, line []byte) (err error) {
 		if row, err = finites(l, line, row[:0]); err != nil {
 			return err
 		}

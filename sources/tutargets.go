@@ -24,19 +24,18 @@ func readTargets(f *tuFiles, real bool, column int) (t tuTargets, err error) {
 		files = []string{tuGraphAttrs, tuGraphLabels}
 	}
 	for _, what := range files {
-		t, ok, err := readTarget(f, what, real || what == tuGraphAttrs, column)
-		if ok || err != nil {
+		t, err := readTarget(f, what, real || what == tuGraphAttrs, column)
+		if t.file != "" || err != nil {
 			return t, err
 		}
 	}
 	return t, f.missing(tuGraphLabels)
 }
 
-func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, ok bool, err error) {
+func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, err error) {
 	var ints []int64
 	classes := !real
-	ok, err = f.scan(what, func(l *lines, line []byte) error {
-		t.file = l.file
+	t.file, err = f.scan(what, func(l *lines, line []byte) error {
 		cell, rest := field(line)
 		for range column {
 			if len(rest) == 0 {
@@ -56,22 +55,23 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, ok
 		}
 		return nil
 	})
-	if !ok || err != nil {
-		return t, ok, err
+	if t.file == "" || err != nil {
+		return t, err
 	}
 	if len(t.value) == 0 {
-		return t, ok, &FileError{t.file, 0, fmt.Errorf("no graphs")}
+		return t, &FileError{t.file, 0, fmt.Errorf("no graphs")}
 	}
-	if classes {
-		t.value = nil
-		values := slices.Compact(slices.Sorted(slices.Values(ints)))
-		for _, v := range values {
-			t.names = append(t.names, strconv.FormatInt(v, 10))
-		}
-		for _, v := range ints {
-			i, _ := slices.BinarySearch(values, v)
-			t.class = append(t.class, int32(i))
-		}
+	if !classes {
+		return t, nil
 	}
-	return t, ok, nil
+	t.value = nil
+	values := slices.Compact(slices.Sorted(slices.Values(ints)))
+	for _, v := range values {
+		t.names = append(t.names, strconv.FormatInt(v, 10))
+	}
+	for _, v := range ints {
+		i, _ := slices.BinarySearch(values, v)
+		t.class = append(t.class, int32(i))
+	}
+	return t, nil
 }

@@ -1,0 +1,114 @@
+package download
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// get downloads a zip to path, by way of a temporary file beside it.
+func (o *Options) get(ctx context.Context, from, path string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, 30*time.Minute))
+	defer cancel()
+	resp, err := o.request(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".part-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	sum := sha256.New()
+	in := &counted{r: resp.Body, total: resp.ContentLength, limit: o.maxBytes(), report: o.Progress}
+	size, err := io.Copy(io.MultiWriter(tmp, sum), in)
+	if err != nil {
+		return fmt.Errorf("after %d bytes: %w", size, err)
+	}
+	// A login page, or an answer that was cut short without notice, is no zip.
+	if _, err := zip.NewReader(tmp, size); err != nil {
+		return fmt.Errorf("the %d bytes that arrived: %w", size, err)
+	}
+	if err := cmp.Or(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	// The checksum goes first: a stop between the two leaves a file that does
+	// not match, which the next run replaces.
+	if err := writeSum(path, sum.Sum(nil)); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+func (o *Options) maxBytes() int64 { return cmp.Or(o.MaxBytes, 1<<30) }
+
+// request returns the answer if it is one to read from.
+func (o *Options) request(ctx context.Context, from string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := cmp.Or(o.Client, http.DefaultClient).Do(req)
+	if u := new(url.Error); errors.As(err, &u) {
+		return nil, u.Err // without the address, which Find names
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
+		err = fmt.Errorf("answers %s: %w", resp.Status, fs.ErrNotExist)
+	case resp.StatusCode != http.StatusOK:
+		err = fmt.Errorf("answers %s", resp.Status)
+	case resp.ContentLength > o.maxBytes():
+		err = tooLarge(o.maxBytes())
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("more than %d bytes; raise MaxBytes if that is right", limit)
+}
+
+// counted reports how much of a body has arrived, and ends it at a limit.
+type counted struct {
+	r                  io.Reader
+	done, total, limit int64
+	report             func(done, total int64)
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.done += int64(n)
+	if c.done > c.limit {
+		return 0, tooLarge(c.limit)
+	}
+	if c.report != nil && n > 0 {
+		c.report(c.done, c.total)
+	}
+	return n, err
+}

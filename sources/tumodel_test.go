@@ -1,0 +1,361 @@
+package sources
+
+import (
+	"archive/zip"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// tuModel is a collection in a form that is as far from that of the reader as
+// can be: maps of undirected edges, and raw label values.
+type tuModel struct {
+	graphs                                       []modelGraph
+	nodeLabels, nodeAttrs, edgeLabels, edgeAttrs int
+	real                                         bool
+}
+
+type modelGraph struct {
+	labels [][]int64 // per node
+	attrs  [][]float32
+	edges  map[[2]int]modelEdge // u < v
+	class  int64
+	value  float32
+}
+
+type modelEdge struct {
+	labels []int64
+	attrs  []float32
+}
+
+func (g *modelGraph) pairs() [][2]int {
+	return slices.SortedFunc(maps.Keys(g.edges), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+}
+
+func randomModel(rng *rand.Rand) tuModel {
+	m := tuModel{
+		nodeLabels: rng.IntN(3), nodeAttrs: rng.IntN(3), edgeLabels: rng.IntN(3), edgeAttrs: rng.IntN(3),
+		real: rng.IntN(2) == 0,
+	}
+	ints := func(n int) (x []int64) {
+		for range n {
+			x = append(x, []int64{-1_000_000_000_000, -7, 0, 1, 2, 5, 1 << 40}[rng.IntN(7)])
+		}
+		return x
+	}
+	floats := func(n int) (x []float32) {
+		for range n {
+			x = append(x, rng.Float32()*200-100)
+		}
+		return x
+	}
+	graphs := 1 + rng.IntN(12)
+	for i := range graphs {
+		g := modelGraph{edges: map[[2]int]modelEdge{}, class: int64(rng.IntN(5)*3 - 6), value: floats(1)[0] + 0.5}
+		n := rng.IntN(9)
+		if i == graphs-1 {
+			n++ // the last has a node
+		}
+		for range n {
+			g.labels = append(g.labels, ints(m.nodeLabels))
+			g.attrs = append(g.attrs, floats(m.nodeAttrs))
+		}
+		for u := range n {
+			for v := u + 1; v < n; v++ {
+				if rng.IntN(3) == 0 {
+					g.edges[[2]int{u, v}] = modelEdge{ints(m.edgeLabels), floats(m.edgeAttrs)}
+				}
+			}
+		}
+		m.graphs = append(m.graphs, g)
+	}
+	return m
+}
+
+// tuStyle is one of many ways to write the same collection.
+type tuStyle struct {
+	comma, end string
+	blank      string // after the last line
+	interleave bool   // nodes of different graphs take turns
+	shuffle    bool   // lines of A in random order
+	oneWay     bool   // each edge once
+	litter     bool   // self-loops and repeated lines
+}
+
+func randomStyle(rng *rand.Rand) tuStyle {
+	coin := func() bool { return rng.IntN(2) == 0 }
+	return tuStyle{
+		comma: []string{", ", ",", " ", "\t", " , "}[rng.IntN(5)],
+		end:   []string{"\n", "\r\n"}[rng.IntN(2)],
+		blank: []string{"", "\n", "\r\n \n\n"}[rng.IntN(3)],
+
+		interleave: coin(), shuffle: coin(), oneWay: coin(), litter: coin(),
+	}
+}
+
+// write returns the files of the collection, by name.
+func (m *tuModel) write(prefix string, s tuStyle, rng *rand.Rand) map[string]string {
+	type line struct {
+		u, v int
+		e    modelEdge
+	}
+	// Global numbers of the nodes: graph by graph, or in turns.
+	var order [][2]int // graph, node
+	for g := range m.graphs {
+		for v := range m.graphs[g].labels {
+			order = append(order, [2]int{g, v})
+		}
+	}
+	if s.interleave {
+		slices.SortStableFunc(order, func(a, b [2]int) int { return a[1] - b[1] })
+	}
+	id := map[[2]int]int{}
+	out := map[string]*strings.Builder{}
+	put := func(what string, fields ...string) {
+		if out[what] == nil {
+			out[what] = &strings.Builder{}
+		}
+		out[what].WriteString(strings.Join(fields, s.comma) + s.end)
+	}
+	for i, at := range order {
+		id[at] = i + 1
+		put(tuIndicator, strconv.Itoa(at[0]+1))
+		if g := m.graphs[at[0]]; m.nodeLabels > 0 {
+			put(tuNodeLabels, intFields(g.labels[at[1]])...)
+		}
+		if g := m.graphs[at[0]]; m.nodeAttrs > 0 {
+			put(tuNodeAttributes, floatFields(g.attrs[at[1]])...)
+		}
+	}
+	var lines []line
+	for g := range m.graphs {
+		for _, p := range m.graphs[g].pairs() {
+			u, v, e := id[[2]int{g, p[0]}], id[[2]int{g, p[1]}], m.graphs[g].edges[p]
+			if rng.IntN(2) == 0 {
+				u, v = v, u
+			}
+			lines = append(lines, line{u, v, e})
+			if !s.oneWay {
+				lines = append(lines, line{v, u, e})
+			}
+			if s.litter {
+				lines = append(lines, line{u, u, e}, line{u, v, e})
+			}
+		}
+		if m.real {
+			put(tuGraphLabels, floatFields([]float32{m.graphs[g].value})...)
+		} else {
+			put(tuGraphLabels, intFields([]int64{m.graphs[g].class})...)
+		}
+	}
+	if s.shuffle {
+		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	}
+	out[tuA] = &strings.Builder{}
+	for _, l := range lines {
+		put(tuA, strconv.Itoa(l.u), strconv.Itoa(l.v))
+		if m.edgeLabels > 0 {
+			put(tuEdgeLabels, intFields(l.e.labels)...)
+		}
+		if m.edgeAttrs > 0 {
+			put(tuEdgeAttributes, floatFields(l.e.attrs)...)
+		}
+	}
+	files := map[string]string{}
+	for what, text := range out {
+		files[prefix+what+".txt"] = text.String() + s.blank
+	}
+	return files
+}
+
+func intFields(x []int64) (s []string) {
+	for _, v := range x {
+		s = append(s, strconv.FormatInt(v, 10))
+	}
+	return s
+}
+
+func floatFields(x []float32) (s []string) {
+	for _, v := range x {
+		s = append(s, strconv.FormatFloat(float64(v), 'g', -1, 32))
+	}
+	return s
+}
+
+// graph returns what graph i should be read as.
+func (m *tuModel) graph(t *testing.T, i int) graph.Graph {
+	t.Helper()
+	mg := m.graphs[i]
+	edges := make([]graph.Edge, 0)
+	hasEdges := false
+	for _, p := range mg.pairs() {
+		edges = append(edges, graph.Edge{U: int32(p[0]), V: int32(p[1])})
+	}
+	for j := range m.graphs {
+		hasEdges = hasEdges || len(m.graphs[j].edges) > 0
+	}
+	g, err := graph.New(len(mg.labels), false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.NodeCats, g.NodeAttrs = m.nodeLabels, m.nodeAttrs
+	if hasEdges { // an empty file has no columns
+		g.EdgeCats, g.EdgeAttrs = m.edgeLabels, m.edgeAttrs
+	}
+	var nodeValues, edgeValues [][]int64 // rows of all graphs
+	for _, h := range m.graphs {
+		nodeValues = append(nodeValues, h.labels...)
+		for _, e := range h.edges {
+			edgeValues = append(edgeValues, e.labels)
+		}
+	}
+	for v := range mg.labels {
+		g.NodeCat = append(g.NodeCat, indices(mg.labels[v], nodeValues)...)
+		g.NodeAttr = append(g.NodeAttr, mg.attrs[v]...)
+	}
+	for u := range int32(g.N()) {
+		for _, v := range g.Adj(u) {
+			e := mg.edges[[2]int{int(min(u, v)), int(max(u, v))}]
+			g.EdgeCat = append(g.EdgeCat, indices(e.labels, edgeValues)...)
+			g.EdgeAttr = append(g.EdgeAttr, e.attrs...)
+		}
+	}
+	return *g
+}
+
+// indices returns, per column, how many different smaller values there are.
+func indices(row []int64, all [][]int64) (x []int32) {
+	for c, v := range row {
+		smaller := map[int64]bool{}
+		for _, other := range all {
+			if other[c] < v {
+				smaller[other[c]] = true
+			}
+		}
+		x = append(x, int32(len(smaller)))
+	}
+	return x
+}
+
+// readItem is a graph as it came out of a source.
+type readItem struct {
+	ID, Pos int64
+	G       graph.Graph
+	Class   int32
+	Value   float32
+}
+
+// readAll drains a source on a checked allocator, and closes it.
+func readAll(t testing.TB, s flow.Source) ([]readItem, record.Layout, flow.Reader, error) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	r, err := s.Open(context.Background(), mem)
+	if err != nil {
+		return nil, record.Layout{}, nil, err
+	}
+	defer r.Close()
+	var items []readItem
+	layout, err := record.LayoutOf(r.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		rec, err := r.Next(context.Background())
+		if err == io.EOF {
+			return items, layout, r, nil
+		}
+		if err != nil {
+			return items, layout, r, err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range gs.Len() {
+			var g graph.Graph
+			gs.At(i, &g)
+			if err := g.Check(); err != nil {
+				t.Fatalf("graph %d: %v", gs.ID(i), err)
+			}
+			it := readItem{ID: gs.ID(i), Pos: pos(t, rec, i), G: cloneGraph(g)}
+			if layout.Real {
+				it.Value = values[float32](t, rec, record.Target)[i]
+			} else if len(layout.Classes) > 0 {
+				it.Class = values[int32](t, rec, record.Target)[i]
+			}
+			items = append(items, it)
+		}
+		rec.Release()
+	}
+}
+
+// mapFS, zipOf and dirOf hold the same files.
+func mapFS(files map[string]string) fs.FS {
+	m := fstest.MapFS{}
+	for name, text := range files {
+		m[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return m
+}
+
+func zipOf(t testing.TB, files map[string]string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "DS.zip")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = io.WriteString(w, files[name])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func dirOf(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func (s tuStyle) String() string {
+	return fmt.Sprintf("%q %q %q interleave=%t shuffle=%t oneWay=%t litter=%t", s.comma, s.end, s.blank, s.interleave, s.shuffle, s.oneWay, s.litter)
+}
