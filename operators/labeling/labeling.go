@@ -33,7 +33,12 @@ type Input struct {
 // known lists the labelings that Parse finds by name.
 var known []Labeling
 
-func init() { known = []Labeling{Degree, NormalizedDegree, WL, Betweenness} }
+func init() {
+	known = []Labeling{
+		Degree, NormalizedDegree, WL, Betweenness, Closeness, Harmonic,
+		Core, Clustering, PageRank, Eigenvector,
+	}
+}
 
 // Names returns the names that Parse knows, in order.
 func Names() []string {

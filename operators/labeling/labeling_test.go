@@ -80,6 +80,9 @@ func TestRenumberingRenumbersLabels(t *testing.T) {
 		perm := permutation(rng, n)
 		h := g.Renumber(perm)
 		for _, l := range all(t) {
+			if l == labeling.Eigenvector && g.Directed {
+				continue // need not converge
+			}
 			a, b := label(t, l, g), label(t, l, h)
 			for v := range a {
 				if math.Float64bits(a[v]) != math.Float64bits(b[perm[v]]) {

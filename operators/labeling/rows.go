@@ -1,0 +1,27 @@
+package labeling
+
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// bothWays returns the rows of g with the direction of arcs ignored: those of g
+// itself where it is undirected. O(n + m).
+func bothWays(g *graph.Graph) (offsets, neighbors []int32) {
+	if !g.Directed {
+		return g.Offsets, g.Neighbors
+	}
+	in, tails, _ := g.Transpose()
+	offsets = make([]int32, g.N()+1)
+	neighbors = make([]int32, 0, len(tails))
+	for v := range int32(g.N()) {
+		begin := len(neighbors)
+		neighbors = append(neighbors, g.Adj(v)...)
+		neighbors = append(neighbors, tails[in[v]:in[v+1]]...)
+		slices.Sort(neighbors[begin:])
+		neighbors = neighbors[:begin+len(slices.Compact(neighbors[begin:]))]
+		offsets[v+1] = int32(len(neighbors))
+	}
+	return offsets, neighbors
+}
