@@ -1,0 +1,108 @@
+package sources
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+)
+
+// FuzzTU gives the reader any text in place of each file; an empty one is left
+// out. Whatever it says, the reader ends with graphs that obey their rules, or
+// with one line that names a file.
+func FuzzTU(f *testing.F) {
+	add := func(m map[string]string) {
+		f.Add(m["T_A.txt"], m["T_graph_indicator.txt"], m["T_graph_labels.txt"], m["T_graph_attributes.txt"],
+			m["T_node_labels.txt"], m["T_node_attributes.txt"], m["T_edge_labels.txt"], m["T_edge_attributes.txt"], false)
+	}
+	add(triangle())
+	odd := triangle()
+	odd["T_graph_indicator.txt"] = "2\r\n1\r\n2\r\n1\r\n"
+	odd["T_A.txt"] = "1 3\r\n3 3\r\n2,4\r\n4 2\r\n1 3\r\n3 1\r\n\r\n"
+	add(odd)
+	f.Add("1 2\n", "1\n999999999999\n", "1\n", "", "", "", "", "", true)
+	f.Add("0 1\n", "1\n1\n", "1\n", "1e999\n", "NaN\n", "inf\n", "-\n", ",\n", true)
+	f.Fuzz(func(t *testing.T, a, indicator, labels, reals, nodeLabels, nodeAttrs, edgeLabels, edgeAttrs string, directed bool) {
+		files := map[string]string{"T_A.txt": a}
+		for what, text := range map[string]string{
+			tuIndicator: indicator, tuGraphLabels: labels, tuGraphAttrs: reals, tuNodeLabels: nodeLabels,
+			tuNodeAttributes: nodeAttrs, tuEdgeLabels: edgeLabels, tuEdgeAttributes: edgeAttrs,
+		} {
+			if text != "" {
+				files["T_"+what+".txt"] = text
+			}
+		}
+		tu := TU{FS: mapFS(files), Rows: 2, Directed: directed, MaxBytes: 1 << 20}
+		items, _, reader, err := readAll(t, tu)
+		checkFailure(t, err)
+		if err != nil {
+			return
+		}
+		again, _, _, err := readAll(t, tu)
+		if err != nil || len(again) != len(items) {
+			t.Fatalf("%d graphs and %v, but %d before", len(again), err, len(items))
+		}
+		edges, nodes := 0, 0
+		for i, it := range items {
+			if !sameGraph(&it.G, &again[i].G) {
+				t.Fatalf("graph %d differs from one reading to the next", i)
+			}
+			edges, nodes = edges+it.G.M(), nodes+it.G.N()
+		}
+		s := reader.(*TUReader).Stats()
+		if int(s.Edges) != edges || int(s.Nodes) != nodes || int(s.Graphs) != len(items) {
+			t.Fatalf("stats %+v of %d graphs, %d nodes, %d edges", s, len(items), nodes, edges)
+		}
+		// Every line of A became an edge, or is accounted for.
+		n := 0
+		for line := range strings.Lines(a) {
+			if strings.TrimSpace(line) != "" {
+				n++
+			}
+		}
+		read := 2*s.Edges - s.OneWay + s.SelfLoops + s.Duplicates
+		if directed {
+			read = s.Edges + s.SelfLoops + s.Duplicates
+		}
+		if int(read) != n {
+			t.Fatalf("%d lines of A, but stats %+v", n, s)
+		}
+	})
+}
+
+// FuzzTUZip gives it any bytes as an archive.
+func FuzzTUZip(f *testing.F) {
+	b, err := os.ReadFile(zipOf(f, triangle()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(b[:len(b)/2])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		_, _, _, err = readAll(t, TU{FS: z, Path: "z", MaxBytes: 1 << 20})
+		checkFailure(t, err)
+	})
+}
+
+func checkFailure(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if e := new(FileError); !errors.As(err, &e) {
+		t.Fatalf("%T %v is no FileError", err, err)
+	}
+	if strings.ContainsAny(err.Error(), "\n\r") {
+		t.Fatalf("%q has several lines", err)
+	}
+	if errors.Is(err, fs.ErrClosed) {
+		t.Fatalf("%v: read after Close", err)
+	}
+}
