@@ -222,8 +222,18 @@ func variants() []named {
 	return list
 }
 
-// dataGraph reads a graph of the benchmark data, or skips.
+// dataGraph reads a graph of the benchmark data as undirected, or skips.
 func dataGraph(tb testing.TB, name string) *graph.Graph {
+	tb.Helper()
+	edges := dataEdges(tb, name)
+	n := int32(0)
+	for _, e := range edges {
+		n = max(n, e.U+1, e.V+1)
+	}
+	return build(int(n), false, edges)
+}
+
+func dataEdges(tb testing.TB, name string) []graph.Edge {
 	tb.Helper()
 	dir := os.Getenv("SANFLOW_DATA")
 	if dir == "" {
@@ -239,7 +249,6 @@ func dataGraph(tb testing.TB, name string) *graph.Graph {
 		tb.Fatal(err)
 	}
 	var edges []graph.Edge
-	n := 0
 	in := bufio.NewScanner(z)
 	for in.Scan() {
 		if strings.HasPrefix(in.Text(), "#") {
@@ -250,12 +259,11 @@ func dataGraph(tb testing.TB, name string) *graph.Graph {
 			continue
 		}
 		edges = append(edges, graph.Edge{U: int32(u), V: int32(v)})
-		n = max(n, u+1, v+1)
 	}
 	if err := in.Err(); err != nil {
 		tb.Fatal(err)
 	}
-	return build(n, false, edges)
+	return edges
 }
 
 func permutation(rng *rand.Rand, n int) []int32 {
