@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernel
 
 // best is the only variant there is; use exists for the tests.

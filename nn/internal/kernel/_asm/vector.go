@@ -1,0 +1,337 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// alongside walks pointers over n values (parameter n) in step: body runs for
+// whole registers and once, masked, for the rest. unroll registers at a time
+// while there are that many.
+func alongside(s simd, unroll int, ptrs []GPPhysical, body func(u int, masked bool)) {
+	n := RDX
+	param("n", n)
+	step := func(regs int) {
+		for _, p := range ptrs {
+			ADDQ(U32(regs*s.bytes()), p)
+		}
+		SUBQ(U32(regs*s.lanes), n)
+	}
+	loop := func(label string, regs int) {
+		CMPQ(n, U32(regs*s.lanes))
+		JL(LabelRef(label + "end"))
+		Label(label)
+		for u := range regs {
+			body(u, false)
+		}
+		step(regs)
+		CMPQ(n, U32(regs*s.lanes))
+		JGE(LabelRef(label))
+		Label(label + "end")
+	}
+	if unroll > 1 {
+		loop("many", unroll)
+	}
+	loop("one", 1)
+	TESTQ(n, n)
+	JE(LabelRef("done"))
+	s.mask(n)
+	body(0, true)
+	Label("done")
+}
+
+func at(s simd, p GPPhysical, u int) Mem { return Mem{Base: p, Disp: u * s.bytes()} }
+
+func spread(s simd, name string, v VecPhysical) {
+	Load(Param(name), v.AsX())
+	VBROADCASTSS(v.AsX(), v)
+}
+
+func axpy(s simd) {
+	TEXT("axpy"+s.suffix, NOSPLIT, "func(n int, alpha float32, x, y *float32)")
+	Comment("y[i] += alpha · x[i]; alpha in register 0, x SI, y DI")
+	spread(s, "alpha", s.v(0))
+	param("x", RSI)
+	param("y", RDI)
+	alongside(s, 4, []GPPhysical{RSI, RDI}, func(u int, masked bool) {
+		x, y := s.v(1+2*u), s.v(2+2*u)
+		s.load(at(s, RSI, u), x, masked)
+		s.load(at(s, RDI, u), y, masked)
+		VFMADD231PS(x, s.v(0), y)
+		s.store(y, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func dot(s simd) {
+	TEXT("dot"+s.suffix, NOSPLIT, "func(n int, x, y *float32) float32")
+	Comment("sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI")
+	param("x", RSI)
+	param("y", RDI)
+	for u := range 4 {
+		s.zero(s.v(u))
+	}
+	alongside(s, 4, []GPPhysical{RSI, RDI}, func(u int, masked bool) {
+		x, y := s.v(4+2*u), s.v(5+2*u)
+		s.load(at(s, RSI, u), x, masked)
+		s.load(at(s, RDI, u), y, masked)
+		VFMADD231PS(x, y, s.v(u))
+	})
+	VADDPS(s.v(1), s.v(0), s.v(0))
+	VADDPS(s.v(3), s.v(2), s.v(2))
+	VADDPS(s.v(2), s.v(0), s.v(0))
+	if s.lanes == 16 {
+		VEXTRACTF64X4(Imm(1), Z0, Y1)
+		VADDPS(Y1, Y0, Y0)
+	}
+	VEXTRACTF128(Imm(1), Y0, X1)
+	VADDPS(X1, X0, X0)
+	VMOVHLPS(X0, X0, X1)
+	VADDPS(X1, X0, X0)
+	VMOVSHDUP(X0, X1)
+	VADDSS(X1, X0, X0)
+	Store(X0, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+func reluGrad(s simd) {
+	TEXT("reluGrad"+s.suffix, NOSPLIT, "func(n int, dy, y *float32)")
+	Comment("if y[i] <= 0 { dy[i] = 0 }; zero in register 0, dy DI, y SI")
+	param("dy", RDI)
+	param("y", RSI)
+	s.zero(s.v(0))
+	alongside(s, 4, []GPPhysical{RSI, RDI}, func(u int, masked bool) {
+		y, dy := s.v(1+2*u), s.v(2+2*u)
+		s.load(at(s, RSI, u), y, masked)
+		s.load(at(s, RDI, u), dy, masked)
+		// Predicate 6: not less than or equal, true for NaN.
+		if s.lanes == 8 {
+			VCMPPS(Imm(6), s.v(0), y, y)
+			VANDPS(y, dy, dy)
+		} else {
+			VCMPPS(Imm(6), s.v(0), y, K2)
+			VMOVUPS_Z(dy, K2, dy)
+		}
+		s.store(dy, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func rmsprop(s simd) {
+	TEXT("rmsprop"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, decay, rest, eps float32)")
+	Comment("v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
+		"w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3")
+	for i, name := range []string{"rate", "decay", "rest", "eps"} {
+		spread(s, name, s.v(i))
+	}
+	param("w", RDI)
+	param("grad", RSI)
+	param("v", R8)
+	alongside(s, 1, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
+		w, g, v, t := s.v(4), s.v(5), s.v(6), s.v(7)
+		s.load(at(s, RSI, u), g, masked)
+		s.load(at(s, R8, u), v, masked)
+		s.load(at(s, RDI, u), w, masked)
+		VMULPS(g, s.v(2), t)
+		VMULPS(s.v(1), v, v)
+		VFMADD231PS(t, g, v)
+		s.store(v, at(s, R8, u), masked)
+		VSQRTPS(v, t)
+		VADDPS(s.v(3), t, t)
+		VMULPS(s.v(0), g, g)
+		VDIVPS(t, g, g)
+		VSUBPS(g, w, w)
+		s.store(w, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// byColumns runs body for one register of columns after the other, the last one
+// masked. The pointers are parameters and move along.
+func byColumns(s simd, ptrs map[string]GPPhysical, body func(label string, masked bool)) {
+	cols := RDX
+	param("c", cols)
+	for _, name := range sortedKeys(ptrs) {
+		param(name, ptrs[name])
+	}
+	CMPQ(cols, U32(s.lanes))
+	JL(LabelRef("last"))
+	Label("columns")
+	body("whole", false)
+	for _, name := range sortedKeys(ptrs) {
+		ADDQ(U32(s.bytes()), ptrs[name])
+	}
+	SUBQ(U32(s.lanes), cols)
+	CMPQ(cols, U32(s.lanes))
+	JGE(LabelRef("columns"))
+	Label("last")
+	TESTQ(cols, cols)
+	JE(LabelRef("done"))
+	s.mask(cols)
+	body("part", true)
+	Label("done")
+}
+
+func sortedKeys(m map[string]GPPhysical) []string {
+	var names []string
+	for _, name := range []string{"bias", "db", "dst", "dy", "src", "table", "x"} {
+		if _, ok := m[name]; ok {
+			names = append(names, name)
+		}
+	}
+	if len(names) != len(m) {
+		panic(fmt.Sprint("unknown parameter in ", m))
+	}
+	return names
+}
+
+func biasReLU(s simd) {
+	TEXT("biasReLU"+s.suffix, NOSPLIT, "func(rows, c int, x, bias *float32)")
+	Comment("x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
+		"x DI, bias SI, bytes in a row R9; zero in register 0, bias in 1")
+	param("c", R9)
+	SHLQ(Imm(2), R9)
+	s.zero(s.v(0))
+	byColumns(s, map[string]GPPhysical{"x": RDI, "bias": RSI}, func(label string, masked bool) {
+		s.load(Mem{Base: RSI}, s.v(1), masked)
+		MOVQ(RDI, RAX)
+		param("rows", RCX)
+		Label(label)
+		s.load(Mem{Base: RAX}, s.v(2), masked)
+		VADDPS(s.v(1), s.v(2), s.v(2))
+		VMAXPS(s.v(2), s.v(0), s.v(2)) // of NaN and 0: the second operand, NaN
+		s.store(s.v(2), Mem{Base: RAX}, masked)
+		ADDQ(R9, RAX)
+		DECQ(RCX)
+		JNE(LabelRef(label))
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func addBiasGrad(s simd) {
+	TEXT("addBiasGrad"+s.suffix, NOSPLIT, "func(rows, c int, db, dy *float32)")
+	Comment("db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
+		"db DI, dy SI, bytes in a row R9; sums in registers 0 to 3")
+	param("c", R9)
+	SHLQ(Imm(2), R9)
+	LEAQ(Mem{Base: R9, Index: R9, Scale: 2}, R10)
+	byColumns(s, map[string]GPPhysical{"db": RDI, "dy": RSI}, func(label string, masked bool) {
+		s.load(Mem{Base: RDI}, s.v(0), masked)
+		for u := 1; u < 4; u++ {
+			s.zero(s.v(u))
+		}
+		MOVQ(RSI, RAX)
+		param("rows", RCX)
+		SUBQ(Imm(4), RCX)
+		JL(LabelRef(label + "rest"))
+		Label(label)
+		for u := range 4 {
+			m := []Mem{{Base: RAX}, {Base: RAX, Index: R9, Scale: 1}, {Base: RAX, Index: R9, Scale: 2}, {Base: RAX, Index: R10, Scale: 1}}[u]
+			s.add(m, s.v(u), s.v(4+u), masked)
+		}
+		LEAQ(Mem{Base: RAX, Index: R9, Scale: 4}, RAX)
+		SUBQ(Imm(4), RCX)
+		JGE(LabelRef(label))
+		Label(label + "rest")
+		ADDQ(Imm(4), RCX)
+		JE(LabelRef(label + "sum"))
+		Label(label + "row")
+		s.add(Mem{Base: RAX}, s.v(0), s.v(4), masked)
+		ADDQ(R9, RAX)
+		DECQ(RCX)
+		JNE(LabelRef(label + "row"))
+		Label(label + "sum")
+		VADDPS(s.v(1), s.v(0), s.v(0))
+		VADDPS(s.v(3), s.v(2), s.v(2))
+		VADDPS(s.v(2), s.v(0), s.v(0))
+		s.store(s.v(0), Mem{Base: RDI}, masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// overIndices runs row for every index that is not negative, with the row's
+// first byte in AX, and leaves the function when one is not below rows.
+func overIndices(label string, idx GPPhysical, row func(u int)) {
+	rowBytes, rows, n := R9, R10, R11
+	XORL(R12L, R12L)
+	CMPQ(R12, n)
+	JE(LabelRef(label + "end"))
+	Label(label)
+	MOVLQSX(Mem{Base: idx, Index: R12, Scale: 4}, RAX)
+	TESTQ(RAX, RAX)
+	JL(LabelRef(label + "next"))
+	CMPQ(RAX, rows)
+	JGE(LabelRef("bad"))
+	IMULQ(rowBytes, RAX)
+	row(0)
+	Label(label + "next")
+	INCQ(R12)
+	CMPQ(R12, n)
+	JL(LabelRef(label))
+	Label(label + "end")
+}
+
+// indexParams loads what overIndices needs.
+func indexParams() {
+	param("c", R9)
+	SHLQ(Imm(2), R9)
+	param("rows", R10)
+	param("n", R11)
+	param("idx", R8)
+}
+
+// indexReturn returns n, or the position of the bad index.
+func indexReturn() {
+	Store(R11, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+	Label("bad")
+	Store(R12, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+func gatherAdd(s simd) {
+	TEXT("gatherAdd"+s.suffix, NOSPLIT, "func(c int, dst, table *float32, rows int, idx *int32, n int) int")
+	Comment("for j < n, idx[j] >= 0: dst[i] += table[idx[j]·c+i]; returns the first j with idx[j] >= rows, or n",
+		"dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8; sum in register 0")
+	indexParams()
+	byColumns(s, map[string]GPPhysical{"dst": RDI, "table": RSI}, func(label string, masked bool) {
+		s.load(Mem{Base: RDI}, s.v(0), masked)
+		overIndices(label, R8, func(u int) {
+			s.add(Mem{Base: RSI, Index: RAX, Scale: 1}, s.v(0), s.v(1), masked)
+		})
+		s.store(s.v(0), Mem{Base: RDI}, masked)
+	})
+	indexReturn()
+}
+
+func scatterAdd(s simd) {
+	TEXT("scatterAdd"+s.suffix, NOSPLIT, "func(c int, table *float32, rows int, idx *int32, n int, src *float32) int")
+	Comment("for j < n, idx[j] >= 0: table[idx[j]·c+i] += src[i]; returns the first j with idx[j] >= rows, or n",
+		"table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8; src in register 0")
+	indexParams()
+	byColumns(s, map[string]GPPhysical{"table": RDI, "src": RSI}, func(label string, masked bool) {
+		s.load(Mem{Base: RSI}, s.v(0), masked)
+		overIndices(label, R8, func(u int) {
+			m := Mem{Base: RDI, Index: RAX, Scale: 1}
+			if masked {
+				s.load(m, s.v(1), true)
+				VADDPS(s.v(0), s.v(1), s.v(1))
+			} else {
+				VADDPS(m, s.v(0), s.v(1))
+			}
+			s.store(s.v(1), m, masked)
+		})
+	})
+	indexReturn()
+}

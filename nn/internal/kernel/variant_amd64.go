@@ -1,0 +1,22 @@
+//go:build !noasm
+
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// best is what this processor and its operating system can run.
+var best = func() variant {
+	x := &cpu.X86
+	switch {
+	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
+		return avx512
+	case x.HasAVX2 && x.HasFMA:
+		return avx2
+	}
+	return generic
+}()
+
+var inUse = best
+
+// use switches the variant. Only tests do, to run them all.
+func use(v variant) { inUse = v }

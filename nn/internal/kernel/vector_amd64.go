@@ -1,0 +1,168 @@
+//go:build !noasm
+
+package kernel
+
+//go:generate go run -C _asm . -file vector -out ../vector_amd64.s
+
+func axpy(alpha float32, x, y []float32) {
+	switch {
+	case inUse == generic:
+		axpyGeneric(alpha, x, y)
+	case len(x) == 0:
+	case inUse == avx512:
+		axpyAVX512(len(x), alpha, &x[0], &y[0])
+	default:
+		axpyAVX2(len(x), alpha, &x[0], &y[0])
+	}
+}
+
+func dot(x, y []float32) float32 {
+	switch {
+	case inUse == generic:
+		return dotGeneric(x, y)
+	case len(x) == 0:
+		return 0
+	case inUse == avx512:
+		return dotAVX512(len(x), &x[0], &y[0])
+	default:
+		return dotAVX2(len(x), &x[0], &y[0])
+	}
+}
+
+func reluGrad(dy, y []float32) {
+	switch {
+	case inUse == generic:
+		reluGradGeneric(dy, y)
+	case len(y) == 0:
+	case inUse == avx512:
+		reluGradAVX512(len(y), &dy[0], &y[0])
+	default:
+		reluGradAVX2(len(y), &dy[0], &y[0])
+	}
+}
+
+func rmsprop(w, g, v []float32, rate, decay, eps float32) {
+	switch {
+	case inUse == generic:
+		rmspropGeneric(w, g, v, rate, decay, eps)
+	case len(w) == 0:
+	case inUse == avx512:
+		rmspropAVX512(len(w), &w[0], &g[0], &v[0], rate, decay, 1-decay, eps)
+	default:
+		rmspropAVX2(len(w), &w[0], &g[0], &v[0], rate, decay, 1-decay, eps)
+	}
+}
+
+func biasReLU(x, bias []float32) {
+	switch c := len(bias); inUse {
+	case generic:
+		biasReLUGeneric(x, bias)
+	case avx512:
+		biasReLUAVX512(len(x)/c, c, &x[0], &bias[0])
+	default:
+		biasReLUAVX2(len(x)/c, c, &x[0], &bias[0])
+	}
+}
+
+func addBiasGrad(db, dy []float32) {
+	switch c := len(db); inUse {
+	case generic:
+		addBiasGradGeneric(db, dy)
+	case avx512:
+		addBiasGradAVX512(len(dy)/c, c, &db[0], &dy[0])
+	default:
+		addBiasGradAVX2(len(dy)/c, c, &db[0], &dy[0])
+	}
+}
+
+func gatherAdd(dst, table []float32, rows int, idx []int32) int {
+	switch {
+	case inUse == generic || rows == 0:
+		return gatherAddGeneric(dst, table, rows, idx)
+	case len(idx) == 0:
+		return 0
+	case inUse == avx512:
+		return gatherAddAVX512(len(dst), &dst[0], &table[0], rows, &idx[0], len(idx))
+	default:
+		return gatherAddAVX2(len(dst), &dst[0], &table[0], rows, &idx[0], len(idx))
+	}
+}
+
+func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
+	switch {
+	case inUse == generic || rows == 0:
+		return scatterAddGeneric(table, rows, idx, src)
+	case len(idx) == 0:
+		return 0
+	case inUse == avx512:
+		return scatterAddAVX512(len(src), &table[0], rows, &idx[0], len(idx), &src[0])
+	default:
+		return scatterAddAVX2(len(src), &table[0], rows, &idx[0], len(idx), &src[0])
+	}
+}
+
+// for i < n: y[i] += alpha * x[i]
+//
+//go:noescape
+func axpyAVX2(n int, alpha float32, x, y *float32)
+
+//go:noescape
+func axpyAVX512(n int, alpha float32, x, y *float32)
+
+// for i < n: sum += x[i] * y[i]
+//
+//go:noescape
+func dotAVX2(n int, x, y *float32) float32
+
+//go:noescape
+func dotAVX512(n int, x, y *float32) float32
+
+// for i < n: if y[i] <= 0 { dy[i] = 0 }
+//
+//go:noescape
+func reluGradAVX2(n int, dy, y *float32)
+
+//go:noescape
+func reluGradAVX512(n int, dy, y *float32)
+
+// for i < n: v[i] = decay*v[i] + rest*grad[i]*grad[i]; w[i] -= rate*grad[i]/(sqrt(v[i])+eps)
+//
+//go:noescape
+func rmspropAVX2(n int, w, grad, v *float32, rate, decay, rest, eps float32)
+
+//go:noescape
+func rmspropAVX512(n int, w, grad, v *float32, rate, decay, rest, eps float32)
+
+// for i < rows, j < c: x[i*c+j] = max(0, x[i*c+j]+bias[j])
+//
+//go:noescape
+func biasReLUAVX2(rows, c int, x, bias *float32)
+
+//go:noescape
+func biasReLUAVX512(rows, c int, x, bias *float32)
+
+// for i < rows, j < c: db[j] += dy[i*c+j]
+//
+//go:noescape
+func addBiasGradAVX2(rows, c int, db, dy *float32)
+
+//go:noescape
+func addBiasGradAVX512(rows, c int, db, dy *float32)
+
+// for j < n, idx[j] >= 0, i < c: dst[i] += table[idx[j]*c+i];
+// returns the first j with idx[j] >= rows, or n
+//
+//go:noescape
+func gatherAddAVX2(c int, dst, table *float32, rows int, idx *int32, n int) int
+
+//go:noescape
+func gatherAddAVX512(c int, dst, table *float32, rows int, idx *int32, n int) int
+
+// for j < n, idx[j] >= 0, i < c: table[idx[j]*c+i] += src[i];
+// returns the first j with idx[j] >= rows, or n
+//
+//go:noescape
+func scatterAddAVX2(c int, table *float32, rows int, idx *int32, n int, src *float32) int
+
+//go:noescape
+func scatterAddAVX512(c int, table *float32, rows int, idx *int32, n int, src *float32) int
