@@ -1,0 +1,53 @@
+// Command ownoperator runs an operator that is not part of sanflow. It stands
+// in triangles.go, as anyone would write one.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+func main() { cli.Main("ownoperator", run) }
+
+func run(ctx context.Context, args []string) error {
+	f := flag.NewFlagSet("ownoperator", flag.ContinueOnError)
+	graphs := f.Int("graphs", 480, "number of generated graphs")
+	seed := f.Uint64("seed", 1, "seed of the collection")
+	if err := cli.Parse(f, args); err != nil {
+		return err
+	}
+	var out sinks.Collect
+	defer out.Release()
+	p := flow.From(sources.Families{Graphs: *graphs, Seed: *seed}).Via(Triangles{}).To(&out)
+	fmt.Printf("%v\n\n", p)
+	if err := p.Run(ctx); err != nil {
+		return err
+	}
+	sum := make([]int32, len(sources.FamilyNames))
+	count := make([]int32, len(sum))
+	for _, rec := range out.Records() {
+		class, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return err
+		}
+		n, err := record.Values[int32](rec, "triangles")
+		if err != nil {
+			return err
+		}
+		for i, c := range class {
+			sum[c] += n[i]
+			count[c]++
+		}
+	}
+	for c, name := range sources.FamilyNames {
+		fmt.Printf("%-24s %6.1f triangles per graph\n", name, float64(sum[c])/float64(max(1, count[c])))
+	}
+	return nil
+}
