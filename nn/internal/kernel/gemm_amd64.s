@@ -23,35 +23,8 @@ TEXT ·panel8AVX2(SB), NOSPLIT, $0-89
 	SHLQ    $0x02, R8
 	MOVQ    ldb+56(FP), R9
 	SHLQ    $0x02, R9
-	MOVQ    rows+0(FP), AX
-	CMPQ    AX, $0x0c
-	JE      rows12
-	CMPQ    AX, $0x0b
-	JE      rows11
-	CMPQ    AX, $0x0a
-	JE      rows10
-	CMPQ    AX, $0x09
-	JE      rows9
-	CMPQ    AX, $0x08
-	JE      rows8
-	CMPQ    AX, $0x07
-	JE      rows7
-	CMPQ    AX, $0x06
-	JE      rows6
-	CMPQ    AX, $0x05
-	JE      rows5
-	CMPQ    AX, $0x04
-	JE      rows4
-	CMPQ    AX, $0x03
-	JE      rows3
-	CMPQ    AX, $0x02
-	JE      rows2
-	CMPQ    AX, $0x01
-	JE      rows1
-	RET
 
-rows12:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
+	// R10 is the row stride; R11, R12, R13, BX and AX are 3, 5, 7, 9 and 11 of it
 	MOVQ rs+32(FP), R10
 	SHLQ $0x02, R10
 	LEAQ (R10)(R10*2), R11
@@ -60,7 +33,371 @@ rows12:
 	LEAQ (R10)(R10*8), BX
 	LEAQ (R11)(R10*8), AX
 
-rows12tile:
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x0c
+	JE     rows12
+	CMPQ   CX, $0x0b
+	JE     rows11
+	CMPQ   CX, $0x0a
+	JE     rows10
+	CMPQ   CX, $0x09
+	JE     rows9
+	CMPQ   CX, $0x08
+	JE     rows8
+	CMPQ   CX, $0x07
+	JE     rows7
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VXORPS Y0, Y0, Y0
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows1sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows1sum
+	JMP          write
+
+rows2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows2sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows2sum
+	JMP          write
+
+rows3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows3sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows3sum
+	JMP          write
+
+rows4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows4sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows4sum
+	JMP          write
+
+rows5:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows5sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows5sum
+	JMP          write
+
+rows6:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows6sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows6sum
+	JMP          write
+
+rows7:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows7sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI)(R11*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows7sum
+	JMP          write
+
+rows8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows8sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI)(R11*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (SI)(R13*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows8sum
+	JMP          write
+
+rows9:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows9sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI)(R11*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (SI)(R13*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (SI)(R10*8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows9sum
+	JMP          write
+
+rows10:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows10sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI)(R11*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (SI)(R13*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (SI)(R10*8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (SI)(BX*1), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows10sum
+	JMP          write
+
+rows11:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows11sum:
+	VMASKMOVPS   (DI), Y15, Y12
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (SI)(R10*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (SI)(R10*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (SI)(R11*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (SI)(R10*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (SI)(R12*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (SI)(R11*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (SI)(R13*1), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (SI)(R10*8), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (SI)(BX*1), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VBROADCASTSS (SI)(R12*2), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows11sum
+	JMP          write
+
+rows12:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -107,1069 +444,257 @@ rows12sum:
 	ADDQ         R9, DI
 	DECQ         CX
 	JNE          rows12sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows12add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y7, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y8, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y9, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y10, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y11, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows12next
 
-rows12add:
+write:
+	MOVQ rows+0(FP), SI
+	MOVQ ldc+80(FP), CX
+	SHLQ $0x02, CX
+
+	// A masked store would hold up the load of a row that overlaps it.
+	CMPQ    cols+64(FP), $0x08
+	JNE     part
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     wholeadd
+	VMOVUPS Y0, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y2, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y3, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	JMP     next
+
+wholeadd:
+	VADDPS  (DX), Y0, Y0
+	VMOVUPS Y0, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y1, Y1
+	VMOVUPS Y1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y2, Y2
+	VMOVUPS Y2, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y3, Y3
+	VMOVUPS Y3, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y4, Y4
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y5, Y5
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y6, Y6
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y7, Y7
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y8, Y8
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y9, Y9
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y10, Y10
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y11, Y11
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	JMP     next
+
+part:
+	MOVB       acc+88(FP), DI
+	TESTB      DI, DI
+	JNE        partadd
+	VMASKMOVPS Y0, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y1, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y2, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y3, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y4, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y5, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y6, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y7, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y8, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y9, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y10, Y15, (DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMASKMOVPS Y11, Y15, (DX)
+	ADDQ       CX, DX
+	JMP        next
+
+partadd:
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y0, Y0
 	VMASKMOVPS Y0, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y1, Y1
 	VMASKMOVPS Y1, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y2, Y2
 	VMASKMOVPS Y2, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y3, Y3
 	VMASKMOVPS Y3, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y4, Y4
 	VMASKMOVPS Y4, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y5, Y5
 	VMASKMOVPS Y5, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y6, Y6
 	VMASKMOVPS Y6, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y7, Y7
 	VMASKMOVPS Y7, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y8, Y8
 	VMASKMOVPS Y8, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y9, Y9
 	VMASKMOVPS Y9, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y10, Y10
 	VMASKMOVPS Y10, Y15, (DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VMASKMOVPS (DX), Y15, Y13
 	VADDPS     Y13, Y11, Y11
 	VMASKMOVPS Y11, Y15, (DX)
 	ADDQ       CX, DX
 
-rows12next:
-	IMUL3Q $0x0c, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows12tile
-	VZEROUPPER
-	RET
-
-rows11:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows11tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows11sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VBROADCASTSS (SI)(R11*2), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (SI)(R13*1), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	VBROADCASTSS (SI)(R10*8), Y13
-	VFMADD231PS  Y13, Y12, Y8
-	VBROADCASTSS (SI)(BX*1), Y13
-	VFMADD231PS  Y13, Y12, Y9
-	VBROADCASTSS (SI)(R12*2), Y13
-	VFMADD231PS  Y13, Y12, Y10
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows11sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows11add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y7, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y8, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y9, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y10, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows11next
-
-rows11add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y7, Y7
-	VMASKMOVPS Y7, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y8, Y8
-	VMASKMOVPS Y8, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y9, Y9
-	VMASKMOVPS Y9, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y10, Y10
-	VMASKMOVPS Y10, Y15, (DX)
-	ADDQ       CX, DX
-
-rows11next:
-	IMUL3Q $0x0b, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows11tile
-	VZEROUPPER
-	RET
-
-rows10:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows10tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows10sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VBROADCASTSS (SI)(R11*2), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (SI)(R13*1), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	VBROADCASTSS (SI)(R10*8), Y13
-	VFMADD231PS  Y13, Y12, Y8
-	VBROADCASTSS (SI)(BX*1), Y13
-	VFMADD231PS  Y13, Y12, Y9
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows10sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows10add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y7, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y8, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y9, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows10next
-
-rows10add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y7, Y7
-	VMASKMOVPS Y7, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y8, Y8
-	VMASKMOVPS Y8, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y9, Y9
-	VMASKMOVPS Y9, Y15, (DX)
-	ADDQ       CX, DX
-
-rows10next:
-	IMUL3Q $0x0a, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows10tile
-	VZEROUPPER
-	RET
-
-rows9:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows9tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows9sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VBROADCASTSS (SI)(R11*2), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (SI)(R13*1), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	VBROADCASTSS (SI)(R10*8), Y13
-	VFMADD231PS  Y13, Y12, Y8
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows9sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows9add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y7, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y8, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows9next
-
-rows9add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y7, Y7
-	VMASKMOVPS Y7, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y8, Y8
-	VMASKMOVPS Y8, Y15, (DX)
-	ADDQ       CX, DX
-
-rows9next:
-	IMUL3Q $0x09, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows9tile
-	VZEROUPPER
-	RET
-
-rows8:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows8tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows8sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VBROADCASTSS (SI)(R11*2), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	VBROADCASTSS (SI)(R13*1), Y13
-	VFMADD231PS  Y13, Y12, Y7
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows8sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows8add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y7, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows8next
-
-rows8add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y7, Y7
-	VMASKMOVPS Y7, Y15, (DX)
-	ADDQ       CX, DX
-
-rows8next:
-	IMUL3Q $0x08, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows8tile
-	VZEROUPPER
-	RET
-
-rows7:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows7tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows7sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	VBROADCASTSS (SI)(R11*2), Y13
-	VFMADD231PS  Y13, Y12, Y6
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows7sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows7add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y6, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows7next
-
-rows7add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y15, (DX)
-	ADDQ       CX, DX
-
-rows7next:
-	IMUL3Q $0x07, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows7tile
-	VZEROUPPER
-	RET
-
-rows6:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows6tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows6sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VBROADCASTSS (SI)(R12*1), Y13
-	VFMADD231PS  Y13, Y12, Y5
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows6sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows6add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y5, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows6next
-
-rows6add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y5, Y5
-	VMASKMOVPS Y5, Y15, (DX)
-	ADDQ       CX, DX
-
-rows6next:
-	IMUL3Q $0x06, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows5tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows5sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VBROADCASTSS (SI)(R10*4), Y13
-	VFMADD231PS  Y13, Y12, Y4
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows5sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows5add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y4, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows5next
-
-rows5add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y15, (DX)
-	ADDQ       CX, DX
-
-rows5next:
-	IMUL3Q $0x05, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows4tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows4sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VBROADCASTSS (SI)(R11*1), Y13
-	VFMADD231PS  Y13, Y12, Y3
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows4sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows4add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y3, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows4next
-
-rows4add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y3, Y3
-	VMASKMOVPS Y3, Y15, (DX)
-	ADDQ       CX, DX
-
-rows4next:
-	IMUL3Q $0x04, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows3tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows3sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VBROADCASTSS (SI)(R10*2), Y13
-	VFMADD231PS  Y13, Y12, Y2
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows3sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows3add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y2, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows3next
-
-rows3add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DX)
-	ADDQ       CX, DX
-
-rows3next:
-	IMUL3Q $0x03, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows2tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows2sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	VBROADCASTSS (SI)(R10*1), Y13
-	VFMADD231PS  Y13, Y12, Y1
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows2sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows2add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	VMASKMOVPS   Y1, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows2next
-
-rows2add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y1, Y1
-	VMASKMOVPS Y1, Y15, (DX)
-	ADDQ       CX, DX
-
-rows2next:
-	IMUL3Q $0x02, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows1tile:
-	VXORPS Y0, Y0, Y0
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows1sum:
-	VMASKMOVPS   (DI), Y15, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y13, Y12, Y0
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows1sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows1add
-	VMASKMOVPS   Y0, Y15, (DX)
-	ADDQ         CX, DX
-	JMP          rows1next
-
-rows1add:
-	VMASKMOVPS (DX), Y15, Y13
-	VADDPS     Y13, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DX)
-	ADDQ       CX, DX
-
-rows1next:
-	IMUL3Q $0x01, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows1tile
+next:
+	MOVQ  rows+0(FP), SI
+	IMULQ R10, SI
+	ADDQ  SI, R15
+	DECQ  tiles+8(FP)
+	JNE   tile
 	VZEROUPPER
 	RET
 
@@ -1210,29 +735,173 @@ TEXT ·panel16AVX2(SB), NOSPLIT, $0-89
 	SHLQ    $0x02, R8
 	MOVQ    ldb+56(FP), R9
 	SHLQ    $0x02, R9
-	MOVQ    rows+0(FP), AX
-	CMPQ    AX, $0x06
-	JE      rows6
-	CMPQ    AX, $0x05
-	JE      rows5
-	CMPQ    AX, $0x04
-	JE      rows4
-	CMPQ    AX, $0x03
-	JE      rows3
-	CMPQ    AX, $0x02
-	JE      rows2
-	CMPQ    AX, $0x01
-	JE      rows1
-	RET
 
-rows6:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
+	// R10 is the row stride; R11, R12, R13, BX and AX are 3, 5, 7, 9 and 11 of it
 	MOVQ rs+32(FP), R10
 	SHLQ $0x02, R10
 	LEAQ (R10)(R10*2), R11
 	LEAQ (R10)(R10*4), R12
+	LEAQ (R11)(R10*4), R13
+	LEAQ (R10)(R10*8), BX
+	LEAQ (R11)(R10*8), AX
 
-rows6tile:
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows1sum:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y15, Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows1sum
+	JMP          write
+
+rows2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows2sum:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y15, Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(R10*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows2sum
+	JMP          write
+
+rows3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows3sum:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y15, Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(R10*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(R10*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows3sum
+	JMP          write
+
+rows4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows4sum:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y15, Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(R10*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(R10*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (SI)(R11*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows4sum
+	JMP          write
+
+rows5:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows5sum:
+	VMOVUPS      (DI), Y12
+	VMASKMOVPS   32(DI), Y15, Y13
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (SI)(R10*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (SI)(R10*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (SI)(R11*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (SI)(R10*4), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows5sum
+	JMP          write
+
+rows6:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1274,62 +943,166 @@ rows6sum:
 	ADDQ         R9, DI
 	DECQ         CX
 	JNE          rows6sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows6add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y2, (DX)
-	VMASKMOVPS   Y3, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y4, (DX)
-	VMASKMOVPS   Y5, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y6, (DX)
-	VMASKMOVPS   Y7, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y8, (DX)
-	VMASKMOVPS   Y9, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y10, (DX)
-	VMASKMOVPS   Y11, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows6next
 
-rows6add:
+write:
+	MOVQ rows+0(FP), SI
+	MOVQ ldc+80(FP), CX
+	SHLQ $0x02, CX
+
+	// A masked store would hold up the load of a row that overlaps it.
+	CMPQ    cols+64(FP), $0x08
+	JNE     part
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     wholeadd
+	VMOVUPS Y0, (DX)
+	VMOVUPS Y1, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y2, (DX)
+	VMOVUPS Y3, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y4, (DX)
+	VMOVUPS Y5, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y6, (DX)
+	VMOVUPS Y7, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y8, (DX)
+	VMOVUPS Y9, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Y10, (DX)
+	VMOVUPS Y11, 32(DX)
+	ADDQ    CX, DX
+	JMP     next
+
+wholeadd:
+	VADDPS  (DX), Y0, Y0
+	VMOVUPS Y0, (DX)
+	VADDPS  32(DX), Y1, Y1
+	VMOVUPS Y1, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y2, Y2
+	VMOVUPS Y2, (DX)
+	VADDPS  32(DX), Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y4, Y4
+	VMOVUPS Y4, (DX)
+	VADDPS  32(DX), Y5, Y5
+	VMOVUPS Y5, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y6, Y6
+	VMOVUPS Y6, (DX)
+	VADDPS  32(DX), Y7, Y7
+	VMOVUPS Y7, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y8, Y8
+	VMOVUPS Y8, (DX)
+	VADDPS  32(DX), Y9, Y9
+	VMOVUPS Y9, 32(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Y10, Y10
+	VMOVUPS Y10, (DX)
+	VADDPS  32(DX), Y11, Y11
+	VMOVUPS Y11, 32(DX)
+	ADDQ    CX, DX
+	JMP     next
+
+part:
+	MOVB       acc+88(FP), DI
+	TESTB      DI, DI
+	JNE        partadd
+	VMOVUPS    Y0, (DX)
+	VMASKMOVPS Y1, Y15, 32(DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMOVUPS    Y2, (DX)
+	VMASKMOVPS Y3, Y15, 32(DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMOVUPS    Y4, (DX)
+	VMASKMOVPS Y5, Y15, 32(DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMOVUPS    Y6, (DX)
+	VMASKMOVPS Y7, Y15, 32(DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMOVUPS    Y8, (DX)
+	VMASKMOVPS Y9, Y15, 32(DX)
+	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
+	VMOVUPS    Y10, (DX)
+	VMASKMOVPS Y11, Y15, 32(DX)
+	ADDQ       CX, DX
+	JMP        next
+
+partadd:
 	VADDPS     (DX), Y0, Y0
 	VMOVUPS    Y0, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
 	VADDPS     Y14, Y1, Y1
 	VMASKMOVPS Y1, Y15, 32(DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VADDPS     (DX), Y2, Y2
 	VMOVUPS    Y2, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
 	VADDPS     Y14, Y3, Y3
 	VMASKMOVPS Y3, Y15, 32(DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VADDPS     (DX), Y4, Y4
 	VMOVUPS    Y4, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
 	VADDPS     Y14, Y5, Y5
 	VMASKMOVPS Y5, Y15, 32(DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VADDPS     (DX), Y6, Y6
 	VMOVUPS    Y6, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
 	VADDPS     Y14, Y7, Y7
 	VMASKMOVPS Y7, Y15, 32(DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VADDPS     (DX), Y8, Y8
 	VMOVUPS    Y8, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
 	VADDPS     Y14, Y9, Y9
 	VMASKMOVPS Y9, Y15, 32(DX)
 	ADDQ       CX, DX
+	DECQ       SI
+	JE         next
 	VADDPS     (DX), Y10, Y10
 	VMOVUPS    Y10, (DX)
 	VMASKMOVPS 32(DX), Y15, Y14
@@ -1337,393 +1110,12 @@ rows6add:
 	VMASKMOVPS Y11, Y15, 32(DX)
 	ADDQ       CX, DX
 
-rows6next:
-	IMUL3Q $0x06, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows5tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows5sum:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y15, Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(R10*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (SI)(R10*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (SI)(R11*1), Y14
-	VFMADD231PS  Y14, Y12, Y6
-	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (SI)(R10*4), Y14
-	VFMADD231PS  Y14, Y12, Y8
-	VFMADD231PS  Y14, Y13, Y9
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows5sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows5add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y2, (DX)
-	VMASKMOVPS   Y3, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y4, (DX)
-	VMASKMOVPS   Y5, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y6, (DX)
-	VMASKMOVPS   Y7, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y8, (DX)
-	VMASKMOVPS   Y9, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows5next
-
-rows5add:
-	VADDPS     (DX), Y0, Y0
-	VMOVUPS    Y0, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y2, Y2
-	VMOVUPS    Y2, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y3, Y3
-	VMASKMOVPS Y3, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y4, Y4
-	VMOVUPS    Y4, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y5, Y5
-	VMASKMOVPS Y5, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y6, Y6
-	VMOVUPS    Y6, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y7, Y7
-	VMASKMOVPS Y7, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y8, Y8
-	VMOVUPS    Y8, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y9, Y9
-	VMASKMOVPS Y9, Y15, 32(DX)
-	ADDQ       CX, DX
-
-rows5next:
-	IMUL3Q $0x05, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows4tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows4sum:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y15, Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(R10*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (SI)(R10*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (SI)(R11*1), Y14
-	VFMADD231PS  Y14, Y12, Y6
-	VFMADD231PS  Y14, Y13, Y7
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows4sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows4add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y2, (DX)
-	VMASKMOVPS   Y3, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y4, (DX)
-	VMASKMOVPS   Y5, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y6, (DX)
-	VMASKMOVPS   Y7, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows4next
-
-rows4add:
-	VADDPS     (DX), Y0, Y0
-	VMOVUPS    Y0, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y2, Y2
-	VMOVUPS    Y2, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y3, Y3
-	VMASKMOVPS Y3, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y4, Y4
-	VMOVUPS    Y4, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y5, Y5
-	VMASKMOVPS Y5, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y6, Y6
-	VMOVUPS    Y6, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y7, Y7
-	VMASKMOVPS Y7, Y15, 32(DX)
-	ADDQ       CX, DX
-
-rows4next:
-	IMUL3Q $0x04, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows3tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows3sum:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y15, Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(R10*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (SI)(R10*2), Y14
-	VFMADD231PS  Y14, Y12, Y4
-	VFMADD231PS  Y14, Y13, Y5
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows3sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows3add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y2, (DX)
-	VMASKMOVPS   Y3, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y4, (DX)
-	VMASKMOVPS   Y5, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows3next
-
-rows3add:
-	VADDPS     (DX), Y0, Y0
-	VMOVUPS    Y0, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y2, Y2
-	VMOVUPS    Y2, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y3, Y3
-	VMASKMOVPS Y3, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y4, Y4
-	VMOVUPS    Y4, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y5, Y5
-	VMASKMOVPS Y5, Y15, 32(DX)
-	ADDQ       CX, DX
-
-rows3next:
-	IMUL3Q $0x03, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows2tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows2sum:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y15, Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (SI)(R10*1), Y14
-	VFMADD231PS  Y14, Y12, Y2
-	VFMADD231PS  Y14, Y13, Y3
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows2sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows2add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Y2, (DX)
-	VMASKMOVPS   Y3, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows2next
-
-rows2add:
-	VADDPS     (DX), Y0, Y0
-	VMOVUPS    Y0, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(DX)
-	ADDQ       CX, DX
-	VADDPS     (DX), Y2, Y2
-	VMOVUPS    Y2, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y3, Y3
-	VMASKMOVPS Y3, Y15, 32(DX)
-	ADDQ       CX, DX
-
-rows2next:
-	IMUL3Q $0x02, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows1tile:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows1sum:
-	VMOVUPS      (DI), Y12
-	VMASKMOVPS   32(DI), Y15, Y13
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y14, Y12, Y0
-	VFMADD231PS  Y14, Y13, Y1
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows1sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows1add
-	VMOVUPS      Y0, (DX)
-	VMASKMOVPS   Y1, Y15, 32(DX)
-	ADDQ         CX, DX
-	JMP          rows1next
-
-rows1add:
-	VADDPS     (DX), Y0, Y0
-	VMOVUPS    Y0, (DX)
-	VMASKMOVPS 32(DX), Y15, Y14
-	VADDPS     Y14, Y1, Y1
-	VMASKMOVPS Y1, Y15, 32(DX)
-	ADDQ       CX, DX
-
-rows1next:
-	IMUL3Q $0x01, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows1tile
+next:
+	MOVQ  rows+0(FP), SI
+	IMULQ R10, SI
+	ADDQ  SI, R15
+	DECQ  tiles+8(FP)
+	JNE   tile
 	VZEROUPPER
 	RET
 
@@ -1796,35 +1188,8 @@ TEXT ·panel16AVX512(SB), NOSPLIT, $0-89
 	SHLQ  $0x02, R8
 	MOVQ  ldb+56(FP), R9
 	SHLQ  $0x02, R9
-	MOVQ  rows+0(FP), AX
-	CMPQ  AX, $0x0c
-	JE    rows12
-	CMPQ  AX, $0x0b
-	JE    rows11
-	CMPQ  AX, $0x0a
-	JE    rows10
-	CMPQ  AX, $0x09
-	JE    rows9
-	CMPQ  AX, $0x08
-	JE    rows8
-	CMPQ  AX, $0x07
-	JE    rows7
-	CMPQ  AX, $0x06
-	JE    rows6
-	CMPQ  AX, $0x05
-	JE    rows5
-	CMPQ  AX, $0x04
-	JE    rows4
-	CMPQ  AX, $0x03
-	JE    rows3
-	CMPQ  AX, $0x02
-	JE    rows2
-	CMPQ  AX, $0x01
-	JE    rows1
-	RET
 
-rows12:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
+	// R10 is the row stride; R11, R12, R13, BX and AX are 3, 5, 7, 9 and 11 of it
 	MOVQ rs+32(FP), R10
 	SHLQ $0x02, R10
 	LEAQ (R10)(R10*2), R11
@@ -1833,7 +1198,305 @@ rows12:
 	LEAQ (R10)(R10*8), BX
 	LEAQ (R11)(R10*8), AX
 
-rows12tile:
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x0c
+	JE     rows12
+	CMPQ   CX, $0x0b
+	JE     rows11
+	CMPQ   CX, $0x0a
+	JE     rows10
+	CMPQ   CX, $0x09
+	JE     rows9
+	CMPQ   CX, $0x08
+	JE     rows8
+	CMPQ   CX, $0x07
+	JE     rows7
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VPXORD Z0, Z0, Z0
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows1sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows1sum
+	JMP              write
+
+rows2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows2sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows2sum
+	JMP              write
+
+rows3:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows3sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows3sum
+	JMP              write
+
+rows4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows4sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows4sum
+	JMP              write
+
+rows5:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows5sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows5sum
+	JMP              write
+
+rows6:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows6sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows6sum
+	JMP              write
+
+rows7:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows7sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows7sum
+	JMP              write
+
+rows8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows8sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
+	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows8sum
+	JMP              write
+
+rows9:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows9sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
+	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
+	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows9sum
+	JMP              write
+
+rows10:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows10sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
+	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
+	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
+	VFMADD231PS.BCST (SI)(BX*1), Z12, Z9
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows10sum
+	JMP              write
+
+rows11:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows11sum:
+	VMOVUPS.Z        (DI), K1, Z12
+	VFMADD231PS.BCST (SI), Z12, Z0
+	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
+	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
+	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
+	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
+	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
+	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
+	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
+	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
+	VFMADD231PS.BCST (SI)(BX*1), Z12, Z9
+	VFMADD231PS.BCST (SI)(R12*2), Z12, Z10
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNE              rows11sum
+	JMP              write
+
+rows12:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1868,1003 +1531,257 @@ rows12sum:
 	ADDQ             R9, DI
 	DECQ             CX
 	JNE              rows12sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows12add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z7, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z8, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z9, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z10, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z11, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows12next
 
-rows12add:
+write:
+	MOVQ rows+0(FP), SI
+	MOVQ ldc+80(FP), CX
+	SHLQ $0x02, CX
+
+	// A masked store would hold up the load of a row that overlaps it.
+	CMPQ    cols+64(FP), $0x10
+	JNE     part
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     wholeadd
+	VMOVUPS Z0, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z2, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z3, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z4, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z5, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z6, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z7, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z8, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z9, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z10, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z11, (DX)
+	ADDQ    CX, DX
+	JMP     next
+
+wholeadd:
+	VADDPS  (DX), Z0, Z0
+	VMOVUPS Z0, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z1, Z1
+	VMOVUPS Z1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z2, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z3, Z3
+	VMOVUPS Z3, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z4, Z4
+	VMOVUPS Z4, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z5, Z5
+	VMOVUPS Z5, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z6, Z6
+	VMOVUPS Z6, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z7, Z7
+	VMOVUPS Z7, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z8, Z8
+	VMOVUPS Z8, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z9, Z9
+	VMOVUPS Z9, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z10, Z10
+	VMOVUPS Z10, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z11, Z11
+	VMOVUPS Z11, (DX)
+	ADDQ    CX, DX
+	JMP     next
+
+part:
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     partadd
+	VMOVUPS Z0, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z1, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z2, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z3, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z5, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z7, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z9, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z11, K1, (DX)
+	ADDQ    CX, DX
+	JMP     next
+
+partadd:
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z1, Z1
 	VMOVUPS   Z1, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z3, Z3
 	VMOVUPS   Z3, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z5, Z5
 	VMOVUPS   Z5, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z7, Z7
 	VMOVUPS   Z7, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z9, Z9
 	VMOVUPS   Z9, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z11, Z11
 	VMOVUPS   Z11, K1, (DX)
 	ADDQ      CX, DX
 
-rows12next:
-	IMUL3Q $0x0c, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows12tile
-	VZEROUPPER
-	RET
-
-rows11:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows11tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows11sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
-	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
-	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
-	VFMADD231PS.BCST (SI)(BX*1), Z12, Z9
-	VFMADD231PS.BCST (SI)(R12*2), Z12, Z10
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows11sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows11add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z7, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z8, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z9, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z10, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows11next
-
-rows11add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	VMOVUPS   Z6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	VMOVUPS   Z7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z8, Z8
-	VMOVUPS   Z8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z9, Z9
-	VMOVUPS   Z9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z10, Z10
-	VMOVUPS   Z10, K1, (DX)
-	ADDQ      CX, DX
-
-rows11next:
-	IMUL3Q $0x0b, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows11tile
-	VZEROUPPER
-	RET
-
-rows10:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows10tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows10sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
-	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
-	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
-	VFMADD231PS.BCST (SI)(BX*1), Z12, Z9
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows10sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows10add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z7, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z8, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z9, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows10next
-
-rows10add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	VMOVUPS   Z6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	VMOVUPS   Z7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z8, Z8
-	VMOVUPS   Z8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z9, Z9
-	VMOVUPS   Z9, K1, (DX)
-	ADDQ      CX, DX
-
-rows10next:
-	IMUL3Q $0x0a, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows10tile
-	VZEROUPPER
-	RET
-
-rows9:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows9tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows9sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
-	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
-	VFMADD231PS.BCST (SI)(R10*8), Z12, Z8
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows9sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows9add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z7, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z8, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows9next
-
-rows9add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	VMOVUPS   Z6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	VMOVUPS   Z7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z8, Z8
-	VMOVUPS   Z8, K1, (DX)
-	ADDQ      CX, DX
-
-rows9next:
-	IMUL3Q $0x09, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows9tile
-	VZEROUPPER
-	RET
-
-rows8:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows8tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows8sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
-	VFMADD231PS.BCST (SI)(R13*1), Z12, Z7
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows8sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows8add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z7, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows8next
-
-rows8add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	VMOVUPS   Z6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	VMOVUPS   Z7, K1, (DX)
-	ADDQ      CX, DX
-
-rows8next:
-	IMUL3Q $0x08, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows8tile
-	VZEROUPPER
-	RET
-
-rows7:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows7tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows7sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	VFMADD231PS.BCST (SI)(R11*2), Z12, Z6
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows7sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows7add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z6, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows7next
-
-rows7add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	VMOVUPS   Z6, K1, (DX)
-	ADDQ      CX, DX
-
-rows7next:
-	IMUL3Q $0x07, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows7tile
-	VZEROUPPER
-	RET
-
-rows6:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows6tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows6sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	VFMADD231PS.BCST (SI)(R12*1), Z12, Z5
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows6sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows6add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z5, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows6next
-
-rows6add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	VMOVUPS   Z5, K1, (DX)
-	ADDQ      CX, DX
-
-rows6next:
-	IMUL3Q $0x06, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows5tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows5sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	VFMADD231PS.BCST (SI)(R10*4), Z12, Z4
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows5sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows5add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z4, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows5next
-
-rows5add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	VMOVUPS   Z4, K1, (DX)
-	ADDQ      CX, DX
-
-rows5next:
-	IMUL3Q $0x05, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows4tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows4sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	VFMADD231PS.BCST (SI)(R11*1), Z12, Z3
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows4sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows4add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z3, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows4next
-
-rows4add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	VMOVUPS   Z3, K1, (DX)
-	ADDQ      CX, DX
-
-rows4next:
-	IMUL3Q $0x04, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows3tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows3sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	VFMADD231PS.BCST (SI)(R10*2), Z12, Z2
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows3sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows3add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z2, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows3next
-
-rows3add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	VMOVUPS   Z2, K1, (DX)
-	ADDQ      CX, DX
-
-rows3next:
-	IMUL3Q $0x03, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows2tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows2sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	VFMADD231PS.BCST (SI)(R10*1), Z12, Z1
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows2sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows2add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	VMOVUPS          Z1, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows2next
-
-rows2add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	VMOVUPS   Z1, K1, (DX)
-	ADDQ      CX, DX
-
-rows2next:
-	IMUL3Q $0x02, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows1tile:
-	VPXORD Z0, Z0, Z0
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows1sum:
-	VMOVUPS.Z        (DI), K1, Z12
-	VFMADD231PS.BCST (SI), Z12, Z0
-	ADDQ             R8, SI
-	ADDQ             R9, DI
-	DECQ             CX
-	JNE              rows1sum
-	MOVQ             ldc+80(FP), CX
-	SHLQ             $0x02, CX
-	MOVB             acc+88(FP), DI
-	TESTB            DI, DI
-	JNE              rows1add
-	VMOVUPS          Z0, K1, (DX)
-	ADDQ             CX, DX
-	JMP              rows1next
-
-rows1add:
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      CX, DX
-
-rows1next:
-	IMUL3Q $0x01, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows1tile
+next:
+	MOVQ  rows+0(FP), SI
+	IMULQ R10, SI
+	ADDQ  SI, R15
+	DECQ  tiles+8(FP)
+	JNE   tile
 	VZEROUPPER
 	RET
 
@@ -2888,35 +1805,8 @@ TEXT ·panel32AVX512(SB), NOSPLIT, $0-89
 	SHLQ  $0x02, R8
 	MOVQ  ldb+56(FP), R9
 	SHLQ  $0x02, R9
-	MOVQ  rows+0(FP), AX
-	CMPQ  AX, $0x0c
-	JE    rows12
-	CMPQ  AX, $0x0b
-	JE    rows11
-	CMPQ  AX, $0x0a
-	JE    rows10
-	CMPQ  AX, $0x09
-	JE    rows9
-	CMPQ  AX, $0x08
-	JE    rows8
-	CMPQ  AX, $0x07
-	JE    rows7
-	CMPQ  AX, $0x06
-	JE    rows6
-	CMPQ  AX, $0x05
-	JE    rows5
-	CMPQ  AX, $0x04
-	JE    rows4
-	CMPQ  AX, $0x03
-	JE    rows3
-	CMPQ  AX, $0x02
-	JE    rows2
-	CMPQ  AX, $0x01
-	JE    rows1
-	RET
 
-rows12:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
+	// R10 is the row stride; R11, R12, R13, BX and AX are 3, 5, 7, 9 and 11 of it
 	MOVQ rs+32(FP), R10
 	SHLQ $0x02, R10
 	LEAQ (R10)(R10*2), R11
@@ -2925,7 +1815,514 @@ rows12:
 	LEAQ (R10)(R10*8), BX
 	LEAQ (R11)(R10*8), AX
 
-rows12tile:
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x0c
+	JE     rows12
+	CMPQ   CX, $0x0b
+	JE     rows11
+	CMPQ   CX, $0x0a
+	JE     rows10
+	CMPQ   CX, $0x09
+	JE     rows9
+	CMPQ   CX, $0x08
+	JE     rows8
+	CMPQ   CX, $0x07
+	JE     rows7
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows1sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows1sum
+	JMP          write
+
+rows2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows2sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows2sum
+	JMP          write
+
+rows3:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows3sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows3sum
+	JMP          write
+
+rows4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows4sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows4sum
+	JMP          write
+
+rows5:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows5sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows5sum
+	JMP          write
+
+rows6:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows6sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows6sum
+	JMP          write
+
+rows7:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows7sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI)(R11*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows7sum
+	JMP          write
+
+rows8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows8sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI)(R11*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(R13*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows8sum
+	JMP          write
+
+rows9:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows9sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI)(R11*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(R13*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(R10*8), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows9sum
+	JMP          write
+
+rows10:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows10sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI)(R11*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(R13*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(R10*8), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (SI)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows10sum
+	JMP          write
+
+rows11:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	MOVQ   R15, SI
+	MOVQ   b+48(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows11sum:
+	VMOVUPS      (DI), Z24
+	VMOVUPS.Z    64(DI), K1, Z25
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (SI)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (SI)(R10*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (SI)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (SI)(R10*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (SI)(R12*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (SI)(R11*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (SI)(R13*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (SI)(R10*8), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (SI)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (SI)(R12*2), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows11sum
+	JMP          write
+
+rows12:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2997,116 +2394,316 @@ rows12sum:
 	ADDQ         R9, DI
 	DECQ         CX
 	JNE          rows12sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows12add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z14, (DX)
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z16, (DX)
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z18, (DX)
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z20, (DX)
-	VMOVUPS      Z21, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z22, (DX)
-	VMOVUPS      Z23, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows12next
 
-rows12add:
+write:
+	MOVQ rows+0(FP), SI
+	MOVQ ldc+80(FP), CX
+	SHLQ $0x02, CX
+
+	// A masked store would hold up the load of a row that overlaps it.
+	CMPQ    cols+64(FP), $0x10
+	JNE     part
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     wholeadd
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z2, (DX)
+	VMOVUPS Z3, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z4, (DX)
+	VMOVUPS Z5, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z6, (DX)
+	VMOVUPS Z7, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z8, (DX)
+	VMOVUPS Z9, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z10, (DX)
+	VMOVUPS Z11, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z12, (DX)
+	VMOVUPS Z13, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z14, (DX)
+	VMOVUPS Z15, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z16, (DX)
+	VMOVUPS Z17, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z18, (DX)
+	VMOVUPS Z19, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z20, (DX)
+	VMOVUPS Z21, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z22, (DX)
+	VMOVUPS Z23, 64(DX)
+	ADDQ    CX, DX
+	JMP     next
+
+wholeadd:
+	VADDPS  (DX), Z0, Z0
+	VMOVUPS Z0, (DX)
+	VADDPS  64(DX), Z1, Z1
+	VMOVUPS Z1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z2, Z2
+	VMOVUPS Z2, (DX)
+	VADDPS  64(DX), Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z4, Z4
+	VMOVUPS Z4, (DX)
+	VADDPS  64(DX), Z5, Z5
+	VMOVUPS Z5, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z6, Z6
+	VMOVUPS Z6, (DX)
+	VADDPS  64(DX), Z7, Z7
+	VMOVUPS Z7, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z8, Z8
+	VMOVUPS Z8, (DX)
+	VADDPS  64(DX), Z9, Z9
+	VMOVUPS Z9, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z10, Z10
+	VMOVUPS Z10, (DX)
+	VADDPS  64(DX), Z11, Z11
+	VMOVUPS Z11, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z12, Z12
+	VMOVUPS Z12, (DX)
+	VADDPS  64(DX), Z13, Z13
+	VMOVUPS Z13, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z14, Z14
+	VMOVUPS Z14, (DX)
+	VADDPS  64(DX), Z15, Z15
+	VMOVUPS Z15, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z16, Z16
+	VMOVUPS Z16, (DX)
+	VADDPS  64(DX), Z17, Z17
+	VMOVUPS Z17, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z18, Z18
+	VMOVUPS Z18, (DX)
+	VADDPS  64(DX), Z19, Z19
+	VMOVUPS Z19, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z20, Z20
+	VMOVUPS Z20, (DX)
+	VADDPS  64(DX), Z21, Z21
+	VMOVUPS Z21, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VADDPS  (DX), Z22, Z22
+	VMOVUPS Z22, (DX)
+	VADDPS  64(DX), Z23, Z23
+	VMOVUPS Z23, 64(DX)
+	ADDQ    CX, DX
+	JMP     next
+
+part:
+	MOVB    acc+88(FP), DI
+	TESTB   DI, DI
+	JNE     partadd
+	VMOVUPS Z0, (DX)
+	VMOVUPS Z1, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z2, (DX)
+	VMOVUPS Z3, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z4, (DX)
+	VMOVUPS Z5, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z6, (DX)
+	VMOVUPS Z7, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z8, (DX)
+	VMOVUPS Z9, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z10, (DX)
+	VMOVUPS Z11, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z12, (DX)
+	VMOVUPS Z13, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z14, (DX)
+	VMOVUPS Z15, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z16, (DX)
+	VMOVUPS Z17, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z18, (DX)
+	VMOVUPS Z19, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z20, (DX)
+	VMOVUPS Z21, K1, 64(DX)
+	ADDQ    CX, DX
+	DECQ    SI
+	JE      next
+	VMOVUPS Z22, (DX)
+	VMOVUPS Z23, K1, 64(DX)
+	ADDQ    CX, DX
+	JMP     next
+
+partadd:
 	VADDPS    (DX), Z0, Z0
 	VMOVUPS   Z0, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z1, Z1
 	VMOVUPS   Z1, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z2, Z2
 	VMOVUPS   Z2, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z3, Z3
 	VMOVUPS   Z3, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z4, Z4
 	VMOVUPS   Z4, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z5, Z5
 	VMOVUPS   Z5, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z6, Z6
 	VMOVUPS   Z6, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z7, Z7
 	VMOVUPS   Z7, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z8, Z8
 	VMOVUPS   Z8, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z9, Z9
 	VMOVUPS   Z9, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z10, Z10
 	VMOVUPS   Z10, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z11, Z11
 	VMOVUPS   Z11, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z12, Z12
 	VMOVUPS   Z12, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z13, Z13
 	VMOVUPS   Z13, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z14, Z14
 	VMOVUPS   Z14, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z15, Z15
 	VMOVUPS   Z15, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z16, Z16
 	VMOVUPS   Z16, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z17, Z17
 	VMOVUPS   Z17, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z18, Z18
 	VMOVUPS   Z18, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z19, Z19
 	VMOVUPS   Z19, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z20, Z20
 	VMOVUPS   Z20, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z21, Z21
 	VMOVUPS   Z21, K1, 64(DX)
 	ADDQ      CX, DX
+	DECQ      SI
+	JE        next
 	VADDPS    (DX), Z22, Z22
 	VMOVUPS   Z22, (DX)
 	VMOVUPS.Z 64(DX), K1, Z26
@@ -3114,1329 +2711,12 @@ rows12add:
 	VMOVUPS   Z23, K1, 64(DX)
 	ADDQ      CX, DX
 
-rows12next:
-	IMUL3Q $0x0c, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows12tile
-	VZEROUPPER
-	RET
-
-rows11:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows11tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows11sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (SI)(R11*2), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (SI)(R13*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (SI)(R10*8), Z26
-	VFMADD231PS  Z26, Z24, Z16
-	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (SI)(BX*1), Z26
-	VFMADD231PS  Z26, Z24, Z18
-	VFMADD231PS  Z26, Z25, Z19
-	VBROADCASTSS (SI)(R12*2), Z26
-	VFMADD231PS  Z26, Z24, Z20
-	VFMADD231PS  Z26, Z25, Z21
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows11sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows11add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z14, (DX)
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z16, (DX)
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z18, (DX)
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z20, (DX)
-	VMOVUPS      Z21, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows11next
-
-rows11add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z12, Z12
-	VMOVUPS   Z12, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	VMOVUPS   Z13, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z14, Z14
-	VMOVUPS   Z14, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	VMOVUPS   Z15, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z16, Z16
-	VMOVUPS   Z16, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	VMOVUPS   Z17, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z18, Z18
-	VMOVUPS   Z18, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z19, Z19
-	VMOVUPS   Z19, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z20, Z20
-	VMOVUPS   Z20, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z21, Z21
-	VMOVUPS   Z21, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows11next:
-	IMUL3Q $0x0b, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows11tile
-	VZEROUPPER
-	RET
-
-rows10:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows10tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows10sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (SI)(R11*2), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (SI)(R13*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (SI)(R10*8), Z26
-	VFMADD231PS  Z26, Z24, Z16
-	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (SI)(BX*1), Z26
-	VFMADD231PS  Z26, Z24, Z18
-	VFMADD231PS  Z26, Z25, Z19
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows10sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows10add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z14, (DX)
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z16, (DX)
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z18, (DX)
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows10next
-
-rows10add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z12, Z12
-	VMOVUPS   Z12, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	VMOVUPS   Z13, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z14, Z14
-	VMOVUPS   Z14, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	VMOVUPS   Z15, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z16, Z16
-	VMOVUPS   Z16, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	VMOVUPS   Z17, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z18, Z18
-	VMOVUPS   Z18, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z19, Z19
-	VMOVUPS   Z19, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows10next:
-	IMUL3Q $0x0a, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows10tile
-	VZEROUPPER
-	RET
-
-rows9:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows9tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows9sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (SI)(R11*2), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (SI)(R13*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (SI)(R10*8), Z26
-	VFMADD231PS  Z26, Z24, Z16
-	VFMADD231PS  Z26, Z25, Z17
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows9sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows9add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z14, (DX)
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z16, (DX)
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows9next
-
-rows9add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z12, Z12
-	VMOVUPS   Z12, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	VMOVUPS   Z13, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z14, Z14
-	VMOVUPS   Z14, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	VMOVUPS   Z15, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z16, Z16
-	VMOVUPS   Z16, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	VMOVUPS   Z17, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows9next:
-	IMUL3Q $0x09, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows9tile
-	VZEROUPPER
-	RET
-
-rows8:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows8tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows8sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (SI)(R11*2), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (SI)(R13*1), Z26
-	VFMADD231PS  Z26, Z24, Z14
-	VFMADD231PS  Z26, Z25, Z15
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows8sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows8add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z14, (DX)
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows8next
-
-rows8add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z12, Z12
-	VMOVUPS   Z12, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	VMOVUPS   Z13, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z14, Z14
-	VMOVUPS   Z14, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	VMOVUPS   Z15, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows8next:
-	IMUL3Q $0x08, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows8tile
-	VZEROUPPER
-	RET
-
-rows7:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows7tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows7sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (SI)(R11*2), Z26
-	VFMADD231PS  Z26, Z24, Z12
-	VFMADD231PS  Z26, Z25, Z13
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows7sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows7add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z12, (DX)
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows7next
-
-rows7add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z12, Z12
-	VMOVUPS   Z12, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	VMOVUPS   Z13, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows7next:
-	IMUL3Q $0x07, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows7tile
-	VZEROUPPER
-	RET
-
-rows6:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows6tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows6sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (SI)(R12*1), Z26
-	VFMADD231PS  Z26, Z24, Z10
-	VFMADD231PS  Z26, Z25, Z11
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows6sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows6add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z10, (DX)
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows6next
-
-rows6add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z10, Z10
-	VMOVUPS   Z10, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	VMOVUPS   Z11, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows6next:
-	IMUL3Q $0x06, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows5tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows5sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (SI)(R10*4), Z26
-	VFMADD231PS  Z26, Z24, Z8
-	VFMADD231PS  Z26, Z25, Z9
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows5sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows5add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows5next
-
-rows5add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z8, Z8
-	VMOVUPS   Z8, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	VMOVUPS   Z9, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows5next:
-	IMUL3Q $0x05, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows4tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows4sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (SI)(R11*1), Z26
-	VFMADD231PS  Z26, Z24, Z6
-	VFMADD231PS  Z26, Z25, Z7
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows4sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows4add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows4next
-
-rows4add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z6, Z6
-	VMOVUPS   Z6, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	VMOVUPS   Z7, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows4next:
-	IMUL3Q $0x04, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows3tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows3sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (SI)(R10*2), Z26
-	VFMADD231PS  Z26, Z24, Z4
-	VFMADD231PS  Z26, Z25, Z5
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows3sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows3add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows3next
-
-rows3add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z4, Z4
-	VMOVUPS   Z4, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	VMOVUPS   Z5, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows3next:
-	IMUL3Q $0x03, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows2tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows2sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (SI)(R10*1), Z26
-	VFMADD231PS  Z26, Z24, Z2
-	VFMADD231PS  Z26, Z25, Z3
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows2sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows2add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	VMOVUPS      Z2, (DX)
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows2next
-
-rows2add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-	VADDPS    (DX), Z2, Z2
-	VMOVUPS   Z2, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	VMOVUPS   Z3, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows2next:
-	IMUL3Q $0x02, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows1tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   R15, SI
-	MOVQ   b+48(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows1sum:
-	VMOVUPS      (DI), Z24
-	VMOVUPS.Z    64(DI), K1, Z25
-	VBROADCASTSS (SI), Z26
-	VFMADD231PS  Z26, Z24, Z0
-	VFMADD231PS  Z26, Z25, Z1
-	ADDQ         R8, SI
-	ADDQ         R9, DI
-	DECQ         CX
-	JNE          rows1sum
-	MOVQ         ldc+80(FP), CX
-	SHLQ         $0x02, CX
-	MOVB         acc+88(FP), DI
-	TESTB        DI, DI
-	JNE          rows1add
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         CX, DX
-	JMP          rows1next
-
-rows1add:
-	VADDPS    (DX), Z0, Z0
-	VMOVUPS   Z0, (DX)
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	VMOVUPS   Z1, K1, 64(DX)
-	ADDQ      CX, DX
-
-rows1next:
-	IMUL3Q $0x01, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows1tile
+next:
+	MOVQ  rows+0(FP), SI
+	IMULQ R10, SI
+	ADDQ  SI, R15
+	DECQ  tiles+8(FP)
+	JNE   tile
 	VZEROUPPER
 	RET
 
@@ -4562,59 +2842,8 @@ TEXT ·pairAVX512(SB), NOSPLIT, $0-73
 	KMOVW        R8, K2
 	MOVQ         a+24(FP), R15
 	MOVQ         c+56(FP), DX
-	MOVQ         rows+0(FP), AX
-	CMPQ         AX, $0x18
-	JE           rows24
-	CMPQ         AX, $0x17
-	JE           rows23
-	CMPQ         AX, $0x16
-	JE           rows22
-	CMPQ         AX, $0x15
-	JE           rows21
-	CMPQ         AX, $0x14
-	JE           rows20
-	CMPQ         AX, $0x13
-	JE           rows19
-	CMPQ         AX, $0x12
-	JE           rows18
-	CMPQ         AX, $0x11
-	JE           rows17
-	CMPQ         AX, $0x10
-	JE           rows16
-	CMPQ         AX, $0x0f
-	JE           rows15
-	CMPQ         AX, $0x0e
-	JE           rows14
-	CMPQ         AX, $0x0d
-	JE           rows13
-	CMPQ         AX, $0x0c
-	JE           rows12
-	CMPQ         AX, $0x0b
-	JE           rows11
-	CMPQ         AX, $0x0a
-	JE           rows10
-	CMPQ         AX, $0x09
-	JE           rows9
-	CMPQ         AX, $0x08
-	JE           rows8
-	CMPQ         AX, $0x07
-	JE           rows7
-	CMPQ         AX, $0x06
-	JE           rows6
-	CMPQ         AX, $0x05
-	JE           rows5
-	CMPQ         AX, $0x04
-	JE           rows4
-	CMPQ         AX, $0x03
-	JE           rows3
-	CMPQ         AX, $0x02
-	JE           rows2
-	CMPQ         AX, $0x01
-	JE           rows1
-	RET
 
-rows24:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
+	// R10 is the row stride; R11, R12, R13, BX and AX are 3, 5, 7, 9 and 11 of it
 	MOVQ rs+32(FP), R10
 	SHLQ $0x02, R10
 	LEAQ (R10)(R10*2), R11
@@ -4623,7 +2852,2261 @@ rows24:
 	LEAQ (R10)(R10*8), BX
 	LEAQ (R11)(R10*8), AX
 
-rows24tile:
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x18
+	JE     rows24
+	CMPQ   CX, $0x17
+	JE     rows23
+	CMPQ   CX, $0x16
+	JE     rows22
+	CMPQ   CX, $0x15
+	JE     rows21
+	CMPQ   CX, $0x14
+	JE     rows20
+	CMPQ   CX, $0x13
+	JE     rows19
+	CMPQ   CX, $0x12
+	JE     rows18
+	CMPQ   CX, $0x11
+	JE     rows17
+	CMPQ   CX, $0x10
+	JE     rows16
+	CMPQ   CX, $0x0f
+	JE     rows15
+	CMPQ   CX, $0x0e
+	JE     rows14
+	CMPQ   CX, $0x0d
+	JE     rows13
+	CMPQ   CX, $0x0c
+	JE     rows12
+	CMPQ   CX, $0x0b
+	JE     rows11
+	CMPQ   CX, $0x0a
+	JE     rows10
+	CMPQ   CX, $0x09
+	JE     rows9
+	CMPQ   CX, $0x08
+	JE     rows8
+	CMPQ   CX, $0x07
+	JE     rows7
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VPXORD Z0, Z0, Z0
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows1odd
+
+rows1sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows1sum
+
+rows1odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	JMP          write
+
+rows2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows2odd
+
+rows2sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows2sum
+
+rows2odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	JMP          write
+
+rows3:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows3odd
+
+rows3sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows3sum
+
+rows3odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	JMP          write
+
+rows4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows4odd
+
+rows4sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows4sum
+
+rows4odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	JMP          write
+
+rows5:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows5odd
+
+rows5sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows5sum
+
+rows5odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	JMP          write
+
+rows6:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows6odd
+
+rows6sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows6sum
+
+rows6odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	JMP          write
+
+rows7:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows7odd
+
+rows7sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows7sum
+
+rows7odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	JMP          write
+
+rows8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows8odd
+
+rows8sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows8sum
+
+rows8odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	JMP          write
+
+rows9:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows9odd
+
+rows9sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows9sum
+
+rows9odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	JMP          write
+
+rows10:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows10odd
+
+rows10sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows10sum
+
+rows10odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	JMP          write
+
+rows11:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows11odd
+
+rows11sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows11sum
+
+rows11odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	JMP          write
+
+rows12:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows12odd
+
+rows12sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	ADDQ         $0x08, SI
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows12sum
+
+rows12odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	JMP          write
+
+rows13:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows13odd
+
+rows13sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows13sum
+
+rows13odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	JMP          write
+
+rows14:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows14odd
+
+rows14sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows14sum
+
+rows14odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	JMP          write
+
+rows15:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows15odd
+
+rows15sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows15sum
+
+rows15odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	JMP          write
+
+rows16:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows16odd
+
+rows16sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows16sum
+
+rows16odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	JMP          write
+
+rows17:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows17odd
+
+rows17sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows17sum
+
+rows17odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	JMP          write
+
+rows18:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows18odd
+
+rows18sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows18sum
+
+rows18odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	JMP          write
+
+rows19:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows19odd
+
+rows19sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VBROADCASTSD (R14)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows19sum
+
+rows19odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VMOVSS       (R14)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z18
+	JMP          write
+
+rows20:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows20odd
+
+rows20sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VBROADCASTSD (R14)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VBROADCASTSD (R14)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z19
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows20sum
+
+rows20odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VMOVSS       (R14)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VMOVSS       (R14)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z19
+	JMP          write
+
+rows21:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows21odd
+
+rows21sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VBROADCASTSD (R14)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VBROADCASTSD (R14)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VBROADCASTSD (R14)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z20
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows21sum
+
+rows21odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VMOVSS       (R14)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VMOVSS       (R14)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VMOVSS       (R14)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z20
+	JMP          write
+
+rows22:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows22odd
+
+rows22sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VBROADCASTSD (R14)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VBROADCASTSD (R14)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VBROADCASTSD (R14)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z20
+	VBROADCASTSD (R14)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z21
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows22sum
+
+rows22odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VMOVSS       (R14)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VMOVSS       (R14)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VMOVSS       (R14)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z20
+	VMOVSS       (R14)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z21
+	JMP          write
+
+rows23:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	MOVQ   R15, SI
+	LEAQ   (R15)(R11*4), R14
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+	SUBQ   $0x02, CX
+	JL     rows23odd
+
+rows23sum:
+	VMOVUPS.Z    (DI), K2, Z24
+	VPERMPS      Z24, Z25, Z24
+	VBROADCASTSD (SI), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VBROADCASTSD (SI)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VBROADCASTSD (SI)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSD (SI)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VBROADCASTSD (SI)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VBROADCASTSD (SI)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VBROADCASTSD (SI)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VBROADCASTSD (SI)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VBROADCASTSD (SI)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VBROADCASTSD (SI)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VBROADCASTSD (SI)(AX*1), Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VBROADCASTSD (R14), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VBROADCASTSD (R14)(R10*1), Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VBROADCASTSD (R14)(R10*2), Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSD (R14)(R11*1), Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VBROADCASTSD (R14)(R10*4), Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VBROADCASTSD (R14)(R12*1), Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VBROADCASTSD (R14)(R11*2), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VBROADCASTSD (R14)(R13*1), Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VBROADCASTSD (R14)(R10*8), Z27
+	VFMADD231PS  Z27, Z24, Z20
+	VBROADCASTSD (R14)(BX*1), Z28
+	VFMADD231PS  Z28, Z24, Z21
+	VBROADCASTSD (R14)(R12*2), Z27
+	VFMADD231PS  Z27, Z24, Z22
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R14
+	ADDQ         R9, DI
+	SUBQ         $0x02, CX
+	JGE          rows23sum
+
+rows23odd:
+	// the last of an odd l: pairs a0 0
+	CMPQ         CX, $-2
+	JE           write
+	VMOVUPS.Z    (DI), K1, Z24
+	VPERMPS      Z24, Z25, Z24
+	VMOVSS       (SI), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VMOVSS       (SI)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z1
+	VMOVSS       (SI)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z2
+	VMOVSS       (SI)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z3
+	VMOVSS       (SI)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z4
+	VMOVSS       (SI)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z5
+	VMOVSS       (SI)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VMOVSS       (SI)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z7
+	VMOVSS       (SI)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z8
+	VMOVSS       (SI)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z9
+	VMOVSS       (SI)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z10
+	VMOVSS       (SI)(AX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z11
+	VMOVSS       (R14), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VMOVSS       (R14)(R10*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z13
+	VMOVSS       (R14)(R10*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z14
+	VMOVSS       (R14)(R11*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z15
+	VMOVSS       (R14)(R10*4), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z16
+	VMOVSS       (R14)(R12*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z17
+	VMOVSS       (R14)(R11*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VMOVSS       (R14)(R13*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z19
+	VMOVSS       (R14)(R10*8), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z20
+	VMOVSS       (R14)(BX*1), X28
+	VBROADCASTSD X28, Z28
+	VFMADD231PS  Z28, Z24, Z21
+	VMOVSS       (R14)(R12*2), X27
+	VBROADCASTSD X27, Z27
+	VFMADD231PS  Z27, Z24, Z22
+	JMP          write
+
+rows24:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4715,7 +5198,7 @@ rows24sum:
 rows24odd:
 	// the last of an odd l: pairs a0 0
 	CMPQ         CX, $-2
-	JE           rows24write
+	JE           write
 	VMOVUPS.Z    (DI), K1, Z24
 	VPERMPS      Z24, Z25, Z24
 	VMOVSS       (SI), X27
@@ -4791,5514 +5274,403 @@ rows24odd:
 	VBROADCASTSD X28, Z28
 	VFMADD231PS  Z28, Z24, Z23
 
-rows24write:
+write:
+	MOVQ          rows+0(FP), SI
+	MOVQ          ldc+64(FP), CX
+	SHLQ          $0x02, CX
+	MOVB          acc+72(FP), DI
+	TESTB         DI, DI
+	JNE           add
 	VPERMPS       Z0, Z26, Z0
 	VEXTRACTF32X8 $0x01, Z0, Y27
 	VADDPS        Y27, Y0, Y0
+	VMOVUPS       Y0, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z1, Z26, Z1
 	VEXTRACTF32X8 $0x01, Z1, Y28
 	VADDPS        Y28, Y1, Y1
+	VMOVUPS       Y1, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z2, Z26, Z2
 	VEXTRACTF32X8 $0x01, Z2, Y27
 	VADDPS        Y27, Y2, Y2
+	VMOVUPS       Y2, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z3, Z26, Z3
 	VEXTRACTF32X8 $0x01, Z3, Y28
 	VADDPS        Y28, Y3, Y3
+	VMOVUPS       Y3, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z4, Z26, Z4
 	VEXTRACTF32X8 $0x01, Z4, Y27
 	VADDPS        Y27, Y4, Y4
+	VMOVUPS       Y4, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z5, Z26, Z5
 	VEXTRACTF32X8 $0x01, Z5, Y28
 	VADDPS        Y28, Y5, Y5
+	VMOVUPS       Y5, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z6, Z26, Z6
 	VEXTRACTF32X8 $0x01, Z6, Y27
 	VADDPS        Y27, Y6, Y6
+	VMOVUPS       Y6, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z7, Z26, Z7
 	VEXTRACTF32X8 $0x01, Z7, Y28
 	VADDPS        Y28, Y7, Y7
+	VMOVUPS       Y7, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z8, Z26, Z8
 	VEXTRACTF32X8 $0x01, Z8, Y27
 	VADDPS        Y27, Y8, Y8
+	VMOVUPS       Y8, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z9, Z26, Z9
 	VEXTRACTF32X8 $0x01, Z9, Y28
 	VADDPS        Y28, Y9, Y9
+	VMOVUPS       Y9, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z10, Z26, Z10
 	VEXTRACTF32X8 $0x01, Z10, Y27
 	VADDPS        Y27, Y10, Y10
+	VMOVUPS       Y10, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z11, Z26, Z11
 	VEXTRACTF32X8 $0x01, Z11, Y28
 	VADDPS        Y28, Y11, Y11
+	VMOVUPS       Y11, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z12, Z26, Z12
 	VEXTRACTF32X8 $0x01, Z12, Y27
 	VADDPS        Y27, Y12, Y12
+	VMOVUPS       Y12, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z13, Z26, Z13
 	VEXTRACTF32X8 $0x01, Z13, Y28
 	VADDPS        Y28, Y13, Y13
+	VMOVUPS       Y13, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z14, Z26, Z14
 	VEXTRACTF32X8 $0x01, Z14, Y27
 	VADDPS        Y27, Y14, Y14
+	VMOVUPS       Y14, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z15, Z26, Z15
 	VEXTRACTF32X8 $0x01, Z15, Y28
 	VADDPS        Y28, Y15, Y15
+	VMOVUPS       Y15, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z16, Z26, Z16
 	VEXTRACTF32X8 $0x01, Z16, Y27
 	VADDPS        Y27, Y16, Y16
+	VMOVUPS       Y16, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z17, Z26, Z17
 	VEXTRACTF32X8 $0x01, Z17, Y28
 	VADDPS        Y28, Y17, Y17
+	VMOVUPS       Y17, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z18, Z26, Z18
 	VEXTRACTF32X8 $0x01, Z18, Y27
 	VADDPS        Y27, Y18, Y18
+	VMOVUPS       Y18, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z19, Z26, Z19
 	VEXTRACTF32X8 $0x01, Z19, Y28
 	VADDPS        Y28, Y19, Y19
+	VMOVUPS       Y19, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z20, Z26, Z20
 	VEXTRACTF32X8 $0x01, Z20, Y27
 	VADDPS        Y27, Y20, Y20
+	VMOVUPS       Y20, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z21, Z26, Z21
 	VEXTRACTF32X8 $0x01, Z21, Y28
 	VADDPS        Y28, Y21, Y21
+	VMOVUPS       Y21, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z22, Z26, Z22
 	VEXTRACTF32X8 $0x01, Z22, Y27
 	VADDPS        Y27, Y22, Y22
+	VMOVUPS       Y22, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z23, Z26, Z23
 	VEXTRACTF32X8 $0x01, Z23, Y28
 	VADDPS        Y28, Y23, Y23
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows24add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y20, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y21, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y22, K1, (DX)
-	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
-	JMP           rows24next
+	JMP           next
 
-rows24add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y19, Y19
-	VMOVUPS   Y19, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y20, Y20
-	VMOVUPS   Y20, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y21, Y21
-	VMOVUPS   Y21, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y22, Y22
-	VMOVUPS   Y22, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y23, Y23
-	VMOVUPS   Y23, K1, (DX)
-	ADDQ      CX, DX
-
-rows24next:
-	IMUL3Q $0x18, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows24tile
-	VZEROUPPER
-	RET
-
-rows23:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows23tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows23odd
-
-rows23sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VBROADCASTSD (R14)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VBROADCASTSD (R14)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VBROADCASTSD (R14)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z20
-	VBROADCASTSD (R14)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z21
-	VBROADCASTSD (R14)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z22
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows23sum
-
-rows23odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows23write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VMOVSS       (R14)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VMOVSS       (R14)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VMOVSS       (R14)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z20
-	VMOVSS       (R14)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z21
-	VMOVSS       (R14)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z22
-
-rows23write:
+add:
 	VPERMPS       Z0, Z26, Z0
 	VEXTRACTF32X8 $0x01, Z0, Y27
 	VADDPS        Y27, Y0, Y0
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y0, Y0
+	VMOVUPS       Y0, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z1, Z26, Z1
 	VEXTRACTF32X8 $0x01, Z1, Y28
 	VADDPS        Y28, Y1, Y1
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y1, Y1
+	VMOVUPS       Y1, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z2, Z26, Z2
 	VEXTRACTF32X8 $0x01, Z2, Y27
 	VADDPS        Y27, Y2, Y2
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y2, Y2
+	VMOVUPS       Y2, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z3, Z26, Z3
 	VEXTRACTF32X8 $0x01, Z3, Y28
 	VADDPS        Y28, Y3, Y3
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y3, Y3
+	VMOVUPS       Y3, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z4, Z26, Z4
 	VEXTRACTF32X8 $0x01, Z4, Y27
 	VADDPS        Y27, Y4, Y4
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y4, Y4
+	VMOVUPS       Y4, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z5, Z26, Z5
 	VEXTRACTF32X8 $0x01, Z5, Y28
 	VADDPS        Y28, Y5, Y5
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y5, Y5
+	VMOVUPS       Y5, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z6, Z26, Z6
 	VEXTRACTF32X8 $0x01, Z6, Y27
 	VADDPS        Y27, Y6, Y6
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y6, Y6
+	VMOVUPS       Y6, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z7, Z26, Z7
 	VEXTRACTF32X8 $0x01, Z7, Y28
 	VADDPS        Y28, Y7, Y7
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y7, Y7
+	VMOVUPS       Y7, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z8, Z26, Z8
 	VEXTRACTF32X8 $0x01, Z8, Y27
 	VADDPS        Y27, Y8, Y8
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y8, Y8
+	VMOVUPS       Y8, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z9, Z26, Z9
 	VEXTRACTF32X8 $0x01, Z9, Y28
 	VADDPS        Y28, Y9, Y9
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y9, Y9
+	VMOVUPS       Y9, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z10, Z26, Z10
 	VEXTRACTF32X8 $0x01, Z10, Y27
 	VADDPS        Y27, Y10, Y10
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y10, Y10
+	VMOVUPS       Y10, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z11, Z26, Z11
 	VEXTRACTF32X8 $0x01, Z11, Y28
 	VADDPS        Y28, Y11, Y11
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y11, Y11
+	VMOVUPS       Y11, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z12, Z26, Z12
 	VEXTRACTF32X8 $0x01, Z12, Y27
 	VADDPS        Y27, Y12, Y12
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y12, Y12
+	VMOVUPS       Y12, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z13, Z26, Z13
 	VEXTRACTF32X8 $0x01, Z13, Y28
 	VADDPS        Y28, Y13, Y13
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y13, Y13
+	VMOVUPS       Y13, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z14, Z26, Z14
 	VEXTRACTF32X8 $0x01, Z14, Y27
 	VADDPS        Y27, Y14, Y14
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y14, Y14
+	VMOVUPS       Y14, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z15, Z26, Z15
 	VEXTRACTF32X8 $0x01, Z15, Y28
 	VADDPS        Y28, Y15, Y15
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y15, Y15
+	VMOVUPS       Y15, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z16, Z26, Z16
 	VEXTRACTF32X8 $0x01, Z16, Y27
 	VADDPS        Y27, Y16, Y16
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y16, Y16
+	VMOVUPS       Y16, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z17, Z26, Z17
 	VEXTRACTF32X8 $0x01, Z17, Y28
 	VADDPS        Y28, Y17, Y17
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y17, Y17
+	VMOVUPS       Y17, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z18, Z26, Z18
 	VEXTRACTF32X8 $0x01, Z18, Y27
 	VADDPS        Y27, Y18, Y18
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y18, Y18
+	VMOVUPS       Y18, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z19, Z26, Z19
 	VEXTRACTF32X8 $0x01, Z19, Y28
 	VADDPS        Y28, Y19, Y19
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y19, Y19
+	VMOVUPS       Y19, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z20, Z26, Z20
 	VEXTRACTF32X8 $0x01, Z20, Y27
 	VADDPS        Y27, Y20, Y20
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y20, Y20
+	VMOVUPS       Y20, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z21, Z26, Z21
 	VEXTRACTF32X8 $0x01, Z21, Y28
 	VADDPS        Y28, Y21, Y21
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y21, Y21
+	VMOVUPS       Y21, K1, (DX)
+	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z22, Z26, Z22
 	VEXTRACTF32X8 $0x01, Z22, Y27
 	VADDPS        Y27, Y22, Y22
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows23add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y20, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y21, K1, (DX)
-	ADDQ          CX, DX
+	VMOVUPS.Z     (DX), K1, Y27
+	VADDPS        Y27, Y22, Y22
 	VMOVUPS       Y22, K1, (DX)
 	ADDQ          CX, DX
-	JMP           rows23next
-
-rows23add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y19, Y19
-	VMOVUPS   Y19, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y20, Y20
-	VMOVUPS   Y20, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y21, Y21
-	VMOVUPS   Y21, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y22, Y22
-	VMOVUPS   Y22, K1, (DX)
-	ADDQ      CX, DX
-
-rows23next:
-	IMUL3Q $0x17, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows23tile
-	VZEROUPPER
-	RET
-
-rows22:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows22tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows22odd
-
-rows22sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VBROADCASTSD (R14)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VBROADCASTSD (R14)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VBROADCASTSD (R14)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z20
-	VBROADCASTSD (R14)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z21
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows22sum
-
-rows22odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows22write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VMOVSS       (R14)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VMOVSS       (R14)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VMOVSS       (R14)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z20
-	VMOVSS       (R14)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z21
-
-rows22write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	VPERMPS       Z17, Z26, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y28
-	VADDPS        Y28, Y17, Y17
-	VPERMPS       Z18, Z26, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y27
-	VADDPS        Y27, Y18, Y18
-	VPERMPS       Z19, Z26, Z19
-	VEXTRACTF32X8 $0x01, Z19, Y28
-	VADDPS        Y28, Y19, Y19
-	VPERMPS       Z20, Z26, Z20
-	VEXTRACTF32X8 $0x01, Z20, Y27
-	VADDPS        Y27, Y20, Y20
-	VPERMPS       Z21, Z26, Z21
-	VEXTRACTF32X8 $0x01, Z21, Y28
-	VADDPS        Y28, Y21, Y21
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows22add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y20, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y21, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows22next
-
-rows22add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y19, Y19
-	VMOVUPS   Y19, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y20, Y20
-	VMOVUPS   Y20, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y21, Y21
-	VMOVUPS   Y21, K1, (DX)
-	ADDQ      CX, DX
-
-rows22next:
-	IMUL3Q $0x16, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows22tile
-	VZEROUPPER
-	RET
-
-rows21:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows21tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows21odd
-
-rows21sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VBROADCASTSD (R14)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VBROADCASTSD (R14)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VBROADCASTSD (R14)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z20
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows21sum
-
-rows21odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows21write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VMOVSS       (R14)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VMOVSS       (R14)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z19
-	VMOVSS       (R14)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z20
-
-rows21write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	VPERMPS       Z17, Z26, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y28
-	VADDPS        Y28, Y17, Y17
-	VPERMPS       Z18, Z26, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y27
-	VADDPS        Y27, Y18, Y18
-	VPERMPS       Z19, Z26, Z19
-	VEXTRACTF32X8 $0x01, Z19, Y28
-	VADDPS        Y28, Y19, Y19
-	VPERMPS       Z20, Z26, Z20
-	VEXTRACTF32X8 $0x01, Z20, Y27
-	VADDPS        Y27, Y20, Y20
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows21add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y20, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows21next
-
-rows21add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y19, Y19
-	VMOVUPS   Y19, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y20, Y20
-	VMOVUPS   Y20, K1, (DX)
-	ADDQ      CX, DX
-
-rows21next:
-	IMUL3Q $0x15, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows21tile
-	VZEROUPPER
-	RET
-
-rows20:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows20tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows20odd
-
-rows20sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VBROADCASTSD (R14)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VBROADCASTSD (R14)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z19
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows20sum
-
-rows20odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows20write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VMOVSS       (R14)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z18
-	VMOVSS       (R14)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z19
-
-rows20write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	VPERMPS       Z17, Z26, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y28
-	VADDPS        Y28, Y17, Y17
-	VPERMPS       Z18, Z26, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y27
-	VADDPS        Y27, Y18, Y18
-	VPERMPS       Z19, Z26, Z19
-	VEXTRACTF32X8 $0x01, Z19, Y28
-	VADDPS        Y28, Y19, Y19
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows20add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows20next
-
-rows20add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y19, Y19
-	VMOVUPS   Y19, K1, (DX)
-	ADDQ      CX, DX
-
-rows20next:
-	IMUL3Q $0x14, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows20tile
-	VZEROUPPER
-	RET
-
-rows19:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows19tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows19odd
-
-rows19sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VBROADCASTSD (R14)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z18
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows19sum
-
-rows19odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows19write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-	VMOVSS       (R14)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z18
-
-rows19write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	VPERMPS       Z17, Z26, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y28
-	VADDPS        Y28, Y17, Y17
-	VPERMPS       Z18, Z26, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y27
-	VADDPS        Y27, Y18, Y18
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows19add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows19next
-
-rows19add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y18, Y18
-	VMOVUPS   Y18, K1, (DX)
-	ADDQ      CX, DX
-
-rows19next:
-	IMUL3Q $0x13, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows19tile
-	VZEROUPPER
-	RET
-
-rows18:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows18tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows18odd
-
-rows18sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VBROADCASTSD (R14)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z17
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows18sum
-
-rows18odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows18write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-	VMOVSS       (R14)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z17
-
-rows18write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	VPERMPS       Z17, Z26, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y28
-	VADDPS        Y28, Y17, Y17
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows18add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows18next
-
-rows18add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y17, Y17
-	VMOVUPS   Y17, K1, (DX)
-	ADDQ      CX, DX
-
-rows18next:
-	IMUL3Q $0x12, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows18tile
-	VZEROUPPER
-	RET
-
-rows17:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows17tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows17odd
-
-rows17sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VBROADCASTSD (R14)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z16
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows17sum
-
-rows17odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows17write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-	VMOVSS       (R14)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z16
-
-rows17write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	VPERMPS       Z16, Z26, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y27
-	VADDPS        Y27, Y16, Y16
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows17add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows17next
-
-rows17add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y16, Y16
-	VMOVUPS   Y16, K1, (DX)
-	ADDQ      CX, DX
-
-rows17next:
-	IMUL3Q $0x11, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows17tile
-	VZEROUPPER
-	RET
-
-rows16:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows16tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows16odd
-
-rows16sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VBROADCASTSD (R14)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z15
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows16sum
-
-rows16odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows16write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-	VMOVSS       (R14)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z15
-
-rows16write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	VPERMPS       Z15, Z26, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y28
-	VADDPS        Y28, Y15, Y15
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows16add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows16next
-
-rows16add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y15, Y15
-	VMOVUPS   Y15, K1, (DX)
-	ADDQ      CX, DX
-
-rows16next:
-	IMUL3Q $0x10, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows16tile
-	VZEROUPPER
-	RET
-
-rows15:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows15tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows15odd
-
-rows15sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VBROADCASTSD (R14)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z14
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows15sum
-
-rows15odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows15write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-	VMOVSS       (R14)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z14
-
-rows15write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	VPERMPS       Z14, Z26, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y27
-	VADDPS        Y27, Y14, Y14
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows15add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows15next
-
-rows15add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y14, Y14
-	VMOVUPS   Y14, K1, (DX)
-	ADDQ      CX, DX
-
-rows15next:
-	IMUL3Q $0x0f, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows15tile
-	VZEROUPPER
-	RET
-
-rows14:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows14tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows14odd
-
-rows14sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VBROADCASTSD (R14)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z13
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows14sum
-
-rows14odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows14write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-	VMOVSS       (R14)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z13
-
-rows14write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	VPERMPS       Z13, Z26, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y28
-	VADDPS        Y28, Y13, Y13
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows14add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows14next
-
-rows14add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y13, Y13
-	VMOVUPS   Y13, K1, (DX)
-	ADDQ      CX, DX
-
-rows14next:
-	IMUL3Q $0x0e, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows14tile
-	VZEROUPPER
-	RET
-
-rows13:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows13tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	MOVQ   R15, SI
-	LEAQ   (R15)(R11*4), R14
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows13odd
-
-rows13sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VBROADCASTSD (R14), Z27
-	VFMADD231PS  Z27, Z24, Z12
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R14
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows13sum
-
-rows13odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows13write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-	VMOVSS       (R14), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z12
-
-rows13write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	VPERMPS       Z12, Z26, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y27
-	VADDPS        Y27, Y12, Y12
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows13add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows13next
-
-rows13add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y12, Y12
-	VMOVUPS   Y12, K1, (DX)
-	ADDQ      CX, DX
-
-rows13next:
-	IMUL3Q $0x0d, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows13tile
-	VZEROUPPER
-	RET
-
-rows12:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-	LEAQ (R11)(R10*8), AX
-
-rows12tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows12odd
-
-rows12sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VBROADCASTSD (SI)(AX*1), Z28
-	VFMADD231PS  Z28, Z24, Z11
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows12sum
-
-rows12odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows12write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-	VMOVSS       (SI)(AX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z11
-
-rows12write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	VPERMPS       Z11, Z26, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y28
-	VADDPS        Y28, Y11, Y11
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows12add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows12next
-
-rows12add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y11, Y11
-	VMOVUPS   Y11, K1, (DX)
-	ADDQ      CX, DX
-
-rows12next:
-	IMUL3Q $0x0c, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows12tile
-	VZEROUPPER
-	RET
-
-rows11:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows11tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows11odd
-
-rows11sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VBROADCASTSD (SI)(R12*2), Z27
-	VFMADD231PS  Z27, Z24, Z10
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows11sum
-
-rows11odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows11write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-	VMOVSS       (SI)(R12*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z10
-
-rows11write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	VPERMPS       Z10, Z26, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y27
-	VADDPS        Y27, Y10, Y10
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows11add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows11next
-
-rows11add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y10, Y10
-	VMOVUPS   Y10, K1, (DX)
-	ADDQ      CX, DX
-
-rows11next:
-	IMUL3Q $0x0b, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows11tile
-	VZEROUPPER
-	RET
-
-rows10:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-	LEAQ (R10)(R10*8), BX
-
-rows10tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows10odd
-
-rows10sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VBROADCASTSD (SI)(BX*1), Z28
-	VFMADD231PS  Z28, Z24, Z9
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows10sum
-
-rows10odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows10write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-	VMOVSS       (SI)(BX*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z9
-
-rows10write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	VPERMPS       Z9, Z26, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y28
-	VADDPS        Y28, Y9, Y9
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows10add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows10next
-
-rows10add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y9, Y9
-	VMOVUPS   Y9, K1, (DX)
-	ADDQ      CX, DX
-
-rows10next:
-	IMUL3Q $0x0a, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows10tile
-	VZEROUPPER
-	RET
-
-rows9:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows9tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows9odd
-
-rows9sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VBROADCASTSD (SI)(R10*8), Z27
-	VFMADD231PS  Z27, Z24, Z8
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows9sum
-
-rows9odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows9write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-	VMOVSS       (SI)(R10*8), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z8
-
-rows9write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	VPERMPS       Z8, Z26, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y27
-	VADDPS        Y27, Y8, Y8
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows9add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows9next
-
-rows9add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y8, Y8
-	VMOVUPS   Y8, K1, (DX)
-	ADDQ      CX, DX
-
-rows9next:
-	IMUL3Q $0x09, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows9tile
-	VZEROUPPER
-	RET
-
-rows8:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-	LEAQ (R11)(R10*4), R13
-
-rows8tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows8odd
-
-rows8sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VBROADCASTSD (SI)(R13*1), Z28
-	VFMADD231PS  Z28, Z24, Z7
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows8sum
-
-rows8odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows8write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-	VMOVSS       (SI)(R13*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z7
-
-rows8write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	VPERMPS       Z7, Z26, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y28
-	VADDPS        Y28, Y7, Y7
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows8add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows8next
-
-rows8add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y7, Y7
-	VMOVUPS   Y7, K1, (DX)
-	ADDQ      CX, DX
-
-rows8next:
-	IMUL3Q $0x08, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows8tile
-	VZEROUPPER
-	RET
-
-rows7:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows7tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows7odd
-
-rows7sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VBROADCASTSD (SI)(R11*2), Z27
-	VFMADD231PS  Z27, Z24, Z6
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows7sum
-
-rows7odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows7write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-	VMOVSS       (SI)(R11*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z6
-
-rows7write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	VPERMPS       Z6, Z26, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y27
-	VADDPS        Y27, Y6, Y6
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows7add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows7next
-
-rows7add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y6, Y6
-	VMOVUPS   Y6, K1, (DX)
-	ADDQ      CX, DX
-
-rows7next:
-	IMUL3Q $0x07, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows7tile
-	VZEROUPPER
-	RET
-
-rows6:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-	LEAQ (R10)(R10*4), R12
-
-rows6tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows6odd
-
-rows6sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VBROADCASTSD (SI)(R12*1), Z28
-	VFMADD231PS  Z28, Z24, Z5
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows6sum
-
-rows6odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows6write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-	VMOVSS       (SI)(R12*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z5
-
-rows6write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	VPERMPS       Z5, Z26, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y28
-	VADDPS        Y28, Y5, Y5
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows6add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows6next
-
-rows6add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y5, Y5
-	VMOVUPS   Y5, K1, (DX)
-	ADDQ      CX, DX
-
-rows6next:
-	IMUL3Q $0x06, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows5tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows5odd
-
-rows5sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VBROADCASTSD (SI)(R10*4), Z27
-	VFMADD231PS  Z27, Z24, Z4
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows5sum
-
-rows5odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows5write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-	VMOVSS       (SI)(R10*4), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z4
-
-rows5write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	VPERMPS       Z4, Z26, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y27
-	VADDPS        Y27, Y4, Y4
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows5add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows5next
-
-rows5add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y4, Y4
-	VMOVUPS   Y4, K1, (DX)
-	ADDQ      CX, DX
-
-rows5next:
-	IMUL3Q $0x05, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-	LEAQ (R10)(R10*2), R11
-
-rows4tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows4odd
-
-rows4sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VBROADCASTSD (SI)(R11*1), Z28
-	VFMADD231PS  Z28, Z24, Z3
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows4sum
-
-rows4odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows4write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-	VMOVSS       (SI)(R11*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z3
-
-rows4write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	VPERMPS       Z3, Z26, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y28
-	VADDPS        Y28, Y3, Y3
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows4add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows4next
-
-rows4add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y3, Y3
-	VMOVUPS   Y3, K1, (DX)
-	ADDQ      CX, DX
-
-rows4next:
-	IMUL3Q $0x04, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows3tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows3odd
-
-rows3sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VBROADCASTSD (SI)(R10*2), Z27
-	VFMADD231PS  Z27, Z24, Z2
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows3sum
-
-rows3odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows3write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-	VMOVSS       (SI)(R10*2), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z2
-
-rows3write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	VPERMPS       Z2, Z26, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y27
-	VADDPS        Y27, Y2, Y2
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows3add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows3next
-
-rows3add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y2, Y2
-	VMOVUPS   Y2, K1, (DX)
-	ADDQ      CX, DX
-
-rows3next:
-	IMUL3Q $0x03, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows2tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows2odd
-
-rows2sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VBROADCASTSD (SI)(R10*1), Z28
-	VFMADD231PS  Z28, Z24, Z1
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows2sum
-
-rows2odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows2write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-	VMOVSS       (SI)(R10*1), X28
-	VBROADCASTSD X28, Z28
-	VFMADD231PS  Z28, Z24, Z1
-
-rows2write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	VPERMPS       Z1, Z26, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y28
-	VADDPS        Y28, Y1, Y1
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows2add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows2next
-
-rows2add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-	VMOVUPS.Z (DX), K1, Y28
-	VADDPS    Y28, Y1, Y1
-	VMOVUPS   Y1, K1, (DX)
-	ADDQ      CX, DX
-
-rows2next:
-	IMUL3Q $0x02, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-	// multiples of the row stride: 1 R10, then 3, 5, 7, 9, 11 as needed
-	MOVQ rs+32(FP), R10
-	SHLQ $0x02, R10
-
-rows1tile:
-	VPXORD Z0, Z0, Z0
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-	SUBQ   $0x02, CX
-	JL     rows1odd
-
-rows1sum:
-	VMOVUPS.Z    (DI), K2, Z24
-	VPERMPS      Z24, Z25, Z24
-	VBROADCASTSD (SI), Z27
-	VFMADD231PS  Z27, Z24, Z0
-	ADDQ         $0x08, SI
-	ADDQ         R9, DI
-	SUBQ         $0x02, CX
-	JGE          rows1sum
-
-rows1odd:
-	// the last of an odd l: pairs a0 0
-	CMPQ         CX, $-2
-	JE           rows1write
-	VMOVUPS.Z    (DI), K1, Z24
-	VPERMPS      Z24, Z25, Z24
-	VMOVSS       (SI), X27
-	VBROADCASTSD X27, Z27
-	VFMADD231PS  Z27, Z24, Z0
-
-rows1write:
-	VPERMPS       Z0, Z26, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y27
-	VADDPS        Y27, Y0, Y0
-	MOVQ          ldc+64(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+72(FP), DI
-	TESTB         DI, DI
-	JNE           rows1add
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows1next
-
-rows1add:
-	VMOVUPS.Z (DX), K1, Y27
-	VADDPS    Y27, Y0, Y0
-	VMOVUPS   Y0, K1, (DX)
-	ADDQ      CX, DX
-
-rows1next:
-	IMUL3Q $0x01, R10, SI
-	ADDQ   SI, R15
-	DECQ   tiles+8(FP)
-	JNE    rows1tile
+	DECQ          SI
+	JE            next
+	VPERMPS       Z23, Z26, Z23
+	VEXTRACTF32X8 $0x01, Z23, Y28
+	VADDPS        Y28, Y23, Y23
+	VMOVUPS.Z     (DX), K1, Y28
+	VADDPS        Y28, Y23, Y23
+	VMOVUPS       Y23, K1, (DX)
+	ADDQ          CX, DX
+
+next:
+	MOVQ  rows+0(FP), SI
+	IMULQ R10, SI
+	ADDQ  SI, R15
+	DECQ  tiles+8(FP)
+	JNE   tile
 	VZEROUPPER
 	RET
 
@@ -10324,51 +5696,883 @@ TEXT ·pairTNAVX512(SB), NOSPLIT, $0-81
 	SHLQ  $0x02, R8
 	MOVQ  ldb+48(FP), R9
 	SHLQ  $0x02, R9
-	MOVQ  rows+0(FP), AX
-	CMPQ  AX, $0x14
-	JE    rows20
-	CMPQ  AX, $0x13
-	JE    rows19
-	CMPQ  AX, $0x12
-	JE    rows18
-	CMPQ  AX, $0x11
-	JE    rows17
-	CMPQ  AX, $0x10
-	JE    rows16
-	CMPQ  AX, $0x0f
-	JE    rows15
-	CMPQ  AX, $0x0e
-	JE    rows14
-	CMPQ  AX, $0x0d
-	JE    rows13
-	CMPQ  AX, $0x0c
-	JE    rows12
-	CMPQ  AX, $0x0b
-	JE    rows11
-	CMPQ  AX, $0x0a
-	JE    rows10
-	CMPQ  AX, $0x09
-	JE    rows9
-	CMPQ  AX, $0x08
-	JE    rows8
-	CMPQ  AX, $0x07
-	JE    rows7
-	CMPQ  AX, $0x06
-	JE    rows6
-	CMPQ  AX, $0x05
-	JE    rows5
-	CMPQ  AX, $0x04
-	JE    rows4
-	CMPQ  AX, $0x03
-	JE    rows3
-	CMPQ  AX, $0x02
-	JE    rows2
-	CMPQ  AX, $0x01
-	JE    rows1
-	RET
+
+tile:
+	MOVQ   rows+0(FP), CX
+	CMPQ   CX, $0x14
+	JE     rows20
+	CMPQ   CX, $0x13
+	JE     rows19
+	CMPQ   CX, $0x12
+	JE     rows18
+	CMPQ   CX, $0x11
+	JE     rows17
+	CMPQ   CX, $0x10
+	JE     rows16
+	CMPQ   CX, $0x0f
+	JE     rows15
+	CMPQ   CX, $0x0e
+	JE     rows14
+	CMPQ   CX, $0x0d
+	JE     rows13
+	CMPQ   CX, $0x0c
+	JE     rows12
+	CMPQ   CX, $0x0b
+	JE     rows11
+	CMPQ   CX, $0x0a
+	JE     rows10
+	CMPQ   CX, $0x09
+	JE     rows9
+	CMPQ   CX, $0x08
+	JE     rows8
+	CMPQ   CX, $0x07
+	JE     rows7
+	CMPQ   CX, $0x06
+	JE     rows6
+	CMPQ   CX, $0x05
+	JE     rows5
+	CMPQ   CX, $0x04
+	JE     rows4
+	CMPQ   CX, $0x03
+	JE     rows3
+	CMPQ   CX, $0x02
+	JE     rows2
+	VPXORD Z0, Z0, Z0
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows1sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows1sum
+	JMP          write
+
+rows2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows2sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows2sum
+	JMP          write
+
+rows3:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows3sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows3sum
+	JMP          write
+
+rows4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows4sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows4sum
+	JMP          write
+
+rows5:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows5sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows5sum
+	JMP          write
+
+rows6:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows6sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows6sum
+	JMP          write
+
+rows7:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows7sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows7sum
+	JMP          write
+
+rows8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows8sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows8sum
+	JMP          write
+
+rows9:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows9sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows9sum
+	JMP          write
+
+rows10:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows10sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows10sum
+	JMP          write
+
+rows11:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows11sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows11sum
+	JMP          write
+
+rows12:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows12sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows12sum
+	JMP          write
+
+rows13:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows13sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows13sum
+	JMP          write
+
+rows14:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows14sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows14sum
+	JMP          write
+
+rows15:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows15sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows15sum
+	JMP          write
+
+rows16:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows16sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	VBROADCASTSD 120(SI), Z24
+	VFMADD231PS  Z24, Z20, Z15
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows16sum
+	JMP          write
+
+rows17:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows17sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	VBROADCASTSD 120(SI), Z24
+	VFMADD231PS  Z24, Z20, Z15
+	VBROADCASTSD 128(SI), Z23
+	VFMADD231PS  Z23, Z20, Z16
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows17sum
+	JMP          write
+
+rows18:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows18sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	VBROADCASTSD 120(SI), Z24
+	VFMADD231PS  Z24, Z20, Z15
+	VBROADCASTSD 128(SI), Z23
+	VFMADD231PS  Z23, Z20, Z16
+	VBROADCASTSD 136(SI), Z24
+	VFMADD231PS  Z24, Z20, Z17
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows18sum
+	JMP          write
+
+rows19:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	MOVQ   R15, SI
+	MOVQ   b+40(FP), DI
+	MOVQ   l+16(FP), CX
+
+rows19sum:
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	VBROADCASTSD 120(SI), Z24
+	VFMADD231PS  Z24, Z20, Z15
+	VBROADCASTSD 128(SI), Z23
+	VFMADD231PS  Z23, Z20, Z16
+	VBROADCASTSD 136(SI), Z24
+	VFMADD231PS  Z24, Z20, Z17
+	VBROADCASTSD 144(SI), Z23
+	VFMADD231PS  Z23, Z20, Z18
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows19sum
+	JMP          write
 
 rows20:
-rows20tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10394,180 +6598,221 @@ rows20tile:
 	MOVQ   l+16(FP), CX
 
 rows20sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	VBROADCASTSD  120(SI), Z24
-	VFMADD231PS   Z24, Z20, Z15
-	VBROADCASTSD  128(SI), Z23
-	VFMADD231PS   Z23, Z20, Z16
-	VBROADCASTSD  136(SI), Z24
-	VFMADD231PS   Z24, Z20, Z17
-	VBROADCASTSD  144(SI), Z23
-	VFMADD231PS   Z23, Z20, Z18
-	VBROADCASTSD  152(SI), Z24
-	VFMADD231PS   Z24, Z20, Z19
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows20sum
+	VMOVUPS.Z    (DI), K1, Y20
+	VPERMPS      Z20, Z21, Z20
+	VBROADCASTSD (SI), Z23
+	VFMADD231PS  Z23, Z20, Z0
+	VBROADCASTSD 8(SI), Z24
+	VFMADD231PS  Z24, Z20, Z1
+	VBROADCASTSD 16(SI), Z23
+	VFMADD231PS  Z23, Z20, Z2
+	VBROADCASTSD 24(SI), Z24
+	VFMADD231PS  Z24, Z20, Z3
+	VBROADCASTSD 32(SI), Z23
+	VFMADD231PS  Z23, Z20, Z4
+	VBROADCASTSD 40(SI), Z24
+	VFMADD231PS  Z24, Z20, Z5
+	VBROADCASTSD 48(SI), Z23
+	VFMADD231PS  Z23, Z20, Z6
+	VBROADCASTSD 56(SI), Z24
+	VFMADD231PS  Z24, Z20, Z7
+	VBROADCASTSD 64(SI), Z23
+	VFMADD231PS  Z23, Z20, Z8
+	VBROADCASTSD 72(SI), Z24
+	VFMADD231PS  Z24, Z20, Z9
+	VBROADCASTSD 80(SI), Z23
+	VFMADD231PS  Z23, Z20, Z10
+	VBROADCASTSD 88(SI), Z24
+	VFMADD231PS  Z24, Z20, Z11
+	VBROADCASTSD 96(SI), Z23
+	VFMADD231PS  Z23, Z20, Z12
+	VBROADCASTSD 104(SI), Z24
+	VFMADD231PS  Z24, Z20, Z13
+	VBROADCASTSD 112(SI), Z23
+	VFMADD231PS  Z23, Z20, Z14
+	VBROADCASTSD 120(SI), Z24
+	VFMADD231PS  Z24, Z20, Z15
+	VBROADCASTSD 128(SI), Z23
+	VFMADD231PS  Z23, Z20, Z16
+	VBROADCASTSD 136(SI), Z24
+	VFMADD231PS  Z24, Z20, Z17
+	VBROADCASTSD 144(SI), Z23
+	VFMADD231PS  Z23, Z20, Z18
+	VBROADCASTSD 152(SI), Z24
+	VFMADD231PS  Z24, Z20, Z19
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         CX
+	JNE          rows20sum
+
+write:
+	MOVQ          rows+0(FP), SI
 	MOVQ          ldc+72(FP), CX
 	SHLQ          $0x02, CX
 	MOVB          acc+80(FP), DI
 	TESTB         DI, DI
-	JNE           rows20add
+	JNE           add
 	VPERMPS       Z0, Z22, Z0
 	VEXTRACTF32X8 $0x01, Z0, Y23
 	VMOVUPS       Y0, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z1, Z22, Z1
 	VEXTRACTF32X8 $0x01, Z1, Y23
 	VMOVUPS       Y1, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z2, Z22, Z2
 	VEXTRACTF32X8 $0x01, Z2, Y23
 	VMOVUPS       Y2, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z3, Z22, Z3
 	VEXTRACTF32X8 $0x01, Z3, Y23
 	VMOVUPS       Y3, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z4, Z22, Z4
 	VEXTRACTF32X8 $0x01, Z4, Y23
 	VMOVUPS       Y4, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z5, Z22, Z5
 	VEXTRACTF32X8 $0x01, Z5, Y23
 	VMOVUPS       Y5, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z6, Z22, Z6
 	VEXTRACTF32X8 $0x01, Z6, Y23
 	VMOVUPS       Y6, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z7, Z22, Z7
 	VEXTRACTF32X8 $0x01, Z7, Y23
 	VMOVUPS       Y7, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z8, Z22, Z8
 	VEXTRACTF32X8 $0x01, Z8, Y23
 	VMOVUPS       Y8, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z9, Z22, Z9
 	VEXTRACTF32X8 $0x01, Z9, Y23
 	VMOVUPS       Y9, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z10, Z22, Z10
 	VEXTRACTF32X8 $0x01, Z10, Y23
 	VMOVUPS       Y10, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z11, Z22, Z11
 	VEXTRACTF32X8 $0x01, Z11, Y23
 	VMOVUPS       Y11, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z12, Z22, Z12
 	VEXTRACTF32X8 $0x01, Z12, Y23
 	VMOVUPS       Y12, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z13, Z22, Z13
 	VEXTRACTF32X8 $0x01, Z13, Y23
 	VMOVUPS       Y13, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z14, Z22, Z14
 	VEXTRACTF32X8 $0x01, Z14, Y23
 	VMOVUPS       Y14, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z15, Z22, Z15
 	VEXTRACTF32X8 $0x01, Z15, Y23
 	VMOVUPS       Y15, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z16, Z22, Z16
 	VEXTRACTF32X8 $0x01, Z16, Y23
 	VMOVUPS       Y16, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z17, Z22, Z17
 	VEXTRACTF32X8 $0x01, Z17, Y23
 	VMOVUPS       Y17, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z18, Z22, Z18
 	VEXTRACTF32X8 $0x01, Z18, Y23
 	VMOVUPS       Y18, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z19, Z22, Z19
 	VEXTRACTF32X8 $0x01, Z19, Y23
 	VMOVUPS       Y19, K1, (DX)
 	ADDQ          CX, DX
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
-	JMP           rows20next
+	JMP           next
 
-rows20add:
+add:
 	VPERMPS       Z0, Z22, Z0
 	VEXTRACTF32X8 $0x01, Z0, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10578,6 +6823,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z1, Z22, Z1
 	VEXTRACTF32X8 $0x01, Z1, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10588,6 +6835,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z2, Z22, Z2
 	VEXTRACTF32X8 $0x01, Z2, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10598,6 +6847,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z3, Z22, Z3
 	VEXTRACTF32X8 $0x01, Z3, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10608,6 +6859,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z4, Z22, Z4
 	VEXTRACTF32X8 $0x01, Z4, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10618,6 +6871,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z5, Z22, Z5
 	VEXTRACTF32X8 $0x01, Z5, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10628,6 +6883,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z6, Z22, Z6
 	VEXTRACTF32X8 $0x01, Z6, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10638,6 +6895,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z7, Z22, Z7
 	VEXTRACTF32X8 $0x01, Z7, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10648,6 +6907,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z8, Z22, Z8
 	VEXTRACTF32X8 $0x01, Z8, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10658,6 +6919,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z9, Z22, Z9
 	VEXTRACTF32X8 $0x01, Z9, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10668,6 +6931,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z10, Z22, Z10
 	VEXTRACTF32X8 $0x01, Z10, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10678,6 +6943,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z11, Z22, Z11
 	VEXTRACTF32X8 $0x01, Z11, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10688,6 +6955,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z12, Z22, Z12
 	VEXTRACTF32X8 $0x01, Z12, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10698,6 +6967,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z13, Z22, Z13
 	VEXTRACTF32X8 $0x01, Z13, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10708,6 +6979,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z14, Z22, Z14
 	VEXTRACTF32X8 $0x01, Z14, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10718,6 +6991,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z15, Z22, Z15
 	VEXTRACTF32X8 $0x01, Z15, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10728,6 +7003,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z16, Z22, Z16
 	VEXTRACTF32X8 $0x01, Z16, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10738,6 +7015,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z17, Z22, Z17
 	VEXTRACTF32X8 $0x01, Z17, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10748,6 +7027,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z18, Z22, Z18
 	VEXTRACTF32X8 $0x01, Z18, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10758,6 +7039,8 @@ rows20add:
 	VADDPS        Y24, Y23, Y23
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
+	DECQ          SI
+	JE            next
 	VPERMPS       Z19, Z22, Z19
 	VEXTRACTF32X8 $0x01, Z19, Y23
 	VMOVUPS.Z     (DX), K1, Y24
@@ -10769,4170 +7052,10 @@ rows20add:
 	VMOVUPS       Y23, K1, (DX)
 	ADDQ          CX, DX
 
-rows20next:
-	ADDQ $0x000000a0, R15
+next:
+	MOVQ rows+0(FP), SI
+	LEAQ (R15)(SI*8), R15
 	DECQ tiles+8(FP)
-	JNE  rows20tile
-	VZEROUPPER
-	RET
-
-rows19:
-rows19tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows19sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	VBROADCASTSD  120(SI), Z24
-	VFMADD231PS   Z24, Z20, Z15
-	VBROADCASTSD  128(SI), Z23
-	VFMADD231PS   Z23, Z20, Z16
-	VBROADCASTSD  136(SI), Z24
-	VFMADD231PS   Z24, Z20, Z17
-	VBROADCASTSD  144(SI), Z23
-	VFMADD231PS   Z23, Z20, Z18
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows19sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows19add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z18, Z22, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y23
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows19next
-
-rows19add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y15, Y15
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y16, Y16
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y17, Y17
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z18, Z22, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y18, Y18
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows19next:
-	ADDQ $0x00000098, R15
-	DECQ tiles+8(FP)
-	JNE  rows19tile
-	VZEROUPPER
-	RET
-
-rows18:
-rows18tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows18sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	VBROADCASTSD  120(SI), Z24
-	VFMADD231PS   Z24, Z20, Z15
-	VBROADCASTSD  128(SI), Z23
-	VFMADD231PS   Z23, Z20, Z16
-	VBROADCASTSD  136(SI), Z24
-	VFMADD231PS   Z24, Z20, Z17
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows18sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows18add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows18next
-
-rows18add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y15, Y15
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y16, Y16
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y17, Y17
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows18next:
-	ADDQ $0x00000090, R15
-	DECQ tiles+8(FP)
-	JNE  rows18tile
-	VZEROUPPER
-	RET
-
-rows17:
-rows17tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows17sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	VBROADCASTSD  120(SI), Z24
-	VFMADD231PS   Z24, Z20, Z15
-	VBROADCASTSD  128(SI), Z23
-	VFMADD231PS   Z23, Z20, Z16
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows17sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows17add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows17next
-
-rows17add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y15, Y15
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y16, Y16
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows17next:
-	ADDQ $0x00000088, R15
-	DECQ tiles+8(FP)
-	JNE  rows17tile
-	VZEROUPPER
-	RET
-
-rows16:
-rows16tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows16sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	VBROADCASTSD  120(SI), Z24
-	VFMADD231PS   Z24, Z20, Z15
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows16sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows16add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows16next
-
-rows16add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y15, Y15
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows16next:
-	ADDQ $0x00000080, R15
-	DECQ tiles+8(FP)
-	JNE  rows16tile
-	VZEROUPPER
-	RET
-
-rows15:
-rows15tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows15sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	VBROADCASTSD  112(SI), Z23
-	VFMADD231PS   Z23, Z20, Z14
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows15sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows15add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows15next
-
-rows15add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows15next:
-	ADDQ $0x00000078, R15
-	DECQ tiles+8(FP)
-	JNE  rows15tile
-	VZEROUPPER
-	RET
-
-rows14:
-rows14tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows14sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	VBROADCASTSD  104(SI), Z24
-	VFMADD231PS   Z24, Z20, Z13
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows14sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows14add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows14next
-
-rows14add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows14next:
-	ADDQ $0x00000070, R15
-	DECQ tiles+8(FP)
-	JNE  rows14tile
-	VZEROUPPER
-	RET
-
-rows13:
-rows13tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows13sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	VBROADCASTSD  96(SI), Z23
-	VFMADD231PS   Z23, Z20, Z12
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows13sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows13add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows13next
-
-rows13add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows13next:
-	ADDQ $0x00000068, R15
-	DECQ tiles+8(FP)
-	JNE  rows13tile
-	VZEROUPPER
-	RET
-
-rows12:
-rows12tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows12sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	VBROADCASTSD  88(SI), Z24
-	VFMADD231PS   Z24, Z20, Z11
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows12sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows12add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows12next
-
-rows12add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows12next:
-	ADDQ $0x00000060, R15
-	DECQ tiles+8(FP)
-	JNE  rows12tile
-	VZEROUPPER
-	RET
-
-rows11:
-rows11tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows11sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	VBROADCASTSD  80(SI), Z23
-	VFMADD231PS   Z23, Z20, Z10
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows11sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows11add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows11next
-
-rows11add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows11next:
-	ADDQ $0x00000058, R15
-	DECQ tiles+8(FP)
-	JNE  rows11tile
-	VZEROUPPER
-	RET
-
-rows10:
-rows10tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows10sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	VBROADCASTSD  72(SI), Z24
-	VFMADD231PS   Z24, Z20, Z9
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows10sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows10add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows10next
-
-rows10add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows10next:
-	ADDQ $0x00000050, R15
-	DECQ tiles+8(FP)
-	JNE  rows10tile
-	VZEROUPPER
-	RET
-
-rows9:
-rows9tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows9sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	VBROADCASTSD  64(SI), Z23
-	VFMADD231PS   Z23, Z20, Z8
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows9sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows9add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows9next
-
-rows9add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows9next:
-	ADDQ $0x00000048, R15
-	DECQ tiles+8(FP)
-	JNE  rows9tile
-	VZEROUPPER
-	RET
-
-rows8:
-rows8tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows8sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	VBROADCASTSD  56(SI), Z24
-	VFMADD231PS   Z24, Z20, Z7
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows8sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows8add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows8next
-
-rows8add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows8next:
-	ADDQ $0x00000040, R15
-	DECQ tiles+8(FP)
-	JNE  rows8tile
-	VZEROUPPER
-	RET
-
-rows7:
-rows7tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows7sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	VBROADCASTSD  48(SI), Z23
-	VFMADD231PS   Z23, Z20, Z6
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows7sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows7add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows7next
-
-rows7add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows7next:
-	ADDQ $0x00000038, R15
-	DECQ tiles+8(FP)
-	JNE  rows7tile
-	VZEROUPPER
-	RET
-
-rows6:
-rows6tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows6sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	VBROADCASTSD  40(SI), Z24
-	VFMADD231PS   Z24, Z20, Z5
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows6sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows6add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows6next
-
-rows6add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows6next:
-	ADDQ $0x00000030, R15
-	DECQ tiles+8(FP)
-	JNE  rows6tile
-	VZEROUPPER
-	RET
-
-rows5:
-rows5tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows5sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	VBROADCASTSD  32(SI), Z23
-	VFMADD231PS   Z23, Z20, Z4
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows5sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows5add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows5next
-
-rows5add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows5next:
-	ADDQ $0x00000028, R15
-	DECQ tiles+8(FP)
-	JNE  rows5tile
-	VZEROUPPER
-	RET
-
-rows4:
-rows4tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows4sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	VBROADCASTSD  24(SI), Z24
-	VFMADD231PS   Z24, Z20, Z3
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows4sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows4add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows4next
-
-rows4add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows4next:
-	ADDQ $0x00000020, R15
-	DECQ tiles+8(FP)
-	JNE  rows4tile
-	VZEROUPPER
-	RET
-
-rows3:
-rows3tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows3sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	VBROADCASTSD  16(SI), Z23
-	VFMADD231PS   Z23, Z20, Z2
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows3sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows3add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows3next
-
-rows3add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows3next:
-	ADDQ $0x00000018, R15
-	DECQ tiles+8(FP)
-	JNE  rows3tile
-	VZEROUPPER
-	RET
-
-rows2:
-rows2tile:
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows2sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	VBROADCASTSD  8(SI), Z24
-	VFMADD231PS   Z24, Z20, Z1
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows2sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows2add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows2next
-
-rows2add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows2next:
-	ADDQ $0x00000010, R15
-	DECQ tiles+8(FP)
-	JNE  rows2tile
-	VZEROUPPER
-	RET
-
-rows1:
-rows1tile:
-	VPXORD Z0, Z0, Z0
-	MOVQ   R15, SI
-	MOVQ   b+40(FP), DI
-	MOVQ   l+16(FP), CX
-
-rows1sum:
-	VMOVUPS.Z     (DI), K1, Y20
-	VPERMPS       Z20, Z21, Z20
-	VBROADCASTSD  (SI), Z23
-	VFMADD231PS   Z23, Z20, Z0
-	ADDQ          R8, SI
-	ADDQ          R9, DI
-	DECQ          CX
-	JNE           rows1sum
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           rows1add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           rows1next
-
-rows1add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-
-rows1next:
-	ADDQ $0x00000008, R15
-	DECQ tiles+8(FP)
-	JNE  rows1tile
+	JNE  tile
 	VZEROUPPER
 	RET

@@ -12,17 +12,18 @@ import (
 // an odd multiple of rs times a scale, so twelve rows need six registers and
 // one pointer that moves.
 var (
-	aPtr   = RSI // A, at column l of the tile's first row
-	aHigh  = R14 // the same, twelve rows below
-	bPtr   = RDI // B, at row l
-	cPtr   = RDX // C, at the row that is written
-	colStr = R8  // bytes from a column of A to the next
-	bStr   = R9  // bytes from a row of B to the next
-	count  = RCX // steps to go
-	rowStr = map[int]GPPhysical{1: R10, 3: R11, 5: R12, 7: R13, 9: RBX, 11: RAX}
-	tile   = R15 // A, at the tile's first row
-	cStr   = RCX // bytes from a row of C to the next, after the sums
-	accFlg = RDI // acc, after the sums
+	aPtr     = RSI // A, at column l of the tile's first row
+	aHigh    = R14 // the same, twelve rows below
+	bPtr     = RDI // B, at row l
+	cPtr     = RDX // C, at the row that is written
+	colStr   = R8  // bytes from a column of A to the next
+	bStr     = R9  // bytes from a row of B to the next
+	count    = RCX // steps to go
+	rowStr   = map[int]GPPhysical{1: R10, 3: R11, 5: R12, 7: R13, 9: RBX, 11: RAX}
+	tile     = R15 // A, at the tile's first row
+	cStr     = RCX // bytes from a row of C to the next, after the sums
+	accFlg   = RDI // acc, after the sums
+	rowsLeft = RSI // rows to write, after the sums
 )
 
 // rowAt is the entry of A in row r at the current column.
@@ -42,56 +43,83 @@ func rowAt(r int) Mem {
 	return Mem{Base: aPtr, Index: rowStr[odd], Scale: uint8(scale)}
 }
 
-// rowStrides fills the multiples of the row stride, for a tile of rows rows.
-func rowStrides(rows int) {
-	Comment("multiples of the row stride: 1 " + rowStr[1].Asm() + ", then 3, 5, 7, 9, 11 as needed")
+// rowStrides fills the multiples of the row stride.
+func rowStrides() {
+	Comment(describe("%v is the row stride; %v, %v, %v, %v and %v are 3, 5, 7, 9 and 11 of it",
+		rowStr[1], rowStr[3], rowStr[5], rowStr[7], rowStr[9], rowStr[11]))
 	r1 := rowStr[1]
 	param("rs", r1)
 	SHLQ(Imm(2), r1)
-	if rows > 3 {
-		LEAQ(Mem{Base: r1, Index: r1, Scale: 2}, rowStr[3])
+	LEAQ(Mem{Base: r1, Index: r1, Scale: 2}, rowStr[3])
+	LEAQ(Mem{Base: r1, Index: r1, Scale: 4}, rowStr[5])
+	LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 4}, rowStr[7])
+	LEAQ(Mem{Base: r1, Index: r1, Scale: 8}, rowStr[9])
+	LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 8}, rowStr[11])
+}
+
+// sumRows emits the sums of a tile once for every height from 1 to max, and
+// jumps to the one that the parameter rows asks for.
+func sumRows(max int, sum func(rows int, label string)) {
+	label := func(r int) string { return fmt.Sprintf("rows%d", r) }
+	Label("tile")
+	param("rows", count)
+	for r := max; r > 1; r-- {
+		CMPQ(count, Imm(uint64(r)))
+		JE(LabelRef(label(r)))
 	}
-	if rows > 5 {
-		LEAQ(Mem{Base: r1, Index: r1, Scale: 4}, rowStr[5])
+	for r := 1; r <= max; r++ {
+		Label(label(r))
+		sum(r, label(r))
+		if r < max {
+			JMP(LabelRef("write"))
+		}
 	}
-	if rows > 7 {
-		LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 4}, rowStr[7])
-	}
-	if rows > 9 {
-		LEAQ(Mem{Base: r1, Index: r1, Scale: 8}, rowStr[9])
-	}
-	if rows > 11 {
-		LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 8}, rowStr[11])
+	Label("write")
+	param("rows", rowsLeft)
+	param("ldc", cStr)
+	SHLQ(Imm(2), cStr)
+}
+
+// writeRows emits write for the rows of the tallest tile, and stops below the
+// last row of this one.
+func writeRows(max int, write func(r int)) {
+	for r := range max {
+		write(r)
+		if r < max-1 {
+			DECQ(rowsLeft)
+			JE(LabelRef("next"))
+		}
 	}
 }
 
-// byRows emits the body once for every height from 1 to max, and jumps to the
-// one that the parameter rows asks for.
-func byRows(max int, body func(rows int, label string)) {
-	param("rows", RAX)
-	for r := max; r >= 1; r-- {
-		CMPQ(RAX, Imm(uint64(r)))
-		JE(LabelRef(fmt.Sprintf("rows%d", r)))
-	}
+// ifAcc emits the code for C = and for C +=, and jumps to next after either.
+func ifAcc(prefix string, emit func(add bool)) {
+	Load(Param("acc"), accFlg.As8())
+	TESTB(accFlg.As8(), accFlg.As8())
+	JNE(LabelRef(prefix + "add"))
+	emit(false)
+	JMP(LabelRef("next"))
+	Label(prefix + "add")
+	emit(true)
+	JMP(LabelRef("next"))
+}
+
+// nextTile goes on as long as there are tiles; the caller has moved tile down.
+func nextTile() {
+	DECQ(NewParamAddr("tiles", 8))
+	JNE(LabelRef("tile"))
+	VZEROUPPER()
 	RET()
-	for r := max; r >= 1; r-- {
-		label := fmt.Sprintf("rows%d", r)
-		Label(label)
-		body(r, label)
-		VZEROUPPER()
-		RET()
-	}
 }
 
-// panel writes a column panel of C, nv registers wide, the last one masked to
-// its first cols lanes; tiles tiles of rows rows each, one below the other.
+// panel writes a column panel of C, nv registers wide, of which the last has
+// cols columns; tiles tiles of rows rows each, one below the other.
 func panel(s simd, nv, maxRows int) {
 	TEXT(fmt.Sprintf("panel%d%s", nv*s.lanes, s.suffix), NOSPLIT,
 		"func(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)")
 	acc := func(r, v int) VecPhysical { return s.v(nv*r + v) }
 	b := func(v int) VecPhysical { return s.v(nv*maxRows + v) }
 	bcast := s.v(nv*maxRows + nv)
-	masked := func(v int) bool { return v == nv-1 }
 
 	Comment("for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
 		describe("a %v, b %v, c %v, cs %v, ldb %v, l %v, first row of the tile %v", aPtr, bPtr, cPtr, colStr, bStr, count, tile),
@@ -104,9 +132,8 @@ func panel(s simd, nv, maxRows int) {
 	SHLQ(Imm(2), colStr)
 	param("ldb", bStr)
 	SHLQ(Imm(2), bStr)
-	byRows(maxRows, func(rows int, label string) {
-		rowStrides(rows)
-		Label(label + "tile")
+	rowStrides()
+	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
 			for v := range nv {
 				s.zero(acc(r, v))
@@ -117,7 +144,7 @@ func panel(s simd, nv, maxRows int) {
 		param("l", count)
 		Label(label + "sum")
 		for v := range nv {
-			s.load(Mem{Base: bPtr, Disp: v * s.bytes()}, b(v), masked(v))
+			s.load(Mem{Base: bPtr, Disp: v * s.bytes()}, b(v), v == nv-1)
 		}
 		for r := range rows {
 			if nv == 1 && s.lanes == 16 {
@@ -133,44 +160,32 @@ func panel(s simd, nv, maxRows int) {
 		ADDQ(bStr, bPtr)
 		DECQ(count)
 		JNE(LabelRef(label + "sum"))
-		writeRows(label, rows, func(r int, add bool) {
-			for v := range nv {
-				m := Mem{Base: cPtr, Disp: v * s.bytes()}
-				if add {
-					s.add(m, acc(r, v), bcast, masked(v))
-				}
-				s.store(acc(r, v), m, masked(v))
-			}
-			ADDQ(cStr, cPtr)
-		})
-		nextTile(label, rows)
 	})
-}
-
-// writeRows emits write for every row, twice: for C = and for C +=.
-func writeRows(label string, rows int, write func(r int, add bool)) {
-	param("ldc", cStr)
-	SHLQ(Imm(2), cStr)
-	Load(Param("acc"), accFlg.As8())
-	TESTB(accFlg.As8(), accFlg.As8())
-	JNE(LabelRef(label + "add"))
-	for r := range rows {
-		write(r, false)
+	write := func(masked bool) func(add bool) {
+		return func(add bool) {
+			writeRows(maxRows, func(r int) {
+				for v := range nv {
+					m, masked := Mem{Base: cPtr, Disp: v * s.bytes()}, masked && v == nv-1
+					if add {
+						s.add(m, acc(r, v), bcast, masked)
+					}
+					s.store(acc(r, v), m, masked)
+				}
+				ADDQ(cStr, cPtr)
+			})
+		}
 	}
-	JMP(LabelRef(label + "next"))
-	Label(label + "add")
-	for r := range rows {
-		write(r, true)
-	}
-	Label(label + "next")
-}
-
-// nextTile moves down by rows rows, as long as there are tiles.
-func nextTile(label string, rows int) {
-	IMUL3Q(Imm(uint64(rows)), rowStr[1], aPtr)
+	Comment("A masked store would hold up the load of a row that overlaps it.")
+	CMPQ(NewParamAddr("cols", 64), Imm(uint64(s.lanes)))
+	JNE(LabelRef("part"))
+	ifAcc("whole", write(false))
+	Label("part")
+	ifAcc("part", write(true))
+	Label("next")
+	param("rows", aPtr)
+	IMULQ(rowStr[1], aPtr)
 	ADDQ(aPtr, tile)
-	DECQ(NewParamAddr("tiles", 8))
-	JNE(LabelRef(label + "tile"))
+	nextTile()
 }
 
 // transpose writes blocks of lanes rows and four columns. A register holds four

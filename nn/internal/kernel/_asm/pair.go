@@ -59,9 +59,8 @@ func pair(maxRows int) {
 	KMOVW(R8L, K2)
 	param("a", tile)
 	param("c", cPtr)
-	byRows(maxRows, func(rows int, label string) {
-		rowStrides(min(rows, 12))
-		Label(label + "tile")
+	rowStrides()
+	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
 			avx512.zero(z(r))
 		}
@@ -91,7 +90,7 @@ func pair(maxRows int) {
 		Label(label + "odd")
 		Comment("the last of an odd l: pairs a0 0")
 		CMPQ(count, I8(-2))
-		JE(LabelRef(label + "write"))
+		JE(LabelRef("write"))
 		VMOVUPS_Z(Mem{Base: bPtr}, K1, b)
 		VPERMPS(b, mix, b)
 		for r := range rows {
@@ -100,15 +99,13 @@ func pair(maxRows int) {
 			VBROADCASTSD(x(t), z(t))
 			VFMADD231PS(z(t), b, z(r))
 		}
-		Label(label + "write")
-		for r := range rows {
+	})
+	ifAcc("", func(add bool) {
+		writeRows(maxRows, func(r int) {
 			t := y(bcast + r%2)
 			VPERMPS(z(r), spl, z(r))
 			VEXTRACTF32X8(Imm(1), z(r), t)
 			VADDPS(t, y(r), y(r))
-		}
-		writeRows(label, rows, func(r int, add bool) {
-			t := y(bcast + r%2)
 			if add {
 				VMOVUPS_Z(Mem{Base: cPtr}, K1, t)
 				VADDPS(t, y(r), y(r))
@@ -116,8 +113,12 @@ func pair(maxRows int) {
 			VMOVUPS(y(r), K1, Mem{Base: cPtr})
 			ADDQ(cStr, cPtr)
 		})
-		nextTile(label, rows)
 	})
+	Label("next")
+	param("rows", aPtr)
+	IMULQ(rowStr[1], aPtr)
+	ADDQ(aPtr, tile)
+	nextTile()
 }
 
 func pairTN(maxRows int) {
@@ -137,8 +138,7 @@ func pairTN(maxRows int) {
 	SHLQ(Imm(2), colStr)
 	param("ldb", bStr)
 	SHLQ(Imm(2), bStr)
-	byRows(maxRows, func(rows int, label string) {
-		Label(label + "tile")
+	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
 			avx512.zero(z(r))
 		}
@@ -157,7 +157,9 @@ func pairTN(maxRows int) {
 		ADDQ(bStr, bPtr)
 		DECQ(count)
 		JNE(LabelRef(label + "sum"))
-		writeRows(label, rows, func(r int, add bool) {
+	})
+	ifAcc("", func(add bool) {
+		writeRows(maxRows, func(r int) {
 			VPERMPS(z(r), spl, z(r))
 			VEXTRACTF32X8(Imm(1), z(r), y(bcast))
 			for _, v := range []VecPhysical{y(r), y(bcast)} {
@@ -169,8 +171,9 @@ func pairTN(maxRows int) {
 				ADDQ(cStr, cPtr)
 			}
 		})
-		ADDQ(U32(8*rows), tile)
-		DECQ(NewParamAddr("tiles", 8))
-		JNE(LabelRef(label + "tile"))
 	})
+	Label("next")
+	param("rows", aPtr)
+	LEAQ(Mem{Base: tile, Index: aPtr, Scale: 8}, tile)
+	nextTile()
 }
