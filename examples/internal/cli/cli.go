@@ -80,10 +80,7 @@ func Parse(f *flag.FlagSet, args []string) error {
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		f.SetOutput(os.Stdout)
-		if usage != nil {
-			usage()
-		}
-		f.PrintDefaults()
+		usage()
 		return err
 	case err != nil:
 		return fmt.Errorf("%w (-h lists the flags)", err)

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// classify runs the command and returns its JSON object.
+func classify(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	silence(t)
+	out := filepath.Join(t.TempDir(), "out.json")
+	if err := run(context.Background(), append(args, "-json", out)); err != nil {
+		t.Fatalf("classify %v: %v", args, err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r map[string]any
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// silence keeps the closing table out of the test's output.
+func silence(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = null
+	t.Cleanup(func() {
+		os.Stdout = old
+		null.Close()
+	})
+}
+
+// collection writes a small TU collection: files by suffix.
+func collection(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "SMALL")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, "SMALL_"+suffix+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// pathsAndStars is a collection of n paths and n stars of 5 nodes, with one
+// continuous attribute that says nothing.
+func pathsAndStars(n int) map[string]string {
+	var edges, indicator, labels, attributes strings.Builder
+	for g := range 2 * n {
+		first := 5*g + 1
+		for v := range 5 {
+			fmt.Fprintln(&indicator, g+1)
+			fmt.Fprintf(&attributes, "%d.5\n", (7*g+3*v)%11)
+			if v > 0 {
+				from := first
+				if g%2 == 0 {
+					from = first + v - 1
+				}
+				fmt.Fprintf(&edges, "%d, %d\n%d, %d\n", from, first+v, first+v, from)
+			}
+		}
+		fmt.Fprintln(&labels, g%2)
+	}
+	return map[string]string{
+		"A": edges.String(), "graph_indicator": indicator.String(),
+		"graph_labels": labels.String(), "node_attributes": attributes.String(),
+	}
+}
+
+func TestWorkersDoNotMatter(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := collection(t, pathsAndStars(20))
+	for _, args := range [][]string{
+		{"-folds", "2", "-epochs", "2", "-w", "6", "-k", "5"},
+		{"-data", dir, "-folds", "3", "-k", "3", "-batch", "0", "-repeats", "2", "-protocol", "paper"},
+	} {
+		var first map[string]any
+		for _, workers := range []string{"1", "2", "5", "1"} {
+			r := classify(t, append(slices.Clone(args), "-workers", workers)...)
+			for _, clock := range []string{"seconds", "fields_per_s", "train_examples_per_s"} {
+				delete(r, clock)
+			}
+			if first == nil {
+				first = r
+			} else if a, b := fmt.Sprint(first), fmt.Sprint(r); a != b {
+				t.Fatalf("%v: results differ at %s workers:\n%s\n%s", args, workers, a, b)
+			}
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	r := classify(t, "-data", collection(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
+	for _, name := range strings.Fields("dataset graphs classes w k protocol accuracy std fold_accuracy majority size_only epochs batch seed fields fields_per_s train_examples_per_s seconds model_sha256") {
+		if _, ok := r[name]; !ok {
+			t.Errorf("no field %s", name)
+		}
+	}
+	want := map[string]any{"dataset": "SMALL", "graphs": 40., "classes": 2., "w": 5., "k": 3., "protocol": "nested",
+		"majority": 50., "size_only": 50., "batch": 32., "seed": 7., "fields": 200.}
+	for name, v := range want {
+		if r[name] != v {
+			t.Errorf("%s is %v, want %v", name, r[name], v)
+		}
+	}
+	// Paths and stars of equal size are told apart by any field but the leaves'.
+	if r["accuracy"].(float64) < 99 {
+		t.Errorf("accuracy is %v, want 100", r["accuracy"])
+	}
+}
+
+func TestModelFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.safetensors")
+	classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file)
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	net := &nn.CNN{}
+	if err := net.Load(f); err != nil {
+		t.Fatal(err)
+	}
+	if net.Info["classes"] != "0,1" || net.Info["select"] != "betweenness" || net.Info["k"] != "3" || net.Info["mean"] == "" {
+		t.Errorf("the model tells %v", net.Info)
+	}
+}
+
+func TestLegalOddities(t *testing.T) {
+	// Graph 3 has no node, graph 4 has one, class 9 has one member; a self-loop,
+	// a repeated edge.
+	dir := collection(t, map[string]string{
+		"A":               "1, 2\n2, 1\n2, 2\n1, 2\n3, 4\n4, 3\n6, 7\n7, 6\n",
+		"graph_indicator": "1\n1\n2\n2\n4\n5\n5\n6\n",
+		"graph_labels":    "1\n1\n2\n2\n9\n2\n",
+	})
+	r := classify(t, "-data", dir, "-folds", "2", "-epochs", "1", "-w", "2", "-k", "4")
+	if r["graphs"] != 6. || r["classes"] != 3. {
+		t.Errorf("got %v graphs of %v classes, want 6 of 3", r["graphs"], r["classes"])
+	}
+}
+
+func TestErrors(t *testing.T) {
+	good := pathsAndStars(3)
+	with := func(suffix, text string) string {
+		files := map[string]string{}
+		for k, v := range good {
+			files[k] = v
+		}
+		if files[suffix] = text; text == "" {
+			delete(files, suffix)
+		}
+		return collection(t, files)
+	}
+	notZip := filepath.Join(t.TempDir(), "x.zip")
+	if err := os.WriteFile(notZip, []byte("PK this is not"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args string
+		want string
+	}{
+		{"-k 0", "-k is 0"},
+		{"-k 300", "256"},
+		{"-w -1", "-w is -1"},
+		{"-stride 0", "-stride is 0"},
+		{"-folds 1", "-folds is 1"},
+		{"-workers -2", "-workers is -2"},
+		{"-select best", `unknown labeling "best"`},
+		{"-normalize best", `unknown labeling "best"`},
+		{"-protocol both", "nested or paper"},
+		{"-epochs x", "invalid value"},
+		{"stray", "unexpected argument"},
+		{"-model /nowhere/at/all", "cannot write"},
+		{"-data " + notZip, "x.zip"},
+		{"-data " + with("A", "1, 2\n0, 1\n"), "SMALL_A.txt:2"},
+		{"-data " + with("A", "1, 2\n1, 6\n"), "SMALL_A.txt:2"},
+		{"-data " + with("node_attributes", strings.Repeat("1\n", 12)+"NaN\n"+strings.Repeat("1\n", 17)), "SMALL_node_attributes.txt:13"},
+		{"-data " + with("graph_labels", "1\n2\n"), "SMALL_graph_labels.txt"},
+		{"-data " + with("graph_labels", strings.Repeat("4\n", 6)), "class 4"},
+		{"-data " + with("graph_labels", strings.Repeat("0.5\n", 6)), "real values"},
+		{"-data " + with("graph_indicator", ""), "graph_indicator"},
+		{"-data " + with("A", good["A"]) + " -folds 7", "7 folds of 6 graphs"},
+	} {
+		err := run(context.Background(), strings.Fields(test.args))
+		if err == nil {
+			t.Errorf("%s: no error, want one with %q", test.args, test.want)
+		} else if !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want one with %q", test.args, err, test.want)
+		}
+	}
+}
+
+// The context of an example ends with Ctrl-C.
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
+		start := time.Now()
+		err := run(ctx, []string{"-epochs", "1000"})
+		if !errors.Is(err, cli.ErrInterrupted) {
+			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
+		}
+		if took := time.Since(start) - after; took > 5*time.Second { // generous: a loaded machine, the race detector
+			t.Errorf("interrupted after %v: took another %v", after, took)
+		}
+	}
+}
+
+func TestFoldsAreStratified(t *testing.T) {
+	class := make([]int32, 103)
+	rows := make([]int32, len(class))
+	for i := range class {
+		rows[i] = int32(i)
+		if i%3 == 0 {
+			class[i] = 1
+		}
+	}
+	s, err := splits(rows, class, 10, newRand(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]int{}
+	for _, f := range s {
+		count := [2]int{}
+		for _, row := range f.test {
+			count[class[row]]++
+			seen[row]++
+		}
+		if count[0] < 6 || count[0] > 7 || count[1] < 3 || count[1] > 4 {
+			t.Errorf("a fold has %v graphs of each class, want 6 or 7 and 3 or 4", count)
+		}
+		both := append(slices.Clone(f.train), f.test...)
+		slices.Sort(both)
+		if !slices.Equal(both, rows) {
+			t.Errorf("a fold misses rows or has some twice")
+		}
+	}
+	if len(seen) != len(rows) {
+		t.Errorf("%d rows are tested, want %d", len(seen), len(rows))
+	}
+}
