@@ -6646,411 +6646,297 @@ rows20sum:
 	JNE          rows20sum
 
 write:
-	MOVQ          rows+0(FP), SI
-	MOVQ          ldc+72(FP), CX
-	SHLQ          $0x02, CX
-	MOVB          acc+80(FP), DI
-	TESTB         DI, DI
-	JNE           add
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z18, Z22, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y23
-	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	DECQ          SI
-	JE            next
-	VPERMPS       Z19, Z22, Z19
-	VEXTRACTF32X8 $0x01, Z19, Y23
-	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
-	JMP           next
+	MOVQ    rows+0(FP), SI
+	MOVQ    ldc+72(FP), CX
+	SHLQ    $0x02, CX
+	VPERMPS Z0, Z22, Z0
+	VPERMPS Z1, Z22, Z1
+	VPERMPS Z2, Z22, Z2
+	VPERMPS Z3, Z22, Z3
+	VPERMPS Z4, Z22, Z4
+	VPERMPS Z5, Z22, Z5
+	VPERMPS Z6, Z22, Z6
+	VPERMPS Z7, Z22, Z7
+	VPERMPS Z8, Z22, Z8
+	VPERMPS Z9, Z22, Z9
+	VPERMPS Z10, Z22, Z10
+	VPERMPS Z11, Z22, Z11
+	VPERMPS Z12, Z22, Z12
+	VPERMPS Z13, Z22, Z13
+	VPERMPS Z14, Z22, Z14
+	VPERMPS Z15, Z22, Z15
+	VPERMPS Z16, Z22, Z16
+	VPERMPS Z17, Z22, Z17
+	VPERMPS Z18, Z22, Z18
+	VPERMPS Z19, Z22, Z19
+	MOVB    acc+80(FP), DI
+	TESTB   DI, DI
+	JE      store
 
-add:
-	VPERMPS       Z0, Z22, Z0
-	VEXTRACTF32X8 $0x01, Z0, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y0, Y0
+	// All of C is read before any is written: a masked load that overlaps a masked store waits for it.
+	MOVQ         DX, R14
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z0, Z0
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z1, Z1
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z2, Z2
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z3, Z3
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z4, Z4
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z5, Z5
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z6, Z6
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z7, Z7
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z8, Z8
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z9, Z9
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z10, Z10
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z11, Z11
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z12, Z12
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z13, Z13
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z14, Z14
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z15, Z15
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z16, Z16
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z17, Z17
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z18, Z18
+	LEAQ         (DX)(CX*2), DX
+	DECQ         SI
+	JE           added
+	VMOVUPS.Z    (DX), K1, Y23
+	VMOVUPS.Z    (DX)(CX*1), K1, Y24
+	VINSERTF32X8 $0x01, Y24, Z23, Z23
+	VADDPS       Z23, Z19, Z19
+	LEAQ         (DX)(CX*2), DX
+
+added:
+	MOVQ R14, DX
+	MOVQ rows+0(FP), SI
+
+store:
 	VMOVUPS       Y0, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z0, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z1, Z22, Z1
-	VEXTRACTF32X8 $0x01, Z1, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y1, Y1
 	VMOVUPS       Y1, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z1, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z2, Z22, Z2
-	VEXTRACTF32X8 $0x01, Z2, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y2, Y2
 	VMOVUPS       Y2, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z2, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z3, Z22, Z3
-	VEXTRACTF32X8 $0x01, Z3, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y3, Y3
 	VMOVUPS       Y3, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z3, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z4, Z22, Z4
-	VEXTRACTF32X8 $0x01, Z4, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y4, Y4
 	VMOVUPS       Y4, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z4, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z5, Z22, Z5
-	VEXTRACTF32X8 $0x01, Z5, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y5, Y5
 	VMOVUPS       Y5, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z5, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z6, Z22, Z6
-	VEXTRACTF32X8 $0x01, Z6, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y6, Y6
 	VMOVUPS       Y6, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z6, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z7, Z22, Z7
-	VEXTRACTF32X8 $0x01, Z7, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y7, Y7
 	VMOVUPS       Y7, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z7, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z8, Z22, Z8
-	VEXTRACTF32X8 $0x01, Z8, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y8, Y8
 	VMOVUPS       Y8, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z8, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z9, Z22, Z9
-	VEXTRACTF32X8 $0x01, Z9, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y9, Y9
 	VMOVUPS       Y9, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z9, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z10, Z22, Z10
-	VEXTRACTF32X8 $0x01, Z10, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y10, Y10
 	VMOVUPS       Y10, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z10, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z11, Z22, Z11
-	VEXTRACTF32X8 $0x01, Z11, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y11, Y11
 	VMOVUPS       Y11, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z11, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z12, Z22, Z12
-	VEXTRACTF32X8 $0x01, Z12, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y12, Y12
 	VMOVUPS       Y12, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z12, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z13, Z22, Z13
-	VEXTRACTF32X8 $0x01, Z13, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y13, Y13
 	VMOVUPS       Y13, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z13, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z14, Z22, Z14
-	VEXTRACTF32X8 $0x01, Z14, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y14, Y14
 	VMOVUPS       Y14, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z14, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z15, Z22, Z15
-	VEXTRACTF32X8 $0x01, Z15, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y15, Y15
 	VMOVUPS       Y15, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z15, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z16, Z22, Z16
-	VEXTRACTF32X8 $0x01, Z16, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y16, Y16
 	VMOVUPS       Y16, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z16, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z17, Z22, Z17
-	VEXTRACTF32X8 $0x01, Z17, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y17, Y17
 	VMOVUPS       Y17, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z17, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z18, Z22, Z18
-	VEXTRACTF32X8 $0x01, Z18, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y18, Y18
 	VMOVUPS       Y18, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z18, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 	DECQ          SI
 	JE            next
-	VPERMPS       Z19, Z22, Z19
-	VEXTRACTF32X8 $0x01, Z19, Y23
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y19, Y19
 	VMOVUPS       Y19, K1, (DX)
-	ADDQ          CX, DX
-	VMOVUPS.Z     (DX), K1, Y24
-	VADDPS        Y24, Y23, Y23
-	VMOVUPS       Y23, K1, (DX)
-	ADDQ          CX, DX
+	VEXTRACTF32X8 $0x01, Z19, Y24
+	VMOVUPS       Y24, K1, (DX)(CX*1)
+	LEAQ          (DX)(CX*2), DX
 
 next:
 	MOVQ rows+0(FP), SI

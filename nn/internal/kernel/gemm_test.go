@@ -62,7 +62,11 @@ func checkProduct(t *testing.T, p product, g gemmCase, r *rand.Rand) {
 		}
 	}
 	want := append([]float32(nil), got.x...)
-	p.plain(g.m, g.n, g.k, a, lda, b, ldb, want, ldc, g.acc)
+	if terms > 0 && len(want) > 0 { // the entry points take care of empty sums
+		p.plain(g.m, g.n, g.k, a, lda, b, ldb, want, ldc, g.acc)
+	} else {
+		clearUnless(g.acc || len(want) == 0, cr, cc, want, ldc)
+	}
 	p.fast(g.m, g.n, g.k, a, lda, b, ldb, got.x, ldc, g.acc)
 	compare(t, name, got.x, want, terms)
 	got.check(t, name, in)
@@ -198,6 +202,7 @@ func TestGemmAllocs(t *testing.T) {
 func FuzzGemm(f *testing.F) {
 	f.Add(uint64(1), uint8(21), uint8(8), uint8(160), uint8(16), uint8(0), uint8(0), true)
 	f.Add(uint64(2), uint8(33), uint8(17), uint8(5), uint8(0), uint8(3), uint8(7), false)
+	f.Add(uint64(3), uint8(33), uint8(0), uint8(4), uint8(185), uint8(0), uint8(0), false)
 	f.Fuzz(func(t *testing.T, seed uint64, m, n, k, overlap, padB, padC uint8, acc bool) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, v := range variants() {

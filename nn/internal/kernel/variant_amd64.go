@@ -8,7 +8,7 @@ import "golang.org/x/sys/cpu"
 var best = func() variant {
 	x := &cpu.X86
 	switch {
-	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL:
+	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX2 && x.HasFMA:
 		return avx512
 	case x.HasAVX2 && x.HasFMA:
 		return avx2

@@ -80,14 +80,14 @@ func sumRows(max int, sum func(rows int, label string)) {
 	SHLQ(Imm(2), cStr)
 }
 
-// writeRows emits write for the rows of the tallest tile, and stops below the
-// last row of this one.
-func writeRows(max int, write func(r int)) {
+// writeRows emits write for the rows of the tallest tile, and goes to exit below
+// the last row of this one.
+func writeRows(max int, exit string, write func(r int)) {
 	for r := range max {
 		write(r)
 		if r < max-1 {
 			DECQ(rowsLeft)
-			JE(LabelRef("next"))
+			JE(LabelRef(exit))
 		}
 	}
 }
@@ -163,7 +163,7 @@ func panel(s simd, nv, maxRows int) {
 	})
 	write := func(masked bool) func(add bool) {
 		return func(add bool) {
-			writeRows(maxRows, func(r int) {
+			writeRows(maxRows, "next", func(r int) {
 				for v := range nv {
 					m, masked := Mem{Base: cPtr, Disp: v * s.bytes()}, masked && v == nv-1
 					if add {

@@ -101,7 +101,7 @@ func pair(maxRows int) {
 		}
 	})
 	ifAcc("", func(add bool) {
-		writeRows(maxRows, func(r int) {
+		writeRows(maxRows, "next", func(r int) {
 			t := y(bcast + r%2)
 			VPERMPS(z(r), spl, z(r))
 			VEXTRACTF32X8(Imm(1), z(r), t)
@@ -124,6 +124,7 @@ func pair(maxRows int) {
 func pairTN(maxRows int) {
 	TEXT("pairTNAVX512", NOSPLIT,
 		"func(rows, tiles, l int, a *float32, lda int, b *float32, ldb, n int, c *float32, ldc int, acc bool)")
+	cSaved := aHigh
 	b, dup, spl, bcast := z(maxRows), z(maxRows+1), z(maxRows+2), maxRows+3
 	Comment("for p < 2·rows·tiles, j < n ≤ 8: c[p·ldc+j] (+)= Σ_l a[l·lda+p] · b[l·ldb+j]",
 		describe("a %v, b %v, c %v, lda %v, ldb %v, l %v, first column of the tile %v", aPtr, bPtr, cPtr, colStr, bStr, count, tile),
@@ -158,19 +159,31 @@ func pairTN(maxRows int) {
 		DECQ(count)
 		JNE(LabelRef(label + "sum"))
 	})
-	ifAcc("", func(add bool) {
-		writeRows(maxRows, func(r int) {
-			VPERMPS(z(r), spl, z(r))
-			VEXTRACTF32X8(Imm(1), z(r), y(bcast))
-			for _, v := range []VecPhysical{y(r), y(bcast)} {
-				if add {
-					VMOVUPS_Z(Mem{Base: cPtr}, K1, y(bcast+1))
-					VADDPS(y(bcast+1), v, v)
-				}
-				VMOVUPS(v, K1, Mem{Base: cPtr})
-				ADDQ(cStr, cPtr)
-			}
-		})
+	for r := range maxRows {
+		VPERMPS(z(r), spl, z(r))
+	}
+	Load(Param("acc"), accFlg.As8())
+	TESTB(accFlg.As8(), accFlg.As8())
+	JE(LabelRef("store"))
+	Comment("All of C is read before any is written: a masked load that overlaps a masked store waits for it.")
+	MOVQ(cPtr, cSaved)
+	low, high := bcast, bcast+1
+	writeRows(maxRows, "added", func(r int) {
+		VMOVUPS_Z(Mem{Base: cPtr}, K1, y(low))
+		VMOVUPS_Z(Mem{Base: cPtr, Index: cStr, Scale: 1}, K1, y(high))
+		VINSERTF32X8(Imm(1), y(high), z(low), z(low))
+		VADDPS(z(low), z(r), z(r))
+		LEAQ(Mem{Base: cPtr, Index: cStr, Scale: 2}, cPtr)
+	})
+	Label("added")
+	MOVQ(cSaved, cPtr)
+	param("rows", rowsLeft)
+	Label("store")
+	writeRows(maxRows, "next", func(r int) {
+		VMOVUPS(y(r), K1, Mem{Base: cPtr})
+		VEXTRACTF32X8(Imm(1), z(r), y(high))
+		VMOVUPS(y(high), K1, Mem{Base: cPtr, Index: cStr, Scale: 1})
+		LEAQ(Mem{Base: cPtr, Index: cStr, Scale: 2}, cPtr)
 	})
 	Label("next")
 	param("rows", aPtr)
