@@ -65,6 +65,7 @@ func checkK(k int) error {
 type assembler struct {
 	Assemble
 	walk   field.Assembler
+	index  field.Index
 	graphs *record.Graphs
 	roots  record.ListView[int32]
 	hood   *record.Nested[int32]
@@ -74,7 +75,9 @@ type assembler struct {
 func (a *assembler) fork() rowBuilder { return &assembler{Assemble: a.Assemble} }
 
 func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
+	if a.hood == nil {
+		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
+	}
 	if a.graphs, err = record.GraphsOf(rec); err != nil {
 		return err
 	}
@@ -89,12 +92,12 @@ func (a *assembler) row(_ context.Context, row int) error {
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
 	}
-	ix := field.NewIndex(&g, a.Direction)
+	a.index.Reset(&g, a.Direction)
 	for _, root := range roots {
 		var hood []int32
 		var dist []uint8
 		if root >= 0 {
-			hood, dist = a.walk.Assemble(ix, root, a.K)
+			hood, dist = a.walk.Assemble(&a.index, root, a.K)
 		}
 		a.hood.Append(hood)
 		a.dist.Append(dist)

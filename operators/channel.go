@@ -65,7 +65,9 @@ func (c *channeler) fork() rowBuilder { return &channeler{Channel: c.Channel} }
 
 func (c *channeler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	c.graphs, err = record.GraphsOf(rec)
-	c.attr = record.NewLists[float32](mem)
+	if c.attr == nil {
+		c.attr = record.NewLists[float32](mem)
+	}
 	return err
 }
 

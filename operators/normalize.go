@@ -136,6 +136,8 @@ type normalizer struct {
 	dist   record.NestedView[uint8]
 	global []float64 // labels of the whole graph, or nil
 	entry  []int32   // (k, k)
+	field  []int32   // (w, k) members of the row in hand
+	index  field.Index
 
 	members  *record.Fixed[int32]
 	nodesCat *record.Fixed[int32]
@@ -149,6 +151,21 @@ func (z *normalizer) fork() rowBuilder {
 }
 
 func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	if z.members == nil {
+		z.start(mem)
+	}
+	if z.graphs, err = record.GraphsOf(rec); err != nil {
+		return err
+	}
+	if z.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
+		return err
+	}
+	z.dist, err = record.NestedOf[uint8](rec, record.Dist)
+	return err
+}
+
+// start makes what a worker keeps from record to record.
+func (z *normalizer) start(mem memory.Allocator) {
 	wk, wkk := z.w*z.K, z.w*z.K*z.K
 	l := z.layout
 	z.members = record.NewFixed[int32](mem, wk)
@@ -158,14 +175,7 @@ func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
 	z.entry = make([]int32, z.K*z.K)
-	if z.graphs, err = record.GraphsOf(rec); err != nil {
-		return err
-	}
-	if z.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
-		return err
-	}
-	z.dist, err = record.NestedOf[uint8](rec, record.Dist)
-	return err
+	z.field = make([]int32, wk)
 }
 
 func (z *normalizer) row(ctx context.Context, row int) error {
@@ -181,8 +191,8 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 			return err
 		}
 	}
-	ix := field.NewIndex(&g, z.direction)
-	k, members := z.K, make([]int32, z.w*z.K)
+	z.index.Reset(&g, z.direction)
+	k, members := z.K, z.field
 	for i := range z.w {
 		if i%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -194,7 +204,7 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 			}
 			continue
 		}
-		if err := z.norm.Normalize(ix, z.hood.At(row, i), z.dist.At(row, i), z.global, m); err != nil {
+		if err := z.norm.Normalize(&z.index, z.hood.At(row, i), z.dist.At(row, i), z.global, m); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,9 @@ func (s *selector) fork() rowBuilder { return &selector{Select: s.Select} }
 
 func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	s.graphs, err = record.GraphsOf(rec)
-	s.roots = record.NewLists[int32](mem)
+	if s.roots == nil {
+		s.roots = record.NewLists[int32](mem)
+	}
 	return err
 }
 

@@ -107,7 +107,9 @@ func (s *standardizer) fork() rowBuilder {
 }
 
 func (s *standardizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	s.nodes = record.NewFixed[float32](mem, s.width)
+	if s.nodes == nil {
+		s.nodes = record.NewFixed[float32](mem, s.width)
+	}
 	if s.in, _, err = record.FixedValues[float32](rec, record.Nodes); err != nil {
 		return err
 	}

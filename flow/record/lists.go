@@ -32,28 +32,36 @@ func typeOf[T Value]() arrow.DataType {
 // bit per value, which costs time on the hot path and which no column of ours
 // needs.
 type values[T Value] struct {
-	mem memory.Allocator
-	buf *memory.Buffer
-	n   int
+	mem  memory.Allocator
+	buf  *memory.Buffer
+	n    int
+	hint int // values in the column before, which the next one is likely to have too
 }
 
-// grow appends n zero values and returns them for writing.
-func (v *values[T]) grow(n int) []T {
+// extend appends n values of arbitrary content and returns them for writing.
+func (v *values[T]) extend(n int) []T {
+	size := int(unsafe.Sizeof(*new(T)))
 	if v.buf == nil {
 		v.buf = memory.NewResizableBuffer(v.mem)
+		v.buf.Reserve(max(n, v.hint) * size)
 	}
-	size := int(unsafe.Sizeof(*new(T)))
 	if need := (v.n + n) * size; need > v.buf.Cap() {
 		v.buf.Reserve(max(need, 2*v.buf.Cap()))
 	}
 	v.buf.ResizeNoShrink((v.n + n) * size)
 	s := cast[T](v.buf.Bytes())[v.n : v.n+n]
 	v.n += n
+	return s
+}
+
+// grow appends n zero values and returns them for writing.
+func (v *values[T]) grow(n int) []T {
+	s := v.extend(n)
 	clear(s)
 	return s
 }
 
-func (v *values[T]) add(x ...T) { copy(v.grow(len(x)), x) }
+func (v *values[T]) add(x ...T) { copy(v.extend(len(x)), x) }
 
 // finish hands the values over as an array and leaves v empty.
 func (v *values[T]) finish() arrow.ArrayData {
@@ -66,6 +74,7 @@ func (v *values[T]) finish() arrow.ArrayData {
 }
 
 func (v *values[T]) release() {
+	v.hint = v.n
 	if v.buf != nil {
 		v.buf.Release()
 	}
@@ -110,7 +119,11 @@ func NewLists[T Value](mem memory.Allocator) *Lists[T] {
 }
 
 // Append adds a row that holds x.
-func (b *Lists[T]) Append(x []T) { copy(b.Grow(len(x)), x) }
+func (b *Lists[T]) Append(x []T) {
+	b.start()
+	b.v.add(x...)
+	b.ends.add(int32(b.v.n))
+}
 
 // Grow adds a row of n zeros and returns it for writing, which must happen
 // before the next call to b.

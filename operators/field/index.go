@@ -42,11 +42,21 @@ type Index struct {
 	// the CSR position, or its complement where the arc arrives at the owner of
 	// the list.
 	off, other, entry []int32
+
+	next []int32 // scratch of Reset
 }
 
 // NewIndex indexes g, which must not change and is borrowed. O(n + m).
 func NewIndex(g *graph.Graph, dir Direction) *Index {
-	ix := &Index{g: g, dir: dir}
+	ix := &Index{}
+	ix.Reset(g, dir)
+	return ix
+}
+
+// Reset makes ix the index of g, in the memory that it has: for a stream of
+// small graphs. No one may be using ix.
+func (ix *Index) Reset(g *graph.Graph, dir Direction) {
+	ix.g, ix.dir = g, dir
 	n := g.N()
 	if g.Directed {
 		ix.inOff, ix.inTails, _ = g.Transpose()
@@ -64,7 +74,8 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 		du, dv := degree(u), degree(v)
 		return du < dv || du == dv && u < v
 	}
-	ix.off = make([]int32, n+1)
+	ix.off = sized(ix.off, n+1)
+	clear(ix.off)
 	for u := range int32(n) {
 		for _, v := range g.Adj(u) {
 			if owns(u, v) {
@@ -77,9 +88,10 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 	for v := range n {
 		ix.off[v+1] += ix.off[v]
 	}
-	ix.other = make([]int32, ix.off[n])
-	ix.entry = make([]int32, ix.off[n])
-	next := make([]int32, n)
+	ix.other = sized(ix.other, int(ix.off[n]))
+	ix.entry = sized(ix.entry, int(ix.off[n]))
+	ix.next = sized(ix.next, n)
+	next := ix.next
 	copy(next, ix.off)
 	put := func(owner, other, entry int32) {
 		ix.other[next[owner]], ix.entry[next[owner]] = other, entry
@@ -95,7 +107,14 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 			}
 		}
 	}
-	return ix
+}
+
+// sized returns x with length n and arbitrary contents.
+func sized(x []int32, n int) []int32 {
+	if cap(x) < n {
+		return make([]int32, n)
+	}
+	return x[:n]
 }
 
 // Graph returns the indexed graph.
