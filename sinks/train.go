@@ -28,26 +28,17 @@ var _ flow.Sink = Train{}
 
 // Open initialises the model.
 func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
-	shape, err := open(t.Net, in)
+	if t.Net == nil {
+		return nil, errors.New("the field Net is not set")
+	}
+	shape, err := Shape(in)
 	if err != nil {
 		return nil, err
 	}
 	if shape.Classes == 0 {
 		return nil, errors.New("there is no column target with class names to learn from")
 	}
-	return &trainer{t, shape}, nil
-}
-
-// open fits net to the schema.
-func open(net nn.Model, in *arrow.Schema) (nn.Shape, error) {
-	if net == nil {
-		return nn.Shape{}, errors.New("the field Net is not set")
-	}
-	shape, err := Shape(in)
-	if err != nil {
-		return shape, err
-	}
-	return shape, net.Init(shape)
+	return &trainer{t, shape}, t.Net.Init(shape)
 }
 
 type trainer struct {

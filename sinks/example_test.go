@@ -1,0 +1,31 @@
+package sinks_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// The program of the README, which a test keeps equal to this one.
+func Example() {
+	net := &nn.CNN{Dropout: -1}
+	err := flow.From(sources.Families{Graphs: 3000}).
+		Via(operators.Channel{By: labeling.NormalizedDegree}).  // bare graphs: the degree is their attribute
+		Via(operators.Select{W: 40, By: labeling.Betweenness}). // w = 40 roots per graph, in rank order
+		Via(operators.Assemble{K: 10}).                         // at least k = 10 nearest nodes around each
+		Via(operators.Normalize{By: labeling.WL}).              // ranked, exactly k: (w, k, a_v)
+		Via(operators.Batch{Size: 32}).                         // 32 graphs: (32, w, k, a_v)
+		To(sinks.Train{Net: net}).                              // one step per batch
+		Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d graphs, %.1f%% right before each update\n", net.Seen(), 100*net.Accuracy())
+}
