@@ -23,7 +23,7 @@ func GatherAdd(dst []float32, c int, table []float32, idx []int32) {
 //	table[idx[j]] += src[:c] for each j
 //
 // A row that is named twice is added to twice; a negative index does nothing.
-// When an index is too large ScatterAdd panics, with the rows before it added.
+// When an index is too large ScatterAdd panics, with part of the sum done.
 func ScatterAdd(table []float32, c int, idx []int32, src []float32) {
 	if c <= 0 || len(src) < c {
 		panic(fmt.Sprintf("kernel: ScatterAdd: src has %d values, want c=%d > 0", len(src), c))

@@ -18,7 +18,9 @@ import "sync"
 // multipliers.
 //
 // A sum longer than maxSum is cut, so that a panel of B stays in the first-level
-// cache while the tiles pass over it.
+// cache while the tiles pass over it. From 128 to 1024 the benchmarks of the three
+// products with K ≥ 512 or M = 4096 moved by up to 12 %, without a trend, so it
+// is what keeps the buffer of GemmNT small.
 const maxSum = 256
 
 // Tallest tiles.
