@@ -89,7 +89,7 @@ func (s Families) graph(class int, i uint64) (*graph.Graph, error) {
 	rng := generate.NewRand(seed)
 	fives := 4 + rng.IntN(9)
 	n := 5 * fives
-	m := 2*n + rng.IntN(n/5+1) - n/10
+	m := 2*n + rng.IntN(2*(n/10)+1) - n/10
 	noise := max(0, cmp.Or(s.Noise, 0.1))
 
 	var g *graph.Graph

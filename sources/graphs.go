@@ -142,21 +142,30 @@ func (it *Item) check(l *record.Layout) error {
 	if err := it.Graph.Check(); err != nil {
 		return err
 	}
+	g := it.Graph
+	if g.NodeCats != len(l.NodeCat) || g.NodeAttrs != len(l.NodeAttr) || g.EdgeCats != len(l.EdgeCat) || g.EdgeAttrs != len(l.EdgeAttr) {
+		return fmt.Errorf("%d+%d node and %d+%d edge attributes, want %d+%d and %d+%d",
+			g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs,
+			len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr))
+	}
+	if g.Directed != l.Directed {
+		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
+	}
 	if n := int32(len(l.Classes)); !l.Real && n > 0 && (it.Class < 0 || it.Class >= n) {
 		return fmt.Errorf("class %d, want 0 to %d", it.Class, n-1)
 	}
 	if n := int32(len(l.NodeClasses)); n > 0 {
-		if len(it.NodeClass) != it.Graph.N() {
-			return fmt.Errorf("%d node classes for %d nodes", len(it.NodeClass), it.Graph.N())
+		if len(it.NodeClass) != g.N() {
+			return fmt.Errorf("%d node classes for %d nodes", len(it.NodeClass), g.N())
 		}
 		if v := slices.IndexFunc(it.NodeClass, func(c int32) bool { return c < 0 || c >= n }); v >= 0 {
 			return fmt.Errorf("node %d has class %d, want 0 to %d", v, it.NodeClass[v], n-1)
 		}
 	}
-	if err := checkIndices("node", it.Graph.NodeCat, l.NodeCat); err != nil {
+	if err := checkIndices("node", g.NodeCat, l.NodeCat); err != nil {
 		return err
 	}
-	return checkIndices("edge", it.Graph.EdgeCat, l.EdgeCat)
+	return checkIndices("edge", g.EdgeCat, l.EdgeCat)
 }
 
 func checkIndices(of string, x []int32, c []record.Channel) error {

@@ -1,0 +1,291 @@
+package download
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// anyZip is a readable zip of about a kilobyte.
+func anyZip(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.CreateHeader(&zip.FileHeader{Name: "DS_A.txt", Method: zip.Store})
+	if err == nil {
+		_, err = io.WriteString(w, strings.Repeat(text, 1000/len(text)))
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// serve answers every request with h, and counts them.
+func serve(t testing.TB, h http.HandlerFunc) (url string, requests *int) {
+	t.Helper()
+	requests = new(int)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*requests++
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, requests
+}
+
+// nowhere has no data sets and an empty cache.
+func nowhere(t testing.TB, url string) Options {
+	t.Helper()
+	t.Setenv("SANFLOW_DATA", "")
+	return Options{Cache: t.TempDir(), URL: url}
+}
+
+func TestFindDownloads(t *testing.T) {
+	body := anyZip(t, "1, 2\n")
+	url, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/DS.zip" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		w.Write(body)
+	})
+	o := nowhere(t, url+"/")
+	var last [2]int64
+	o.Progress = func(done, total int64) {
+		if done <= last[0] {
+			t.Errorf("progress from %d to %d", last[0], done)
+		}
+		last = [2]int64{done, total}
+	}
+	for range 2 { // the second time from the cache
+		path, err := Find(t.Context(), "DS", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := filepath.Join(o.Cache, "tu", "DS.zip"); path != want {
+			t.Errorf("path %s, want %s", path, want)
+		}
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, body) {
+			t.Errorf("%d bytes, want %d", len(got), len(body))
+		}
+	}
+	if size := int64(len(body)); last != [2]int64{size, size} {
+		t.Errorf("progress ended at %v, want %d of %d", last, size, size)
+	}
+	if *requests != 1 {
+		t.Errorf("%d requests, want 1", *requests)
+	}
+	sum, err := os.ReadFile(filepath.Join(o.Cache, "tu", "DS.zip.sha256"))
+	if err != nil || len(sum) != 64+len("  DS.zip\n") || !bytes.HasSuffix(sum, []byte("  DS.zip\n")) {
+		t.Errorf("checksum %q, %v", sum, err)
+	}
+}
+
+func TestFindChecksum(t *testing.T) {
+	body := anyZip(t, "1, 2\n")
+	url, requests := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })
+	o := nowhere(t, url)
+	path, err := Find(t.Context(), "DS", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := func() {
+		if err := os.WriteFile(path, body[:100], 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage()
+	off := o
+	off.Offline = true
+	if _, err := Find(t.Context(), "DS", off); err == nil || !strings.Contains(err.Error(), path+" does not have the checksum it was stored with") {
+		t.Error(err)
+	}
+	if _, err := Find(t.Context(), "DS", o); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(path); !bytes.Equal(got, body) || *requests != 2 {
+		t.Errorf("%d bytes after %d requests, want %d after 2", len(got), *requests, len(body))
+	}
+	// Without a checksum it was put there by hand.
+	damage()
+	if err := os.Remove(path + ".sha256"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Find(t.Context(), "DS", off); got != path || err != nil {
+		t.Error(got, err)
+	}
+}
+
+// A failed download is told in one line, and leaves nothing behind.
+func TestFindFailures(t *testing.T) {
+	body := anyZip(t, "1, 2\n")
+	for _, c := range []struct {
+		name string
+		h    http.HandlerFunc
+		max  int64
+		want string // end of the message
+		gone bool   // for good
+	}{
+		{"404", http.NotFound, 0, "answers 404 Not Found: file does not exist", true},
+		{"500", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500) }, 0, "answers 500 Internal Server Error", false},
+		{"403", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) }, 0, "answers 403 Forbidden", false},
+		{"cut short", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+			w.Write(body[:300])
+		}, 0, "after 300 bytes: unexpected EOF", false},
+		{"cut short in silence", func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush() // no Content-Length
+			w.Write(body[:300])
+		}, 0, "the 300 bytes that arrived: zip: not a valid zip file", false},
+		{"a login page", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }, 0, "the 6 bytes that arrived: zip: not a valid zip file", false},
+		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, 0, "the 0 bytes that arrived: zip: not a valid zip file", false},
+		{"announces too much", func(w http.ResponseWriter, r *http.Request) { w.Write(body) }, 500, "more than 500 bytes; raise MaxBytes if that is right", false},
+		{"sends too much", func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			w.Write(body)
+		}, 500, "more than 500 bytes; raise MaxBytes if that is right", false},
+		{"hangs up", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			url, _ := serve(t, c.h)
+			o := nowhere(t, url)
+			o.MaxBytes = c.max
+			_, err := Find(t.Context(), "DS", o)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			start := fmt.Sprintf("download: no collection DS: not a path; $SANFLOW_DATA is not set; not in %s; %s/DS.zip: ", filepath.Join(o.Cache, "tu"), url)
+			if m := err.Error(); !strings.HasPrefix(m, start) || !strings.HasSuffix(m, c.want) || strings.Contains(m, "\n") {
+				t.Errorf("got  %s\nwant %s…%s", m, start, c.want)
+			}
+			if errors.Is(err, fs.ErrNotExist) != c.gone {
+				t.Errorf("%v: for good is %t, want %t", err, !c.gone, c.gone)
+			}
+			checkEmpty(t, o)
+		})
+	}
+}
+
+func checkEmpty(t *testing.T, o Options) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(o.Cache, "tu", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestFindUnreachable(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close() // nobody listens there now
+	o := nowhere(t, s.URL)
+	_, err := Find(t.Context(), "DS", o)
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), s.URL) != 1 {
+		t.Error(err)
+	}
+	checkEmpty(t, o)
+}
+
+func TestFindCancel(t *testing.T) {
+	half := make(chan struct{})
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		w.Write(make([]byte, 500))
+		w.(http.Flusher).Flush()
+		close(half)
+		<-r.Context().Done()
+	})
+	o := nowhere(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-half
+		cancel()
+	}()
+	start := time.Now()
+	if _, err := Find(ctx, "DS", o); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want canceled", err)
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+	checkEmpty(t, o)
+}
+
+func TestFindTimeout(t *testing.T) {
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	o := nowhere(t, url)
+	o.Timeout = 50 * time.Millisecond
+	if _, err := Find(t.Context(), "DS", o); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want deadline exceeded", err)
+	}
+}
+
+func TestFindLocal(t *testing.T) {
+	url, requests := serve(t, http.NotFound)
+	o := nowhere(t, url)
+	data := t.TempDir()
+	tu := filepath.Join(data, "tu")
+	if err := os.MkdirAll(filepath.Join(tu, "DIR"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	zipped := filepath.Join(tu, "ZIP.zip")
+	if err := os.WriteFile(zipped, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check := func(name, want string) {
+		t.Helper()
+		if got, err := Find(t.Context(), name, o); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+		}
+	}
+	check(zipped, zipped) // a path
+	check(tu, tu)
+	t.Setenv("SANFLOW_DATA", data)
+	check("ZIP", zipped)
+	check("DIR", filepath.Join(tu, "DIR"))
+	t.Setenv("SANFLOW_DATA", "")
+	o.Data = data
+	check("ZIP", zipped)
+	if *requests != 0 {
+		t.Errorf("%d requests for what is here", *requests)
+	}
+}
+
+func TestFindNames(t *testing.T) {
+	url, requests := serve(t, http.NotFound)
+	o := nowhere(t, url)
+	for _, name := range []string{"", "../DS", "a/b", `a\b`, ".hidden", "-flag", "DS.zip", "no/such.zip", "DS\n", "DS?x", "DS%2f", "é", strings.Repeat("x", 101)} {
+		if _, err := Find(t.Context(), name, o); err == nil || !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if *requests != 0 {
+		t.Errorf("%d requests for names that are none", *requests)
+	}
+	for _, name := range []string{"IMDB-BINARY", "COLORS-3", "PTC_MR", "Tox21_AhR_training", "PC-3H", "p53.v2"} {
+		if !names.MatchString(name) {
+			t.Errorf("%s is a name", name)
+		}
+	}
+}
+
+func ExampleFind() {
+	_, err := Find(context.Background(), "MUTAG", Options{Cache: "cache", Data: "data", Offline: true})
+	fmt.Println(filepath.ToSlash(err.Error()))
+	// Output:
+	// download: no collection MUTAG: not a path; not in data/tu; not in cache/tu; told to stay offline: file does not exist
+}
