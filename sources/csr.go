@@ -16,8 +16,10 @@ type arcs struct {
 	cats, attrs int
 }
 
-func (a *arcs) reset() {
-	a.u, a.v, a.cat, a.attr = a.u[:0], a.v[:0], a.cat[:0], a.attr[:0]
+// reset makes room for that many lines.
+func (a *arcs) reset(lines int) {
+	a.u, a.v = slices.Grow(a.u[:0], lines), slices.Grow(a.v[:0], lines)
+	a.cat, a.attr = slices.Grow(a.cat[:0], lines*a.cats), slices.Grow(a.attr[:0], lines*a.attrs)
 }
 
 // same reports whether two lines have equal attributes.
@@ -53,7 +55,7 @@ type csr struct {
 	upper      []int32 // first line of each edge, by tail, then head
 	seen       []uint8 // directions seen of each edge in upper
 	next       []int32
-	entry      []int32 // line of each CSR entry
+	entry      []int32 // line of each CSR entry, where lines have attributes
 }
 
 const forth, back = 1, 2 // bits of seen
@@ -83,10 +85,16 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
 		g.Offsets[v+1] += g.Offsets[v]
 	}
 	g.Neighbors = zeros(g.Neighbors, int(g.Offsets[n]))
-	c.entry = zeros(c.entry, len(g.Neighbors))
+	wantEntry := a.cats+a.attrs > 0
+	if c.entry = c.entry[:0]; wantEntry {
+		c.entry = zeros(c.entry, len(g.Neighbors))
+	}
 	free := append(c.head[:0], g.Offsets[:n]...) // head is done with
 	put := func(u, v, line int32) {
-		g.Neighbors[free[u]], c.entry[free[u]] = v, line
+		g.Neighbors[free[u]] = v
+		if wantEntry {
+			c.entry[free[u]] = line
+		}
 		free[u]++
 	}
 	// In this order every row gets its smaller neighbours before its larger
@@ -102,11 +110,9 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
 	}
 	g.EdgeCats, g.EdgeAttrs = a.cats, a.attrs
 	g.EdgeCat, g.EdgeAttr = g.EdgeCat[:0], g.EdgeAttr[:0]
-	if a.cats+a.attrs > 0 {
-		for _, i := range c.entry {
-			g.EdgeCat = append(g.EdgeCat, row(a.cat, i, a.cats)...)
-			g.EdgeAttr = append(g.EdgeAttr, row(a.attr, i, a.attrs)...)
-		}
+	for _, i := range c.entry {
+		g.EdgeCat = append(g.EdgeCat, row(a.cat, i, a.cats)...)
+		g.EdgeAttr = append(g.EdgeAttr, row(a.attr, i, a.attrs)...)
 	}
 }
 

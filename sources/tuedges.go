@@ -121,7 +121,7 @@ func (e *graphEdges) of(graph int, o edgeOrder) (*arcs, error) {
 		s := e.sorted
 		return &arcs{s.u[from:to], s.v[from:to], s.cat[from*c : to*c], s.attr[from*a : to*a], c, a}, nil
 	}
-	e.one.reset()
+	e.one.reset(int(o.count[graph]))
 	for {
 		if !e.ahead {
 			u, v, err := e.next()

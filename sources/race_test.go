@@ -1,0 +1,5 @@
+//go:build race
+
+package sources
+
+func init() { raceDetector = true }
