@@ -71,7 +71,7 @@ func (c *channeler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	return err
 }
 
-func (c *channeler) row(_ context.Context, row int) error {
+func (c *channeler) row(ctx context.Context, row int) error {
 	var g graph.Graph
 	c.graphs.At(row, &g)
 	n := g.N()
@@ -79,7 +79,7 @@ func (c *channeler) row(_ context.Context, row int) error {
 		c.labels = make([]float64, n)
 	}
 	c.labels = c.labels[:n]
-	if err := labeling.Compute(c.By, labeling.Input{Graph: &g}, c.labels); err != nil {
+	if err := labeling.Compute(c.By, labeling.Input{Graph: &g, Context: ctx}, c.labels); err != nil {
 		return err
 	}
 	for v, x := range c.labels {

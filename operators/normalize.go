@@ -187,14 +187,15 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	z.global = nil
 	if z.Global {
 		z.global = make([]float64, g.N())
-		if err := labeling.Compute(z.By, labeling.Input{Graph: &g}, z.global); err != nil {
+		if err := labeling.Compute(z.By, labeling.Input{Graph: &g, Context: ctx}, z.global); err != nil {
 			return err
 		}
 	}
 	z.index.Reset(&g, z.direction)
+	z.norm.Context = ctx
 	k, members := z.K, z.field
 	for i := range z.w {
-		if i%64 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		m := members[i*k : (i+1)*k]

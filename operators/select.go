@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -48,8 +49,8 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("W is %d, want the number of fields per graph, 1 or more", s.W)
 	case s.W > maxWidth:
 		return nil, fmt.Errorf("W is %d, want at most %d", s.W, maxWidth)
-	case s.Stride < 1:
-		return nil, fmt.Errorf("Stride is %d, want 1 or more", s.Stride)
+	case s.Stride < 1 || s.Stride > math.MaxInt32:
+		return nil, fmt.Errorf("Stride is %d, want 1 to %d", s.Stride, math.MaxInt32)
 	}
 	if _, err := record.LayoutOf(in); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (s *selector) row(ctx context.Context, row int) error {
 		s.labels = make([]float64, g.N())
 	}
 	s.labels = s.labels[:g.N()]
-	if err := labeling.Compute(s.By, labeling.Input{Graph: &g}, s.labels); err != nil {
+	if err := labeling.Compute(s.By, labeling.Input{Graph: &g, Context: ctx}, s.labels); err != nil {
 		return err
 	}
 	order, _, err := labeling.Rank(&g, s.labels)

@@ -2,6 +2,7 @@ package field
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -32,6 +33,9 @@ type Normalizer struct {
 	CropBudget int
 	// CanonBudget is the budget of the canonical order; see canon.Solver.
 	CanonBudget int
+	// Context is handed to the labeling, so that a long one ends with it; nil
+	// never ends.
+	Context context.Context
 	// Stats counts what happened.
 	Stats Stats
 
@@ -179,7 +183,7 @@ func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist 
 			z.labels[i] = global[v]
 		}
 	} else {
-		in := labeling.Input{Graph: sub.graph(z.ix.g, nodes, arcs), Dist: dist}
+		in := labeling.Input{Graph: sub.graph(z.ix.g, nodes, arcs), Dist: dist, Context: z.Context}
 		if err := labeling.Compute(z.By, in, z.labels); err != nil {
 			return refine.Rows{}, err
 		}

@@ -57,7 +57,7 @@ func (l BetweennessCentrality) Label(in Input, labels []float64) error {
 		b.reset(g, in2, tails)
 		searches[i] = b
 		work := func() {
-			for s := next.Add(1) - 1; s < int64(n); s = next.Add(1) - 1 {
+			for s := next.Add(1) - 1; s < int64(n) && in.Err() == nil; s = next.Add(1) - 1 {
 				b.source(int32(s))
 			}
 		}
@@ -68,6 +68,15 @@ func (l BetweennessCentrality) Label(in Input, labels []float64) error {
 		wg.Go(work)
 	}
 	wg.Wait()
+	defer func() {
+		for _, b := range searches {
+			b.g, b.in, b.tails = nil, nil, nil
+			brandesPool.Put(b)
+		}
+	}()
+	if err := in.Err(); err != nil {
+		return err
+	}
 	scale := 1.0
 	if !g.Directed {
 		scale = 0.5 // each pair was met from both ends
@@ -80,10 +89,6 @@ func (l BetweennessCentrality) Label(in Input, labels []float64) error {
 			hi += b.high[v] + carry
 		}
 		labels[v] = scale * (float64(hi)*(1<<32) + float64(lo)/(1<<32))
-	}
-	for _, b := range searches {
-		b.g = nil
-		brandesPool.Put(b)
 	}
 	return nil
 }

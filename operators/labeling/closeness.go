@@ -19,6 +19,9 @@ func (closeness) String() string { return "closeness" }
 func (closeness) Label(in Input, labels []float64) error {
 	var s levels
 	for v := range labels {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		reached, total := 0, 0
 		for d, count := range s.count(in.Graph, int32(v)) {
 			reached += count
@@ -40,6 +43,9 @@ func (harmonic) String() string { return "harmonic" }
 func (harmonic) Label(in Input, labels []float64) error {
 	var s levels
 	for v := range labels {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		labels[v] = 0
 		// Summed from the nearest level outwards, whatever the numbering.
 		for d, count := range s.count(in.Graph, int32(v)) {

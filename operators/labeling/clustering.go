@@ -14,6 +14,9 @@ func (clustering) Label(in Input, labels []float64) error {
 	off, nbr := bothWays(in.Graph)
 	mark := make([]int32, len(labels))
 	for v := range labels {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		row := nbr[off[v]:off[v+1]]
 		for _, u := range row {
 			mark[u] = int32(v) + 1

@@ -26,4 +26,7 @@
 //
 //	func (Triangles) String() string { return "triangles" }
 //	func (Triangles) Label(in labeling.Input, labels []float64) error { … }
+//
+// One that may take seconds returns in.Err() when that is not nil, so that a
+// cancelled run ends at once.
 package labeling

@@ -33,6 +33,9 @@ func (eigenvector) Label(in Input, labels []float64) error {
 		x[v] = one
 	}
 	for range 10000 {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		copy(y, x)
 		for u := range int32(n) {
 			for _, v := range g.Adj(u) {

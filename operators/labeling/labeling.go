@@ -1,6 +1,7 @@
 package labeling
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -28,6 +29,18 @@ type Input struct {
 	// Dist holds the hop distance of every node to the root, ascending, so
 	// that the root is node 0. It is nil on a whole graph.
 	Dist []uint8
+	// Context ends work that is no longer wanted; nil never ends. Labelings that
+	// may take long look at it through Err, once per source node or round, and
+	// return what it says.
+	Context context.Context
+}
+
+// Err returns the error of the context once it has ended, and nil before.
+func (in Input) Err() error {
+	if in.Context == nil {
+		return nil
+	}
+	return in.Context.Err()
 }
 
 // known lists the labelings that Parse finds by name.

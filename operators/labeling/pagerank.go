@@ -38,6 +38,9 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 		rank[v] = one / uint64(n)
 	}
 	for range 1000 {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		clear(next)
 		var stuck uint64 // mass on nodes without a way out
 		for u := range int32(n) {

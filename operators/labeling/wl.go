@@ -79,6 +79,9 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 		r.Refine(rows)
 	}
 	for range l.Rounds {
+		if err := in.Err(); err != nil {
+			return err
+		}
 		if !r.Round(rows) {
 			break
 		}

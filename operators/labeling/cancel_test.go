@@ -1,0 +1,89 @@
+package labeling_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// fuse is a context that ends at the n-th look at it.
+type fuse struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (f *fuse) Err() error {
+	if f.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Every labeling that takes more than linear time looks at its context, and
+// stops at once when that has ended.
+func TestLongLabelingsStop(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	g := build(t, 3000, false, randomEdges(rng, 3000, 9000))
+	labels := make([]float64, g.N())
+	for _, l := range []labeling.Labeling{
+		labeling.Betweenness, labeling.BetweennessCentrality{Workers: 3}, labeling.Closeness, labeling.Harmonic,
+		labeling.Clustering, labeling.PageRank, labeling.Eigenvector, labeling.WeisfeilerLehman{Rounds: 3},
+	} {
+		for _, left := range []int64{0, 1, 2} {
+			f := &fuse{Context: context.Background()}
+			f.left.Store(left)
+			err := labeling.Compute(l, labeling.Input{Graph: g, Context: f}, labels)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: cancelled after %d looks: %v", l, left, err)
+			}
+			// Each worker, and the end, may look once more.
+			if over := -f.left.Load(); over > 8 {
+				t.Errorf("%s: went on for %d steps", l, over)
+			}
+		}
+	}
+	if err := labeling.Compute(labeling.Betweenness, labeling.Input{Graph: g, Context: context.Background()}, labels); err != nil {
+		t.Error(err)
+	}
+}
+
+// Betweenness of this graph takes tens of seconds. The bound is far above the
+// milliseconds that the end takes, for machines that are busy.
+func TestCancellationIsQuick(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	g := build(t, 30000, false, randomEdges(rng, 30000, 120000))
+	ctx, cancel := context.WithCancel(context.Background())
+	var cancelled time.Time
+	time.AfterFunc(50*time.Millisecond, func() {
+		cancelled = time.Now()
+		cancel()
+	})
+	err := labeling.Compute(labeling.Betweenness, labeling.Input{Graph: g, Context: ctx}, make([]float64, g.N()))
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	took := time.Since(cancelled)
+	t.Logf("ended %v after the cancellation", took)
+	if took > 2*time.Second {
+		t.Errorf("ended %v after the cancellation", took)
+	}
+}
+
+// Pooled memory is fit for use after a cancellation.
+func TestLabelsAfterCancellation(t *testing.T) {
+	g := build(t, 5, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}, {U: 3, V: 4}})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 4 {
+		_ = labeling.Compute(labeling.Betweenness, labeling.Input{Graph: g, Context: ctx}, make([]float64, 5))
+		if got := label(t, labeling.Betweenness, g); got[2] != 4 {
+			t.Fatalf("the middle of a path of 5 has betweenness %v, want 4", got[2])
+		}
+	}
+}
