@@ -66,7 +66,7 @@ func (c *CNN) Init(s Shape) error {
 	}
 	next := *c
 	if err := next.build(s); err != nil {
-		return fmt.Errorf("%w", err)
+		return fmt.Errorf("nn: CNN: %w", err)
 	}
 	next.start()
 	next.net.init(next.Seed)

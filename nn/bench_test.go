@@ -1,0 +1,57 @@
+package nn
+
+import "testing"
+
+// The shapes of the paper's collections: w = average number of nodes, k = 10,
+// one discrete channel.
+var benchShapes = []struct {
+	name string
+	s    Shape
+}{
+	{"MUTAG", Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2}},
+	{"NCI1", Shape{W: 30, K: 10, Cats: []int{37}, Classes: 2}},
+	{"DD", Shape{W: 284, K: 10, Cats: []int{89}, Classes: 2}},
+}
+
+// go test ./nn -run '^$' -bench 'BenchmarkTrain/MUTAG/B=32$' -cpu 1
+func BenchmarkTrain(b *testing.B) {
+	benchmark(b, func(c *CNN, in batch, _ []float32) error {
+		_, err := c.step(in)
+		return err
+	})
+}
+
+func BenchmarkInfer(b *testing.B) {
+	benchmark(b, func(c *CNN, in batch, p []float32) error { return c.predict(p, in) })
+}
+
+func benchmark(b *testing.B, run func(c *CNN, in batch, p []float32) error) {
+	for _, shape := range benchShapes {
+		for _, size := range []struct {
+			name string
+			rows int
+		}{{"B=32", 32}, {"B=128", 128}} {
+			b.Run(shape.name+"/"+size.name, func(b *testing.B) {
+				c := new(CNN)
+				if err := c.Init(shape.s); err != nil {
+					b.Fatal(err)
+				}
+				// Several batches, or the branch predictor learns the data.
+				var in []batch
+				for i := range 8 {
+					in = append(in, randomBatch(shape.s, size.rows, uint64(i)))
+				}
+				p := make([]float32, size.rows*shape.s.Classes)
+				b.ReportAllocs()
+				n := 0
+				for b.Loop() {
+					if err := run(c, in[n%len(in)], p); err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				b.ReportMetric(float64(n*size.rows)/b.Elapsed().Seconds(), "examples/s")
+			})
+		}
+	}
+}

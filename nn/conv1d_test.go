@@ -1,0 +1,61 @@
+package nn
+
+import (
+	"slices"
+	"testing"
+)
+
+type convCase struct{ n, in, size, maps int }
+
+var convCases = []convCase{{1, 1, 1, 1}, {5, 3, 2, 4}, {18, 16, 10, 8}, {10, 16, 10, 8}, {7, 2, 7, 3}, {12, 5, 1, 9}}
+
+func convLayer(c convCase) *conv1D {
+	var p params
+	l := newConv1D(&p, "conv", c.n, c.in, c.size, c.maps)
+	p.alloc()
+	l.init(newRandom(3, streamInit))
+	return l
+}
+
+func TestConv1D(t *testing.T) {
+	for _, c := range convCases {
+		l, r := convLayer(c), newRand(1)
+		copy(l.bias.w, normal(r, c.maps))
+		x := normal(r, c.n*c.in)
+		y := make([]float32, l.steps()*c.maps)
+		l.forward(y, x)
+
+		want := make([]float64, len(y))
+		for i := range l.steps() {
+			for m := range c.maps {
+				sum := float64(l.bias.w[m])
+				for j := range c.size {
+					for ch := range c.in {
+						sum += float64(x[(i+j)*c.in+ch]) * float64(l.weight.w[(j*c.in+ch)*c.maps+m])
+					}
+				}
+				want[i*c.maps+m] = max(sum, 0)
+			}
+		}
+		compare(t, "y", y, want, 1e-5)
+	}
+}
+
+func TestConv1DGradients(t *testing.T) {
+	for _, c := range convCases {
+		l := convLayer(c)
+		fixBias(l.bias.w)
+		x := normal(newRand(2), c.n*c.in)
+		y, r := make([]float32, l.steps()*c.maps), normal(newRand(3), l.steps()*c.maps)
+		loss := func() float64 {
+			l.forward(y, x)
+			return weighted(r, y)
+		}
+		loss()
+		dx := slices.Repeat([]float32{99}, len(x)) // backward sets, it does not add
+		l.backward(dx, slices.Clone(r), y, x)
+		checkGrad(t, "x", x, dx, loss)
+		checkGrad(t, "weight", l.weight.w, l.weight.g, loss)
+		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
+	}
+}

@@ -1,0 +1,114 @@
+package nn
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+var fieldShapes = []Shape{
+	{W: 3, K: 4, Cats: []int{5}, Classes: 2},
+	{W: 1, K: 1, Cats: []int{1}, Classes: 2},
+	{W: 4, K: 3, Cats: []int{2, 4, 3}, Classes: 2},
+	{W: 3, K: 2, Attrs: 3, Classes: 2},
+	{W: 5, K: 3, Cats: []int{3, 2}, Attrs: 2, Classes: 2},
+}
+
+// fieldLayer returns a layer with weights and one graph for it.
+func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, idx []int32, b batch) {
+	t.Helper()
+	var p params
+	l = newFieldConv(&p, "conv1", s, maps)
+	p.alloc()
+	l.init(newRandom(3, streamInit))
+	b = randomBatch(s, 1, 5)
+	idx = make([]int32, l.width())
+	if bad := l.index(idx, b.cats); bad >= 0 {
+		t.Fatalf("index refuses value %d", bad)
+	}
+	return l, idx, b
+}
+
+// The gathered layer is the convolution of one-hot inputs, written as loops
+// over the matrix that nn never builds.
+func TestFieldConvIsOneHotConvolution(t *testing.T) {
+	for _, s := range fieldShapes {
+		c := &CNN{Maps1: 7, Size2: 1, Seed: 2}
+		if err := c.Init(s); err != nil {
+			t.Fatal(err)
+		}
+		l, r := c.net.conv1, newRand(4)
+		copy(l.bias.w, normal(r, len(l.bias.w)))
+		b := randomBatch(s, 1, 6)
+		idx := make([]int32, l.width())
+		if bad := l.index(idx, b.cats); bad >= 0 {
+			t.Fatalf("%+v: index refuses value %d", s, bad)
+		}
+		y := make([]float32, s.W*l.maps)
+		l.forward(y, idx, b.attrs)
+		want := slices.Concat(newReference(c).conv1(b, 0)...)
+		compare(t, "y", y, want, 1e-5)
+	}
+}
+
+func TestFieldConvGradients(t *testing.T) {
+	for _, s := range fieldShapes {
+		l, idx, b := fieldLayer(t, s, 6)
+		fixBias(l.bias.w)
+		y, r := make([]float32, s.W*l.maps), normal(newRand(8), s.W*l.maps)
+		loss := func() float64 {
+			l.forward(y, idx, b.attrs)
+			return weighted(r, y)
+		}
+		loss()
+		l.backward(slices.Clone(r), y, idx, b.attrs)
+		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
+		if l.table != nil {
+			checkGrad(t, "table", l.table.w, l.table.g, loss)
+		}
+		if l.dense != nil {
+			checkGrad(t, "weight", l.dense.w, l.dense.g, loss)
+		}
+	}
+}
+
+// A dummy vertex, and a field of them, leaves the bias alone.
+func TestFieldConvDummies(t *testing.T) {
+	l, idx, b := fieldLayer(t, fieldShapes[0], 6)
+	for i := range b.cats {
+		b.cats[i] = -1
+	}
+	l.index(idx, b.cats)
+	copy(l.bias.w, []float32{1, -1, 2, -2, 3, 0})
+	y := make([]float32, l.w*6)
+	for i := range y {
+		y[i] = 99 // forward must not add to what was there
+	}
+	l.forward(y, idx, nil)
+	for f := range l.w {
+		if got := y[6*f : 6*f+6]; !slices.Equal(got, []float32{1, 0, 2, 0, 3, 0}) {
+			t.Errorf("field %d of dummies is %v", f, got)
+		}
+	}
+	l.backward(slices.Repeat([]float32{1}, l.w*6), y, idx, nil)
+	if kernel.Dot(l.table.g, l.table.g) != 0 {
+		t.Error("dummies have changed the gradient of the table")
+	}
+}
+
+func TestFieldConvIndex(t *testing.T) {
+	l, idx, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
+	cats := []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}
+	// A vertex has 3+2 rows; the second of a field begins at row 5, its second
+	// channel at row 8.
+	if bad := l.index(idx, cats); bad != -1 || !slices.Equal(idx, []int32{0, 3, 7, 9 /**/, -1, 4, 6, -1}) {
+		t.Errorf("index(%v) = %v, bad %d", cats, idx, bad)
+	}
+	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
+		cats[5] = v
+		if bad := l.index(idx, cats); bad != 5 {
+			t.Errorf("value %d at 5: bad = %d, want 5", v, bad)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package nn
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// networkCases are whole networks, small enough for a difference per weight.
+var networkCases = []struct {
+	name string
+	s    Shape
+	c    CNN
+}{
+	{"all channels", small, CNN{Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, Seed: 7}},
+	{"one field", Shape{W: 1, K: 3, Cats: []int{4}, Classes: 2}, CNN{Maps1: 6, Maps2: 4, Hidden: 8, Seed: 5}},
+	{"continuous", Shape{W: 6, K: 2, Attrs: 3, Classes: 4}, CNN{Maps1: 3, Maps2: 4, Size2: 2, Hidden: 9, Seed: 2}},
+	{"no dropout", Shape{W: 3, K: 2, Cats: []int{5}, Classes: 2}, CNN{Maps1: 3, Maps2: 2, Size2: 10, Hidden: 4, Dropout: -1, Seed: 3}},
+}
+
+func networkOf(t *testing.T, set CNN, s Shape) *CNN {
+	t.Helper()
+	c := set
+	if err := c.Init(s); err != nil {
+		t.Fatal(err)
+	}
+	// Biases begin at 0, on the kink of ReLU where no derivative exists.
+	r := newRand(11)
+	for _, l := range []*weight{c.net.conv1.bias, c.net.conv2.bias, c.net.hidden.bias, c.net.out.bias} {
+		for i := range l.w {
+			l.w[i] = float32(0.2 * r.NormFloat64())
+		}
+	}
+	return &c
+}
+
+func TestForward(t *testing.T) {
+	for _, test := range networkCases {
+		t.Run(test.name, func(t *testing.T) {
+			c := networkOf(t, test.c, test.s)
+			b := randomBatch(test.s, 5, 3)
+			if err := c.net.forward(b); err != nil {
+				t.Fatal(err)
+			}
+			ref := newReference(c)
+			for i := range b.rows {
+				n := test.s.Classes
+				compare(t, "logits", c.net.logit[i*n:i*n+n], ref.logits(b, i), 1e-5)
+			}
+		})
+	}
+}
+
+// Every weight's gradient against a central difference of the float64
+// reference, under the dropout mask that the step drew.
+func TestGradients(t *testing.T) {
+	for _, test := range networkCases {
+		t.Run(test.name, func(t *testing.T) {
+			c := networkOf(t, test.c, test.s)
+			b := randomBatch(test.s, 5, 3)
+			if err := c.net.forward(b); err != nil {
+				t.Fatal(err)
+			}
+			loss, _ := c.net.loss(b)
+			ref := newReference(c)
+			if want := ref.loss(b); math.Abs(loss-want) > 1e-5 {
+				t.Errorf("loss %v, want %v", loss, want)
+			}
+			if c.net.drop != nil {
+				loss = c.net.dropLoss(b)
+				for _, m := range c.net.drop.mask {
+					ref.mask = append(ref.mask, float64(m))
+				}
+				if want := ref.loss(b); math.Abs(loss-want) > 1e-5 {
+					t.Errorf("loss under dropout %v, want %v", loss, want)
+				}
+			}
+			c.net.backward(b)
+			const h = 1e-6
+			moved := 0
+			for _, l := range c.net.list {
+				for i := range l.g {
+					x := ref.w[l.name]
+					v := x[i]
+					x[i] = v + h
+					up := ref.loss(b)
+					x[i] = v - h
+					down := ref.loss(b)
+					x[i] = v
+					want := (up - down) / (2 * h)
+					if math.Abs(float64(l.g[i])-want) > 2e-5*(1+math.Abs(want)) {
+						t.Fatalf("d loss / d %s[%d] = %v, want %v", l.name, i, l.g[i], want)
+					}
+					if want != 0 {
+						moved++
+					}
+				}
+			}
+			if moved < len(c.net.w)/4 {
+				t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(c.net.w))
+			}
+		})
+	}
+}
+
+// Rows do not see each other: a batch is its rows, whatever buffers held
+// before, and its gradient is their mean.
+func TestBatchIsItsRows(t *testing.T) {
+	s := small
+	c := networkOf(t, CNN{Dropout: -1, Seed: 4}, s)
+	whole := randomBatch(s, 7, 5)
+	part := func(i, j int) batch {
+		n, m := s.W*s.K*len(s.Cats), s.W*s.K*s.Attrs
+		return batch{j - i, whole.cats[i*n : j*n], whole.attrs[i*m : j*m], whole.targets[i:j]}
+	}
+	gradient := func(b batch) (logit, g []float32) {
+		if err := c.net.forward(b); err != nil {
+			t.Fatal(err)
+		}
+		c.net.loss(b)
+		c.net.backward(b)
+		return slices.Clone(c.net.logit[:b.rows*s.Classes]), slices.Clone(c.net.g)
+	}
+	logit, g := gradient(whole)
+	var logits []float32
+	sum := make([]float64, len(g))
+	for _, cut := range [][2]int{{0, 1}, {1, 4}, {4, 7}} {
+		l, g := gradient(part(cut[0], cut[1]))
+		logits = append(logits, l...)
+		for i, v := range g {
+			sum[i] += float64(v) * float64(cut[1]-cut[0]) / 7
+		}
+	}
+	compare(t, "gradient", g, sum, 1e-6)
+	want := make([]float64, len(logits))
+	for i, v := range logits {
+		want[i] = float64(v)
+	}
+	compare(t, "logits", logit, want, 1e-6)
+}
+
+// The settings' zero is the paper's architecture.
+func TestPaperArchitecture(t *testing.T) {
+	var c CNN
+	if err := c.Init(Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]int{
+		"conv1.table":   {10, 7, 16},
+		"conv1.bias":    {16},
+		"conv2.weight":  {10, 16, 8},
+		"conv2.bias":    {8},
+		"hidden.weight": {9 * 8, 128},
+		"hidden.bias":   {128},
+		"out.weight":    {128, 2},
+		"out.bias":      {2},
+	}
+	for _, l := range c.net.list {
+		if !slices.Equal(l.shape, want[l.name]) {
+			t.Errorf("%s is %v, want %v", l.name, l.shape, want[l.name])
+		}
+		delete(want, l.name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	if got := c.String(); got != "CNN{W: 18, K: 10, Maps1: 16, Maps2: 8, Size2: 10, Hidden: 128, Dropout: 0.5, Optimizer: {Rate:0.001 Decay:0.9 Epsilon:1e-07}, Seed: 0}" {
+		t.Error(got)
+	}
+}

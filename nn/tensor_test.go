@@ -1,0 +1,100 @@
+package nn
+
+import (
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+)
+
+// tensorsOf wraps the slices of b, without a copy.
+func tensorsOf(s Shape, b batch) Batch {
+	var t Batch
+	if len(s.Cats) > 0 {
+		t.Cats = tensor.New(tensor.WithShape(b.rows, s.W, s.K, len(s.Cats)), tensor.WithBacking(b.cats))
+	}
+	if s.Attrs > 0 {
+		t.Attrs = tensor.New(tensor.WithShape(b.rows, s.W, s.K, s.Attrs), tensor.WithBacking(b.attrs))
+	}
+	if b.targets != nil {
+		t.Targets = tensor.New(tensor.WithShape(b.rows), tensor.WithBacking(b.targets))
+	}
+	return t
+}
+
+func TestBatchErrors(t *testing.T) {
+	of := func(dt tensor.Dtype, shape ...int) *tensor.Dense {
+		return tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
+	}
+	sliced := func(d *tensor.Dense, s ...tensor.Slice) *tensor.Dense {
+		v, err := d.Slice(s...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(*tensor.Dense)
+	}
+	for _, test := range []struct {
+		name  string
+		spoil func(b *Batch)
+		want  string
+	}{
+		{"no Cats", func(b *Batch) { b.Cats = nil }, "Cats is missing"},
+		{"no Attrs", func(b *Batch) { b.Attrs = nil }, "Attrs is missing"},
+		{"no Targets", func(b *Batch) { b.Targets = nil }, "Targets is missing"},
+		{"scalar", func(b *Batch) { b.Cats = tensor.New(tensor.FromScalar(int32(1))) }, "Cats is a scalar"},
+		{"other k", func(b *Batch) { b.Cats = of(tensor.Int32, 5, 4, 3, 2) }, "Cats is [5 4 3 2], want [5 4 2 2]"},
+		{"flat", func(b *Batch) { b.Attrs = of(tensor.Float32, 5, 16) }, "Attrs is [5 16], want [5 4 2 2]"},
+		{"other rows", func(b *Batch) { b.Targets = of(tensor.Int32, 4) }, "Targets is [4], want [5]"},
+		{"int64", func(b *Batch) { b.Targets = of(tensor.Int64, 5) }, "Targets is of int64, want int32"},
+		{"float64", func(b *Batch) { b.Attrs = of(tensor.Float64, 5, 4, 2, 2) }, "Attrs is of float64, want float32"},
+		{"a view", func(b *Batch) {
+			b.Cats = sliced(of(tensor.Int32, 5, 4, 2, 3), nil, nil, nil, tensor.S(0, 2))
+		}, "Cats is a view"},
+		{"column-major", func(b *Batch) {
+			b.Cats = tensor.New(tensor.WithShape(5, 4, 2, 2), tensor.AsFortran(make([]int32, 80)))
+		}, "Cats is a view or not row-major"},
+	} {
+		c := smallCNN(t)
+		b := tensorsOf(small, smallBatch(5))
+		test.spoil(&b)
+		if _, err := c.Step(b); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if c.Seen() != 0 {
+			t.Errorf("%s: the batch was learned from", test.name)
+		}
+	}
+
+	var c CNN
+	if err := c.Init(Shape{W: 4, K: 2, Attrs: 2, Classes: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Step(tensorsOf(small, smallBatch(5))); err == nil || !strings.Contains(err.Error(), "has discrete channels, the model has none") {
+		t.Errorf("unexpected Cats: %v", err)
+	}
+}
+
+// Rows of a larger tensor are a contiguous view, and as good as a copy.
+func TestBatchOfRows(t *testing.T) {
+	b := smallBatch(6)
+	whole := tensorsOf(small, b)
+	rows := func(d *tensor.Dense) *tensor.Dense {
+		v, err := d.Slice(tensor.S(2, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(*tensor.Dense)
+	}
+	c, d := smallCNN(t), smallCNN(t)
+	if _, err := c.Step(Batch{rows(whole.Cats), rows(whole.Attrs), rows(whole.Targets)}); err != nil {
+		t.Fatal(err)
+	}
+	n, m := small.W*small.K*len(small.Cats), small.W*small.K*small.Attrs
+	part := batch{3, b.cats[2*n : 5*n], b.attrs[2*m : 5*m], b.targets[2:5]}
+	if _, err := d.step(part); err != nil {
+		t.Fatal(err)
+	}
+	if c.Hash() != d.Hash() {
+		t.Error("a view of rows and the rows give different weights")
+	}
+}
