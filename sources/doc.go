@@ -20,6 +20,7 @@
 //	             graph_id  offsets    node_cat     node_attr        edge_cat     edge_attr        target
 //	             pos       neighbors
 //	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
+//	EdgeList     0         always     –            –                –            –                node_target from Labels
 //	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
 //	Families     index     always     –            –                –            –                family
 //	Records      whatever the records have

@@ -1,0 +1,289 @@
+package sources
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+func readEdges(s EdgeList) (*Network, error) { return s.Read(context.Background()) }
+
+func edgesOf(n *Network) string {
+	var s []string
+	for u := range int32(n.Graph.N()) {
+		for _, v := range n.Graph.Adj(u) {
+			if n.Graph.Directed || u < v {
+				s = append(s, fmt.Sprintf("%d-%d", n.ID(u), n.ID(v)))
+			}
+		}
+	}
+	return strings.Join(s, " ")
+}
+
+func TestEdgeList(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		n          int
+		ids        []int32
+		edges      string
+		stats      EdgeListStats
+	}{
+		{"separators", "0 1\n0,2\n1\t2\r\n 2 , 3 \n", 4, nil, "0-1 0-2 1-2 2-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 4, OneWay: 4}, Lines: 4}},
+		{"comments and empty lines", "# x\n\n% y\n0 1\n  \n#\n1 2", 3, nil, "0-1 1-2", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
+		{"weights", "0 1 0.5\n1 2 x y z\n2,0,-3\n", 3, nil, "0-1 0-2 1-2", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 3, OneWay: 3}, Lines: 3}},
+		{"dropped", "0 1\n1 0\n0 1\n2 2\n", 3, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, SelfLoops: 1, Duplicates: 1}, Lines: 4, Isolated: 1}},
+		{"gap", "7 1000000000\n3 2147483647\n", 4, []int32{3, 7, 1000000000, 2147483647}, "3-2147483647 7-1000000000", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
+		{"stated", "# five: 5 nodes, 1 edges\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
+		{"stated as SNAP does", "# Nodes: 5 Edges: 1\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
+		{"stated, from 1", "% 3 nodes\n3 1\n", 3, []int32{1, 2, 3}, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3, Isolated: 1}},
+		{"stated, but ids are larger", "# 3 nodes\n0 9\n", 2, []int32{0, 9}, "0-9", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3}},
+		{"stated too late", "0 1\n# 5 nodes\n", 2, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1}},
+		{"stated alone", "# 2 nodes\n", 2, nil, "", EdgeListStats{Declared: 2, Isolated: 2}},
+		{"nodes of a sentence", "# edges between nodes\n0 1\n", 2, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1}},
+	} {
+		n, err := readEdges(EdgeList{Reader: strings.NewReader(c.text)})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if n.Graph.N() != c.n || !slices.Equal(n.IDs, c.ids) || edgesOf(n) != c.edges || n.Stats != c.stats {
+			t.Errorf("%s: %d nodes, ids %v, edges %q, %+v; want %d, %v, %q, %+v",
+				c.name, n.Graph.N(), n.IDs, edgesOf(n), n.Stats, c.n, c.ids, c.edges, c.stats)
+		}
+		if err := n.Graph.Check(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestEdgeListErrors(t *testing.T) {
+	packed := pack(t, strings.Repeat("0 1\n", 500))
+	for _, c := range []struct{ text, want string }{
+		{"", "sources: x: no edge, and no comment with the number of nodes"},
+		{"#\n\n", "sources: x: no edge, and no comment with the number of nodes"},
+		{"0 1\n2\n", `sources: x:2: "2", want two nodes`},
+		{"0 1\n\n#\n2 a\n", `sources: x:4: "a", want the id of a node: an integer from 0`},
+		{"0 1.5\n", `sources: x:1: "1.5", want the id of a node: an integer from 0`},
+		{"0 -1\n", `sources: x:1: node -1, want 0 to 2147483647`},
+		{"0 2147483648\n", `sources: x:1: node "2147483648" is beyond 2147483647`},
+		{"99999999999999999999 0\n", `sources: x:1: node "99999999999999999999" is beyond 2147483647`},
+		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer from 0`},
+		{"# 2000000000 nodes\n\n0 1\n", `sources: x:1: a comment tells of 2000000000 nodes, but only 2 are named; correct it, or name the others in Labels`},
+		{"%%MatrixMarket matrix\n3 3 1\n1 2\n", `sources: x:1: a Matrix Market file, want an edge list: remove the line of sizes, and count from either end`},
+		{strings.Repeat("7", 3<<20), "sources: x:1: line of more than 1048576 bytes"},
+		{packed[:len(packed)-12], "sources: x: gzip: the file is cut short: unexpected EOF"},
+		{"\x1f\x8bnot gzip at all", "sources: x: gzip: invalid header"},
+	} {
+		_, err := readEdges(EdgeList{Path: "x", Reader: strings.NewReader(c.text)})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%.40q: %v, want %s", c.text, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		s    EdgeList
+		want string
+	}{
+		{EdgeList{}, "no Path"},
+		{EdgeList{Path: "nowhere/at/all"}, "nowhere/at/all: no such file"},
+		{EdgeList{Path: "x", MaxBytes: -1}, "MaxBytes"},
+		{EdgeList{Path: "x", Reader: strings.NewReader("0 1\n0 1\n"), MaxBytes: 5}, "more than 5 bytes"},
+	} {
+		if _, err := readEdges(c.s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.s, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (EdgeList{Reader: strings.NewReader("0 1\n")}).Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestEdgeListLabels(t *testing.T) {
+	files := func(labels string) EdgeList {
+		return EdgeList{Path: "e", Labels: "l", FS: mapFS(map[string]string{"e": "5 3\n3 9\n", "l": labels})}
+	}
+	n, err := readEdges(files("# id label\n9 10\n3 2\n5 10\n4 red wine\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(n.IDs, []int32{3, 4, 5, 9}) || !slices.Equal(n.Classes, []string{"10", "2", "red wine"}) ||
+		!slices.Equal(n.NodeClass, []int32{1, 2, 0, 0}) {
+		t.Errorf("ids %v, classes %v of %q", n.IDs, n.NodeClass, n.Classes)
+	}
+	if n, err = readEdges(files("9 10\n3 2\n5 10\n5 10\n")); err != nil || !slices.Equal(n.Classes, []string{"2", "10"}) {
+		t.Errorf("classes %q, want 2 before 10; %v", n.Classes, err)
+	}
+	for labels, want := range map[string]string{
+		"3 1\n5 1\n":            "sources: l: no label for node 9",
+		"3 1\n5\n":              "sources: l:2: node 5 without a label",
+		"3 1\n3 2\n":            `sources: l:2: node 3 has label "2", and had "1" before`,
+		"3 1\n5 1\n9 1\n-1 1\n": "sources: l:4: node -1, want 0 to 2147483647",
+	} {
+		if _, err := readEdges(files(labels)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", labels, err, want)
+		}
+	}
+	got, layout, _, err := readAll(t, files("9 b\n3 a\n5 b\n"))
+	if err != nil || len(got) != 1 || !slices.Equal(layout.NodeClasses, []string{"a", "b"}) {
+		t.Errorf("%d records, classes %q, %v", len(got), layout.NodeClasses, err)
+	}
+}
+
+// A gap in the ids costs nothing, directed or not, and closing it leaves the
+// structure alone.
+func TestEdgeListRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		n := 2 + rng.IntN(20)
+		ids := map[int32]bool{}
+		for len(ids) < n {
+			ids[rng.Int32()] = true
+		}
+		var all []int32
+		for id := range ids {
+			all = append(all, id)
+		}
+		slices.Sort(all)
+		directed := rng.IntN(2) == 0
+		want := map[string]bool{}
+		var text strings.Builder
+		for range 3 * n {
+			u, v := all[rng.IntN(n)], all[rng.IntN(n)]
+			fmt.Fprintln(&text, u, v)
+			if !directed && u > v {
+				u, v = v, u
+			}
+			if u != v {
+				want[fmt.Sprintf("%d-%d", u, v)] = true
+			}
+		}
+		net, err := readEdges(EdgeList{Reader: strings.NewReader(pack(t, text.String())), Directed: directed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(edgesOf(net))
+		if len(got) != len(want) || int(net.Stats.Edges) != len(got) {
+			t.Fatalf("%d edges, want %d", len(got), len(want))
+		}
+		for _, e := range got {
+			if !want[e] {
+				t.Fatalf("edge %s was not there", e)
+			}
+		}
+	}
+}
+
+func TestEdgeListReleases(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	ctx := context.Background()
+	r, err := EdgeList{Reader: strings.NewReader("0 1\n1 2\n")}.Open(ctx, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Release()
+	if _, err := r.Next(ctx); err != io.EOF {
+		t.Errorf("a second record: %v", err)
+	}
+	r.Close()
+	if _, err := r.Next(ctx); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestEdgeListDataSets(t *testing.T) {
+	dir := filepath.Join(dataDir(t), "graphs")
+	for _, c := range []struct {
+		name     string
+		directed bool
+		n, m     int
+		loops    int64
+		isolated int64
+		classes  int
+	}{
+		{"power", false, 4941, 6594, 0, 0, 0},
+		{"polbooks", false, 105, 441, 0, 0, 3},
+		// 19090 lines: 3 self-loops and 65 repeats.
+		{"polblogs", true, 1490, 19022, 3, 266, 2},
+		{"astro-ph", false, 16706, 121251, 0, 660, 0},
+		{"email-Enron", false, 36692, 183831, 0, 0, 0},
+		{"cnr-2000", false, 325557, 2738969, 0, 0, 0},
+	} {
+		if testing.Short() && c.m > 1e6 {
+			continue
+		}
+		s := EdgeList{Path: filepath.Join(dir, c.name+".edges.gz"), Directed: c.directed}
+		if c.classes > 0 {
+			s.Labels = filepath.Join(dir, c.name+".labels.gz")
+		}
+		if _, err := os.Stat(s.Path); err != nil {
+			t.Logf("skipped %s: %v", c.name, err)
+			continue
+		}
+		n, err := readEdges(s)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if n.Graph.N() != c.n || n.Graph.M() != c.m || n.IDs != nil || n.Stats.SelfLoops != c.loops ||
+			n.Stats.Isolated != c.isolated || len(n.Classes) != c.classes {
+			t.Errorf("%s: %d nodes, %d edges, %+v, classes %q", c.name, n.Graph.N(), n.Graph.M(), n.Stats, n.Classes)
+		}
+	}
+}
+
+// Whatever the bytes, the reader ends with a graph that obeys its rules, or
+// with one line that names the place.
+func FuzzEdgeList(f *testing.F) {
+	f.Add("# 5 nodes\n0 1\n1,2\n", "0 a\n1 b\n", false)
+	f.Add("3 1000000000\r\n\r\n% x\n3 3\n", "", true)
+	f.Add(pack(f, "0 1\n"), "", false)
+	f.Add("0 -1\n", "x", false)
+	f.Fuzz(func(t *testing.T, text, labels string, directed bool) {
+		s := EdgeList{Path: "e", FS: mapFS(map[string]string{"e": text, "l": labels}), Directed: directed, MaxBytes: 1 << 20}
+		if labels != "" {
+			s.Labels = "l"
+		}
+		n, err := readEdges(s)
+		checkFailure(t, err)
+		if err != nil {
+			return
+		}
+		if err := n.Graph.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if n.Graph.N() == 0 || n.IDs != nil && len(n.IDs) != n.Graph.N() || int64(n.Graph.M()) != n.Stats.Edges {
+			t.Fatalf("%d nodes, %d ids, %d edges, %+v", n.Graph.N(), len(n.IDs), n.Graph.M(), n.Stats)
+		}
+	})
+}
+
+// pack is gzip.
+func pack(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package sources
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// input is where a source of one file reads from. Text that gzip has packed is
+// unpacked, whatever the name of the file is.
+type input struct {
+	kind     string // of the source, for messages
+	path     string
+	fsys     fs.FS
+	reader   io.Reader
+	maxBytes int64 // unpacked; 0 stands for 1 GiB
+}
+
+func (in input) String() string {
+	switch {
+	case in.path != "":
+		return in.kind + "(" + in.path + ")"
+	case in.reader != nil:
+		return in.kind + "(reader)"
+	}
+	return in.kind + "()"
+}
+
+// lines opens the input.
+func (in input) lines(alive func() error) (*lines, error) {
+	l := &lines{file: in.path, limit: in.maxBytes, alive: alive}
+	switch {
+	case in.maxBytes < 0:
+		return nil, fmt.Errorf("sources: %s: MaxBytes is %d, want at least 0", in.kind, in.maxBytes)
+	case in.maxBytes == 0:
+		l.limit = 1 << 30
+	}
+	var raw io.ReadCloser
+	var err error
+	switch {
+	case in.reader != nil:
+		raw = io.NopCloser(in.reader) // it is the caller's to close
+	case in.path == "":
+		return nil, fmt.Errorf("sources: %s: no Path and no Reader", in.kind)
+	case in.fsys != nil:
+		raw, err = in.fsys.Open(in.path)
+	default:
+		raw, err = os.Open(in.path)
+	}
+	if err != nil {
+		return nil, inFile(l.file, err)
+	}
+	b := bufio.NewReader(raw)
+	magic, err := b.Peek(2)
+	if err != nil && err != io.EOF {
+		raw.Close()
+		return nil, inFile(l.file, err)
+	}
+	if string(magic) != "\x1f\x8b" {
+		l.r = readCloser{b, raw}
+		return l, nil
+	}
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		raw.Close()
+		return nil, inFile(l.file, cutShort(err))
+	}
+	l.r = readCloser{gzipReader{z}, raw}
+	return l, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// gzipReader says what an unexpected end of its input means.
+type gzipReader struct{ z *gzip.Reader }
+
+func (g gzipReader) Read(p []byte) (int, error) {
+	n, err := g.z.Read(p)
+	return n, cutShort(err)
+}
+
+func cutShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("gzip: the file is cut short: %w", err)
+	}
+	return err
+}

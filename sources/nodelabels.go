@@ -1,0 +1,100 @@
+package sources
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// nodeLabels is the content of a file with an id and a label per line.
+type nodeLabels struct {
+	file  string
+	ids   []int32 // in file order
+	label map[int32]string
+}
+
+func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
+	in := s.input()
+	in.path, in.reader = s.Labels, nil
+	l, err := in.lines(ctx.Err)
+	if err != nil {
+		return n, err
+	}
+	defer l.close()
+	n.file, n.label = s.Labels, map[int32]string{}
+	known := map[string]string{} // one copy of each label, not one per node
+	for {
+		row, err := l.data(func([]byte) error { return nil })
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		id, rest, err := nodeID(l, row)
+		if err != nil {
+			return n, err
+		}
+		if rest = bytes.TrimSpace(rest); len(rest) == 0 {
+			return n, l.errorf("node %d without a label", id)
+		}
+		text, ok := known[string(rest)]
+		if !ok {
+			text = string(rest)
+			known[text] = text
+		}
+		if before, ok := n.label[id]; !ok {
+			n.ids = append(n.ids, id)
+		} else if before != text {
+			return n, l.errorf("node %d has label %s, and had %s before", id, quote(rest), quote([]byte(before)))
+		}
+		n.label[id] = text
+	}
+}
+
+// classes returns the class of each node and the names of the classes.
+func (n nodeLabels) classes(ids []int32) (class []int32, names []string, err error) {
+	if n.label == nil {
+		return nil, nil, nil
+	}
+	index := map[string]int32{}
+	for _, text := range n.label {
+		if _, ok := index[text]; !ok {
+			index[text] = 0
+			names = append(names, text)
+		}
+	}
+	sortLabels(names)
+	for i, text := range names {
+		index[text] = int32(i)
+	}
+	class = make([]int32, len(ids))
+	for i, id := range ids {
+		text, ok := n.label[id]
+		if !ok {
+			return nil, nil, &FileError{n.file, 0, fmt.Errorf("no label for node %d", id)}
+		}
+		class[i] = index[text]
+	}
+	return class, names, nil
+}
+
+// sortLabels sorts as numbers if all are numbers, else as text.
+func sortLabels(names []string) {
+	value := map[string]float64{}
+	for _, s := range names {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil || x != x {
+			slices.Sort(names)
+			return
+		}
+		value[s] = x
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(value[a], value[b]), cmp.Compare(a, b))
+	})
+}
