@@ -9,6 +9,7 @@
 //	Grid                    rows·cols nodes   4 or 8 neighbours, fewer at the border: the pixels of an image
 //	Torus                   rows·cols nodes   4 neighbours each
 //	RandomRegular           n nodes           d neighbours each
+//	RandomDegrees           n nodes           degrees drawn from a distribution (configuration model)
 //	ErdosRenyi              n nodes           m edges, all such graphs equally likely
 //	PreferentialAttachment  n nodes           hubs: degrees follow a power law (Barabási and Albert 1999)
 //	SmallWorld              n nodes           a ring with shortcuts (Watts and Strogatz 1998)
