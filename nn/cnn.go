@@ -97,6 +97,7 @@ func (c *CNN) build(s Shape) error {
 // start gives the network its memory, all weights zero.
 func (c *CNN) start() {
 	c.net.alloc()
+	c.net.conv1.start()
 	c.net.drop = newDropout(c.Dropout, c.Seed)
 	c.opt = c.Optimizer.start(c.net.size())
 }

@@ -35,15 +35,16 @@ func (l *dense) forward(y, x []float32, rows int) {
 	}
 }
 
-// backward adds to the gradients of the weights and sets dx (rows, in), unless
-// it is nil, to the gradient of x. dy is the gradient of y, and is overwritten;
-// x and y are those of forward.
+// backward sets the gradients of the weights, and dx (rows, in), unless it is
+// nil, to the gradient of x. dy is the gradient of y, and is overwritten; x and
+// y are those of forward.
 func (l *dense) backward(dx, dy, y, x []float32, rows int) {
 	if l.relu {
 		kernel.ReLUGrad(dy[:rows*l.out], y[:rows*l.out])
 	}
+	clear(l.bias.g)
 	kernel.AddBiasGrad(l.bias.g, dy, rows, l.out)
-	kernel.GemmTN(rows, l.out, l.in, x, l.in, dy, l.out, l.weight.g, l.out, true)
+	kernel.GemmTN(rows, l.out, l.in, x, l.in, dy, l.out, l.weight.g, l.out, false)
 	if dx != nil {
 		kernel.GemmNT(rows, l.out, l.in, dy, l.out, l.weight.w, l.out, dx, l.in, false)
 	}

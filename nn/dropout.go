@@ -27,19 +27,34 @@ func (d *dropout) forward(y, x []float32) {
 	}
 	mask := d.mask[:len(x)]
 	y = y[:len(x)]
-	var bits uint64 // four draws of 16 bits
-	for i, v := range x {
-		if i&3 == 0 {
-			bits = d.rand.Uint64()
-		}
-		// The sign of the difference picks the scale without a branch, which
-		// at p = ½ would be guessed wrong every other time.
-		kept := (int32(bits&0xffff)-int32(d.limit))>>31 + 1
-		bits >>= 16
-		m := d.scale[kept&1]
-		mask[i] = m
-		y[i] = v * m
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		bits := d.rand.Uint64()
+		m, x, y := mask[i:i+4], x[i:i+4], y[i:i+4]
+		m[0] = d.draw(bits)
+		m[1] = d.draw(bits >> 16)
+		m[2] = d.draw(bits >> 32)
+		m[3] = d.draw(bits >> 48)
+		y[0] = x[0] * m[0]
+		y[1] = x[1] * m[1]
+		y[2] = x[2] * m[2]
+		y[3] = x[3] * m[3]
 	}
+	if i == len(x) {
+		return
+	}
+	for bits := d.rand.Uint64(); i < len(x); i++ {
+		mask[i] = d.draw(bits)
+		y[i] = x[i] * mask[i]
+		bits >>= 16
+	}
+}
+
+// draw returns what the low 16 bits stand for. The sign of the difference picks
+// it without a branch, which at p = ½ would be guessed wrong every other time.
+func (d *dropout) draw(bits uint64) float32 {
+	kept := (int32(bits&0xffff)-int32(d.limit))>>31 + 1
+	return d.scale[kept&1]
 }
 
 // backward applies the last mask to dy.

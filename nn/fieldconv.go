@@ -17,10 +17,13 @@ import "github.com/sanflow/sanflow/nn/internal/kernel"
 type fieldConv struct {
 	w, k, maps int
 
-	cats  []int   // values of each discrete channel
-	start []int32 // first row of each discrete channel within a vertex
-	total int32   // table rows of a vertex, the sum of cats
-	attrs int     // c_v
+	cats  []int // values of each discrete channel
+	total int   // table rows of a vertex, the sum of cats
+	attrs int   // c_v
+
+	// Of each discrete channel of each vertex of a field (k, d_v): the first of
+	// its rows in the table, and how many they are.
+	first, count []int32
 
 	table *weight // (k, Σcats, maps), nil without discrete channels
 	dense *weight // (k, c_v, maps), nil without continuous channels
@@ -30,11 +33,10 @@ type fieldConv struct {
 func newFieldConv(p *params, name string, s Shape, maps int) *fieldConv {
 	l := &fieldConv{w: s.W, k: s.K, maps: maps, cats: s.Cats, attrs: s.Attrs}
 	for _, n := range s.Cats {
-		l.start = append(l.start, l.total)
-		l.total += int32(n)
+		l.total += n
 	}
 	if l.total > 0 {
-		l.table = p.add(name+".table", l.k, int(l.total), maps)
+		l.table = p.add(name+".table", l.k, l.total, maps)
 	}
 	if l.attrs > 0 {
 		l.dense = p.add(name+".weight", l.k, l.attrs, maps)
@@ -44,7 +46,7 @@ func newFieldConv(p *params, name string, s Shape, maps int) *fieldConv {
 }
 
 func (l *fieldConv) init(r random) {
-	in, out := l.k*(int(l.total)+l.attrs), l.k*l.maps
+	in, out := l.k*(l.total+l.attrs), l.k*l.maps
 	if l.table != nil {
 		glorot(l.table.w, in, out, r)
 	}
@@ -56,28 +58,42 @@ func (l *fieldConv) init(r random) {
 // width is the number of discrete values of one graph, w·k·d_v.
 func (l *fieldConv) width() int { return l.w * l.k * len(l.cats) }
 
+// start prepares the layer for use.
+func (l *fieldConv) start() {
+	row := int32(0)
+	for range l.k {
+		for _, n := range l.cats {
+			l.first = append(l.first, row)
+			l.count = append(l.count, int32(n))
+			row += int32(n)
+		}
+	}
+}
+
 // index turns cats, the (w, k, d_v) values of one graph, into rows of the
 // table, in dst. It returns the position of the first value that its channel
 // does not have, or -1.
 func (l *fieldConv) index(dst, cats []int32) (bad int) {
-	d := len(l.cats)
-	i := 0
-	for range l.w {
-		row := int32(0)
-		for range l.k {
-			for c := range d {
-				v := cats[i]
-				switch {
-				case uint(uint32(v)) < uint(l.cats[c]):
-					dst[i] = row + l.start[c] + v
-				case v == -1:
-					dst[i] = -1
-				default:
-					return i
-				}
-				i++
-			}
-			row += l.total
+	n := len(l.first)
+	first, count := l.first, l.count[:n]
+	wrong := int64(0)
+	for f := range l.w {
+		in, out := cats[f*n:f*n+n], dst[f*n:f*n+n]
+		for i, row := range first {
+			// No branch: which vertices are dummies cannot be guessed. The sign
+			// of v makes a row -1, the sign of the difference tells v < -1 and
+			// v ≥ count.
+			v := in[i]
+			out[i] = (row + v) | v>>31
+			wrong |= int64(count[i]) - int64(uint32(v+1))
+		}
+	}
+	if wrong >= 0 {
+		return -1
+	}
+	for i, v := range cats {
+		if v < -1 || v >= count[i%n] {
+			return i
 		}
 	}
 	return -1

@@ -21,6 +21,7 @@ func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, idx []int32, b b
 	var p params
 	l = newFieldConv(&p, "conv1", s, maps)
 	p.alloc()
+	l.start()
 	l.init(newRandom(3, streamInit))
 	b = randomBatch(s, 1, 5)
 	idx = make([]int32, l.width())

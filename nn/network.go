@@ -125,7 +125,6 @@ func (n *network) dropLoss(b batch) (loss float64) {
 // backward sets the gradients of all weights, of the loss that was computed
 // last.
 func (n *network) backward(b batch) {
-	clear(n.g)
 	size := b.rows * n.hidden.out
 	if n.drop == nil {
 		n.out.backward(n.dy3, n.dlogit, n.logit, n.y3, b.rows)
@@ -135,6 +134,9 @@ func (n *network) backward(b batch) {
 	}
 	n.hidden.backward(n.dy2, n.dy3, n.y3, n.y2, b.rows)
 
+	// The dense layers have set their gradients; the convolutions add to theirs,
+	// graph by graph.
+	clearGrad(n.conv1.table, n.conv1.dense, n.conv1.bias, n.conv2.weight, n.conv2.bias)
 	in, xs := n.conv1.width(), n.conv1.w*n.conv1.k*n.conv1.attrs
 	w1, w2 := n.conv2.n*n.conv2.in, n.hidden.in
 	dy1 := n.dy1[:w1]

@@ -62,3 +62,12 @@ func (p *params) alloc() {
 		at = (end + align - 1) / align * align
 	}
 }
+
+// clearGrad sets the gradients of some weights, which may be nil, to 0.
+func clearGrad(list ...*weight) {
+	for _, w := range list {
+		if w != nil {
+			clear(w.g)
+		}
+	}
+}
