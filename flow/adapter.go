@@ -61,7 +61,9 @@ type SourceOutlet struct {
 var _ streams.Source = (*SourceOutlet)(nil)
 
 // AsSource returns src as a go-streams source of arrow.Record. It is opened
-// when something is first connected to it, and ends when ctx does.
+// when something is first connected to it, and ends when ctx does. A reader
+// that is an [Acker] hears nothing, since go-streams does not tell what becomes
+// of a record.
 func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	r, err := adapterRun(ctx, opts)
 	s := &SourceOutlet{
@@ -70,12 +72,9 @@ func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	}
 	s.open = func() error {
 		if err != nil {
-			return err
+			return at(s.count.stage, err)
 		}
-		return guard(func() (err error) {
-			s.reader, err = src.Open(r.ctx, r.opts.Mem)
-			return err
-		})
+		return s.spout.open(src)
 	}
 	return s
 }
@@ -87,7 +86,7 @@ func (s *SourceOutlet) Out() <-chan any {
 			defer s.run.cancel(nil)
 			defer close(s.done)
 			if err := s.open(); err != nil {
-				s.run.fail(at(s.count.stage, err))
+				s.run.fail(err)
 				close(s.out)
 				return
 			}
@@ -101,6 +100,12 @@ func (s *SourceOutlet) Out() <-chan any {
 func (s *SourceOutlet) Via(f streams.Flow) streams.Flow {
 	s.Out()
 	return s.pipe.Via(f)
+}
+
+// To streams into sink and returns when that has completed.
+func (s *SourceOutlet) To(sink streams.Sink) {
+	s.Out()
+	s.pipe.To(sink)
 }
 
 // Err returns the first error. It waits for the end of the stream, which must
@@ -142,5 +147,7 @@ func adapterRun(ctx context.Context, opts []Options) (*run, error) {
 	if len(opts) > 0 {
 		o = opts[0]
 	}
-	return newRun(ctx, o), o.check()
+	r := newRun(ctx, o)
+	r.track.off = true
+	return r, o.check()
 }

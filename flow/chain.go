@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 // link is one stage of a chain, as one worker runs it.
 type link struct {
 	stage  Stage
+	schema *arrow.Schema
 	count  *counter
 	out    *Out
 	nested time.Duration // spent further down the chain during the current call
@@ -25,13 +27,14 @@ type chain struct {
 	hold    bool                     // the only stage is a Flusher
 	send    func(arrow.Record) error // takes over what leaves the last stage
 	letters []Letter                 // refused since the last takeLetters; they own their rows
+	failed  error                    // the first error, also where a stage took no notice of it
 }
 
 func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record) error) *chain {
 	c := &chain{run: r, send: send}
 	for i, s := range stages {
 		_, c.hold = s.(Flusher)
-		l := &link{stage: s, count: counts[i]}
+		l := &link{stage: s, schema: s.Schema(), count: counts[i]}
 		l.out = &Out{
 			run:    r,
 			emit:   func(rec arrow.Record) error { return c.emit(i, rec) },
@@ -42,8 +45,12 @@ func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record)
 	return c
 }
 
-// process borrows rec and takes it through the chain.
-func (c *chain) process(rec arrow.Record) error { return c.step(0, rec) }
+// process borrows rec and takes it through the chain. After an error the chain
+// is only closed.
+func (c *chain) process(rec arrow.Record) error {
+	_ = c.step(0, rec)
+	return c.failed
+}
 
 // step hands rec to stage i, which borrows it.
 func (c *chain) step(i int, rec arrow.Record) error {
@@ -58,16 +65,25 @@ func (c *chain) flush() error {
 		return nil
 	}
 	l := c.links[0]
-	return c.call(l, func() error { return l.stage.(Flusher).Flush(l.out) })
+	_ = c.call(l, func() error { return l.stage.(Flusher).Flush(l.out) })
+	return c.failed
 }
 
-// call runs code of a stage: it takes the time, and turns a panic into an error.
+// call runs code of a stage: it takes the time, turns a panic into an error,
+// and keeps the error.
 func (c *chain) call(l *link, f func() error) error {
 	start := time.Now()
 	l.nested = 0
 	err := guard(f)
 	l.count.busy.Add(int64(time.Since(start) - l.nested))
-	return at(l.count.stage, err)
+	return c.fail(at(l.count.stage, err))
+}
+
+func (c *chain) fail(err error) error {
+	if c.failed == nil {
+		c.failed = err
+	}
+	return err
 }
 
 // guard calls f and returns its panic as an error.
@@ -83,9 +99,20 @@ func guard(f func() error) (err error) {
 // emit takes over what stage i has made.
 func (c *chain) emit(i int, rec arrow.Record) error {
 	l := c.links[i]
-	if c.run.stopped() {
+	if rec == nil {
+		return c.fail(at(l.count.stage, errNoRecord))
+	}
+	switch {
+	case c.failed != nil:
 		rec.Release()
-		return errStopped
+		return c.failed
+	case c.run.stopped():
+		rec.Release()
+		return c.fail(errStopped)
+	}
+	if err := checkColumns(rec.Schema(), l.schema); err != nil {
+		rec.Release()
+		return c.fail(at(l.count.stage, err))
 	}
 	l.count.out(rec)
 	start := time.Now()
@@ -98,8 +125,11 @@ func (c *chain) emit(i int, rec arrow.Record) error {
 }
 
 func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
+	if err == nil {
+		err = errors.New("the stage gave no reason")
+	}
 	if row < 0 || row >= int(rec.NumRows()) {
-		return fmt.Errorf("flow: refused row %d of %d: %w", row, rec.NumRows(), err)
+		return c.fail(at(l.count.stage, fmt.Errorf("refused row %d of %d: %w", row, rec.NumRows(), err)))
 	}
 	l.count.refused.Add(1)
 	letter := Letter{
@@ -109,7 +139,7 @@ func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
 		Err:   err,
 	}
 	if c.run.opts.Refused == Stop {
-		return &Error{Stage: letter.Stage, Graph: letter.Graph, Err: err}
+		return c.fail(&Error{Stage: letter.Stage, Graph: letter.Graph, Err: err})
 	}
 	letter.Row = rec.NewSlice(int64(row), int64(row)+1)
 	c.letters = append(c.letters, letter)

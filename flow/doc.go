@@ -25,7 +25,7 @@
 //   - panics in stages become errors;
 //   - workers: consecutive stages that can be forked (Select, Assemble and
 //     Normalize can) run as one chain in Options.Workers goroutines. Order,
-//     results and the error that is reported are those of one worker;
+//     results and the error that such a chain reports are those of one worker;
 //   - bounded buffers, so a slow sink slows the source;
 //   - rows that a stage refuses end the run, are skipped, or are kept as
 //     letters (Options.Refused);

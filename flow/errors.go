@@ -3,6 +3,7 @@ package flow
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -54,6 +55,24 @@ func at(stage string, err error) error {
 		return err
 	}
 	return &Error{Stage: stage, Graph: NoGraph, Err: err}
+}
+
+var errNoRecord = errors.New("the record is nil")
+
+// checkColumns reports how a record differs from what its stage has announced.
+func checkColumns(got, want *arrow.Schema) error {
+	if got.Equal(want) {
+		return nil
+	}
+	if a, b := names(got), names(want); !slices.Equal(a, b) {
+		return fmt.Errorf("a record has the columns %v, want %v", a, b)
+	}
+	for i, f := range got.Fields() {
+		if w := want.Field(i); !f.Equal(w) {
+			return fmt.Errorf("a record has the column %v, want %v", f, w)
+		}
+	}
+	return errors.New("a record has another byte order than its stage has announced")
 }
 
 // Policy says what happens to a row that a stage refuses.

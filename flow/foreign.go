@@ -19,13 +19,20 @@ import (
 //		return extflow.NewFilter(func(r arrow.Record) bool { return r.NumRows() > 0 }, 1)
 //	}})
 //
-// go-streams knows no error and no ownership, so some rules hold. A record
-// that the flow drops is released for it. A record that it passes on more than
-// once (FanOut shares pointers) needs a Retain for each further time. A flow
-// that runs in parallel may change the order. A panic inside it, or a wrong
-// type assertion, cannot be caught and ends the process. The flow must read
-// its input to the end, and a run that was cancelled waits for what the flow
-// has in hand.
+// go-streams knows no error and no ownership, so some rules hold:
+//
+//   - A record that the flow drops is released for it, once it is unreachable.
+//     A flow that makes a new record of one releases the old one when it is done
+//     with its columns.
+//   - A record that it passes on more than once (FanOut shares pointers) needs a
+//     Retain for each further time.
+//   - Rows that it drops hold back the watermark until the end of the stream,
+//     since it cannot tell that they will not come.
+//   - A flow that runs in parallel may change the order.
+//   - A panic inside it, or a wrong type assertion, cannot be caught and ends
+//     the process.
+//   - It must read its input to the end, and a run that was cancelled waits for
+//     what the flow has in hand.
 type Foreign struct {
 	// Label is the name in plans, errors and statistics. The default is
 	// "foreign".
@@ -167,9 +174,9 @@ func (l *ledger) home(v any) any {
 		rec.Release()
 		return nil
 	}
-	if !rec.Schema().Equal(l.step.out) {
+	if err := checkColumns(rec.Schema(), l.step.out); err != nil {
 		rec.Release()
-		l.fail(fmt.Errorf("the flow passed on columns %v, want %v", names(rec.Schema()), names(l.step.out)))
+		l.fail(err)
 		return nil
 	}
 	l.step.count.out(rec)

@@ -134,6 +134,9 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 	r := newRun(ctx, p.opts)
 	running := &Running{run: r, done: make(chan struct{})}
 	o, err := p.open(r)
+	if err == nil {
+		err = o.openSink(p.sink)
+	}
 	if err != nil {
 		r.fail(err)
 		r.cancel(nil)
@@ -151,12 +154,13 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 
 // opened is a pipeline whose stages are open and not yet running.
 type opened struct {
-	run     *run
-	spout   *spout
-	steps   []openStep
-	drain   *drain
-	counts  []*counter
-	closers []io.Closer
+	run    *run
+	names  namer
+	spout  *spout
+	steps  []openStep
+	schema *arrow.Schema // of what leaves the last of the steps
+	drain  *drain
+	counts []*counter
 }
 
 // openStep is a stage with its name, or a foreign flow.
@@ -167,6 +171,7 @@ type openStep struct {
 	in, out *arrow.Schema
 }
 
+// open opens everything but the sink.
 func (p Pipeline) open(r *run) (o *opened, err error) {
 	if p.source == nil {
 		return nil, at("pipeline", errors.New("no source"))
@@ -174,62 +179,65 @@ func (p Pipeline) open(r *run) (o *opened, err error) {
 	if err := p.opts.check(); err != nil {
 		return nil, at("pipeline", err)
 	}
-	o = &opened{run: r}
-	defer func() {
-		if err != nil {
-			o.close()
-		}
-	}()
-	names := namer{}
-	count := func(v any) *counter {
-		c := &counter{stage: names.name(v)}
-		o.counts = append(o.counts, c)
-		return c
+	o = &opened{run: r, names: namer{}}
+	o.spout = &spout{pipe: r.pipe(), run: r, count: o.count(p.source)}
+	if err := o.spout.open(p.source); err != nil {
+		o.close()
+		return o, err
 	}
-
-	o.spout = &spout{pipe: r.pipe(), run: r, count: count(p.source)}
-	err = guard(func() (err error) {
-		o.spout.reader, err = p.source.Open(r.ctx, r.opts.Mem)
-		return err
-	})
-	if err != nil {
-		return o, at(o.spout.count.stage, err)
-	}
-	o.closers = append(o.closers, o.spout.reader)
 	if a, ok := o.spout.reader.(Acker); ok {
-		r.track.ack = a.Ack
+		o.spout.acked = true
+		r.track.ack = func(pos int64) {
+			r.fail(at(o.spout.count.stage, guard(func() error { a.Ack(pos); return nil })))
+		}
 	}
-	schema := o.spout.reader.Schema()
+	o.schema = o.spout.schema
 
 	for _, s := range p.steps {
-		st := openStep{foreign: s.foreign, in: schema}
+		st := openStep{foreign: s.foreign, in: o.schema}
 		if s.foreign != nil {
-			st.count = count(*s.foreign)
-			schema, err = s.foreign.schema(schema)
+			st.count = o.count(*s.foreign)
+			err = guard(func() (err error) {
+				st.out, err = s.foreign.schema(o.schema)
+				return err
+			})
 		} else {
-			st.count = count(s.op)
-			st.stage, err = openOperator(s.op, schema)
-			if err == nil {
-				schema = st.stage.Schema()
-				if c, ok := st.stage.(io.Closer); ok {
-					o.closers = append(o.closers, c)
-				}
+			st.count = o.count(s.op)
+			if st.stage, err = openOperator(s.op, o.schema); err == nil {
+				st.out = st.stage.Schema()
 			}
 		}
 		if err != nil {
+			o.close()
 			return o, at(st.count.stage, err)
 		}
-		st.out = schema
+		o.schema = st.out
 		o.steps = append(o.steps, st)
 	}
+	return o, nil
+}
 
-	sink := p.sink
-	if sink == nil {
-		sink = discard{}
+// count returns the counter of one more stage.
+func (o *opened) count(stage any) *counter {
+	c := &counter{stage: o.names.name(stage)}
+	o.counts = append(o.counts, c)
+	return c
+}
+
+// openSink opens the sink after all else.
+func (o *opened) openSink(sink Sink) (err error) {
+	o.drain = &drain{in: make(chan any), run: o.run, count: o.count(orDiscard(sink)), done: make(chan struct{})}
+	if o.drain.writer, err = openSink(orDiscard(sink), o.schema); err != nil {
+		o.close()
 	}
-	o.drain = &drain{in: make(chan any), run: r, count: count(sink), done: make(chan struct{})}
-	o.drain.writer, err = openSink(sink, schema)
-	return o, at(o.drain.count.stage, err)
+	return at(o.drain.count.stage, err)
+}
+
+func orDiscard(s Sink) Sink {
+	if s == nil {
+		return discard{}
+	}
+	return s
 }
 
 func openOperator(op Operator, in *arrow.Schema) (s Stage, err error) {
@@ -237,24 +245,43 @@ func openOperator(op Operator, in *arrow.Schema) (s Stage, err error) {
 		if op == nil {
 			return errors.New("the operator is nil")
 		}
-		s, err = op.Open(in)
-		return err
+		if s, err = op.Open(in); err != nil {
+			return err
+		}
+		if s == nil {
+			return errors.New("Open returned no Stage")
+		}
+		if s.Schema() == nil {
+			return errors.New("the schema is nil")
+		}
+		return nil
 	})
 	return s, err
 }
 
 func openSink(sink Sink, in *arrow.Schema) (w Writer, err error) {
 	err = guard(func() (err error) {
-		w, err = sink.Open(in)
+		if sink == nil {
+			return errors.New("the sink is nil")
+		}
+		if w, err = sink.Open(in); err == nil && w == nil {
+			err = errors.New("Open returned no Writer")
+		}
 		return err
 	})
 	return w, err
 }
 
-// close undoes open where the pipeline will not run.
+// close undoes open where the pipeline will not run. There is an error to
+// report already, so those of closing are not.
 func (o *opened) close() {
-	for _, c := range o.closers {
-		_ = guard(c.Close) // the error that led here is the one to report
+	if o.spout.reader != nil {
+		_ = guard(o.spout.reader.Close)
+	}
+	for _, s := range o.steps {
+		if c, ok := s.stage.(io.Closer); ok {
+			_ = guard(c.Close)
+		}
 	}
 }
 
@@ -306,6 +333,9 @@ func (o *opened) serve() {
 		o.spout.To(o.drain)
 	} else {
 		end.To(o.drain)
+	}
+	if o.spout.acked {
+		o.spout.close()
 	}
 }
 

@@ -18,14 +18,16 @@ import (
 //	normalize  K=10 By=wl                + members nodes_cat  - offsets neighbors node_cat hood dist
 //
 // Like an EXPLAIN it opens the stages, the source included, to learn the
-// columns, and closes them without reading a graph. What does not open has its
-// error instead of columns.
+// columns, and closes them without reading a graph. The sink is not opened,
+// since that may write or overwrite something. What does not open has its error
+// instead of columns.
 func (p Pipeline) String() string {
 	r := newRun(context.Background(), p.opts)
 	defer r.cancel(nil)
 	o, err := p.open(r)
 	if err == nil {
 		o.close()
+		o.count(orDiscard(p.sink))
 	}
 	type line struct{ name, settings, columns string }
 	var lines []line
@@ -48,15 +50,11 @@ func (p Pipeline) String() string {
 			values = append(values, s.op)
 		}
 	}
-	if p.sink != nil {
-		values = append(values, p.sink)
-	} else {
-		values = append(values, discard{})
-	}
+	values = append(values, orDiscard(p.sink))
 	for i, v := range values[:len(o.counts)] {
 		switch {
-		case i == 0 && o.spout.reader != nil:
-			add(v, none, o.spout.reader.Schema(), true)
+		case i == 0 && o.spout.schema != nil:
+			add(v, none, o.spout.schema, true)
 		case i > 0 && i <= len(o.steps):
 			add(v, o.steps[i-1].in, o.steps[i-1].out, true)
 		default:

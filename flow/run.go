@@ -43,6 +43,16 @@ func (r *run) fail(err error) {
 	if err == nil || errors.Is(err, errStopped) {
 		return
 	}
+	// A stage that gave up since the context has ended says just that; the
+	// caller wants to hear why it has.
+	if why := context.Cause(r.ctx); why != nil && errors.Is(err, r.ctx.Err()) && !errors.Is(err, why) {
+		stage, graph := "run", int64(NoGraph)
+		var e *Error
+		if errors.As(err, &e) {
+			stage, graph = e.Stage, e.Graph
+		}
+		err = &Error{Stage: stage, Graph: graph, Err: why}
+	}
 	r.mu.Lock()
 	if r.first == nil {
 		r.first = err
@@ -101,18 +111,53 @@ type spout struct {
 	pipe
 	run    *run
 	reader Reader
+	schema *arrow.Schema
+	acked  bool // the reader is an Acker, which somebody else closes
 	count  *counter
 	once   sync.Once
 }
 
+// open opens src.
+func (s *spout) open(src Source) error {
+	return at(s.count.stage, guard(func() error {
+		if src == nil {
+			return errors.New("the source is nil")
+		}
+		reader, err := src.Open(s.run.ctx, s.run.opts.Mem)
+		if err != nil {
+			return err
+		}
+		if reader == nil {
+			return errors.New("Open returned no Reader")
+		}
+		s.reader = reader
+		if s.schema = s.reader.Schema(); s.schema == nil {
+			return errors.New("the schema is nil")
+		}
+		return nil
+	}))
+}
+
+func (s *spout) close() { s.run.fail(at(s.count.stage, guard(s.reader.Close))) }
+
 func (s *spout) serve() {
 	defer close(s.out)
-	defer func() { s.run.fail(at(s.count.stage, guard(s.reader.Close))) }()
+	if !s.acked {
+		defer s.close()
+	}
 	for !s.run.stopped() {
 		var rec arrow.Record
 		start := time.Now()
 		err := guard(func() (err error) {
-			rec, err = s.reader.Next(s.run.ctx)
+			if rec, err = s.reader.Next(s.run.ctx); err != nil {
+				return err
+			}
+			if rec == nil {
+				return errNoRecord
+			}
+			if err = checkColumns(rec.Schema(), s.schema); err != nil {
+				rec.Release()
+			}
 			return err
 		})
 		since(&s.count.busy, start)
@@ -136,6 +181,7 @@ type drain struct {
 	run    *run
 	open   func(*arrow.Schema) (Writer, error) // called for the first record
 	writer Writer                              // nil before it
+	schema *arrow.Schema                       // what comes in, where nobody before has checked it
 	count  *counter
 	done   chan struct{}
 }
@@ -146,7 +192,7 @@ func (d *drain) AwaitCompletion() { <-d.done }
 func (d *drain) serve() {
 	defer close(d.done)
 	for {
-		rec, ok := d.run.receive(d.in, d.count)
+		rec, ok := d.run.receive(d.in, d.count, d.schema)
 		if !ok {
 			break
 		}
@@ -173,6 +219,7 @@ func (d *drain) write(rec arrow.Record) {
 			if d.writer, err = d.open(rec.Schema()); err != nil {
 				return err
 			}
+			d.schema = rec.Schema()
 		}
 		return d.writer.Write(d.run.ctx, rec)
 	})
@@ -186,8 +233,9 @@ func (d *drain) write(rec arrow.Record) {
 
 // receive takes the next record from in, which the caller owns. It returns no
 // record where there is nothing to handle: the run has ended, or something
-// else than a record came in. ok is false at the end of the stream.
-func (r *run) receive(in <-chan any, c *counter) (rec arrow.Record, ok bool) {
+// else than a record, or a record of another schema than want, came in. A nil
+// want is any. ok is false at the end of the stream.
+func (r *run) receive(in <-chan any, c *counter, want *arrow.Schema) (rec arrow.Record, ok bool) {
 	start := time.Now()
 	v, ok := <-in
 	since(&c.wait, start)
@@ -202,6 +250,13 @@ func (r *run) receive(in <-chan any, c *counter) (rec arrow.Record, ok bool) {
 	case r.stopped():
 		rec.Release()
 		return nil, true
+	}
+	if want != nil {
+		if err := checkColumns(rec.Schema(), want); err != nil {
+			rec.Release()
+			r.fail(at(c.stage, err))
+			return nil, true
+		}
 	}
 	return rec, true
 }

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ type segment struct {
 	run     *run
 	open    func(*arrow.Schema) ([]Stage, error) // called for the first record
 	stages  []Stage                              // nil before it
+	schema  *arrow.Schema                        // what comes in, where nobody before has checked it
 	counts  []*counter
 	workers int
 }
@@ -39,7 +41,7 @@ func (s *segment) serve() {
 	// The first record tells the schema where the segment stands alone.
 	var head arrow.Record
 	for s.stages == nil {
-		rec, ok := s.run.receive(s.in, s.counts[0])
+		rec, ok := s.run.receive(s.in, s.counts[0], nil)
 		if !ok {
 			return
 		}
@@ -52,23 +54,54 @@ func (s *segment) serve() {
 			s.run.fail(err)
 			continue
 		}
-		s.stages, head = stages, rec
+		s.stages, s.schema, head = stages, rec.Schema(), rec
 	}
 	if forks(s.stages) && s.workers > 1 {
-		s.parallel(head)
-	} else {
-		s.serial(head)
+		if chains := s.fork(); chains != nil {
+			s.parallel(head, chains)
+			return
+		}
 	}
+	s.serial(head)
 }
 
 // forks reports whether several workers may run these stages.
 func forks(stages []Stage) bool {
 	for _, s := range stages {
-		if _, ok := s.(Forker); !ok {
+		_, forker := s.(Forker)
+		_, flusher := s.(Flusher) // it depends on more than the record in hand
+		if !forker || flusher {
 			return false
 		}
 	}
 	return true
+}
+
+// fork returns the stages of each worker, or nil where a stage failed.
+func (s *segment) fork() (all [][]Stage) {
+	all = [][]Stage{s.stages}
+	for range s.workers - 1 {
+		var copies []Stage
+		for i, st := range s.stages {
+			err := guard(func() error {
+				c := st.(Forker).Fork()
+				if c == nil {
+					return errors.New("Fork returned nil")
+				}
+				copies = append(copies, c)
+				return nil
+			})
+			if err != nil {
+				s.run.fail(at(s.counts[i].stage, err))
+				for _, done := range append(all[1:], copies) {
+					_ = newChain(s.run, done, s.counts, nil).close()
+				}
+				return nil
+			}
+		}
+		all = append(all, copies)
+	}
+	return all
 }
 
 // next returns head once, and then what comes in.
@@ -77,7 +110,7 @@ func (s *segment) next(head *arrow.Record) (arrow.Record, bool) {
 		*head = nil
 		return rec, true
 	}
-	return s.run.receive(s.in, s.counts[0])
+	return s.run.receive(s.in, s.counts[0], s.schema)
 }
 
 func (s *segment) serial(head arrow.Record) {
@@ -111,18 +144,12 @@ func (s *segment) serial(head arrow.Record) {
 	}
 }
 
-func (s *segment) parallel(head arrow.Record) {
+func (s *segment) parallel(head arrow.Record, forks [][]Stage) {
 	work := make(chan *job)
 	order := make(chan *job, s.workers) // bounds what is in flight
+	closed := make([]error, s.workers)
 	var workers sync.WaitGroup
-	for i := range s.workers {
-		stages := s.stages
-		if i > 0 {
-			stages = make([]Stage, len(s.stages))
-			for k, st := range s.stages {
-				stages[k] = st.(Forker).Fork()
-			}
-		}
+	for i, stages := range forks {
 		workers.Go(func() {
 			var j *job
 			c := newChain(s.run, stages, s.counts, func(rec arrow.Record) error {
@@ -130,13 +157,15 @@ func (s *segment) parallel(head arrow.Record) {
 				return nil
 			})
 			for j = range work {
-				if !s.run.stopped() {
+				// What this worker is given after a record that failed comes
+				// after it in the stream too, and will not be missed.
+				if c.failed == nil && !s.run.stopped() {
 					j.err = c.process(j.rec)
 				}
 				j.letters = c.takeLetters()
 				close(j.done)
 			}
-			s.run.fail(c.close())
+			closed[i] = c.close()
 		})
 	}
 	go func() {
@@ -159,6 +188,9 @@ func (s *segment) parallel(head arrow.Record) {
 		s.finish(j, false)
 	}
 	workers.Wait()
+	for _, err := range closed {
+		s.run.fail(err)
+	}
 }
 
 // finish sends on what came of a record, in order, and releases the rest. Of
@@ -191,7 +223,9 @@ func (s *segment) settle(letters []Letter) {
 	}
 	s.run.deliver(letters)
 	for _, l := range letters {
-		s.run.track.done(l.Row)
+		if !s.run.stopped() {
+			s.run.track.done(l.Row)
+		}
 		l.Row.Release()
 	}
 }

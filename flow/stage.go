@@ -21,16 +21,19 @@ type Reader interface {
 	Schema() *arrow.Schema
 	// Next returns the next record, which the caller owns, or io.EOF.
 	Next(ctx context.Context) (arrow.Record, error)
-	// Close ends reading. It is called once, at the end or before it.
+	// Close ends reading. It is called once, when there is nothing more to
+	// read; of an [Acker], after the last Ack.
 	Close() error
 }
 
 // Acker is a Reader that wants to know which of its rows have left the
 // pipeline, to acknowledge them to a broker, say, or to remember where to
-// resume. Ack is called from another goroutine than Next.
+// resume. Positions must not fall from row to row, and the rows of one position
+// must be in one record. Ack is called from other goroutines than Next, one call
+// at a time, and must not block.
 type Acker interface {
 	// Ack reports that every row with a position up to pos was trained on,
-	// written, skipped or dead-lettered. pos never falls.
+	// written, skipped or dead-lettered. pos rises from call to call.
 	Ack(pos int64)
 }
 
@@ -49,6 +52,7 @@ type Stage interface {
 	Schema() *arrow.Schema
 	// Process handles one record, which may have no rows. It borrows rec and
 	// retains what it keeps: so the record is released even if a stage panics.
+	// After an error, its own or that of Emit, it is not called again.
 	// Unless the stage is a Flusher, everything it makes of rec is emitted
 	// before Process returns.
 	Process(rec arrow.Record, out *Out) error
@@ -103,8 +107,8 @@ func (o *Out) Context() context.Context { return o.run.ctx }
 // Mem is the allocator for the arrays that the stage makes.
 func (o *Out) Mem() memory.Allocator { return o.run.opts.Mem }
 
-// Emit hands a record downstream and takes it over. An error means that the
-// run has ended; the stage returns it.
+// Emit hands a record downstream and takes it over. Its columns are those of
+// Stage.Schema. An error means that the run has ended; the stage returns it.
 func (o *Out) Emit(rec arrow.Record) error { return o.emit(rec) }
 
 // Repeat is Emit for a Flusher that will emit the same rows again: their

@@ -26,7 +26,8 @@ type StageStats struct {
 type Stats struct {
 	Stages []StageStats // source first, sink last
 	// Done is the low watermark: every row with a position up to it has left
-	// the pipeline. -1 at the start.
+	// the pipeline. -1 at the start. It needs a source whose positions do not
+	// fall; see Acker.
 	Done int64
 }
 

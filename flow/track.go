@@ -14,6 +14,7 @@ import (
 // O(1) a row.
 type tracker struct {
 	ack func(pos int64) // may be nil
+	off bool            // one stage alone does not see what becomes of its rows
 
 	mu     sync.Mutex
 	claims map[int64]int
@@ -25,6 +26,9 @@ func newTracker() *tracker { return &tracker{claims: map[int64]int{}, low: -1} }
 
 // enter adds the claims of rows that the source hands out.
 func (t *tracker) enter(rec arrow.Record) {
+	if t.off {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range positions(rec) {
@@ -53,10 +57,16 @@ func (t *tracker) change(pos []int64, by int) {
 	t.advance()
 }
 
-// settle accounts for a stage that turned in into outs.
+// settle accounts for a stage that turned in into outs. Where these have no
+// positions, nobody will know when the rows have left, and their claims stay.
 func (t *tracker) settle(in arrow.Record, outs []arrow.Record) {
 	if len(outs) == 1 && samePos(in, outs[0]) {
 		return
+	}
+	for _, out := range outs {
+		if !out.Schema().HasField(record.Pos) {
+			return
+		}
 	}
 	for _, out := range outs {
 		t.add(out)
@@ -83,7 +93,7 @@ func (t *tracker) advance() {
 }
 
 // finish drops the claims that are left when a stream has ended well: rows
-// that a foreign flow swallowed.
+// that a foreign flow swallowed, or that lost their position on the way.
 func (t *tracker) finish() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
