@@ -7,12 +7,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Extend returns the schema s with fields added at the end. A name that s has
-// already is an error.
+// Extend returns the schema s with fields added at the end. A name that is
+// there already is an error.
 func Extend(s *arrow.Schema, fields ...arrow.Field) (*arrow.Schema, error) {
 	all := s.Fields()
 	for _, f := range fields {
-		if s.HasField(f.Name) {
+		same := func(g arrow.Field) bool { return g.Name == f.Name }
+		if slices.ContainsFunc(all, same) {
 			return nil, fmt.Errorf("record: there is a column %q already", f.Name)
 		}
 		all = append(all[:len(all):len(all)], f)

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -122,7 +123,7 @@ func NewLists[T Value](mem memory.Allocator) *Lists[T] {
 func (b *Lists[T]) Append(x []T) {
 	b.start()
 	b.v.add(x...)
-	b.ends.add(int32(b.v.n))
+	b.ends.add(listEnd(b.v.n))
 }
 
 // Grow adds a row of n zeros and returns it for writing, which must happen
@@ -130,13 +131,21 @@ func (b *Lists[T]) Append(x []T) {
 func (b *Lists[T]) Grow(n int) []T {
 	b.start()
 	row := b.v.grow(n)
-	b.ends.add(int32(b.v.n))
+	b.ends.add(listEnd(b.v.n))
 	return row
 }
 
 // Len returns the number of values in all rows so far. Arrow's offsets are 32
-// bits wide, so a record ends before it reaches 2³¹.
+// bits wide: more than 2³¹-1 values panic, and a record ends before that.
 func (b *Lists[T]) Len() int { return b.v.n }
+
+// listEnd is n as an Arrow offset.
+func listEnd(n int) int32 {
+	if n > math.MaxInt32 {
+		panic(fmt.Sprintf("record: %d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32))
+	}
+	return int32(n)
+}
 
 func (b *Lists[T]) start() {
 	if b.ends.n == 0 {
@@ -162,7 +171,7 @@ func (b *Lists[T]) Release() {
 type Nested[T Value] struct {
 	ends  values[int32]
 	inner *Lists[T]
-	n     int32
+	n     int
 }
 
 // NewNested returns an empty column of lists of lists in mem.
@@ -181,7 +190,7 @@ func (b *Nested[T]) EndRow() {
 	if b.ends.n == 0 {
 		b.ends.grow(1)
 	}
-	b.ends.add(b.n)
+	b.ends.add(listEnd(b.n))
 }
 
 // Finish returns the column, which the caller owns, and empties b.

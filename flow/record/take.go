@@ -16,13 +16,18 @@ type Ref struct {
 }
 
 // Take returns a record of the rows that refs names, in that order, which the
-// caller owns; the records have one schema. Rows are copied. A column of a type
-// that records of graphs do not have is an error.
+// caller owns. Rows are copied. Records of different schemas, and a column of a
+// type that records of graphs do not have, are errors.
 func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, error) {
 	if len(recs) == 0 {
 		return nil, errors.New("record: take: no record to take from")
 	}
 	schema := recs[0].Schema()
+	for i, rec := range recs {
+		if !rec.Schema().Equal(schema) {
+			return nil, fmt.Errorf("record: take: record %d has a schema of its own", i)
+		}
+	}
 	var cols []arrow.Array
 	for i, f := range schema.Fields() {
 		src := make([]arrow.Array, len(recs))
@@ -81,7 +86,7 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 		b := NewFixed[T](mem, width)
 		dst := b.Grow(len(refs))
 		for i, r := range refs {
-			copy(dst[i*width:(i+1)*width], v[r.Record][int(r.Row)*width:])
+			copy(dst[i*width:(i+1)*width], v[r.Record][int(r.Row)*width:(int(r.Row)+1)*width])
 		}
 		return b.finish(t, len(refs)), nil
 	case *arrow.ListType:
