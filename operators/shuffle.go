@@ -75,8 +75,17 @@ func (s *shuffler) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	rec.Retain()
 	shared := &sharedRecord{rec, n}
-	for row := range int32(n) {
-		r := heldRow{shared, row}
+	next := int32(0)
+	// If this ends early, the rest is held without a use for it, so that Close
+	// finds every row.
+	defer func() {
+		for ; int(next) < n; next++ {
+			s.held = append(s.held, heldRow{shared, next})
+		}
+	}()
+	for int(next) < n {
+		r := heldRow{shared, next}
+		next++
 		if len(s.held) < s.Size {
 			s.held = append(s.held, r)
 			continue
@@ -86,20 +95,11 @@ func (s *shuffler) Process(rec arrow.Record, out *flow.Out) error {
 		s.held[i] = r
 		if len(s.ready) == s.Rows {
 			if err := s.emit(out); err != nil {
-				s.hold(shared, row+1)
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// hold takes in the rest of a record without a use for it, so that Close finds
-// every row.
-func (s *shuffler) hold(rec *sharedRecord, from int32) {
-	for row := from; int(row) < int(rec.rec.NumRows()); row++ {
-		s.held = append(s.held, heldRow{rec, row})
-	}
 }
 
 func (s *shuffler) Flush(out *flow.Out) error {
