@@ -1,0 +1,356 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// opener is an operator made of a function.
+type opener func(in *arrow.Schema) (flow.Stage, error)
+
+func (o opener) Open(in *arrow.Schema) (flow.Stage, error) { return o(in) }
+
+// processor is a stage made of a function.
+type processor struct {
+	schema  *arrow.Schema
+	process func(rec arrow.Record, out *flow.Out) error
+}
+
+func (p processor) Schema() *arrow.Schema                         { return p.schema }
+func (p processor) Process(rec arrow.Record, out *flow.Out) error { return p.process(rec, out) }
+
+// forker shares its function, and what that closes over, among the workers.
+type forker struct{ processor }
+
+func (f forker) Fork() flow.Stage { return f }
+
+// flusher holds rows back.
+type flusher struct {
+	processor
+	flush func(out *flow.Out) error
+}
+
+func (f flusher) Flush(out *flow.Out) error { return f.flush(out) }
+
+func stage(f func(rec arrow.Record, out *flow.Out) error) flow.Operator {
+	return opener(func(in *arrow.Schema) (flow.Stage, error) { return processor{in, f}, nil })
+}
+
+func pass(rec arrow.Record, out *flow.Out) error {
+	rec.Retain()
+	return out.Emit(rec)
+}
+
+// numbered adds a column of the numbers that next returns for each row.
+func numbered(in *arrow.Schema, next func(row int) int32) (processor, error) {
+	schema, err := record.Extend(in, arrow.Field{Name: "number", Type: arrow.PrimitiveTypes.Int32})
+	return processor{schema, func(rec arrow.Record, out *flow.Out) error {
+		col := record.NewColumn[int32](out.Mem())
+		for row := range int(rec.NumRows()) {
+			col.Append(next(row))
+		}
+		made, err := record.Project(schema, rec, map[string]arrow.Array{"number": col.Finish()})
+		if err != nil {
+			return err
+		}
+		return out.Emit(made)
+	}}, err
+}
+
+// TestBadOperators runs the checks on operators that break one rule each.
+func TestBadOperators(t *testing.T) {
+	patience = time.Second
+	defer func() { patience = 10 * time.Second }()
+	runs := int32(0)
+	forever := make(chan struct{})
+	defer close(forever)
+	for _, bad := range []struct {
+		name  string
+		check string // one of those that must notice; "run" is the first run
+		op    flow.Operator
+	}{
+		{"keeps a buffer", "run", stage(func(rec arrow.Record, out *flow.Out) error {
+			rec.Retain()
+			return pass(rec, out)
+		})},
+		{"leaves a goroutine", "run", stage(func(rec arrow.Record, out *flow.Out) error {
+			go func() { <-forever }()
+			return pass(rec, out)
+		})},
+		{"reads freed memory", "input", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			var ids []int64
+			schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
+			return flusher{processor{schema, func(rec arrow.Record, out *flow.Out) error {
+				v, err := record.Values[int64](rec, record.GraphID)
+				ids = v
+				return err
+			}}, func(out *flow.Out) error {
+				col := record.NewColumn[int64](out.Mem())
+				col.Append(ids...)
+				made := col.Finish()
+				defer made.Release()
+				return out.Emit(array.NewRecord(schema, []arrow.Array{made}, int64(len(ids))))
+			}}, nil
+		})},
+		{"counts records in each worker", "workers", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			return counting(in)
+		})},
+		{"depends on the cut", "cuts", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			return numbered(in, func(row int) int32 { return int32(row) })
+		})},
+		{"turns the stream round", "order", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			return forker{processor{in, func(rec arrow.Record, out *flow.Out) error {
+				for row := rec.NumRows() - 1; row >= 0; row-- {
+					if err := out.Emit(rec.NewSlice(row, row+1)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}}, nil
+		})},
+		{"wants rows", "empty", stage(func(rec arrow.Record, out *flow.Out) error {
+			if rec.NumRows() == 0 {
+				return errors.New("there are no rows")
+			}
+			return pass(rec, out)
+		})},
+		{"writes to its input", "input", stage(func(rec arrow.Record, out *flow.Out) error {
+			ids, err := record.Values[int64](rec, record.GraphID)
+			for i := range ids {
+				ids[i] = 5
+			}
+			return errors.Join(err, pass(rec, out))
+		})},
+		{"remembers the run before", "reuse", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			n := atomic.AddInt32(&runs, 1)
+			return numbered(in, func(int) int32 { return n })
+		})},
+		{"panics over an unknown schema", "open", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			_ = in.Field(3)
+			return processor{in, pass}, nil
+		})},
+		{"loses the row after a refused one", "refused", stage(func(rec arrow.Record, out *flow.Out) error {
+			for row := int64(0); row < rec.NumRows(); row++ {
+				if row == 1 {
+					if err := out.Refuse(rec, int(row), errCheck); err != nil {
+						return err
+					}
+					row++
+					continue
+				}
+				if err := out.Emit(rec.NewSlice(row, row+1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})},
+		{"repeats rows without a word", "watermark", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			var held []arrow.Record
+			return flusher{processor{in, func(rec arrow.Record, out *flow.Out) error {
+				rec.Retain()
+				held = append(held, rec)
+				return nil
+			}}, func(out *flow.Out) error {
+				for _, rec := range held {
+					rec.Retain()
+					if err := out.Emit(rec); err != nil {
+						return err
+					}
+				}
+				for i, rec := range held {
+					held[i] = nil
+					if err := out.Emit(rec); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}, nil
+		})},
+		{"does not look at its context", "cancel", stage(func(rec arrow.Record, out *flow.Out) error {
+			time.Sleep(time.Millisecond)
+			if errors.Is(context.Cause(out.Context()), context.Canceled) {
+				<-forever
+			}
+			return pass(rec, out)
+		})},
+		{"holds what it has when it is stopped", "cancel", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			var held []arrow.Record // no Close releases them
+			return flusher{processor{in, func(rec arrow.Record, out *flow.Out) error {
+				rec.Retain()
+				held = append(held, rec)
+				return nil
+			}}, func(out *flow.Out) error {
+				for _, rec := range held {
+					if err := out.Emit(rec); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}, nil
+		})},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			found := failures(Case{Op: bad.op})
+			if !slices.Contains(found, bad.check) {
+				t.Errorf("the checks that failed are %v, want %q among them", found, bad.check)
+			}
+		})
+	}
+}
+
+// counting numbers the rows that one worker has seen.
+func counting(in *arrow.Schema) (flow.Stage, error) {
+	n := int32(0)
+	p, err := numbered(in, func(int) int32 { n++; return n })
+	return countingStage{p, in}, err
+}
+
+type countingStage struct {
+	processor
+	in *arrow.Schema
+}
+
+func (c countingStage) Fork() flow.Stage {
+	s, _ := counting(c.in)
+	return s
+}
+
+// failures returns the names of the checks that do not pass.
+func failures(c Case) (names []string) {
+	s, err := c.prepare(memory.DefaultAllocator)
+	if err != nil {
+		return []string{"run"}
+	}
+	defer s.release()
+	for _, check := range checks {
+		if check.run(s) != nil {
+			names = append(names, check.name)
+		}
+	}
+	return names
+}
+
+func TestGoodOperators(t *testing.T) {
+	t.Run("pass", func(t *testing.T) { Run(t, Case{Op: stage(pass)}) })
+	t.Run("fork", func(t *testing.T) {
+		Run(t, Case{Op: opener(func(in *arrow.Schema) (flow.Stage, error) { return forker{processor{in, pass}}, nil })})
+	})
+	t.Run("none", func(t *testing.T) {
+		Run(t, Case{Op: stage(func(arrow.Record, *flow.Out) error { return nil })})
+	})
+	t.Run("refuse", func(t *testing.T) {
+		Run(t, Case{Op: stage(func(rec arrow.Record, out *flow.Out) error {
+			for row := range rec.NumRows() {
+				if positions(rec)[row]%3 == 1 {
+					if err := out.Refuse(rec, int(row), errCheck); err != nil {
+						return err
+					}
+				} else if err := out.Emit(rec.NewSlice(row, row+1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})})
+	})
+	t.Run("by record", func(t *testing.T) {
+		Run(t, Case{ByRecord: true, Op: opener(func(in *arrow.Schema) (flow.Stage, error) {
+			return numbered(in, func(row int) int32 { return int32(row) })
+		})})
+	})
+}
+
+func TestCaseErrors(t *testing.T) {
+	broken := stage(func(arrow.Record, *flow.Out) error { return errCheck })
+	for _, c := range []Case{
+		{},
+		{Op: stage(pass), Before: []flow.Operator{broken}},
+		{Op: stage(pass), Records: []arrow.Record{}},
+		{Op: broken},
+	} {
+		if s, err := c.prepare(memory.DefaultAllocator); err == nil {
+			s.release()
+			t.Errorf("%+v: there is no error", c)
+		}
+	}
+}
+
+func TestPoison(t *testing.T) {
+	mem := Mem(t)
+	b := mem.Allocate(100)
+	copy(b, "abc")
+	moved := mem.Reallocate(200, b)
+	if b[0] != poison || string(moved[:3]) != "abc" {
+		t.Errorf("after Reallocate the old memory starts with %x, the new with %q", b[0], moved[:3])
+	}
+	mem.Free(moved)
+	if moved[199] != poison {
+		t.Error("Free did not overwrite")
+	}
+}
+
+func TestSample(t *testing.T) {
+	mem := Mem(t)
+	var sizes []int64
+	for _, rec := range Sample(mem) {
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g graph.Graph
+		for row := range gs.Len() {
+			gs.At(row, &g)
+			if err := g.Check(); err != nil {
+				t.Errorf("graph %d: %v", gs.ID(row), err)
+			}
+		}
+		sizes = append(sizes, rec.NumRows())
+		rec.Release()
+	}
+	if !slices.Equal(sizes, []int64{5, 1, 6}) {
+		t.Errorf("records of %v rows", sizes)
+	}
+}
+
+func TestSourcesAndSinks(t *testing.T) {
+	recs := Sample(memory.DefaultAllocator)
+	defer release(recs)
+	src := &feed{trial: trial{schema: recs[0].Schema(), in: recs}}
+	RunSource(t, src)
+	RunSink(t, func() (flow.Sink, func()) {
+		sink := &catch{}
+		return sink, func() { release(sink.recs) }
+	}, nil)
+	if _, err := drain(leakySource{src}, -1); err == nil {
+		t.Error("a source that leaks passes")
+	}
+}
+
+// leakySource keeps a claim to what it gives away.
+type leakySource struct{ flow.Source }
+
+func (s leakySource) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	r, err := s.Source.Open(ctx, mem)
+	return leakyReader{r}, err
+}
+
+type leakyReader struct{ flow.Reader }
+
+func (r leakyReader) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := r.Reader.Next(ctx)
+	if err == nil {
+		rec.Retain()
+	}
+	return rec, err
+}

@@ -1,0 +1,125 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// Case is an operator under test and the stream to test it with.
+type Case struct {
+	Op flow.Operator
+	// Before makes the columns that Op needs of Records.
+	Before []flow.Operator
+	// Records is the stream. It is borrowed. The default is Sample.
+	Records []arrow.Record
+	// ByRecord tells that what Op makes of a row may depend on the record that
+	// the row stands in, which leaves out the check "cuts".
+	ByRecord bool
+}
+
+// Run runs the checks that the package comment lists.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	s, err := c.prepare(memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.release()
+	for _, check := range checks {
+		t.Run(check.name, func(t *testing.T) {
+			if err := check.run(s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+var checks = []struct {
+	name string
+	run  func(*subject) error
+}{
+	{"open", (*subject).open},
+	{"workers", (*subject).workers},
+	{"order", (*subject).order},
+	{"cuts", (*subject).cuts},
+	{"empty", (*subject).empty},
+	{"input", (*subject).input},
+	{"reuse", (*subject).reuse},
+	{"refused", (*subject).refused},
+	{"watermark", (*subject).watermark},
+	{"cancel", (*subject).cancel},
+	{"sink", (*subject).sink},
+	{"source", (*subject).source},
+}
+
+// subject is a case whose stream is ready, with the result of one worker.
+type subject struct {
+	Case
+	trial trial
+	want  result
+}
+
+func (c Case) prepare(mem memory.Allocator) (*subject, error) {
+	if c.Op == nil {
+		return nil, errors.New("flowtest: the field Op is not set")
+	}
+	in := c.Records
+	if in == nil {
+		in = Sample(mem)
+	}
+	for _, rec := range in {
+		rec.Retain()
+	}
+	if c.Records == nil {
+		release(in)
+	}
+	s := &subject{Case: c}
+	for _, op := range c.Before {
+		made, err := collect(mem, op, in)
+		release(in)
+		if err != nil {
+			return nil, fmt.Errorf("flowtest: before the operator: %w", err)
+		}
+		in = made
+	}
+	if len(in) == 0 {
+		return nil, errors.New("flowtest: no record arrives at the operator")
+	}
+	s.trial = trial{op: c.Op, schema: in[0].Schema(), in: in, workers: 1, policy: flow.Keep}
+	var err error
+	if s.want, err = s.trial.run(context.Background()); err == nil {
+		err = s.want.err
+	}
+	if err != nil {
+		s.release()
+		return nil, fmt.Errorf("flowtest: one worker: %w", err)
+	}
+	return s, nil
+}
+
+func (s *subject) release() { release(s.trial.in) }
+
+func release(recs []arrow.Record) {
+	for _, rec := range recs {
+		rec.Release()
+	}
+}
+
+// collect returns what op makes of in.
+func collect(mem memory.Allocator, op flow.Operator, in []arrow.Record) (out []arrow.Record, err error) {
+	sink := &catch{}
+	err = flow.From(&feed{trial: trial{schema: in[0].Schema(), in: in, shared: true}}).Via(op).To(sink).
+		With(flow.Options{Workers: 1, Mem: mem}).Run(context.Background())
+	if err != nil {
+		release(sink.recs)
+		return nil, err
+	}
+	return sink.recs, nil
+}

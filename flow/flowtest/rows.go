@@ -1,0 +1,108 @@
+package flowtest
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Rows returns each row of the records as a text, like
+// "graph_id=7 pos=7 roots=[1,0,-1]", for tests to compare.
+func Rows(recs ...arrow.Record) (rows []string) {
+	for _, rec := range recs {
+		for i := range int(rec.NumRows()) {
+			var b strings.Builder
+			for c, col := range rec.Columns() {
+				if c > 0 {
+					b.WriteByte(' ')
+				}
+				fmt.Fprintf(&b, "%s=%s", rec.ColumnName(c), col.ValueStr(i))
+			}
+			rows = append(rows, b.String())
+		}
+	}
+	return rows
+}
+
+// difference reports where two lists of rows part.
+func difference(got, want []string) error {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Errorf("row %d is\n\t%s\nwant\n\t%s", i, got[i], want[i])
+		}
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("there are %d rows, want %d", len(got), len(want))
+	}
+	return nil
+}
+
+// positions returns the column pos of the records, as far as they have it.
+func positions(recs ...arrow.Record) (pos []int64) {
+	for _, rec := range recs {
+		p, _ := record.Values[int64](rec, record.Pos)
+		pos = append(pos, p...)
+	}
+	return pos
+}
+
+// clone returns a copy of rec with buffers of its own.
+func clone(mem memory.Allocator, rec arrow.Record) arrow.Record {
+	cols := make([]arrow.Array, rec.NumCols())
+	for i, c := range rec.Columns() {
+		data := cloneData(mem, c.Data())
+		cols[i] = array.MakeFromData(data)
+		data.Release()
+		defer cols[i].Release()
+	}
+	return array.NewRecord(rec.Schema(), cols, rec.NumRows())
+}
+
+func cloneData(mem memory.Allocator, d arrow.ArrayData) arrow.ArrayData {
+	bufs := make([]*memory.Buffer, len(d.Buffers()))
+	for i, b := range d.Buffers() {
+		if b != nil {
+			bufs[i] = memory.NewResizableBuffer(mem)
+			bufs[i].Resize(b.Len())
+			copy(bufs[i].Bytes(), b.Bytes())
+			defer bufs[i].Release()
+		}
+	}
+	children := make([]arrow.ArrayData, len(d.Children()))
+	for i, c := range d.Children() {
+		children[i] = cloneData(mem, c)
+		defer children[i].Release()
+	}
+	return array.NewData(d.DataType(), d.Len(), bufs, children, d.NullN(), d.Offset())
+}
+
+// fingerprint hashes the buffers behind records.
+func fingerprint(recs []arrow.Record) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	var add func(d arrow.ArrayData)
+	add = func(d arrow.ArrayData) {
+		for _, b := range d.Buffers() {
+			if b != nil {
+				h.Write(b.Bytes())
+			}
+		}
+		for _, c := range d.Children() {
+			add(c)
+		}
+	}
+	for _, rec := range recs {
+		for _, c := range rec.Columns() {
+			add(c.Data())
+		}
+	}
+	return h.Sum64()
+}
+
+var seed = maphash.MakeSeed()

@@ -1,0 +1,96 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// RunSink checks a sink: it takes the records, also in small pieces, with
+// records without rows in between, and none at all, does not write to them, and
+// leaves nothing behind when the stream is complete, broken off or cancelled.
+// open returns a new sink for each check, and what releases the records that
+// this keeps on purpose, or nil. records is borrowed; nil stands for Sample.
+func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records []arrow.Record) {
+	t.Helper()
+	if records == nil {
+		records = Sample(memory.DefaultAllocator)
+		defer release(records)
+	}
+	schema := records[0].Schema()
+	none := records[0].NewSlice(0, 0)
+	defer none.Release()
+	pieces := []arrow.Record{none}
+	for _, rec := range records {
+		for row := range rec.NumRows() {
+			pieces = append(pieces, rec.NewSlice(row, row+1))
+		}
+		none.Retain()
+		pieces = append(pieces, none)
+	}
+	none.Retain()
+	defer release(pieces)
+
+	ctx := context.Background()
+	run := func(ctx context.Context, name string, tr trial, want error) {
+		t.Run(name, func(t *testing.T) {
+			tr.schema = schema
+			if err := tr.into(ctx, open, want); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	run(ctx, "records", trial{in: records}, nil)
+	run(ctx, "pieces", trial{in: pieces}, nil)
+	run(ctx, "none", trial{}, nil)
+	t.Run("input", func(t *testing.T) {
+		before := fingerprint(records)
+		if err := (trial{schema: schema, in: records, shared: true}).into(ctx, open, nil); err != nil {
+			t.Error(err)
+		}
+		if fingerprint(records) != before {
+			t.Error("the sink has written to a record that it was lent")
+		}
+	})
+	failing := func(int) error { return errCheck }
+	run(ctx, "source fails at once", trial{in: records, read: failing}, errCheck)
+	run(ctx, "source fails later", trial{in: records, read: func(n int) error {
+		if n == len(records) {
+			return errCheck
+		}
+		return nil
+	}}, errCheck)
+	broken, stop := context.WithCancel(ctx)
+	defer stop()
+	run(broken, "cancel", trial{in: records, endless: true, read: func(n int) error {
+		if n == len(records) {
+			stop()
+		}
+		return nil
+	}}, context.Canceled)
+}
+
+// into streams t.in into a new sink and wants that error.
+func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
+	before := goleak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(&Poison{})
+	sink, done := open()
+	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Mem: mem}).Run(ctx)
+	if done != nil {
+		done()
+	}
+	if !errors.Is(err, want) {
+		return fmt.Errorf("the error is %v, want %v", err, want)
+	}
+	if mem.CurrentAlloc() != 0 {
+		return fmt.Errorf("%d bytes are left of what the run has allocated", mem.CurrentAlloc())
+	}
+	return goleak.Find(before)
+}

@@ -1,0 +1,111 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// RunSource checks a source that ends: it opens again to the same rows, keeps
+// the schema it has announced, gives records away, stops when its context does,
+// and leaves nothing behind, also where it is closed after the first record.
+func RunSource(t *testing.T, src flow.Source) {
+	t.Helper()
+	var want []string
+	t.Run("read", func(t *testing.T) {
+		var err error
+		if want, err = drain(src, -1); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("reuse", func(t *testing.T) {
+		got, err := drain(src, -1)
+		if err == nil {
+			err = difference(got, want)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("close", func(t *testing.T) {
+		for n := range 2 {
+			if _, err := drain(src, n); err != nil {
+				t.Errorf("closed after %d records: %v", n, err)
+			}
+		}
+	})
+	t.Run("cancel", func(t *testing.T) {
+		if err := cancelled(src); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// drain reads up to n records of src, or all, and returns their rows. Each
+// record is read after the reader has been closed.
+func drain(src flow.Source, n int) (rows []string, err error) {
+	before := goleak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(&Poison{})
+	ctx := context.Background()
+	r, err := src.Open(ctx, mem)
+	if err != nil {
+		return nil, err
+	}
+	var recs []arrow.Record
+	for len(recs) != n {
+		var rec arrow.Record
+		if rec, err = r.Next(ctx); err != nil {
+			break
+		}
+		recs = append(recs, rec)
+		if !rec.Schema().Equal(r.Schema()) {
+			err = fmt.Errorf("record %d has the schema %v, want %v", len(recs)-1, rec.Schema(), r.Schema())
+			break
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	err = errors.Join(err, r.Close())
+	rows = Rows(recs...)
+	release(recs)
+	if err == nil && mem.CurrentAlloc() != 0 {
+		err = fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+	}
+	return rows, errors.Join(err, goleak.Find(before))
+}
+
+// cancelled wants a run to end when its context does, after the first record
+// or, where that is all there is, at the end.
+func cancelled(src flow.Source) error {
+	before := goleak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(&Poison{})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	sink := &catch{trial: trial{endless: true, write: func(int) error { stop(); return nil }}}
+	running := flow.From(src).To(sink).With(flow.Options{Mem: mem}).Start(ctx)
+	time.AfterFunc(patience, stop) // where no record comes
+	done := make(chan error, 1)
+	go func() { done <- running.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the error is %v, want context.Canceled", err)
+		}
+	case <-time.After(2 * patience):
+		return fmt.Errorf("the run goes on %v after its context has ended", patience)
+	}
+	if mem.CurrentAlloc() != 0 {
+		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+	}
+	return goleak.Find(before)
+}

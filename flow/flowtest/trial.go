@@ -1,0 +1,241 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// patience is how long a run may take to end after its context has. A second
+// is the promise; a busy machine gets more.
+var patience = 10 * time.Second
+
+// trial is one run of an operator under the conditions of a check.
+type trial struct {
+	op      flow.Operator
+	schema  *arrow.Schema  // of in
+	in      []arrow.Record // the stream
+	shared  bool           // in goes in itself, and not a copy that dies as soon as it is released
+	endless bool           // in is repeated, and nothing is collected
+	workers int
+	policy  flow.Policy
+	read    func(n int) error // called before record n is handed out
+	write   func(n int) error // called when record n arrives
+	expect  []int64           // positions of the rows that will come out; nil: no Acker
+}
+
+// result is what came of a trial.
+type result struct {
+	err     error
+	rows    []string // as Rows returns them, read after the run
+	sizes   []int64  // rows per record
+	pos     []int64
+	letters []string
+	refused []int64 // positions
+	reasons []error
+}
+
+// run runs the trial. The error says what no run may do, whatever its result:
+// leak, hang, or acknowledge too early.
+func (t trial) run(ctx context.Context) (r result, err error) {
+	before := goleak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(&Poison{})
+	sink := &catch{trial: t, missing: map[int64]int{}}
+	src := &feed{trial: t, left: sink}
+	p := flow.From(src)
+	if t.op != nil {
+		p = p.Via(t.op)
+	}
+	running := p.To(sink).With(flow.Options{
+		Workers: t.workers, Mem: mem, Refused: t.policy,
+		DeadLetters: func(l flow.Letter) error {
+			r.letters = append(r.letters, Rows(l.Row)...)
+			r.refused = append(r.refused, l.Pos)
+			r.reasons = append(r.reasons, l.Err)
+			return nil
+		},
+	}).Start(ctx)
+	done := make(chan struct{})
+	go func() {
+		r.err = running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * patience):
+		return r, fmt.Errorf("the run has not ended after %v", 10*patience)
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(patience):
+			return r, fmt.Errorf("the run goes on %v after its context has ended", patience)
+		}
+	}
+	r.rows, r.pos = Rows(sink.recs...), positions(sink.recs...)
+	for _, rec := range sink.recs {
+		r.sizes = append(r.sizes, rec.NumRows())
+		rec.Release()
+	}
+	switch {
+	case mem.CurrentAlloc() != 0:
+		return r, fmt.Errorf("%d bytes are left of what the run has allocated (%v)", mem.CurrentAlloc(), r.err)
+	case src.closed != src.opened:
+		return r, fmt.Errorf("the source was opened %d times and closed %d times", src.opened, src.closed)
+	case src.early != nil:
+		return r, src.early
+	case t.expect != nil && r.err == nil && src.acked != last(t.in):
+		return r, fmt.Errorf("at the end position %d is acknowledged, want %d", src.acked, last(t.in))
+	}
+	return r, goleak.Find(before)
+}
+
+// last returns the last position of a stream, or -1.
+func last(in []arrow.Record) int64 {
+	if pos := positions(in...); len(pos) > 0 {
+		return pos[len(pos)-1]
+	}
+	return -1
+}
+
+// feed is the source of a trial.
+type feed struct {
+	trial
+	left           *catch
+	acked          int64
+	early          error // the first Ack that was wrong
+	opened, closed int
+}
+
+func (f *feed) Name() string { return "feed" }
+
+func (f *feed) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+	f.opened++
+	f.acked = -1
+	r := &feeder{feed: f, mem: mem}
+	if f.expect == nil {
+		return r, nil
+	}
+	for _, p := range f.expect {
+		f.left.missing[p]++
+	}
+	return acker{r}, nil
+}
+
+type feeder struct {
+	*feed
+	mem memory.Allocator
+	n   int
+}
+
+func (f *feeder) Schema() *arrow.Schema { return f.schema }
+
+func (f *feeder) Next(ctx context.Context) (arrow.Record, error) {
+	if f.read != nil {
+		if err := f.read(f.n); err != nil {
+			return nil, err
+		}
+	}
+	if f.n == len(f.in) && f.endless {
+		f.n = 0
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case f.n >= len(f.in):
+		return nil, io.EOF
+	}
+	rec := f.in[f.n]
+	f.n++
+	if f.shared {
+		rec.Retain()
+		return rec, nil
+	}
+	return clone(f.mem, rec), nil
+}
+
+func (f *feeder) Close() error {
+	f.closed++
+	return nil
+}
+
+// acker checks that rows are acknowledged in order, and not before they have
+// been written as often as they should.
+type acker struct{ *feeder }
+
+func (a acker) Ack(pos int64) {
+	err := a.left.await(pos)
+	switch {
+	case pos <= a.acked:
+		err = fmt.Errorf("position %d is acknowledged after %d", pos, a.acked)
+	case a.closed > 0:
+		err = errors.New("a position is acknowledged after the source was closed")
+	}
+	if a.early == nil {
+		a.early = err
+	}
+	a.acked = pos
+}
+
+// catch is the sink of a trial.
+type catch struct {
+	trial
+	n       int
+	recs    []arrow.Record
+	mu      sync.Mutex
+	missing map[int64]int // rows that are still to come, by position
+}
+
+func (c *catch) Name() string { return "catch" }
+
+func (c *catch) Open(*arrow.Schema) (flow.Writer, error) { return c, nil }
+
+func (c *catch) Write(_ context.Context, rec arrow.Record) error {
+	n := c.n
+	c.n++
+	c.count(rec)
+	if c.trial.write != nil {
+		if err := c.trial.write(n); err != nil {
+			return err
+		}
+	}
+	if !c.endless {
+		rec.Retain()
+		c.recs = append(c.recs, rec)
+	}
+	return nil
+}
+
+func (c *catch) Close(error) error { return nil }
+
+func (c *catch) count(rec arrow.Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range positions(rec) {
+		if c.missing != nil {
+			c.missing[p]--
+		}
+	}
+}
+
+// await reports a row up to pos that has not come.
+func (c *catch) await(pos int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p, n := range c.missing {
+		if p <= pos && n > 0 {
+			return fmt.Errorf("position %d is acknowledged, but %d rows of position %d are still to come", pos, n, p)
+		}
+	}
+	return nil
+}
+
+var errCheck = errors.New("an error on purpose")

@@ -1,0 +1,60 @@
+package operators_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// sparse is a labeling that some graphs do not have.
+type sparse struct{}
+
+func (sparse) String() string { return "sparse" }
+
+func (sparse) Label(in labeling.Input, labels []float64) error {
+	if in.Graph.M() > in.Graph.N() {
+		return errors.New("there are more edges than nodes")
+	}
+	return labeling.Degree.Label(in, labels)
+}
+
+func TestConformance(t *testing.T) {
+	selected := []flow.Operator{operators.Select{W: 3, By: labeling.Degree}}
+	assembled := append(selected[:1:1], operators.Assemble{K: 4})
+	normalized := append(assembled[:2:2], operators.Normalize{})
+	for _, c := range []struct {
+		name   string
+		op     flow.Operator
+		before []flow.Operator
+	}{
+		{"channel", operators.Channel{By: labeling.PageRank}, nil},
+		{"channel refuses", operators.Channel{By: sparse{}}, nil},
+		{"select", operators.Select{W: 3}, nil},
+		{"select with stride", operators.Select{W: 4, Stride: 2, By: labeling.WL}, nil},
+		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
+		{"assemble", operators.Assemble{K: 4}, selected},
+		{"normalize", operators.Normalize{}, assembled},
+		{"normalize with edges", operators.Normalize{K: 3, By: labeling.Betweenness, Edges: true, KeepGraph: true}, assembled},
+		{"normalize globally", operators.Normalize{By: labeling.Degree, Global: true}, assembled},
+		{"normalize refuses", operators.Normalize{By: sparse{}}, assembled},
+		{"standardize", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, normalized},
+		{"batch", operators.Batch{Size: 4}, nil},
+		{"batch of one", operators.Batch{Size: 1}, nil},
+		{"batch of all", operators.Batch{Size: 100}, nil},
+		{"batch drops", operators.Batch{Size: 5, DropLast: true}, nil},
+		{"shuffle", operators.Shuffle{Size: 4, Seed: 1, Rows: 3}, nil},
+		{"shuffle all", operators.Shuffle{Seed: 2}, nil},
+		{"shuffle of one", operators.Shuffle{Size: 1}, nil},
+		{"replay", operators.Replay{Epochs: 3, Seed: 1, Rows: 5}, nil},
+		{"replay once", operators.Replay{}, normalized},
+		{"replay in order", operators.Replay{Epochs: 2, InOrder: true}, selected},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flowtest.Run(t, flowtest.Case{Op: c.op, Before: c.before})
+		})
+	}
+}
