@@ -1,0 +1,127 @@
+package theta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// Options are the settings of a comparison. The zero value is ready to use.
+type Options struct {
+	// K is k, the field size. The default is 10.
+	K int
+	// Pairs is N, the number of pairs of fields. The default is 1000.
+	Pairs int
+	// Seed decides the pairs.
+	Seed uint64
+	// Crop cuts neighbourhoods to k nodes for all candidates alike. The default
+	// is that each candidate cuts for itself, as operators.Normalize does; see
+	// the package comment.
+	Crop labeling.Labeling
+	// Direction says which arcs of directed graphs are followed to gather
+	// neighbourhoods. The default is both ways.
+	Direction field.Direction
+	// IgnoreAttributes and Uniform are those of operators.Normalize.
+	IgnoreAttributes, Uniform bool
+	// Workers is the number of goroutines. The default is one per processor. It
+	// does not change the result.
+	Workers int
+	// Progress, if not nil, is told how many of the pairs are done, one call at
+	// a time.
+	Progress func(done, total int)
+}
+
+// MaxPairs bounds Options.Pairs.
+const MaxPairs = 10_000_000
+
+func (o Options) withDefaults() (Options, error) {
+	if o.K == 0 {
+		o.K = 10
+	}
+	if o.Pairs == 0 {
+		o.Pairs = 1000
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case o.K < 1 || o.K > field.MaxK:
+		return o, fmt.Errorf("theta: K is %d, want 1 to %d", o.K, field.MaxK)
+	case o.Pairs < 2 || o.Pairs > MaxPairs:
+		return o, fmt.Errorf("theta: Pairs is %d, want 2 to %d", o.Pairs, MaxPairs)
+	case o.Workers < 1:
+		return o, fmt.Errorf("theta: Workers is %d, want 1 or more", o.Workers)
+	case o.Direction < field.Both || o.Direction > field.In:
+		return o, fmt.Errorf("theta: Direction is %d, want Both, Out or In", int(o.Direction))
+	}
+	return o, nil
+}
+
+// Default returns the labelings that labeling.Parse knows by name, without
+// those that order nodes as another one does.
+func Default() []labeling.Labeling {
+	var list []labeling.Labeling
+	for _, name := range labeling.Names() {
+		l, err := labeling.Parse(name)
+		if err == nil && l != labeling.NormalizedDegree { // orders as Degree does
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// Compare estimates θ̂ of every candidate over the same pairs of fields of
+// graphs, which it only reads. The estimates are in the order of the
+// candidates.
+//
+// A candidate that fails on one of the fields, as labeling.Eigenvector may,
+// fails alone: its Estimate has Err set. Bad settings, a collection without
+// nodes and a context that ends are errors of the whole. The result is a
+// function of the graphs, the candidates and the Options other than Workers,
+// except for the seconds.
+//
+// The cost is that of N·2 fields per candidate, and O(n + m) memory for each
+// graph that a root was drawn from.
+func Compare(ctx context.Context, graphs []*graph.Graph, candidates []labeling.Labeling, o Options) ([]Estimate, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, errors.New("theta: there are no labelings to compare")
+	}
+	for i, l := range candidates {
+		if l == nil {
+			return nil, fmt.Errorf("theta: labeling %d is nil", i)
+		}
+	}
+	pairs, err := draw(graphs, o)
+	if err != nil {
+		return nil, err
+	}
+	c := newComparison(graphs, candidates, pairs, o)
+	if err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	return c.estimates(), nil
+}
+
+// Choose compares the candidates and returns the one with the smallest θ̂: of
+// equal ones the first. It fails where every candidate fails; the table is
+// returned also then.
+func Choose(ctx context.Context, graphs []*graph.Graph, candidates []labeling.Labeling, o Options) (labeling.Labeling, []Estimate, error) {
+	table, err := Compare(ctx, graphs, candidates, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	best := least(table)
+	if best < 0 {
+		return nil, table, fmt.Errorf("theta: every labeling failed; the first: %w", table[0].Err)
+	}
+	return table[best].Labeling, table, nil
+}
