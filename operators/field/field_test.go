@@ -74,12 +74,11 @@ func TestAssembleWideAndDeep(t *testing.T) {
 	if hood, dist := a.Assemble(deep, 0, field.MaxK); len(hood) != 256 || dist[255] != 255 {
 		t.Errorf("a path gives %d nodes at up to %d", len(hood), dist[len(dist)-1])
 	}
-	wide := build(70_000, false, nil)
 	edges := make([]graph.Edge, 0, 60_000)
 	for _, p := range rng.Perm(60_000) {
 		edges = append(edges, graph.Edge{U: int32(60_000 + p%7), V: int32(p)}, graph.Edge{U: 69_999, V: int32(60_000 + p%7)})
 	}
-	wide = build(70_000, false, edges)
+	wide := build(70_000, false, edges)
 	for _, c := range []struct {
 		ix   *field.Index
 		root int32
