@@ -142,6 +142,9 @@ type OutFile struct{ *renameio.PendingFile }
 // Create begins a file. It fails at once where the place cannot be written to,
 // before any long work.
 func Create(path string) (*OutFile, error) {
+	if info, err := os.Stat(path); special(path) || err == nil && info.IsDir() {
+		return nil, fmt.Errorf("cannot write %s: it is no regular file", path)
+	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)

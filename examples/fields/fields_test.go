@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+)
+
+// line is a line of the output.
+type line struct {
+	Graph   int64       `json:"graph"`
+	Root    int32       `json:"root"`
+	Members []int32     `json:"members"`
+	Dist    []int32     `json:"dist"`
+	Edges   [][]int32   `json:"edges"`
+	Nodes   [][]float32 `json:"nodes"`
+}
+
+// fields runs the command and returns its lines, and the bytes of them.
+func fields(t *testing.T, args ...string) ([]line, []byte) {
+	t.Helper()
+	silence(t)
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	if err := run(context.Background(), append(args, "-out", out)); err != nil {
+		t.Fatalf("fields %v: %v", args, err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []line
+	for text := range bytes.Lines(b) {
+		var l line
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&l); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines, b
+}
+
+func silence(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = null
+	t.Cleanup(func() {
+		os.Stdout = old
+		null.Close()
+	})
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A path 0-1-2, a self-loop, a node 9 apart with 8; k is larger than any
+// component.
+func TestLines(t *testing.T) {
+	_, got := fields(t, "-graph", file(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n"), "-k", "4")
+	want := `{"graph":0,"root":0,"members":[0,1,2,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":1,"members":[1,0,2,-1],"dist":[0,1,1,-1],"edges":[[0,1,1,0],[1,0,0,0],[1,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":2,"members":[2,1,0,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":8,"members":[8,9,-1,-1],"dist":[0,1,-1,-1],"edges":[[0,1,0,0],[1,0,0,0],[0,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":9,"members":[9,8,-1,-1],"dist":[0,1,-1,-1],"edges":[[0,1,0,0],[1,0,0,0],[0,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+`
+	if string(got) != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestDirected(t *testing.T) {
+	got, _ := fields(t, "-graph", file(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
+	if want := [][]int32{{0, 1, 0}, {0, 0, 1}, {0, 0, 0}}; fmt.Sprint(got[0].Edges) != fmt.Sprint(want) {
+		t.Errorf("arcs %v, want %v", got[0].Edges, want)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	star := file(t, "star.txt", "5 0\n5 1\n5 2\n5 3\n5 4\n4 6\n")
+	roots := func(args ...string) (r []int32) {
+		got, _ := fields(t, append(args, "-graph", star, "-k", "2")...)
+		for _, l := range got {
+			r = append(r, l.Root)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		args string
+		want []int32
+	}{
+		{"-select all", []int32{0, 1, 2, 3, 4, 5, 6}},
+		{"-w 3", []int32{0, 1, 2}},
+		{"-stride 3", []int32{0, 3, 6}},
+		{"-w 2 -stride 3", []int32{0, 3}},
+		{"-select degree -w 2", []int32{5, 4}},
+		{"-select betweenness -w 2 -scope global", []int32{5, 4}},
+	} {
+		if got := roots(strings.Fields(c.args)...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: roots %v, want %v", c.args, got, c.want)
+		}
+	}
+}
+
+// Attributes and edge types of a TU collection, whose second graph is empty.
+func TestCollection(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "DS")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n3\n", "graph_labels": "0\n1\n0\n",
+		"node_labels": "7\n9\n9\n", "node_attributes": "0.5\n1\n-2\n", "edge_labels": "4\n4\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "DS_"+name+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, got := fields(t, "-graph", dir, "-k", "2")
+	want := `{"graph":0,"root":0,"members":[0,1],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[0,0.5],[1,1]]}
+{"graph":0,"root":1,"members":[1,0],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[1,1],[0,0.5]]}
+{"graph":2,"root":0,"members":[0,-1],"dist":[0,-1],"edges":[[0,0],[0,0]],"nodes":[[1,-2],[-1,0]]}
+`
+	if string(got) != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestWorkersDoNotMatter(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, args := range []string{
+		"-graph preferential -n 400 -k 10",
+		"-graph random -n 400 -k 7 -select pagerank -stride 2",
+		"-graph torus -n 400 -k 17 -normalize degree -scope global",
+	} {
+		var first []byte
+		for _, workers := range []string{"1", "2", "5", "1"} {
+			_, got := fields(t, append(strings.Fields(args), "-workers", workers)...)
+			if first == nil {
+				first = got
+			} else if !bytes.Equal(first, got) {
+				t.Fatalf("%s: other bytes at %s workers", args, workers)
+			}
+		}
+	}
+}
+
+// Lines shuffled, turned round and renumbered, with gaps, give the same tensors
+// at the same nodes.
+func TestRenumbering(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, directed := range []bool{false, true} {
+		const n = 60
+		var edges [][2]int32
+		for range 110 {
+			edges = append(edges, [2]int32{rng.Int32N(n), rng.Int32N(n)})
+		}
+		text := func(name func(int32) int32) string {
+			var b strings.Builder
+			for _, i := range rng.Perm(len(edges)) {
+				u, v := name(edges[i][0]), name(edges[i][1])
+				if !directed && rng.IntN(2) == 0 {
+					u, v = v, u
+				}
+				fmt.Fprintln(&b, u, v)
+			}
+			return b.String()
+		}
+		perm := rng.Perm(n)
+		renamed := func(v int32) int32 { return int32(perm[v])*7919 + 3 }
+		args := []string{"-k", "8", "-normalize", "wl", fmt.Sprintf("-directed=%t", directed)}
+		before, _ := fields(t, append(args, "-graph", file(t, "a.edges", text(func(v int32) int32 { return v })))...)
+		after, _ := fields(t, append(args, "-graph", file(t, "b.edges", text(renamed)))...)
+		at := map[int32]line{}
+		for _, l := range after {
+			at[l.Root] = l
+		}
+		if len(before) != len(after) {
+			t.Fatalf("%d fields, %d before", len(after), len(before))
+		}
+		for _, l := range before {
+			m := at[renamed(l.Root)]
+			if fmt.Sprint(l.Edges, l.Nodes, l.Dist) != fmt.Sprint(m.Edges, m.Nodes, m.Dist) {
+				t.Errorf("root %d: %v, renumbered %v", l.Root, l.Edges, m.Edges)
+			}
+		}
+	}
+}
+
+func TestArrowFile(t *testing.T) {
+	silence(t)
+	graph := file(t, "a.edges", "5 7\n7 1000000000\n")
+	out := filepath.Join(t.TempDir(), "out.arrow")
+	if err := run(context.Background(), []string{"-graph", graph, "-k", "2", "-out", out}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := ipc.NewFileReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, _ := fields(t, "-graph", graph, "-k", "2")
+	if int(rec.NumRows()) != len(lines) {
+		t.Fatalf("%d rows, want %d", rec.NumRows(), len(lines))
+	}
+	column := func(name string) []int32 {
+		col := rec.Column(rec.Schema().FieldIndices(name)[0])
+		if l, ok := col.(*array.FixedSizeList); ok {
+			col = l.ListValues()
+		}
+		return col.(*array.Int32).Int32Values()
+	}
+	var roots, members, dist, edges []int32
+	for _, l := range lines {
+		roots, members, dist = append(roots, l.Root), append(members, l.Members...), append(dist, l.Dist...)
+		edges = append(edges, slices.Concat(l.Edges...)...)
+	}
+	for name, want := range map[string][]int32{"root": roots, "members": members, "dist": dist, "edges": edges} {
+		if got := column(name); !slices.Equal(got, want) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	silence(t)
+	out := filepath.Join(t.TempDir(), "out.json")
+	if err := run(context.Background(), strings.Fields("-graph preferential -n 50 -k 5 -w 20 -json "+out)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r map[string]any
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s label_seconds canon_calls cache_hit_rate fallbacks") {
+		if _, ok := r[name]; !ok {
+			t.Errorf("no field %s", name)
+		}
+	}
+	if r["nodes"] != 50. || r["edges"] != 144. || r["k"] != 5. || r["fields"] != 20. {
+		t.Errorf("got %v", r)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	silence(t)
+	for _, c := range []struct{ args, want string }{
+		{"-k 0", "-k is 0"},
+		{"-k 257", "-k is 257, want at most 256"},
+		{"-w -1", "-w is -1"},
+		{"-stride 0", "-stride is 0"},
+		{"-workers -1", "-workers is -1"},
+		{"-n 7", "not 7 nodes"},
+		{"-n 0", "-n is 0"},
+		{"-graph preferential -n 3", "preferential"},
+		{"-select best", `unknown labeling "best"`},
+		{"-normalize all", `unknown labeling "all"`},
+		{"-scope local", "hood or global"},
+		{"-format xml -graph a.xml", `-format is "xml"`},
+		{"-graph a.xml", "set -format"},
+		{"-graph nowhere.edges", "nowhere.edges: no such file"},
+		{"-graph - -format tu", "several files"},
+		{"-out fields.parquet", ".jsonl or .arrow"},
+		{"-out /nowhere/at/all.jsonl", "cannot write"},
+		{"-json /nowhere/at/all", "cannot write"},
+		{"-out /dev/full", "cannot write /dev/full: no space left"},
+		{"-out " + t.TempDir() + "/../.jsonl/x.arrow", "cannot write"},
+		{"-graph " + file(t, "empty.edges", ""), "empty.edges: no edge"},
+		{"-graph " + file(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
+		{"-graph " + file(t, "far.edges", "0 1\n2147483648 1\n"), "far.edges:2: "},
+		{"stray", "unexpected argument"},
+	} {
+		err := run(context.Background(), strings.Fields(c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want one with %q", c.args, err, c.want)
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, args := range []string{"-graph preferential -n 200000 -k 50", "-graph torus -n 10000 -select betweenness"} {
+		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
+			start := time.Now()
+			out := filepath.Join(t.TempDir(), "out.jsonl")
+			err := run(ctx, append(strings.Fields(args), "-out", out))
+			if !errors.Is(err, cli.ErrInterrupted) {
+				t.Errorf("%s after %v: %v, want %v", args, after, err, cli.ErrInterrupted)
+			}
+			if took := time.Since(start) - after; took > 5*time.Second { // generous: a loaded machine, the race detector
+				t.Errorf("%s after %v: took another %v", args, after, took)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); len(left) > 0 {
+				t.Errorf("%s: left %v behind", args, left)
+			}
+		}
+	}
+}

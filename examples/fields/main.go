@@ -1,0 +1,163 @@
+// Command fields writes the receptive fields of the nodes of a graph, or of
+// many graphs, in normal order: as JSON lines for a look, as an Arrow file for
+// DuckDB, Polars, pandas or PyTorch.
+//
+//	go run ./examples/fields -graph torus                                # how fast
+//	go run ./examples/fields -graph power.edges.gz -k 5 -out power.jsonl
+//	go run ./examples/fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
+//	cat a.edges | go run ./examples/fields -graph - -format edges
+//
+// A line of JSON is one field:
+//
+//	{"graph":0,"root":5,"members":[5,7,-1],"dist":[0,1,-1],"edges":[[0,1,0],[1,0,0],[0,0,0]],"nodes":[[2],[0],[-1]]}
+//
+// members are the nodes in rank order, by the ids of an edge list, otherwise
+// by number from 0 (DOT: in the order of their first mention). dist is the hop
+// distance to the root. A dummy is -1 in both. edges[i][j] is 0 where no edge
+// leads from member i to member j, otherwise 1, or 1 plus the index of its type
+// where edges have types (the first, if there are several). nodes has one row
+// per member: the indices of its discrete attributes, -1 for a dummy, then its
+// continuous ones, 0 for a dummy; rows are empty where nodes have no attributes.
+//
+// An Arrow file has the same as columns graph, root, members, dist, edges, and
+// nodes_cat and nodes, fixed-size lists whose shapes are in the metadata.
+//
+// Fields come in the order of graphs, and within a graph in that of -select: by
+// node number, or by rank. They do not depend on the number of workers.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+func main() { cli.Main("fields", run) }
+
+// config is the command line.
+type config struct {
+	graph, format    string
+	n                int
+	seed             uint64
+	directed         bool
+	k, w, stride     int
+	selectBy, normBy string
+	scope            string
+	workers          int
+	out, json        string
+
+	selecting labeling.Labeling // nil: all nodes, by number
+	normal    labeling.Labeling
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	names := strings.Join(labeling.Names(), ", ")
+	f := flag.NewFlagSet("fields", flag.ContinueOnError)
+	f.StringVar(&c.graph, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
+	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of a generated graph")
+	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
+	f.BoolVar(&c.directed, "directed", false, "lines of an edge list, or of a TU collection, are arcs")
+	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
+	f.IntVar(&c.w, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
+	f.IntVar(&c.stride, "stride", 1, "distance between two roots in that order")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
+	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
+	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")
+	f.StringVar(&c.json, "json", "", "file for the figures")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+func (c *config) check() (err error) {
+	atLeast := func(name string, v, least int) error {
+		if v < least {
+			return fmt.Errorf("-%s is %d, want %d or more", name, v, least)
+		}
+		return nil
+	}
+	if c.selectBy != "all" {
+		if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
+			return fmt.Errorf("-select: %w, or all", err)
+		}
+	}
+	if c.normal, err = labeling.Parse(c.normBy); err != nil {
+		return fmt.Errorf("-normalize: %w", err)
+	}
+	switch {
+	case c.scope != "hood" && c.scope != "global":
+		return fmt.Errorf("-scope is %q, want hood or global", c.scope)
+	case c.k > field.MaxK:
+		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
+	case c.out != "" && !strings.HasSuffix(c.out, ".jsonl") && !strings.HasSuffix(c.out, ".arrow") && !strings.HasPrefix(c.out, "/dev/"):
+		return fmt.Errorf("-out is %q, want a name that ends in .jsonl or .arrow", c.out)
+	}
+	if c.format, err = format(c.graph, c.format); err != nil {
+		return err
+	}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	return errors.Join(atLeast("k", c.k, 1), atLeast("w", c.w, 0), atLeast("stride", c.stride, 1),
+		atLeast("n", c.n, 1), atLeast("workers", c.workers, 1))
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	var jsonFile *cli.Stream
+	if c.json != "" {
+		if jsonFile, err = cli.CreateStream(c.json); err != nil {
+			return err
+		}
+		defer jsonFile.Cleanup()
+	}
+	r := &fieldjob.Runner{K: c.k, By: c.normal, Workers: c.workers}
+	out := output(none{})
+	if c.out != "" {
+		file, err := cli.CreateStream(c.out)
+		if err != nil {
+			return err
+		}
+		defer file.Cleanup()
+		if strings.HasSuffix(c.out, ".arrow") {
+			out = &arrowFile{stream: file}
+		} else {
+			out = &jsonLines{file}
+		}
+		r.Encode, r.Emit = out.encode, out.emit
+	}
+	report, err := c.work(ctx, r, out)
+	if err != nil {
+		return err
+	}
+	if err := out.finish(); err != nil {
+		return err
+	}
+	if jsonFile != nil {
+		if err := report.write(jsonFile); err != nil {
+			return err
+		}
+	}
+	if c.out == "/dev/stdout" {
+		return report.print(os.Stderr)
+	}
+	return report.print(os.Stdout)
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Stream is a file that is written piece by piece. A regular file gets its name
+// when it is complete; a device or a pipe, such as /dev/stdout, is written to
+// as it is.
+type Stream struct {
+	path string
+	w    *bufio.Writer
+	file *OutFile // or
+	dev  *os.File
+	at   int64
+}
+
+// CreateStream begins a stream.
+func CreateStream(path string) (*Stream, error) {
+	if path == "/dev/stdout" { // opening it anew would start at its own offset
+		return &Stream{path: path, dev: os.Stdout, w: bufio.NewWriterSize(os.Stdout, 1<<16)}, nil
+	}
+	if special(path) {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return nil, fmt.Errorf("cannot write %w", err)
+		}
+		return &Stream{path: path, dev: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	}
+	f, err := Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{path: path, file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// special reports whether a path is that of a device, a pipe, or anything else
+// that a file must not take the place of. What /dev/stdout points to may be a
+// regular file, but it is not ours to replace.
+func special(path string) bool {
+	if abs, err := filepath.Abs(path); err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")) {
+		return true
+	}
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// Write implements io.Writer.
+func (s *Stream) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.at += int64(n)
+	return n, s.named(err)
+}
+
+// Seek tells how much was written: Arrow's file writer asks for nothing else.
+func (s *Stream) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return s.at, errors.New("a stream cannot seek")
+	}
+	return s.at, nil
+}
+
+// named says which file an error is about, without the temporary name.
+func (s *Stream) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("cannot write %s: %w", s.path, err)
+}
+
+// Finish writes what is left and gives the file its name.
+func (s *Stream) Finish() error {
+	if err := s.w.Flush(); err != nil {
+		return s.named(err)
+	}
+	if s.dev == os.Stdout {
+		return nil
+	}
+	if s.dev != nil {
+		return s.named(s.dev.Close())
+	}
+	return s.named(s.file.CloseAtomicallyReplace())
+}
+
+// Cleanup removes what was not finished. After Finish it does nothing.
+func (s *Stream) Cleanup() {
+	if s.dev == os.Stdout {
+		return
+	}
+	if s.dev != nil {
+		s.dev.Close() // twice is harmless
+		return
+	}
+	_ = s.file.Cleanup() // what is left is a hidden file
+}
