@@ -21,6 +21,8 @@
 //	             pos       neighbors
 //	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
 //	EdgeList     0         always     –            –                –            –                node_target from Labels
+//	Graph6       index     always     –            –                –            –                –
+//	DOT          index     always     –            –                –            –                –
 //	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
 //	Families     index     always     –            –                –            –                family
 //	Records      whatever the records have

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 )
@@ -13,10 +14,11 @@ const maxLine = 1 << 20
 // lines reads a text file line by line. It copies nothing: a line is valid
 // until the next one is read.
 type lines struct {
-	file  string // for messages
-	r     io.ReadCloser
-	limit int64        // most bytes to read
-	alive func() error // asked before each read, so that a long scan can be stopped
+	file   string // for messages
+	r      io.ReadCloser
+	limit  int64        // most bytes to read
+	widest int          // most bytes of a line; 0 stands for maxLine
+	alive  func() error // asked before each read, so that a long scan can be stopped
 
 	buf        []byte
 	start, end int // what is read but not handed out is buf[start:end]
@@ -66,9 +68,9 @@ func (l *lines) raw() ([]byte, error) {
 			}
 			return nil, l.last
 		}
-		if seen > maxLine {
+		if widest := cmp.Or(l.widest, maxLine); seen > widest {
 			l.line++
-			return nil, l.errorf("line of more than %d bytes", maxLine)
+			return nil, l.errorf("line of more than %d bytes", widest)
 		}
 		l.fill()
 	}

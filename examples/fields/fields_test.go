@@ -126,6 +126,26 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// The same graphs in three formats.
+func TestFormats(t *testing.T) {
+	_, want := fields(t, "-graph", file(t, "a.g6", ">>graph6<<Bw\nA_\n"), "-k", "3")
+	if n := bytes.Count(want, []byte("\n")); n != 5 {
+		t.Fatalf("%d fields, want 5", n)
+	}
+	_, got := fields(t, "-graph", file(t, "a.gv", "graph { a -- b -- c -- a } graph { a -- b }"), "-k", "3")
+	if !bytes.Equal(got, want) {
+		t.Errorf("dot: got\n%swant\n%s", got, want)
+	}
+	_, got = fields(t, "-graph", file(t, "a.edges", "0 1\n1 2\n2 0\n"), "-k", "3")
+	if !bytes.HasPrefix(want, got) {
+		t.Errorf("edges: got\n%swant\n%s", got, want)
+	}
+	_, got = fields(t, "-graph", file(t, "a.txt", "Bw\nA_\n"), "-format", "graph6", "-k", "3", "-workers", "3")
+	if !bytes.Equal(got, want) {
+		t.Errorf("graph6: got\n%swant\n%s", got, want)
+	}
+}
+
 // Attributes and edge types of a TU collection, whose second graph is empty.
 func TestCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")
@@ -305,6 +325,8 @@ func TestErrors(t *testing.T) {
 		{"-graph " + file(t, "empty.edges", ""), "empty.edges: no edge"},
 		{"-graph " + file(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
 		{"-graph " + file(t, "far.edges", "0 1\n2147483648 1\n"), "far.edges:2: "},
+		{"-graph " + file(t, "bad.g6", "Bw\nBww\n"), "bad.g6:2: "},
+		{"-graph " + file(t, "bad.dot", "graph {\na -- b"), "bad.dot:2: "},
 		{"stray", "unexpected argument"},
 	} {
 		err := run(context.Background(), strings.Fields(c.args))

@@ -5,7 +5,7 @@
 //	go run ./examples/fields -graph torus                                # how fast
 //	go run ./examples/fields -graph power.edges.gz -k 5 -out power.jsonl
 //	go run ./examples/fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
-//	cat a.edges | go run ./examples/fields -graph - -format edges
+//	geng 7 -c | go run ./examples/fields -graph - -k 7 -out seven.jsonl
 //
 // A line of JSON is one field:
 //
@@ -67,7 +67,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of a generated graph")
 	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
-	f.BoolVar(&c.directed, "directed", false, "lines of an edge list, or of a TU collection, are arcs")
+	f.BoolVar(&c.directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	f.IntVar(&c.w, "w", 0, "receptive fields per graph, at most; 0 = all nodes")

@@ -17,12 +17,14 @@ import (
 // extensions tell the format of a file.
 var extensions = map[string]string{
 	".edges": "edges", ".edgelist": "edges", ".txt": "edges", ".tsv": "edges", ".csv": "edges",
+	".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6",
+	".dot": "dot", ".gv": "dot",
 	".zip": "tu",
 }
 
 // format checks the format, or finds that of the file.
 func format(graph, format string) (string, error) {
-	known := []string{"edges", "tu"}
+	known := []string{"edges", "graph6", "dot", "tu"}
 	switch {
 	case slices.Contains(fieldjob.Families, graph):
 		return "generated", nil
@@ -30,6 +32,9 @@ func format(graph, format string) (string, error) {
 		return format, nil
 	case format != "":
 		return "", fmt.Errorf("-format is %q, want %s", format, strings.Join(known, ", "))
+	}
+	if graph == "-" {
+		return "graph6", nil
 	}
 	if info, err := os.Stat(graph); err == nil && info.IsDir() {
 		return "tu", nil
@@ -58,6 +63,10 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 		return sources.Graphs{Items: []sources.Item{{Graph: g}}}, nil
 	case "edges":
 		return sources.EdgeList{Path: path, Reader: stdin, Directed: c.directed}, nil
+	case "graph6":
+		return sources.Graph6{Path: path, Reader: stdin, Directed: c.directed, Rows: 256}, nil
+	case "dot":
+		return sources.DOT{Path: path, Reader: stdin}, nil
 	}
 	if stdin != nil {
 		return nil, fmt.Errorf("-graph is -, but a TU collection is several files: name its zip or directory")

@@ -1,0 +1,169 @@
+package sources
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Graph6 reads graphs in the formats graph6 and digraph6 of McKay
+// (https://users.cecs.anu.edu.au/~bdm/data/formats.txt), one a line, as plain
+// text or packed by gzip. It is what nauty's geng writes, and the House of
+// Graphs. A header >>graph6<< or >>digraph6<< may stand before the first graph;
+// empty lines are skipped. Self-loops of digraph6 are dropped.
+//
+// All graphs of a stream have one direction. A stream is directed if Directed
+// is set or its first line is digraph6, which starts with &; a graph6 line then
+// stands for an arc each way. A digraph6 line in an undirected stream is an
+// error, and so are a line of the wrong length for its number of nodes, a byte
+// outside 63 … 126, sparse6, and more than 64 MiB on a line, which is 28 000
+// nodes. Each names its line.
+//
+// graph_id and pos are the number of the graph, from 0. Lines are read as they
+// are asked for; O(n²) per graph, and memory for one line.
+type Graph6 struct {
+	// Path is the file.
+	Path string
+	// FS, if set, is where Path is opened.
+	FS fs.FS
+	// Reader, if set, is read in place of Path, which is then only its name in
+	// messages. It can be read, and hence the source opened, once.
+	Reader io.Reader
+	// Directed makes all graphs directed.
+	Directed bool
+	// Rows is the number of graphs per record. The default is 64.
+	Rows int
+	// MaxBytes bounds the unpacked size of the file. The default is 1 GiB.
+	MaxBytes int64
+}
+
+const widestGraph6 = 64 << 20
+
+// String names the file, for the plan of a pipeline.
+func (s Graph6) String() string { return s.input().String() }
+
+func (s Graph6) input() input { return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes} }
+
+// Open checks the settings and reads the first graph.
+func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if s.Rows < 0 {
+		return nil, fmt.Errorf("sources: Graph6: Rows is %d, want at least 0", s.Rows)
+	}
+	r := &graph6Reader{ctx: ctx, rows: cmp.Or(s.Rows, 64)}
+	l, err := s.input().lines(func() error { return r.ctx.Err() })
+	if err != nil {
+		return nil, err
+	}
+	r.l, l.widest = l, widestGraph6
+	line, err := r.next()
+	if err != nil && err != io.EOF {
+		l.close()
+		return nil, err
+	}
+	r.directed = s.Directed || len(line) > 0 && line[0] == '&'
+	r.ahead, r.err = line, err
+	r.build = record.NewBuilder(mem, record.Layout{Directed: r.directed})
+	return r, nil
+}
+
+type graph6Reader struct {
+	l        *lines
+	ctx      context.Context // of the call under way
+	rows     int
+	directed bool
+	ahead    []byte // line read last, not a graph yet; nil: there is none
+	build    *record.Builder
+	edges    []graph.Edge
+	count    int64
+	err      error // what ended the stream
+}
+
+func (r *graph6Reader) Schema() *arrow.Schema { return r.build.Schema() }
+
+// next returns the next line with a graph.
+func (r *graph6Reader) next() ([]byte, error) {
+	for {
+		line, err := r.l.raw()
+		if err != nil {
+			return nil, err
+		}
+		r.l.line++
+		line = bytes.TrimSpace(line)
+		if r.count == 0 {
+			line = bytes.TrimPrefix(bytes.TrimPrefix(line, []byte(">>graph6<<")), []byte(">>digraph6<<"))
+		}
+		if len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
+	before := r.ctx
+	r.ctx = ctx
+	defer func() { r.ctx = before }()
+	for r.err == nil && r.build.Rows() < r.rows {
+		if r.err = ctx.Err(); r.err != nil {
+			break
+		}
+		if r.ahead == nil {
+			if r.ahead, r.err = r.next(); r.err != nil {
+				break
+			}
+		}
+		g, err := r.graph(r.ahead)
+		if err != nil {
+			r.err = err
+			break
+		}
+		if r.build.Rows() > 0 && !r.build.Fits(g) {
+			break
+		}
+		r.ahead = nil
+		if r.err = r.build.Append(g, record.Row{ID: r.count, Pos: r.count}); r.err == nil {
+			r.count++
+		}
+	}
+	if r.err != nil && r.err != io.EOF || r.build.Rows() == 0 {
+		return nil, r.err
+	}
+	return r.build.Record(), nil
+}
+
+// graph decodes a line.
+func (r *graph6Reader) graph(line []byte) (*graph.Graph, error) {
+	n, arcs, err := decodeGraph6(line, r.edges[:0])
+	if err != nil {
+		return nil, r.l.errorf("%v", err)
+	}
+	if line[0] == '&' && !r.directed {
+		return nil, r.l.errorf("digraph6 in a stream that began with graph6: set Directed")
+	}
+	if line[0] != '&' && r.directed {
+		for _, e := range arcs {
+			arcs = append(arcs, graph.Edge{U: e.V, V: e.U})
+		}
+	}
+	r.edges = arcs
+	g, err := graph.New(n, r.directed, arcs)
+	if err != nil {
+		return nil, r.l.errorf("%v", err)
+	}
+	return g, nil
+}
+
+func (r *graph6Reader) Close() error {
+	r.build.Release()
+	r.err, r.ahead = errClosed, nil
+	return r.l.close()
+}
