@@ -25,6 +25,8 @@
 // is refused, and the pipeline's policy decides what follows. Their cores are
 // functions over slices, in packages labeling, field and canon.
 //
+// Choose finds the labeling that suits a collection, labeling.Auto.
+//
 // # Glossary
 //
 // These letters mean the same in all packages:

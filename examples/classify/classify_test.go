@@ -113,6 +113,14 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
+func TestAuto(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	r := classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
+	if r["normalize"] == "auto" || r["normalize"] != r["select"] {
+		t.Errorf("select %v, normalize %v, want the same labeling in place of auto", r["select"], r["normalize"])
+	}
+}
+
 func TestJSON(t *testing.T) {
 	r := classify(t, "-data", collection(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
 	for _, name := range strings.Fields("dataset graphs classes w k protocol accuracy std fold_accuracy majority size_only epochs batch seed fields fields_per_s train_examples_per_s seconds model_sha256") {

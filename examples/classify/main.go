@@ -54,7 +54,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = average number of nodes")
 	f.IntVar(&c.stride, "stride", 1, "distance between two roots in the order of nodes")
 	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+strings.Join(labeling.Names(), ", "))
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice; auto, here and there, is the one with the smallest θ̂, for which no class is looked at")
 	f.IntVar(&c.epochs, "epochs", 0, "epochs; 0 = chosen by the protocol")
 	f.IntVar(&c.batch, "batch", 32, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
 	f.IntVar(&c.folds, "folds", 10, "folds of the cross-validation")
@@ -123,6 +123,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer d.release()
+	if err := d.chooseLabelings(ctx, c); err != nil {
+		return err
+	}
 	fields, err := d.makeFields(ctx, c)
 	if err != nil {
 		return err

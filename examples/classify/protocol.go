@@ -19,6 +19,7 @@ const (
 	streamValidation
 	streamOuter
 	streamInner
+	streamLabelings
 )
 
 // fold is one fold of one repeat, with a curve per batch size.

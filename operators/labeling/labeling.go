@@ -64,12 +64,15 @@ func Names() []string {
 }
 
 // Parse returns the labeling of that name, as command lines spell it: see
-// Names.
+// Names. "auto" is Auto.
 func Parse(name string) (Labeling, error) {
 	for _, l := range known {
 		if strings.EqualFold(name, l.String()) {
 			return l, nil
 		}
+	}
+	if strings.EqualFold(name, Auto.String()) {
+		return Auto, nil
 	}
 	return nil, fmt.Errorf("labeling: unknown labeling %q, want one of %s", name, strings.Join(Names(), ", "))
 }
