@@ -98,3 +98,22 @@ func TestBatchOfRows(t *testing.T) {
 		t.Error("a view of rows and the rows give different weights")
 	}
 }
+
+// No rows are no error and no step.
+func TestEmptyBatch(t *testing.T) {
+	c := smallCNN(t)
+	hash := c.Hash()
+	b := Batch{
+		Cats:  tensor.New(tensor.WithShape(0, 4, 2, 2), tensor.WithBacking([]int32{})),
+		Attrs: tensor.New(tensor.WithShape(0, 4, 2, 2), tensor.WithBacking([]float32{})),
+	}
+	if r, err := c.Step(b); err != nil || r != (Result{}) {
+		t.Errorf("Step: %+v, %v", r, err)
+	}
+	if p, err := c.Predict(b, nil); err != nil || p.Shape()[0] != 0 {
+		t.Errorf("Predict: %v", err)
+	}
+	if c.Seen() != 0 || c.Hash() != hash {
+		t.Error("an empty batch has changed the network")
+	}
+}
