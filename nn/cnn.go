@@ -105,10 +105,10 @@ func (c *CNN) start() {
 // resolve replaces zero settings by what they stand for, and checks them.
 func (c *CNN) resolve(s Shape) error {
 	if c.W != 0 && c.W != s.W {
-		return fmt.Errorf("W is %d, the data have w = %d", c.W, s.W)
+		return fmt.Errorf("field W is %d, the data have w = %d", c.W, s.W)
 	}
 	if c.K != 0 && c.K != s.K {
-		return fmt.Errorf("K is %d, the data have k = %d", c.K, s.K)
+		return fmt.Errorf("field K is %d, the data have k = %d", c.K, s.K)
 	}
 	c.W, c.K = s.W, s.K
 	for _, f := range []struct {
@@ -120,14 +120,14 @@ func (c *CNN) resolve(s Shape) error {
 			*f.v = f.zero
 		}
 		if *f.v < 0 {
-			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
+			return fmt.Errorf("field %s is %d, want a positive number", f.name, *f.v)
 		}
 	}
 	if c.Dropout == 0 {
 		c.Dropout = 0.5
 	}
 	if !(c.Dropout < 1) {
-		return fmt.Errorf("Dropout is %v, want below 1", c.Dropout)
+		return fmt.Errorf("field Dropout is %v, want below 1", c.Dropout)
 	}
 	if c.Optimizer == nil {
 		c.Optimizer = RMSprop{}

@@ -1,10 +1,6 @@
 package nn
 
-import (
-	"slices"
-
-	"github.com/sanflow/sanflow/nn/internal/kernel"
-)
+import "github.com/sanflow/sanflow/nn/internal/kernel"
 
 // network is a CNN at work: its layers, and the memory that a batch passes
 // through.
@@ -145,13 +141,4 @@ func (n *network) backward(b batch) {
 		n.conv2.backward(dy1, n.dy2[i*w2:i*w2+w2], y2, y1)
 		n.conv1.backward(dy1, y1, n.idx[i*in:i*in+in], b.attrs[i*xs:i*xs+xs])
 	}
-}
-
-// weight returns the tensor of that name, or nil.
-func (n *network) weight(name string) *weight {
-	i := slices.IndexFunc(n.list, func(w *weight) bool { return w.name == name })
-	if i < 0 {
-		return nil
-	}
-	return n.list[i]
 }
