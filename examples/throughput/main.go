@@ -1,0 +1,140 @@
+// Command throughput draws the runtime figure of the PATCHY-SAN paper: how many
+// receptive fields per second come out of generated and real graphs, at several
+// field sizes, next to the rates that the paper reports.
+//
+//	go run ./examples/throughput                                  # all graphs, 2 s per cell
+//	go run ./examples/throughput -graphs torus,power -k 5,10 -workers 1
+//	go run ./examples/throughput -seconds 10 -out speed.svg -json speed.json
+//
+// Roots are nodes in random order, by -seed; a cell that does not get through
+// all of them within its seconds is marked as a sample. Real graphs are read
+// from $SANFLOW_DATA/graphs, or graphs of that name there are skipped with a
+// note.
+//
+// The paper (Niepert et al. 2016, section "Runtime Analysis", one core at 2.8
+// GHz) reports at least 1000 fields/s at k = 5 and 10, but 600 and 320 for
+// email-Enron, and at least 100 at k = 50.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+func main() { cli.Main("throughput", run) }
+
+// config is the command line.
+type config struct {
+	graphs  []string
+	k       []int
+	n       int
+	seconds float64
+	workers int
+	seed    uint64
+	out     string
+	json    string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("throughput", flag.ContinueOnError)
+	graphs := f.String("graphs", strings.Join(allGraphs, ","), "graphs, of these")
+	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
+	f.IntVar(&c.n, "n", 10000, "nodes of the generated graphs")
+	f.Float64Var(&c.seconds, "seconds", 2, "most seconds per graph and k")
+	f.IntVar(&c.workers, "workers", 1, "goroutines; 0 = all cores; the paper used one")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
+	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
+	f.StringVar(&c.json, "json", "", "file for the figures")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(*graphs, ",") {
+		if name = strings.TrimSpace(name); !slices.Contains(allGraphs, name) {
+			return nil, fmt.Errorf("-graphs: %q, want some of %s", name, strings.Join(allGraphs, ", "))
+		}
+		c.graphs = append(c.graphs, name)
+	}
+	for text := range strings.SplitSeq(*ks, ",") {
+		k, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || k < 1 || k > field.MaxK {
+			return nil, fmt.Errorf("-k: %q, want numbers from 1 to %d", text, field.MaxK)
+		}
+		c.k = append(c.k, k)
+	}
+	slices.Sort(c.k)
+	c.k = slices.Compact(c.k)
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	ext := filepath.Ext(c.out)
+	switch {
+	case !(c.seconds > 0 && c.seconds <= 1e6):
+		return nil, fmt.Errorf("-seconds is %g, want more than 0", c.seconds)
+	case c.workers < 1:
+		return nil, fmt.Errorf("-workers is %d, want 0 or more", c.workers)
+	case c.n < 9:
+		return nil, fmt.Errorf("-n is %d, want 9 or more", c.n)
+	case c.out != "" && ext != ".svg" && ext != ".png":
+		return nil, fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
+	}
+	return c, nil
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	files := map[string]*cli.Stream{}
+	for _, path := range []string{c.out, c.json} {
+		if path == "" {
+			continue
+		}
+		f, err := cli.CreateStream(path)
+		if err != nil {
+			return err
+		}
+		defer f.Cleanup()
+		files[path] = f
+	}
+	results, err := c.measure(ctx)
+	if err != nil {
+		return err
+	}
+	if len(results) == 0 {
+		return errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
+	}
+	if f := files[c.out]; f != nil {
+		if err := draw(f, strings.TrimPrefix(filepath.Ext(c.out), "."), c, results); err != nil {
+			return err
+		}
+		if err := f.Finish(); err != nil {
+			return err
+		}
+	}
+	if f := files[c.json]; f != nil {
+		e := json.NewEncoder(f)
+		e.SetIndent("", "  ")
+		if err := e.Encode(map[string]any{"workers": c.workers, "seed": c.seed, "results": results}); err != nil {
+			return err
+		}
+		if err := f.Finish(); err != nil {
+			return err
+		}
+	}
+	return printTable(os.Stdout, c, results)
+}

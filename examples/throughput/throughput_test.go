@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+)
+
+func silence(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, errs := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = null, null
+	t.Cleanup(func() {
+		os.Stdout, os.Stderr = out, errs
+		null.Close()
+	})
+}
+
+func TestMeasure(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	silence(t)
+	dir := t.TempDir()
+	t.Setenv("SANFLOW_DATA", dir)
+	if err := os.Mkdir(filepath.Join(dir, "graphs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// power is a triangle here, and the other real graphs are not there.
+	if err := os.WriteFile(filepath.Join(dir, "graphs", "power.edges.gz"), []byte("# 4 nodes\n0 1\n1 2\n2 0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plot, out := filepath.Join(dir, "p.png"), filepath.Join(dir, "r.json")
+	args := "-n 100 -k 5,70 -seconds 0.02 -workers 2 -out " + plot + " -json " + out
+	if err := run(context.Background(), strings.Fields(args)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Results []result }
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, g := range r.Results {
+		names = append(names, g.Graph)
+		for i, k := range []int{5, 70} {
+			c := g.Cells[i]
+			if c.K != k || c.Fields == 0 || !(c.Seconds > 0) || !(c.FieldsPerS > 0) || c.Paper != []float64{1000, 0}[i] {
+				t.Errorf("%s: cell %+v", g.Graph, c)
+			}
+			if full := int64(c.Passes * g.Nodes); c.Fields < full {
+				t.Errorf("%s: %d fields in %d passes over %d nodes", g.Graph, c.Fields, c.Passes, g.Nodes)
+			}
+		}
+	}
+	if got := strings.Join(names, " "); got != "torus random power preferential" {
+		t.Errorf("measured %s", got)
+	}
+	img, err := os.ReadFile(plot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(bytes.NewReader(img)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The table marks what is a sample.
+func TestTable(t *testing.T) {
+	c := &config{k: []int{5, 20}, seconds: 1, seed: 7, workers: 1}
+	var b strings.Builder
+	err := printTable(&b, c, []result{{"torus", 9, 18, []cell{{K: 5, Passes: 1, FieldsPerS: 1234.4}, {K: 20, FieldsPerS: 56}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `fields/s nodes edges k=5 k=20
+torus 9 18 1234 56*
+paper, at least 1000 –
+paper, email-Enron 600 –
+* a random sample of the nodes, seed 7: as many as 1 s allowed
+one worker; the paper's figures are for one core at 2.8 GHz
+`
+	var got string
+	for line := range strings.Lines(b.String()) {
+		got += strings.Join(strings.Fields(line), " ") + "\n"
+	}
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	silence(t)
+	t.Setenv("SANFLOW_DATA", t.TempDir())
+	for _, c := range []struct{ args, want string }{
+		{"-graphs cube", `-graphs: "cube"`},
+		{"-k 0", `-k: "0"`},
+		{"-k 5,x", `-k: "x"`},
+		{"-k 257", `-k: "257"`},
+		{"-seconds 0", "-seconds is 0"},
+		{"-seconds NaN", "-seconds is NaN"},
+		{"-workers -1", "-workers is -1"},
+		{"-n 3", "-n is 3"},
+		{"-n 11 -graphs torus", "not 11 nodes"},
+		{"-out x.gif", ".svg or .png"},
+		{"-out /nowhere/at/all.svg", "cannot write"},
+		{"-graphs power", "no graph to measure"},
+		{"stray", "unexpected argument"},
+	} {
+		err := run(context.Background(), strings.Fields(c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want one with %q", c.args, err, c.want)
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	silence(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
+	start := time.Now()
+	err := run(ctx, strings.Fields("-graphs torus,preferential -k 50 -seconds 100 -n 90000"))
+	if !errors.Is(err, cli.ErrInterrupted) {
+		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
+	}
+	if took := time.Since(start); took > 5*time.Second { // generous: a loaded machine, the race detector
+		t.Errorf("took another %v", took)
+	}
+}
