@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -63,7 +64,8 @@ func (p Pipeline) String() string {
 	}
 	nameWidth, setWidth := 0, 0
 	for _, l := range lines {
-		nameWidth, setWidth = max(nameWidth, len(l.name)), max(setWidth, len(l.settings))
+		nameWidth = max(nameWidth, utf8.RuneCountInString(l.name))
+		setWidth = max(setWidth, utf8.RuneCountInString(l.settings))
 	}
 	var b strings.Builder
 	for _, l := range lines {

@@ -1,0 +1,144 @@
+package flow_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/google/go-cmp/cmp"
+	"github.com/reugn/go-streams"
+	extflow "github.com/reugn/go-streams/flow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// widen adds and drops a column, and has fields of every kind.
+type widen struct {
+	Name_  string
+	K      int
+	Ratio  float64
+	On     bool
+	Wait   time.Duration
+	Sizes  []int
+	By     fmt.Stringer
+	Do     func()
+	Nested struct{ X int }
+	secret int
+}
+
+func (w widen) Open(in *arrow.Schema) (flow.Stage, error) {
+	if w.K < 0 {
+		return nil, fmt.Errorf("K is %d, want 0 or more", w.K)
+	}
+	s, err := record.Extend(record.Without(in, record.Neighbors), arrow.Field{Name: "wide", Type: arrow.PrimitiveTypes.Int32})
+	return funcStage{nil, s}, err
+}
+
+// generic has a type parameter, which names leave away.
+type generic[T any] struct{ Value T }
+
+func (generic[T]) Open(in *arrow.Schema) (flow.Stage, error) { return funcStage{nil, in}, nil }
+
+func TestPlan(t *testing.T) {
+	opened, closed := 0, 0
+	count := func(place string, _ int64) error {
+		switch place {
+		case "open":
+			opened++
+		case "close":
+			closed++
+		}
+		return nil
+	}
+	sink := &keeper{hook: func(string, int64) error { panic("a plan does not open the sink") }}
+	mem := checked(t)
+	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Mem: mem})
+	for _, c := range []struct {
+		p    flow.Pipeline
+		want string
+	}{
+		{base.
+			Via(widen{}).
+			Via(&step{Label: "x", hook: count}).
+			Via(step{Label: "x"}).
+			Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }}).
+			To(sink), `
+numbers  Records=2 Rows=3  + graph_id pos offsets neighbors
+widen                      + wide  - neighbors
+x        Label=x
+x 2      Label=x
+foreign
+keeper`},
+		{base.Via(widen{Name_: "n", K: 3, Ratio: 0.5, On: true, Wait: time.Second, Sizes: []int{1, 2}, By: time.Minute, Do: func() {}, secret: 1}), `
+numbers  Records=2 Rows=3                                              + graph_id pos offsets neighbors
+widen    Name_=n K=3 Ratio=0.5 On=true Wait=1s Sizes=[2] By=1m0s Do=…  + wide  - neighbors
+discard`},
+		{base.Via(generic[int]{4}).To(&keeper{}), `
+numbers  Records=2 Rows=3  + graph_id pos offsets neighbors
+generic  Value=4
+keeper`},
+		{base.Via(step{Label: "x", hook: count}).Via(widen{K: -1}).Via(step{Label: "y"}).To(sink), `
+numbers  Records=2 Rows=3  + graph_id pos offsets neighbors
+x        Label=x
+widen    K=-1
+widen: K is -1, want 0 or more`},
+		{flow.From(numbers{hook: failing("open", 0, true)}).Via(step{}).To(sink), `
+numbers
+numbers: panic: an error on purpose`},
+		{flow.Pipeline{}.Via(widen{}), `
+pipeline: no source`},
+	} {
+		want := strings.TrimPrefix(c.want, "\n")
+		if diff := cmp.Diff(want, c.p.String()); diff != "" {
+			t.Errorf("the plan differs (-want +got):\n%s", diff)
+		}
+	}
+	if opened == 0 || opened != closed {
+		t.Errorf("plans opened %d stages and closed %d", opened, closed)
+	}
+}
+
+// TestPlanRuns prints a pipeline before, while and after it runs.
+func TestPlanRuns(t *testing.T) {
+	p := flow.From(numbers{Records: 3, Rows: 1}).Via(step{Label: "a"}).With(flow.Options{Mem: checked(t)})
+	before := p.String()
+	run := p.Start(context.Background())
+	while := p.String()
+	if err := run.Wait(); err != nil || before != while || before != p.String() {
+		t.Errorf("%v\n%s\n%s\n%s", err, before, while, p)
+	}
+}
+
+func TestName(t *testing.T) {
+	var none *widen
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{widen{}, "widen"}, {&widen{}, "widen"}, {none, "widen"}, {generic[string]{}, "generic"},
+		{step{Label: "mine"}, "mine"}, {nil, "stage"}, {func() {}, "stage"}, {flow.Foreign{}, "foreign"}, {memory.DefaultAllocator, "goallocator"},
+	} {
+		if got := flow.Name(c.v); got != c.want {
+			t.Errorf("Name(%T) is %q, want %q", c.v, got, c.want)
+		}
+	}
+}
+
+func TestStatsText(t *testing.T) {
+	s := flow.Stats{Stages: []flow.StageStats{
+		{Stage: "tu", RowsOut: 188, BytesOut: 1234567, Busy: 12 * time.Millisecond, Blocked: time.Second},
+		{Stage: "select", RowsIn: 188, RowsOut: 187, Refused: 1, Waiting: 1500 * time.Microsecond},
+	}}
+	want := `   stage  rows in  rows out  refused  MB out  busy  waiting  blocked
+      tu        0       188        0     1.2  12ms       0s       1s
+  select      188       187        1     0.0    0s      2ms       0s
+`
+	if diff := cmp.Diff(want, s.String()); diff != "" {
+		t.Errorf("the table differs (-want +got):\n%s", diff)
+	}
+}
