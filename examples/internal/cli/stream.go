@@ -42,11 +42,14 @@ func CreateStream(path string) (*Stream, error) {
 }
 
 // special reports whether a path is that of a device, a pipe, or anything else
-// that a file must not take the place of. What /dev/stdout points to may be a
-// regular file, but it is not ours to replace.
+// that a file must not take the place of: /dev/stdout and the like too, which
+// may point to a regular file, but one that is not ours to replace.
 func special(path string) bool {
-	if abs, err := filepath.Abs(path); err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")) {
-		return true
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
+		abs, err := filepath.Abs(path)
+		if err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")) {
+			return true
+		}
 	}
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
