@@ -91,6 +91,6 @@ func ExampleChoose() {
 	// families   Families(60 graphs, seed 0)  + graph_id pos offsets neighbors target
 	// select     W=20                         + roots
 	// assemble   K=5                          + hood dist
-	// normalize  By=pagerank                  + members  - offsets neighbors hood dist
+	// normalize  By=betweenness               + members  - offsets neighbors hood dist
 	// discard
 }

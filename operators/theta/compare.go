@@ -95,7 +95,7 @@ type worker struct {
 	*comparison
 	walk  field.Assembler
 	norms []field.Normalizer // by candidate
-	crop  *field.Normalizer  // where one labeling cuts for all
+	crop  *field.Normalizer  // nil where each candidate cuts for itself
 	ends  [2]end
 }
 
@@ -116,7 +116,7 @@ func newWorker(ctx context.Context, c *comparison) *worker {
 	for _, l := range c.candidates {
 		w.norms = append(w.norms, normalizer(l))
 	}
-	if c.Crop != nil {
+	if !c.OwnCrop {
 		n := normalizer(c.Crop)
 		w.crop = &n
 	}

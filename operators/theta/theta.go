@@ -19,10 +19,11 @@ type Options struct {
 	Pairs int
 	// Seed decides the pairs.
 	Seed uint64
-	// Crop cuts neighbourhoods to k nodes for all candidates alike. The default
-	// is that each candidate cuts for itself, as operators.Normalize does; see
-	// the package comment.
+	// Crop cuts neighbourhoods of more than k nodes for all candidates alike.
+	// The default is labeling.WL; see the package comment.
 	Crop labeling.Labeling
+	// OwnCrop lets each candidate cut for itself, as operators.Normalize does.
+	OwnCrop bool
 	// Direction says which arcs of directed graphs are followed to gather
 	// neighbourhoods. The default is both ways.
 	Direction field.Direction
@@ -45,6 +46,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Pairs == 0 {
 		o.Pairs = 1000
+	}
+	if o.Crop == nil {
+		o.Crop = labeling.WL
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

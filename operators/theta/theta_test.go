@@ -51,7 +51,7 @@ func clocked(table []Estimate) []Estimate {
 func TestEqualsOracle(t *testing.T) {
 	for _, directed := range []bool{false, true} {
 		graphs := collection(t, 5, 12, directed)
-		o := Options{K: 6, Pairs: 80, Seed: 9, Workers: 2}
+		o := Options{K: 6, Pairs: 80, Seed: 9, Workers: 2, OwnCrop: true}
 		candidates := []labeling.Labeling{labeling.Betweenness, labeling.WL, labeling.Clustering, labeling.Degree}
 		table, err := Compare(context.Background(), graphs, candidates, o)
 		if err != nil {
@@ -179,8 +179,8 @@ func TestRenumbering(t *testing.T) {
 		}
 		moved[i] = g.Renumber(perm)
 	}
-	for _, crop := range []labeling.Labeling{nil, labeling.WL} {
-		o, err := Options{K: 7, Pairs: 100, Crop: crop}.withDefaults()
+	for _, own := range []bool{false, true} {
+		o, err := Options{K: 7, Pairs: 100, OwnCrop: own}.withDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,11 +211,11 @@ func TestRenumbering(t *testing.T) {
 // have as many entries.
 func TestCropIsShared(t *testing.T) {
 	graphs := collection(t, 6, 20, false)
-	free, err := Compare(context.Background(), graphs, Default(), Options{K: 5, Pairs: 200})
+	free, err := Compare(context.Background(), graphs, Default(), Options{K: 5, Pairs: 200, OwnCrop: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared, err := Compare(context.Background(), graphs, Default(), Options{K: 5, Pairs: 200, Crop: labeling.WL})
+	shared, err := Compare(context.Background(), graphs, Default(), Options{K: 5, Pairs: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// labelings runs the command and returns its JSON object.
+func labelings(t *testing.T, args ...string) table {
+	t.Helper()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	old := os.Stdout
+	os.Stdout = null
+	defer func() { os.Stdout = old }()
+	out := filepath.Join(t.TempDir(), "out.json")
+	if err := run(context.Background(), append(args, "-json", out)); err != nil {
+		t.Fatalf("labelings %v: %v", args, err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r table
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestGeneratedAtAnyWorkers(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var want table
+	for _, workers := range []string{"1", "3"} {
+		r := labelings(t, "-k", "5", "-pairs", "100", "-workers", workers, "-labelings", "wl, degree,Clustering")
+		for i := range r.Estimates {
+			r.Estimates[i].Seconds = 0
+		}
+		if workers == "1" {
+			want = r
+			continue
+		}
+		a, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("3 workers: %s, one: %s", a, b)
+		}
+	}
+	if want.Dataset != "generated" || want.K != 5 || want.Pairs != 100 || len(want.Estimates) != 3 || want.Crop != "wl" {
+		t.Errorf("%+v", want)
+	}
+	if !slices.IsSortedFunc(want.Estimates, func(a, b row) int { return int(1e6 * (*a.Theta - *b.Theta)) }) || want.Best != want.Estimates[0].Labeling {
+		t.Errorf("the best is not first: %+v", want)
+	}
+}
+
+// A long directed path has no eigenvector to converge to; the others stay.
+func TestGraphWithAFailure(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n")
+	path := filepath.Join(t.TempDir(), "arcs.txt")
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := labelings(t, "-graph", path, "-directed", "-k", "6", "-pairs", "20", "-labelings", "eigenvector,degree")
+	last := r.Estimates[1]
+	if r.Dataset != "arcs" || r.Best != "degree" || last.Labeling != "eigenvector" || last.Theta != nil || !strings.Contains(last.Error, "convergence") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPictures(t *testing.T) {
+	dir := t.TempDir()
+	for name, begin := range map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG"} {
+		path := filepath.Join(dir, name)
+		labelings(t, "-pairs", "20", "-k", "3", "-out", path)
+		b, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(b), begin) {
+			t.Errorf("%s: %.20q, %v", name, b, err)
+		}
+		if name == "a.svg" && !strings.Contains(string(b), "betweenness") {
+			t.Error("the names are not in the picture")
+		}
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, c := range []struct{ args, want string }{
+		{"-k 0", "-k is 0"},
+		{"-k 300", "K is 300"},
+		{"-pairs 1", "-pairs is 1"},
+		{"-workers -1", "-workers is -1"},
+		{"-labelings wl,foo", `unknown labeling "foo"`},
+		{"-labelings wl,WL", "wl is listed twice"},
+		{"-labelings auto", "auto is what"},
+		{"-crop foo", "-crop: labeling: unknown"},
+		{"-out a.pdf", ".svg or .png"},
+		{"-out /nowhere/a.svg", "/nowhere/a.svg"},
+		{"-data a -graph b", "want one"},
+		{"-directed", "needs -graph"},
+		{"-graph /nowhere/a", "/nowhere/a"},
+		{"-data ./nowhere.zip", "nowhere.zip"},
+		{"more", `unexpected argument "more"`},
+	} {
+		if err := run(ctx, strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.args, err, c.want)
+		}
+	}
+	cancel()
+	if err := run(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
