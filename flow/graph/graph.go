@@ -105,7 +105,7 @@ func (g *Graph) Transpose() (offsets, tails, entry []int32) {
 // O(n + m log m) and is meant for input of unknown origin and for tests.
 func (g *Graph) Check() error {
 	n := g.N()
-	if n > 0 && g.Offsets[0] != 0 {
+	if len(g.Offsets) > 0 && g.Offsets[0] != 0 {
 		return fmt.Errorf("graph: offsets start at %d, want 0", g.Offsets[0])
 	}
 	for v := range n {
