@@ -338,7 +338,7 @@ func TestErrors(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	for _, args := range []string{"-graph preferential -n 200000 -k 50", "-graph torus -n 10000 -select betweenness"} {
+	for _, args := range []string{"-graph preferential -n 30000 -k 100", "-graph torus -n 10000 -select betweenness"} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -19,11 +20,15 @@ import (
 // work makes the fields of all graphs, record by record: what is in memory is
 // one record of graphs, and some chunks of fields.
 func (c *config) work(ctx context.Context, r *fieldjob.Runner, out output) (*report, error) {
-	src, err := c.source(ctx)
-	if err != nil {
-		return nil, err
-	}
-	reader, err := src.Open(ctx, memory.DefaultAllocator)
+	// Making a large graph, or sorting its edges, takes a while.
+	var reader flow.Reader
+	err := cli.Await(ctx, func() error {
+		src, err := c.source(ctx)
+		if err == nil {
+			reader, err = src.Open(ctx, memory.DefaultAllocator)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
@@ -67,7 +72,7 @@ func (c *config) batch(ctx context.Context, r *fieldjob.Runner, rec arrow.Record
 	for i := range jobs {
 		j := &fieldjob.Job{ID: graphs.ID(i), Graph: &graph.Graph{}, Name: name}
 		graphs.At(i, j.Graph)
-		if err := c.label(ctx, j); err != nil {
+		if err := cli.Await(ctx, func() error { return c.label(ctx, j) }); err != nil {
 			return err
 		}
 		jobs[i] = j

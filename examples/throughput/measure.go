@@ -57,7 +57,11 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 	defer bar.Done()
 	var results []result
 	for _, name := range c.graphs {
-		g, err := c.load(ctx, name)
+		var g *graph.Graph
+		err := cli.Await(ctx, func() (err error) {
+			g, err = c.load(ctx, name)
+			return err
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			fmt.Fprintf(os.Stderr, "throughput: %s skipped: %v\n", name, err)
 			continue

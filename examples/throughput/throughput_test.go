@@ -135,7 +135,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
 	start := time.Now()
-	err := run(ctx, strings.Fields("-graphs torus,preferential -k 50 -seconds 100 -n 90000"))
+	err := run(ctx, strings.Fields("-graphs torus,preferential -k 50 -seconds 100 -n 22500"))
 	if !errors.Is(err, cli.ErrInterrupted) {
 		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
 	}
