@@ -15,7 +15,7 @@ import (
 )
 
 // The field around the middle of a 3×3 image has the middle first, then its
-// four sides, then its four corners.
+// four corners, then its four sides.
 func ExampleCollect() {
 	image, err := generate.Grid(3, 3, true)
 	if err != nil {
@@ -39,5 +39,5 @@ func ExampleCollect() {
 		}
 		fmt.Println(members)
 	}
-	// Output: [4 1 3 5 7 0 2 6 8]
+	// Output: [4 0 2 6 8 1 3 5 7]
 }

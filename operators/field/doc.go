@@ -25,7 +25,8 @@
 //
 // G[U] is the graph induced on the neighbourhood U. Nodes are ranked by distance
 // to the root, then by falling label; colour refinement, the default, starts
-// from the distances. If U has more than k nodes, the first k of that ranking
+// from the distances, numbers colours as the textbook does (see
+// labeling.WeisfeilerLehman) and ranks the smallest first. If U has more than k nodes, the first k of that ranking
 // are N. Where the cut would part nodes of equal rank, they are told apart first
 // by node attributes and edge types (refinement that starts from the ranking and
 // the attributes), then by individualising nodes of the divided class and

@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(hood, dist, "→", members)
 	}
 	// Output:
-	// [2 0 1 3] [0 1 1 1] → [2 0 1]
+	// [2 0 1 3] [0 1 1 1] → [2 0 3]
 	// [4 3 2] [0 1 2] → [4 3 2]
 }
 

@@ -160,12 +160,10 @@ func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist 
 		if !z.Uniform {
 			r.SplitLevels(dist)
 		}
-		r.QueueAll()
-		if cut > 0 && !z.Uniform {
-			r.RefineUntil(rows, cut)
-		} else {
-			r.Refine(rows)
+		if z.Uniform {
+			cut = 0
 		}
+		r.Number(rows, 0, cut)
 		if z.Uniform {
 			z.colors = resize(z.colors, len(nodes))
 			for v := range z.colors {
@@ -173,7 +171,7 @@ func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist 
 			}
 			r.Reset(len(nodes))
 			r.SplitLevels(dist)
-			r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.colors[u], z.colors[v]) })
+			r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.colors[v], z.colors[u]) })
 		}
 		return rows, nil
 	}

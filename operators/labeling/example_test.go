@@ -31,7 +31,7 @@ func ExampleLabeling() {
 	}
 	// Output:
 	// degree [2 2 3 1]
-	// wl [3 3 4 1]
+	// wl [1 1 3 0]
 	// betweenness [0 0 2 0]
 }
 

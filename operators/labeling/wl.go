@@ -11,17 +11,21 @@ import (
 var WL = WeisfeilerLehman{}
 
 // WeisfeilerLehman labels nodes by colour refinement, the one-dimensional
-// Weisfeiler–Lehman algorithm. The label of a node is n minus the place of the
-// first node of its colour class in the order of classes, so the first class
-// has label n. The order is made by splitting: starting from one class, or the
-// hop distances in a neighbourhood, classes are split by the number of
-// neighbours in another class, more neighbours first, in an order of classes
-// that is itself a function of structure (see the package's refinement rule,
-// operators/internal/refine). In directed graphs arcs that leave and arcs that
-// arrive are counted apart. Edge types take no part.
+// Weisfeiler–Lehman algorithm, with the textbook numbering of colours: in each
+// round the new colour of a node is the rank of (old colour, ascending list of
+// the neighbours' old colours); lists are compared colour by colour, and one
+// that ends where the other goes on is smaller. A colour stands for the number
+// of nodes of smaller colour.
 //
-// O((n + m) log n), Berkholz, Bonsma and Grohe 2013; O(h (n + m) log n) for h
-// rounds.
+// On a whole graph all nodes start with one colour and the label is the colour,
+// so that nodes of high degree come first. In a neighbourhood the hop distances
+// are the first colours and the label is n minus the colour, so that near nodes
+// come first, and of equally near ones those with few neighbours further out.
+//
+// In directed graphs arcs that arrive and arcs that leave are told apart. Edge
+// types take no part.
+//
+// O((n + m) log n), Berkholz, Bonsma and Grohe 2013.
 type WeisfeilerLehman struct {
 	// Rounds is h, the number of synchronous rounds; 0 refines until nothing
 	// splits any more.
@@ -30,8 +34,8 @@ type WeisfeilerLehman struct {
 	// literally. The default are the hop distances, which give a finer
 	// partition with fewer ties.
 	Uniform bool
-	// Attributes starts from the discrete node attributes, ascending, within
-	// equal distances. The default leaves attributes out.
+	// Attributes starts from the discrete node attributes: their order gives
+	// the first colours, within equal distances. The default leaves them out.
 	Attributes bool
 }
 
@@ -67,27 +71,26 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	defer wlPool.Put(s)
 	r := &s.refiner
 	r.Reset(g.N())
-	if in.Dist != nil && !l.Uniform {
+	distances := in.Dist != nil && !l.Uniform
+	if distances {
 		r.SplitLevels(in.Dist)
 	}
 	if l.Attributes && g.NodeCats > 0 {
 		r.SplitFunc(func(u, v int32) int { return refine.CompareCats(g, u, v) })
 	}
 	rows := s.rows.Rows(g, false)
-	if l.Rounds == 0 {
-		r.QueueAll()
-		r.Refine(rows)
-	}
-	for range l.Rounds {
-		if err := in.Err(); err != nil {
-			return err
-		}
-		if !r.Round(rows) {
-			break
-		}
+	var err error
+	r.Stop = func() bool { err = in.Err(); return err != nil }
+	r.Number(rows, l.Rounds, 0)
+	r.Stop = nil
+	if err != nil {
+		return err
 	}
 	for v := range labels {
-		labels[v] = float64(g.N() - r.Start(int32(v)))
+		labels[v] = float64(r.Start(int32(v)))
+		if distances {
+			labels[v] = float64(g.N()) - labels[v]
+		}
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ func ExampleChoose() {
 	}
 	fmt.Println("best:", best)
 	// Output:
-	// degree     3.62 ± 0.12, 0.00 ± 0.00 above the best, 7.33 entries
-	// wl         3.62 ± 0.12, 0.00 ± 0.00 above the best, 7.33 entries
-	// clustering 3.82 ± 0.12, 0.20 ± 0.09 above the best, 7.33 entries
-	// best: degree
+	// degree     3.62 ± 0.12, 0.99 ± 0.08 above the best, 7.33 entries
+	// wl         2.62 ± 0.09, 0.00 ± 0.00 above the best, 7.33 entries
+	// clustering 3.82 ± 0.12, 1.19 ± 0.08 above the best, 7.33 entries
+	// best: wl
 }

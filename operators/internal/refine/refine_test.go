@@ -47,13 +47,18 @@ func plain(rows refine.Rows, colors []int, rounds int) []int {
 		signatures := make([][][3]int, n)
 		for u := range n {
 			signatures[u] = [][3]int{{colors[u]}}
+		}
+		for u := range n {
 			for i := rows.Off[u]; i < rows.Off[u+1]; i++ {
 				code := 0
 				if rows.Code != nil {
 					code = int(rows.Code[i])
 				}
-				signatures[u] = append(signatures[u], [3]int{1, code, colors[rows.Nbr[i]]})
+				v := rows.Nbr[i]
+				signatures[v] = append(signatures[v], [3]int{1, colors[u], code})
 			}
+		}
+		for u := range n {
 			slices.SortFunc(signatures[u][1:], func(a, b [3]int) int { return slices.Compare(a[:], b[:]) })
 		}
 		compare := func(a, b [][3]int) int {
@@ -69,6 +74,16 @@ func plain(rows refine.Rows, colors []int, rounds int) []int {
 		colors = next
 	}
 	return colors
+}
+
+// places returns for every node the number of nodes of smaller colour.
+func places(colors []int) []int {
+	sorted := slices.Sorted(slices.Values(colors))
+	out := make([]int, len(colors))
+	for v, c := range colors {
+		out[v], _ = slices.BinarySearch(sorted, c)
+	}
+	return out
 }
 
 // samePartition reports whether two colourings have the same classes.
@@ -130,12 +145,15 @@ func TestRefineEqualsPlain(t *testing.T) {
 		for rounds := range 4 {
 			r.Reset(g.N())
 			r.SplitFunc(byColor(colors))
-			want := plain(rows, colors, rounds)
-			for range rounds {
-				r.Round(rows)
+			if rounds == 3 {
+				rounds = g.N() // until it is stable
 			}
-			if !samePartition(starts(&r), want) {
-				t.Fatalf("graph %d: %d rounds give %v, want the classes of %v", i, rounds, starts(&r), want)
+			if rounds > 0 {
+				r.Number(rows, rounds%g.N(), 0)
+			}
+			want := places(plain(rows, colors, rounds))
+			if !slices.Equal(starts(&r), want) {
+				t.Fatalf("graph %d: %d rounds give %v, want %v", i, rounds, starts(&r), want)
 			}
 		}
 		r.Reset(g.N())
@@ -152,6 +170,56 @@ func TestRefineEqualsPlain(t *testing.T) {
 					t.Fatalf("graph %d: nodes %d and %d left the order of their colours", i, v, w)
 				}
 			}
+		}
+	}
+}
+
+// A cut ends the numbering early, but must not change what stands before it.
+func TestNumberUpToACut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	var full, r refine.Refiner
+	var b refine.Builder
+	early := 0
+	for i, g := range cases(rng) {
+		if g.N() < 2 {
+			continue
+		}
+		rows := b.Rows(g, true)
+		colors := initial(rng, g.N())
+		full.Reset(g.N())
+		full.SplitFunc(byColor(colors))
+		full.Number(rows, 0, 0)
+		for cut := 1; cut < g.N(); cut++ {
+			r.Reset(g.N())
+			r.SplitFunc(byColor(colors))
+			r.Number(rows, 0, cut)
+			if r.Cells() < full.Cells() {
+				early++
+			}
+			for v := range int32(g.N()) {
+				if (full.Start(full.Elems[cut]) == cut) != (r.Start(r.Elems[cut]) == cut) ||
+					full.Start(full.Elems[cut]) == cut && (r.Pos(v) < cut) != (full.Pos(v) < cut) {
+					t.Fatalf("graph %d: cut %d after %v, want it as after %v", i, cut, starts(&r), starts(&full))
+				}
+			}
+		}
+	}
+	if early == 0 {
+		t.Error("no numbering ended early")
+	}
+}
+
+// Stop is asked before every round, and ends the numbering.
+func TestNumberStops(t *testing.T) {
+	g, _ := graph.New(9, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}, {U: 3, V: 4}, {U: 4, V: 5}, {U: 5, V: 6}, {U: 6, V: 7}, {U: 7, V: 8}})
+	for stop, want := range []int{1, 2, 3, 4, 5, 5} {
+		var r refine.Refiner
+		asked := 0
+		r.Stop = func() bool { asked++; return asked > stop }
+		r.Reset(g.N())
+		r.Number(refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}, 0, 0)
+		if r.Cells() != want {
+			t.Errorf("stopped before round %d: %d cells, want %d", stop+1, r.Cells(), want)
 		}
 	}
 }
@@ -337,6 +405,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		r.Reset(g.N())
 		r.QueueAll()
 		r.Refine(rows)
+		r.Reset(g.N())
+		r.Number(rows, 0, 0)
 	}
 	run()
 	if a := testing.AllocsPerRun(10, run); a != 0 {
@@ -349,16 +419,15 @@ func Example() {
 	g, _ := graph.New(4, false, []graph.Edge{{U: 2, V: 0}, {U: 0, V: 1}, {U: 1, V: 3}})
 	var r refine.Refiner
 	r.Reset(g.N())
-	r.QueueAll()
-	r.Refine(refine.Rows{Off: g.Offsets, Nbr: g.Neighbors})
+	r.Number(refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}, 0, 0)
 	for v := range int32(4) {
 		fmt.Println(v, r.Start(v))
 	}
 	// Output:
-	// 0 0
-	// 1 0
-	// 2 2
-	// 3 2
+	// 0 2
+	// 1 2
+	// 2 0
+	// 3 0
 }
 
 func BenchmarkRefine(b *testing.B) {
@@ -368,6 +437,11 @@ func BenchmarkRefine(b *testing.B) {
 		star[i] = graph.Edge{U: 0, V: int32(i + 1)}
 	}
 	hub, _ := graph.New(4001, false, star)
+	line := make([]graph.Edge, 9999)
+	for i := range line {
+		line[i] = graph.Edge{U: int32(i), V: int32(i + 1)}
+	}
+	path, _ := graph.New(10000, false, line)
 	for _, c := range []struct {
 		name string
 		g    *graph.Graph
@@ -376,15 +450,23 @@ func BenchmarkRefine(b *testing.B) {
 		{"n=400,m=1000", randomGraph(rng, 400, 1000, false)},
 		{"n=10000,m=20000", randomGraph(rng, 10000, 20000, false)},
 		{"star,n=4001", hub},
+		{"path,n=10000", path},
 	} {
+		var r refine.Refiner
+		rows := refine.Rows{Off: c.g.Offsets, Nbr: c.g.Neighbors}
 		b.Run(c.name, func(b *testing.B) {
-			var r refine.Refiner
-			rows := refine.Rows{Off: c.g.Offsets, Nbr: c.g.Neighbors}
 			b.ReportAllocs()
 			for b.Loop() {
 				r.Reset(c.g.N())
 				r.QueueAll()
 				r.Refine(rows)
+			}
+		})
+		b.Run("number,"+c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Reset(c.g.N())
+				r.Number(rows, 0, 0)
 			}
 		})
 	}

@@ -12,6 +12,9 @@ type Refiner struct {
 	Tracing bool
 	Trace   []int32
 
+	// Stop, if not nil, ends Number before a round for which it is true.
+	Stop func() bool
+
 	queue  []int32 // names of cells, a ring that is never longer than n
 	head   int
 	length int
@@ -24,7 +27,14 @@ type Refiner struct {
 	arcs    []uint64
 	keys    []uint64 // scratch of sortByCount
 	bounds  []int32  // fragments of the cell being split
-	old     []int32  // cell boundaries before a round
+
+	// Number only.
+	rule   int
+	noting int32   // the round, from 1; 0 outside Number
+	stamp  []int32 // by name: last round that noted the cell
+	origin []span  // cells that this round has split
+	parts  []int32 // splitters of the round
+	rest   []int32 // by node: length of its list that is not read yet
 
 	branches []branch // scratch of Alike
 }
@@ -117,47 +127,9 @@ func (r *Refiner) Refine(g Rows) {
 	}
 }
 
-// RefineUntil is Refine, but stops as soon as a cell begins at position cut,
-// which must be below n: more splitting would not change which nodes stand
-// before it. It reports whether it stopped, in which case the partition may not
-// be stable and the worklist is empty.
-func (r *Refiner) RefineUntil(g Rows, cut int) bool {
-	for {
-		if int(r.first[r.cell[r.Elems[cut]]]) == cut {
-			r.drop()
-			return true
-		}
-		if r.length == 0 {
-			return false
-		}
-		c := r.pop()
-		r.splitBy(g, r.Elems[r.first[c]:r.first[c]+r.size[c]])
-	}
-}
-
 // drop empties the worklist.
 func (r *Refiner) drop() {
 	for r.length > 0 {
 		r.pop()
 	}
-}
-
-// Round does one synchronous round of Weisfeiler–Lehman: every node learns the
-// colours that its neighbours had before the round. It reports whether
-// anything was split, and leaves the worklist empty.
-func (r *Refiner) Round(g Rows) bool {
-	before := r.cells
-	// The set of nodes between two old boundaries does not change while its
-	// cell is split, so the old cells can act one after the other.
-	r.old = r.old[:0]
-	for i := 0; i < len(r.Elems); {
-		r.old = append(r.old, int32(i))
-		i += int(r.size[r.cell[r.Elems[i]]])
-	}
-	r.old = append(r.old, int32(len(r.Elems)))
-	for i := 1; i < len(r.old); i++ {
-		r.splitBy(g, r.Elems[r.old[i-1]:r.old[i]])
-	}
-	r.drop()
-	return r.cells > before
 }

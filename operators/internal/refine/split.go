@@ -2,6 +2,7 @@ package refine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -80,11 +81,15 @@ func (r *Refiner) splitTouched(code int32) {
 }
 
 // splitCell splits cell c, whose first touched[c] nodes have neighbours in the
-// splitter, into fragments of equal count, higher counts first.
+// splitter, into fragments of equal count, higher counts first unless r.rule
+// says otherwise.
 func (r *Refiner) splitCell(c, code int32) {
 	begin, size, t := r.first[c], r.size[c], r.touched[c]
 	r.touched[c] = 0
 	nodes := r.Elems[begin : begin+t]
+	if r.rule == firstRound {
+		r.endFirst(nodes)
+	}
 	low, high := r.count[nodes[0]], r.count[nodes[0]]
 	for _, v := range nodes[1:] {
 		low, high = min(low, r.count[v]), max(high, r.count[v])
@@ -98,25 +103,40 @@ func (r *Refiner) splitCell(c, code int32) {
 		}
 		return
 	}
+	r.note(c)
+	from := begin // of the touched nodes
+	if r.rule == fewerFirst {
+		from += size - t
+		for i := range min(t, size-t) {
+			r.swap(r.Elems[begin+i], begin+size-1-i)
+		}
+		nodes = r.Elems[from : from+t]
+		for _, v := range nodes {
+			r.count[v] = math.MaxInt32 - r.count[v]
+		}
+	}
 	r.bounds = append(r.bounds[:0], begin)
+	if from > begin {
+		r.bounds = append(r.bounds, from)
+	}
 	if low < high {
 		r.sortByCount(nodes)
 		for i := 1; i < len(nodes); i++ {
 			if r.count[nodes[i]] != r.count[nodes[i-1]] {
-				r.bounds = append(r.bounds, begin+int32(i))
+				r.bounds = append(r.bounds, from+int32(i))
 				if r.Tracing {
 					r.Trace = append(r.Trace, int32(i), r.count[nodes[i]])
 				}
 			}
 		}
 		for i, v := range nodes {
-			r.pos[v] = begin + int32(i)
+			r.pos[v] = from + int32(i)
 		}
 	}
 	for _, v := range nodes {
 		r.count[v] = 0
 	}
-	if t < size {
+	if t < size && from == begin {
 		r.bounds = append(r.bounds, begin+t)
 	}
 	r.bounds = append(r.bounds, begin+size)
@@ -143,6 +163,10 @@ func (r *Refiner) rename(c int32) {
 		r.first[name], r.size[name] = begin, end-begin
 		for _, v := range r.Elems[begin:end] {
 			r.cell[v] = name
+		}
+		if r.noting > 0 {
+			r.stamp[name] = r.noting
+			continue
 		}
 		r.push(name)
 	}
