@@ -22,16 +22,18 @@ const (
 // depends on structure alone. labels has length n, as Labeling.Label wrote it.
 //
 // Nodes with equal labels are ordered by structure, in this order:
-//  1. by attributes, ascending: discrete ones before continuous ones;
-//  2. by colour refinement of the whole graph that starts from (label,
-//     attributes) and sees edge types and the direction of arcs, in the order
-//     of package refine;
-//  3. by individualising and refining: among all ways to continue the one with
+//  1. by colour refinement of the whole graph that starts from the labels and
+//     sees the direction of arcs, in the order of package refine: more
+//     neighbours in the first class come first;
+//  2. by attributes, ascending: discrete ones before continuous ones;
+//  3. by colour refinement that starts from what 1 and 2 have told apart and
+//     sees edge types too;
+//  4. by individualising and refining: among all ways to continue the one with
 //     the greatest trace, and of those the greatest adjacency lists;
-//  4. nodes that are tied still are images of each other under an automorphism
+//  5. nodes that are tied still are images of each other under an automorphism
 //     of the attributed graph: smallest number first.
 //
-// Step 3 costs nothing in the common case that the tied nodes are provably
+// Step 4 costs nothing in the common case that the tied nodes are provably
 // alike (see refine.Alike). It is given up after 2000 branches, or 2²⁴/n
 // branches in large graphs; then the smallest number is taken and canonical is
 // false. A label that is NaN is an error.
@@ -49,15 +51,19 @@ func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err 
 	defer rankPool.Put(s)
 	r := &s.refiner
 	r.Reset(n)
-	r.SplitFunc(func(u, v int32) int {
-		if c := cmp.Compare(labels[v], labels[u]); c != 0 {
-			return c
-		}
-		return refine.CompareNodes(g, u, v)
-	})
-	rows := s.rows.Rows(g, true)
+	r.SplitFunc(func(u, v int32) int { return cmp.Compare(labels[v], labels[u]) })
+	rows := s.rows.Rows(g, false)
 	r.QueueAll()
 	r.Refine(rows)
+	nodeAttrs, edgeAttrs := g.NodeCats+g.NodeAttrs > 0, g.EdgeCats+g.EdgeAttrs > 0
+	if nodeAttrs || edgeAttrs {
+		if nodeAttrs {
+			r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(g, u, v) })
+		}
+		rows = s.rows.Rows(g, true)
+		r.QueueAll()
+		r.Refine(rows)
+	}
 	s.search.Budget = max(1, min(rankBranches, rankSteps/max(1, n)))
 	s.leaves.rows = rows
 	_, canonical = s.search.Run(r, rows, &s.leaves)

@@ -91,6 +91,17 @@ func TestRankFollowsLabels(t *testing.T) {
 	}
 }
 
+// Structure comes before attributes: in a path the ends follow the middle
+// whatever their attributes, which only then tell the ends apart.
+func TestRankPutsStructureBeforeAttributes(t *testing.T) {
+	g := build(t, 4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
+	g.NodeCats, g.NodeCat = 1, []int32{1, 3, 2, 0}
+	order, canonical, err := labeling.Rank(g, make([]float64, 4))
+	if err != nil || !canonical || fmt.Sprint(order) != "[2 1 3 0]" {
+		t.Errorf("%v %v %v, want [2 1 3 0]", order, canonical, err)
+	}
+}
+
 func BenchmarkRank(b *testing.B) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{30, 1000, 10000} {
