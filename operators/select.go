@@ -32,6 +32,11 @@ type Select struct {
 	Stride int
 	// Strict cuts to the W largest nodes first.
 	Strict bool
+	// DepthFirst takes the nodes in the order of a depth-first traversal guided
+	// by the labels, instead of sorted by label: roots that follow each other
+	// are then near each other. Stride, W and Strict apply to that order. See
+	// labeling.DepthFirst.
+	DepthFirst bool
 }
 
 var _ flow.Operator = Select{}
@@ -97,12 +102,15 @@ func (s *selector) row(ctx context.Context, row int) error {
 	if err != nil {
 		return err
 	}
+	if s.DepthFirst {
+		order = labeling.DepthFirst(&g, order)
+	}
 	s.pick(order, s.roots.Grow(s.W))
 	return nil
 }
 
 // pick writes the roots to dst, which has length W. order has all nodes, the
-// largest label first.
+// first to be chosen first.
 func (s *selector) pick(order, dst []int32) {
 	if s.Strict && len(order) > s.W {
 		order = order[:s.W]
