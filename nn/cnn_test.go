@@ -269,8 +269,8 @@ func TestInitErrors(t *testing.T) {
 		{CNN{}, Shape{W: 18, K: 10, Cats: []int{7}, Classes: 1}, "classes = 1, want at least 2"},
 	} {
 		err := test.c.Init(test.s)
-		if err == nil || !strings.HasPrefix(err.Error(), "nn: CNN: ") || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("Init(%+v): %v, want %q", test.s, err, test.want)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: Init(%+v): %v, want %q", &test.c, test.s, err, test.want)
 		}
 		if test.c.net != nil {
 			t.Error("a failed Init has left a network")

@@ -154,7 +154,7 @@ func (c *CNN) adopt(set settings) (CNN, error) {
 		{"Size2", &next.Size2, set.Size2}, {"Hidden", &next.Hidden, set.Hidden},
 	} {
 		if *f.mine != 0 && *f.mine != f.file {
-			return next, fmt.Errorf("field %s is %d, the file has %d", f.name, *f.mine, f.file)
+			return next, fmt.Errorf("%s is %d, the file has %d", f.name, *f.mine, f.file)
 		}
 		*f.mine = f.file
 	}

@@ -50,11 +50,11 @@ func (s Shape) check(t Shape) error {
 		{"classes", s.Classes, t.Classes},
 	} {
 		if f.model != f.data {
-			return fmt.Errorf("nn: the model is for %d %s, the data have %d", f.model, f.name, f.data)
+			return fmt.Errorf("the model is for %d %s, the data have %d", f.model, f.name, f.data)
 		}
 	}
 	if !slices.Equal(s.Cats, t.Cats) {
-		return fmt.Errorf("nn: the model is for discrete channels of %v values, the data have %v", s.Cats, t.Cats)
+		return fmt.Errorf("the model is for discrete channels of %v values, the data have %v", s.Cats, t.Cats)
 	}
 	return nil
 }
