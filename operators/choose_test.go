@@ -87,7 +87,7 @@ func ExampleChoose() {
 		Via(operators.Assemble{K: 5}).
 		Via(operators.Normalize{By: by}))
 	// Output:
-	// 9 labelings compared
+	// 10 labelings compared
 	// families   Families(60 graphs, seed 0)  + graph_id pos offsets neighbors target
 	// select     W=20                         + roots
 	// assemble   K=5                          + hood dist

@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -53,7 +52,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.k, "k", 10, "nodes per receptive field")
 	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = average number of nodes")
 	f.IntVar(&c.stride, "stride", 1, "distance between two roots in the order of nodes")
-	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+strings.Join(labeling.Names(), ", "))
+	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+labeling.Usage())
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice; auto, here and there, is the one with the smallest θ̂, for which no class is looked at")
 	f.IntVar(&c.epochs, "epochs", 0, "epochs; 0 = chosen by the protocol")
 	f.IntVar(&c.batch, "batch", 32, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")

@@ -50,7 +50,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.options.K, "k", 10, "nodes per receptive field")
 	f.IntVar(&c.options.Pairs, "pairs", 1000, "pairs of fields")
 	f.Uint64Var(&c.options.Seed, "seed", 1, "seed of the pairs, and of a generated collection")
-	f.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+strings.Join(labeling.Names(), ", ")+"; empty = all")
+	f.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	f.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
 	f.IntVar(&c.options.Workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.json, "json", "", "file for the table as JSON")

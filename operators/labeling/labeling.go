@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -41,40 +39,6 @@ func (in Input) Err() error {
 		return nil
 	}
 	return in.Context.Err()
-}
-
-// known lists the labelings that Parse finds by name.
-var known []Labeling
-
-func init() {
-	known = []Labeling{
-		Degree, NormalizedDegree, WL, Betweenness, Closeness, Harmonic,
-		Core, Clustering, PageRank, Eigenvector,
-	}
-}
-
-// Names returns the names that Parse knows, in order.
-func Names() []string {
-	names := make([]string, len(known))
-	for i, l := range known {
-		names[i] = l.String()
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Parse returns the labeling of that name, as command lines spell it: see
-// Names. "auto" is Auto.
-func Parse(name string) (Labeling, error) {
-	for _, l := range known {
-		if strings.EqualFold(name, l.String()) {
-			return l, nil
-		}
-	}
-	if strings.EqualFold(name, Auto.String()) {
-		return Auto, nil
-	}
-	return nil, fmt.Errorf("labeling: unknown labeling %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Compute runs l on in and checks what it returns: a label that is not a number

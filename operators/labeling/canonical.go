@@ -1,0 +1,59 @@
+package labeling
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sanflow/sanflow/operators/canon"
+)
+
+// Canonical labels nodes by their place in the canonical order of the graph:
+// the first node gets n, the last 1, and no two the same. In a neighbourhood the
+// order respects the distances to the root; see package canon. Node attributes
+// take no part, edge types and the direction of arcs do. Nodes that are images
+// of each other under an automorphism have different labels, the smaller number
+// the greater, so renumbering may exchange the labels of such nodes.
+//
+// O(n²) memory and O(n³) time at worst, so graphs of more than MaxCanonical nodes
+// are an error; so is one that is too hard for the budget of canon.Solver, since its order
+// might depend on the numbering.
+var Canonical Labeling = canonical{}
+
+// MaxCanonical is the greatest number of nodes that Canonical takes.
+const MaxCanonical = 1024
+
+// ErrHard is returned by Canonical for a graph whose canonical order takes more
+// than the budget.
+var ErrHard = errors.New("the canonical order is too hard to find")
+
+type canonical struct{}
+
+func (canonical) String() string { return "canonical" }
+
+func (canonical) Label(in Input, labels []float64) error {
+	n := len(labels)
+	if n > MaxCanonical {
+		return fmt.Errorf("%d nodes, want at most %d", n, MaxCanonical)
+	}
+	if err := in.Err(); err != nil {
+		return err
+	}
+	var colors []int32
+	if in.Dist != nil {
+		colors = make([]int32, n)
+		for v, d := range in.Dist {
+			colors[v] = int32(d)
+		}
+	}
+	order, quality, err := canon.Form(in.Graph, colors)
+	switch {
+	case err != nil:
+		return err
+	case quality == canon.Partial:
+		return ErrHard
+	}
+	for i, v := range order {
+		labels[v] = float64(n - i)
+	}
+	return nil
+}
