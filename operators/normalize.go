@@ -70,7 +70,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if z.By == nil {
 		z.By = labeling.WL
 	}
-	n := &normalizer{Normalize: z, w: w[0], layout: layout}
+	n := &normalizer{Normalize: z, w: w[0], layout: layout, cache: field.NewCache(cacheBytes)}
 	if text, ok := hood.Metadata.GetValue(metaDirection); ok {
 		d, _ := strconv.Atoi(text)
 		n.direction = field.Direction(d)
@@ -123,12 +123,16 @@ func (z *normalizer) hasEdges() bool {
 	return z.Edges && (len(z.layout.EdgeAttr) > 0 || len(z.layout.EdgeCat) == 0)
 }
 
+// cacheBytes bounds the memory for finished fields, of all workers together.
+const cacheBytes = 16 << 20
+
 // normalizer is one worker of a running Normalize.
 type normalizer struct {
 	Normalize
 	w         int
 	layout    record.Layout
 	direction field.Direction
+	cache     *field.Cache // shared by the workers
 
 	norm   field.Normalizer
 	graphs *record.Graphs
@@ -147,7 +151,7 @@ type normalizer struct {
 }
 
 func (z *normalizer) fork() rowBuilder {
-	return &normalizer{Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction}
+	return &normalizer{Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction, cache: z.cache}
 }
 
 func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
@@ -174,6 +178,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
 	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
+	z.norm.Cache = z.cache
 	z.entry = make([]int32, z.K*z.K)
 	z.field = make([]int32, wk)
 }

@@ -36,6 +36,9 @@ type Normalizer struct {
 	// Context is handed to the labeling, so that a long one ends with it; nil
 	// never ends.
 	Context context.Context
+	// Cache, if not nil, remembers finished fields. It changes no result, and
+	// serves labeling.WL only.
+	Cache *Cache
 	// Stats counts what happened.
 	Stats Stats
 
@@ -62,6 +65,8 @@ type Normalizer struct {
 	colors  []int32
 	bits    [64]uint64
 	codes   []uint16
+	whole   recall // of U
+	inN     recall // of N
 }
 
 // Stats counts the events of normalization that are worth knowing.
@@ -75,6 +80,10 @@ type Stats struct {
 	Canon        int64 // canonical orders computed
 	Refined      int64 // of these, canon.Refined
 	Partial      int64 // of these, canon.Partial: node numbers decided
+
+	// Whatever a cache knows counts above as if it had been computed.
+	CacheLookups int64 // questions to the cache: for a field, and for what a cut leaves
+	CacheHits    int64 // of these, answered
 }
 
 // Add adds the counts of t.
@@ -88,6 +97,8 @@ func (s *Stats) Add(t Stats) {
 	s.Canon += t.Canon
 	s.Refined += t.Refined
 	s.Partial += t.Partial
+	s.CacheLookups += t.CacheLookups
+	s.CacheHits += t.CacheHits
 }
 
 // Normalize writes the members of the field around hood[0] to members, which has
@@ -115,28 +126,47 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	z.arcs = z.local.induce(ix, hood, z.arcs[:0])
 	z.Stats.Fields++
 
-	z.keep = z.keep[:0]
-	if len(hood) <= z.K {
-		for v := range hood {
-			z.keep = append(z.keep, int32(v))
-		}
-	} else {
-		z.Stats.Cropped++
-		if err := z.crop(global); err != nil {
-			return err
+	for i := range members {
+		members[i] = -1
+	}
+	cached := z.cacheable(global, len(hood))
+	before := z.Stats
+	if cached {
+		if value := z.whole.find(z, wholeField, hood, dist, z.arcs); value != nil {
+			z.Stats.addPacked(value[0])
+			for i := range min(z.K, len(hood)) {
+				members[i] = hood[uint8(value[1+i/8]>>(i%8*8))]
+			}
+			return nil
 		}
 	}
-	order, err := z.finish(&z.ranking, z.keep, global)
+	order, err := z.normalize(global)
 	if err != nil {
 		return err
 	}
-	for i := range members {
-		members[i] = -1
+	if cached {
+		z.whole.add(z, before, order)
 	}
 	for i, v := range order {
 		members[i] = hood[v]
 	}
 	return nil
+}
+
+// normalize returns the local numbers of the members, borrowed.
+func (z *Normalizer) normalize(global []float64) ([]int32, error) {
+	z.keep = z.keep[:0]
+	if len(z.hood) <= z.K {
+		for v := range z.hood {
+			z.keep = append(z.keep, int32(v))
+		}
+		return z.finish(&z.ranking, z.keep, global)
+	}
+	z.Stats.Cropped++
+	if err := z.crop(global); err != nil {
+		return nil, err
+	}
+	return z.finish(&z.ranking, z.keep, global)
 }
 
 // refinement reports whether the labeling is the one that is computed here, by
@@ -213,6 +243,19 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 		z.arcsN = restrict(arcs, z.number, z.arcsN[:0])
 		arcs = z.arcsN
 	}
+	// Where nothing was cut off, the whole problem is this one.
+	cached := n < len(z.hood) && z.cacheable(global, n)
+	before := z.Stats
+	if cached {
+		if value := z.inN.find(z, finishField, z.nodes, z.distN, arcs); value != nil {
+			z.Stats.addPacked(value[0])
+			z.order = z.order[:0]
+			for i := range n {
+				z.order = append(z.order, chosen[uint8(value[1+i/8]>>(i%8*8))])
+			}
+			return z.order, nil
+		}
+	}
 	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global, 0); err != nil {
 		return nil, err
 	}
@@ -222,6 +265,9 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	order := r.Elems
 	if !r.Discrete() {
 		order = z.canonical(r, arcs)
+	}
+	if cached {
+		z.inN.add(z, before, order)
 	}
 	z.order = z.order[:0]
 	for _, v := range order {

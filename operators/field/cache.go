@@ -1,0 +1,139 @@
+package field
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// Cache remembers finished fields: the fields of one graph, and of many graphs
+// of one kind, are few (on a torus they are all the same one). It may be shared
+// by any number of Normalizers and goroutines.
+//
+// A field is looked up by the whole problem: the distances, edges and attributes
+// of the neighbourhood with its nodes numbered in the order of Assemble, and the
+// settings. Since that order ascends inside each distance, and nodes of
+// different distance are never compared by number, the members are a function of
+// the problem, and a Normalizer with a Cache gives the same bytes, and the same
+// Stats but for the counts of the Cache, as one without.
+//
+// Entries lie one behind the other in one array and are never changed, so reading
+// takes no lock. A full array is dropped as a whole: what is still in use is
+// back soon, and there is no order of eviction to keep.
+type Cache struct {
+	words   int // size of an array
+	current atomic.Pointer[generation]
+}
+
+// NewCache returns an empty cache that uses about the given number of bytes at
+// most. Memory is taken when the first field is remembered.
+func NewCache(bytes int) *Cache {
+	// Half for the array in use, half for one that a reader may still hold.
+	return &Cache{words: max(bytes/16, 64)}
+}
+
+// generation is one array of entries with a hash table of their places.
+type generation struct {
+	// slots holds 0 or, in the upper half, the upper half of a hash and, in the
+	// lower, the place of the entry plus one.
+	slots []atomic.Uint64
+	// An entry is its lengths (key and value, 32 bits each), key and value.
+	words []uint64
+	used  atomic.Int64
+	// met holds hashes of problems met once, nil in the first generation: once
+	// memory has run out, only what comes a second time is worth keeping.
+	met []atomic.Uint32
+}
+
+const probes = 8
+
+func (c *Cache) newGeneration(first bool) *generation {
+	slots := 1
+	for slots*16 <= c.words { // entries are longer than eight words
+		slots *= 2
+	}
+	g := &generation{slots: make([]atomic.Uint64, slots)}
+	rest := c.words - slots
+	if !first {
+		g.met = make([]atomic.Uint32, slots)
+		rest -= slots / 2
+	}
+	g.words = make([]uint64, rest)
+	return g
+}
+
+// find returns the value remembered for key, which must not be changed, or nil.
+func (c *Cache) find(hash uint64, key []uint64) []uint64 {
+	g := c.current.Load()
+	if g == nil {
+		return nil
+	}
+	mask := uint64(len(g.slots) - 1)
+	for i := range uint64(probes) {
+		s := g.slots[(hash+i)&mask].Load()
+		if s == 0 {
+			return nil
+		}
+		if s>>32 != hash>>32 {
+			continue
+		}
+		entry := g.words[uint32(s)-1:]
+		nKey, nValue := entry[0]>>32, uint64(uint32(entry[0]))
+		if slices.Equal(entry[1:1+nKey], key) {
+			return entry[1+nKey : 1+nKey+nValue]
+		}
+	}
+	return nil
+}
+
+// add remembers a copy of value for key, or not.
+func (c *Cache) add(hash uint64, key, value []uint64) {
+	g := c.current.Load()
+	if g == nil {
+		g = c.newGeneration(true)
+		if !c.current.CompareAndSwap(nil, g) {
+			return
+		}
+	}
+	mask := uint64(len(g.slots) - 1)
+	if g.met != nil && g.met[hash&mask].Swap(uint32(hash>>32)) != uint32(hash>>32) {
+		return
+	}
+	slot := -1
+	for i := range uint64(probes) {
+		if at := (hash + i) & mask; g.slots[at].Load() == 0 {
+			slot = int(at)
+			break
+		}
+	}
+	size := int64(1 + len(key) + len(value))
+	begin := int64(len(g.words))
+	if slot >= 0 {
+		begin = g.used.Add(size) - size
+	}
+	if begin+size > int64(len(g.words)) {
+		// Full. Only one of the workers that notice replaces the array.
+		if c.current.Load() == g && size < int64(c.words)/4 {
+			c.current.CompareAndSwap(g, c.newGeneration(false))
+		}
+		return
+	}
+	entry := g.words[begin : begin+size]
+	entry[0] = uint64(len(key))<<32 | uint64(len(value))
+	copy(entry[1:], key)
+	copy(entry[1+len(key):], value)
+	// Whoever reads the slot also sees the entry, which nobody writes again. If
+	// another worker was faster, the entry is lost until the next generation.
+	g.slots[slot].CompareAndSwap(0, hash&^(1<<32-1)|uint64(begin+1))
+}
+
+// hashOf mixes the words of a key: a multiplication carries every bit upwards,
+// the shift brings it down again.
+func hashOf(key []uint64) uint64 {
+	h := uint64(len(key))
+	for _, w := range key {
+		h = (h ^ w) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	h *= 0xbf58476d1ce4e5b9
+	return h ^ h>>32
+}

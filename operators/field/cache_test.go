@@ -1,0 +1,125 @@
+package field_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// counted is what a cache must not change.
+func counted(s field.Stats) field.Stats {
+	s.CacheHits, s.CacheLookups = 0, 0
+	return s
+}
+
+// sameFields compares the fields of one graph with and without a cache.
+func sameFields(t *testing.T, name string, c named, dir field.Direction, plain, cached *field.Normalizer) {
+	t.Helper()
+	want := fields(t, c.g, dir, plain, nil)
+	for range 2 {
+		plain.Stats, cached.Stats = field.Stats{}, field.Stats{}
+		fields(t, c.g, dir, plain, nil)
+		got := fields(t, c.g, dir, cached, nil)
+		for v := range want {
+			if !slices.Equal(got[v], want[v]) {
+				t.Fatalf("%s, %s, k=%d, root %d: %v, without a cache %v", c.name, name, plain.K, v, got[v], want[v])
+			}
+		}
+		if counted(cached.Stats) != plain.Stats {
+			t.Fatalf("%s, %s, k=%d: counts %+v, without a cache %+v", c.name, name, plain.K, cached.Stats, plain.Stats)
+		}
+	}
+}
+
+// One cache serves all graphs, sizes and settings in turn and changes nothing.
+func TestCacheChangesNothing(t *testing.T) {
+	settings := map[string]field.Normalizer{
+		"default":    {},
+		"uniform":    {Uniform: true},
+		"no attrs":   {IgnoreAttributes: true},
+		"low budget": {CropBudget: 1, CanonBudget: 1},
+	}
+	list := variants()
+	rng := rand.New(rand.NewPCG(21, 22))
+	for i := range 150 {
+		g := random(rng, 2+rng.IntN(40), rng.IntN(80), i%3 == 2)
+		if i%2 == 1 {
+			g = withNodeAttributes(rng, g, i%3, i%2)
+		}
+		if i%5 == 1 {
+			g = withEdgeAttributes(rng, g, 1, i%2)
+		}
+		list = append(list, named{"random", g})
+	}
+	for bytes, cache := range map[string]*field.Cache{"small": field.NewCache(1 << 14), "large": field.NewCache(1 << 24)} {
+		for name, s := range settings {
+			for _, c := range list {
+				for _, k := range []int{1, 3, 5, 10, 25} {
+					plain := s
+					plain.K = k
+					cached := plain
+					cached.Cache = cache
+					sameFields(t, name+", "+bytes, c, field.Both, &plain, &cached)
+				}
+			}
+		}
+	}
+}
+
+func TestCacheChangesNothingOnRealGraphs(t *testing.T) {
+	cache := field.NewCache(1 << 24)
+	for _, name := range []string{"polbooks", "power"} {
+		g := dataGraph(t, name)
+		for _, k := range []int{5, 10, 25, 50} {
+			plain, cached := field.Normalizer{K: k}, field.Normalizer{K: k, Cache: cache}
+			sameFields(t, "real", named{name, g}, field.Both, &plain, &cached)
+			t.Logf("%s, k=%d: %d of %d found", name, k, cached.Stats.CacheHits, cached.Stats.CacheLookups)
+		}
+	}
+}
+
+// Workers that share a cache, which is too small and so replaced again and
+// again, still get what they get alone.
+func TestSharedCache(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	list := []named{{"grid", grid(30, 30, 4, false)}, {"random", random(rng, 600, 1000, false)}}
+	for _, c := range list {
+		want := fields(t, c.g, field.Both, &field.Normalizer{K: 8}, nil)
+		cache := field.NewCache(1 << 15)
+		ix := field.NewIndex(c.g, field.Both)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				var a field.Assembler
+				z := field.Normalizer{K: 8, Cache: cache}
+				members := make([]int32, 8)
+				for range 3 {
+					for v := range int32(c.g.N()) {
+						hood, dist := a.Assemble(ix, v, 8)
+						if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
+							t.Error(err)
+							return
+						}
+						if !slices.Equal(members, want[v]) {
+							t.Errorf("%s, root %d: %v, alone %v", c.name, v, members, want[v])
+							return
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// On a torus all fields but those at the seams of the numbering are the same.
+func TestCacheHitsOnATorus(t *testing.T) {
+	z := field.Normalizer{K: 10, Cache: field.NewCache(1 << 20)}
+	fields(t, grid(60, 60, 4, true), field.Both, &z, nil)
+	if s := z.Stats; s.CacheHits*10 < s.CacheLookups*9 {
+		t.Errorf("%d of %d found, want nine of ten", s.CacheHits, s.CacheLookups)
+	}
+}

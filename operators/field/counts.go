@@ -1,0 +1,29 @@
+package field
+
+import "math"
+
+// counts lists the counts that a field adds to besides Fields.
+func (s *Stats) counts() [8]*int64 {
+	return [8]*int64{&s.Cropped, &s.Ties, &s.Searches, &s.Leaves, &s.CropFallback, &s.Canon, &s.Refined, &s.Partial}
+}
+
+// packCounts packs what was counted since before into one word, a byte per
+// count, and reports whether it fits.
+func packCounts(before, after Stats) (packed uint64, ok bool) {
+	b := before.counts()
+	for i, a := range after.counts() {
+		d := *a - *b[i]
+		if d > math.MaxUint8 {
+			return 0, false
+		}
+		packed |= uint64(d) << (8 * i)
+	}
+	return packed, true
+}
+
+// addPacked adds what packCounts packed.
+func (s *Stats) addPacked(packed uint64) {
+	for i, c := range s.counts() {
+		*c += int64(packed >> (8 * i) & math.MaxUint8)
+	}
+}

@@ -1,0 +1,156 @@
+package field
+
+import (
+	"math"
+	"slices"
+)
+
+// recall asks the cache for problems and decides when that is not worth while.
+type recall struct {
+	key    []uint64
+	hash   uint64
+	value  []uint64
+	packed []uint64
+	lookup int // in this window
+	hits   int // in this window
+	skip   int // problems not to be looked up
+}
+
+// Where fewer than 1 of 64 problems of a window was known, the next 15 windows
+// do without the cache: a lookup costs some per cent of a field.
+const (
+	recallWindow = 512
+	recallRatio  = 64
+	recallPause  = 15 * recallWindow
+)
+
+// maxCached is the number of nodes up to which problems are looked up. Larger
+// ones seldom come twice, and a row is one word.
+const maxCached = 64
+
+// The two kinds of problems.
+const (
+	wholeField  = 1 // from U to the field
+	finishField = 2 // from N to the field
+)
+
+// cacheable reports whether the field is a function of what problem writes:
+// labels may be anything.
+func (z *Normalizer) cacheable(global []float64, n int) bool {
+	return z.Cache != nil && n <= maxCached && z.refinement(global)
+}
+
+// find looks the problem up: the nodes, with their levels, and the arcs between
+// them. It returns the members' numbers, one per byte, behind a word of counts,
+// or nil.
+func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) []uint64 {
+	q.hash = 0
+	if q.skip > 0 {
+		q.skip--
+		return nil
+	}
+	q.problem(z, kind, nodes, dist, arcs)
+	q.hash = hashOf(q.key)
+	z.Stats.CacheLookups++
+	value := z.Cache.find(q.hash, q.key)
+	if value != nil {
+		z.Stats.CacheHits++
+		q.hits++
+	}
+	if q.lookup++; q.lookup == recallWindow {
+		if q.hits*recallRatio < recallWindow {
+			q.skip = recallPause
+		}
+		q.lookup, q.hits = 0, 0
+	}
+	return value
+}
+
+// problem writes all that the members depend on to q.key.
+func (q *recall) problem(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) {
+	g, n := z.ix.g, len(nodes)
+	nodeAttrs := !z.IgnoreAttributes && g.NodeCats+g.NodeAttrs > 0
+	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	settings := kind | uint64(n)<<8 | uint64(z.K)<<16
+	for i, on := range []bool{z.Uniform, g.Directed, nodeAttrs, edgeTypes} {
+		if on {
+			settings |= 1 << (32 + i)
+		}
+	}
+	// levels has a bit where the distance grows.
+	levels := uint64(0)
+	for i := 1; i < n; i++ {
+		if dist[i] != dist[i-1] {
+			levels |= 1 << i
+		}
+	}
+	q.key = append(q.key[:0], settings, uint64(z.CropBudget), uint64(z.CanonBudget), levels)
+	if nodeAttrs {
+		q.key = append(q.key, uint64(g.NodeCats)<<32|uint64(g.NodeAttrs))
+		for _, v := range nodes {
+			q.key = appendValues(q.key, row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs))
+		}
+	}
+	if !g.Directed && !edgeTypes {
+		// One word per node: the neighbours of smaller number.
+		begin := len(q.key)
+		for range n {
+			q.key = append(q.key, 0)
+		}
+		rows := q.key[begin:]
+		for _, e := range arcs {
+			rows[max(e.a, e.b)] |= 1 << min(e.a, e.b)
+		}
+		return
+	}
+	// The arcs come in an order that depends on the rest of the graph.
+	q.packed = q.packed[:0]
+	for _, e := range arcs {
+		a, b := e.a, e.b
+		if !g.Directed {
+			a, b = max(a, b), min(a, b)
+		}
+		q.packed = append(q.packed, uint64(a)<<48|uint64(b)<<32|uint64(e.entry))
+	}
+	slices.Sort(q.packed)
+	q.key = append(q.key, uint64(g.EdgeCats)<<32|uint64(g.EdgeAttrs), uint64(len(arcs)))
+	for _, x := range q.packed {
+		q.key = append(q.key, x>>32)
+		if edgeTypes {
+			e := int32(uint32(x))
+			q.key = appendValues(q.key, row(g.EdgeCat, e, g.EdgeCats), row(g.EdgeAttr, e, g.EdgeAttrs))
+		}
+	}
+}
+
+// add remembers the field of the problem that find did not know, with the counts
+// since before.
+func (q *recall) add(z *Normalizer, before Stats, order []int32) {
+	if q.hash == 0 {
+		return
+	}
+	counts, ok := packCounts(before, z.Stats)
+	if !ok {
+		return
+	}
+	q.value = append(q.value[:0], counts)
+	for i, v := range order {
+		if i%8 == 0 {
+			q.value = append(q.value, 0)
+		}
+		q.value[len(q.value)-1] |= uint64(v) << (i % 8 * 8)
+	}
+	z.Cache.add(q.hash, q.key, q.value)
+}
+
+// appendValues appends attribute values bit by bit: equal values that differ in
+// bits, as 0 and -0, only make two problems out of one.
+func appendValues(key []uint64, cats []int32, attrs []float32) []uint64 {
+	for _, c := range cats {
+		key = append(key, uint64(uint32(c)))
+	}
+	for _, a := range attrs {
+		key = append(key, uint64(math.Float32bits(a)))
+	}
+	return key
+}
