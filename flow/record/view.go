@@ -101,7 +101,7 @@ func fixedValues[T Value](col *array.FixedSizeList) ([]T, error) {
 	if to > len(all) {
 		return nil, fmt.Errorf("there are %d values, want %d rows × %d", len(all), col.Len(), width)
 	}
-	return all[from:to], nil
+	return all[from:to:to], nil
 }
 
 // ListView reads a column of lists, row by row.

@@ -1,0 +1,130 @@
+package record_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+func TestExtend(t *testing.T) {
+	base := record.Layout{Classes: []string{"a"}}.Schema()
+	x, y := record.ListField[int32]("x", []int{3}), record.TensorField[float32]("y", []int{2, 3, 4}, []record.Channel{{Name: "c"}})
+	got, err := record.Extend(base, x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := base.NumFields(); n != 5 || got.NumFields() != 7 {
+		t.Errorf("%d fields became %d", n, got.NumFields())
+	}
+	// Two extensions of one schema do not write into each other.
+	other, err := record.Extend(base, y)
+	if err != nil || got.Field(5).Name != "x" || other.Field(5).Name != "y" {
+		t.Errorf("%v\n%v", got, other)
+	}
+	var shape []int
+	var channels []record.Channel
+	if err := record.Meta(got, "y", record.MetaShape, &shape); err != nil || !slices.Equal(shape, []int{2, 3, 4}) {
+		t.Errorf("%v, shape %v", err, shape)
+	}
+	if err := record.Meta(got, "y", record.MetaChannels, &channels); err != nil || len(channels) != 1 || channels[0].Name != "c" {
+		t.Errorf("%v, channels %v", err, channels)
+	}
+	if !arrow.TypeEqual(got.Field(6).Type, record.FixedType[float32](24)) {
+		t.Errorf("the tensor is %v", got.Field(6).Type)
+	}
+	for _, fields := range [][]arrow.Field{{{Name: record.Pos, Type: arrow.PrimitiveTypes.Int64}}, {x, y, x}} {
+		if _, err := record.Extend(base, fields...); err == nil {
+			t.Errorf("%v are added", fields)
+		}
+	}
+	if less := record.Without(got, "x", "nothing", record.Pos); less.NumFields() != 5 || less.HasField("x") || less.HasField(record.Pos) {
+		t.Errorf("%v", less)
+	}
+}
+
+func TestProject(t *testing.T) {
+	mem := flowtest.Mem(t)
+	recs := flowtest.Sample(mem)
+	for _, rec := range recs {
+		defer rec.Release()
+	}
+	rec := recs[0]
+	fresh := func(n int) arrow.Array {
+		b := record.NewColumn[int32](mem)
+		b.Append(make([]int32, n)...)
+		return b.Finish()
+	}
+	schema, err := record.Extend(record.Without(rec.Schema(), record.Neighbors), arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := record.Project(schema, rec, map[string]arrow.Array{"x": fresh(5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Release()
+	if made.Column(0) != rec.Column(0) || made.NumRows() != 5 || !made.Schema().Equal(schema) {
+		t.Error("columns are copied, or not those of the schema")
+	}
+	for _, c := range []struct {
+		s    *arrow.Schema
+		cols map[string]arrow.Array
+		want string
+	}{
+		{schema, nil, `record: 0 columns "x", want one`},
+		{schema, map[string]arrow.Array{"x": fresh(4)}, `record: column "x" is 4 × int32, want 5 × int32`},
+		{schema, map[string]arrow.Array{"x": fresh(5), record.Target: fresh(6)}, `record: column "target" is 6 × int32, want 5 × int32`},
+		{schema, map[string]arrow.Array{"x": fresh(5), record.GraphID: fresh(5)}, `record: column "graph_id" is 5 × int32, want 5 × int64`},
+	} {
+		if _, err := record.Project(c.s, rec, c.cols); err == nil || err.Error() != c.want {
+			t.Errorf("the error is %v, want %s", err, c.want)
+		}
+	}
+}
+
+// TestBuildersRelease drops what was begun, at any time and twice.
+func TestBuildersRelease(t *testing.T) {
+	mem := flowtest.Mem(t)
+	flat, lists := record.NewColumn[int32](mem), record.NewLists[int32](mem)
+	nested, fixed := record.NewNested[int32](mem), record.NewFixed[int32](mem, 2)
+	for range 3 {
+		flat.Append(1, 2)
+		lists.Append([]int32{1})
+		if lists.Len() != 1 {
+			t.Errorf("Len is %d after a release", lists.Len())
+		}
+		nested.Append([]int32{1})
+		if row := fixed.Grow(2); !slices.Equal(row, make([]int32, 4)) {
+			t.Errorf("Grow gives %v", row)
+		}
+		copy(lists.Grow(3), []int32{4, 5, 6})
+		for range 2 {
+			flat.Release()
+			lists.Release()
+			nested.Release()
+			fixed.Release()
+		}
+		if row := lists.Grow(3); !slices.Equal(row, make([]int32, 3)) {
+			t.Errorf("Grow gives %v", row)
+		}
+		lists.Release()
+		for _, a := range []arrow.Array{flat.Finish(), lists.Finish(), nested.Finish(), fixed.Finish(0)} {
+			if a.Len() != 0 {
+				t.Errorf("after Release there are %d rows", a.Len())
+			}
+			a.Release()
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a tensor of half a row does not panic")
+		}
+		fixed.Release()
+	}()
+	fixed.Grow(2)
+	fixed.Finish(1)
+}

@@ -1,0 +1,181 @@
+package record_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"pgregory.net/rapid"
+
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// columnsOf builds a column of every kind and type that records have, with
+// values that tell their place, starting from next.
+func columnsOf(mem memory.Allocator, t *rapid.T, rows int, next *int) arrow.Record {
+	var fields []arrow.Field
+	var cols []arrow.Array
+	add := func(name string, col arrow.Array) {
+		fields = append(fields, arrow.Field{Name: name, Type: col.DataType()})
+		cols = append(cols, col)
+	}
+	lengths := rapid.SliceOfN(rapid.IntRange(0, 3), rows, rows).Draw(t, "lengths")
+	addAll[uint8](mem, "uint8", lengths, next, add)
+	addAll[int32](mem, "int32", lengths, next, add)
+	addAll[int64](mem, "int64", lengths, next, add)
+	addAll[float32](mem, "float32", lengths, next, add)
+	rec := array.NewRecord(arrow.NewSchema(fields, nil), cols, int64(rows))
+	for _, c := range cols {
+		c.Release()
+	}
+	return rec
+}
+
+func addAll[T record.Value](mem memory.Allocator, name string, lengths []int, next *int, add func(string, arrow.Array)) {
+	some := func(n int) []T {
+		v := make([]T, n)
+		for i := range v {
+			*next++
+			v[i] = T(*next)
+		}
+		return v
+	}
+	flat, lists := record.NewColumn[T](mem), record.NewLists[T](mem)
+	nested, fixed := record.NewNested[T](mem), record.NewFixed[T](mem, 3)
+	for _, n := range lengths {
+		flat.Append(some(1)...)
+		lists.Append(some(n))
+		for i := range n {
+			nested.Append(some(i))
+		}
+		nested.EndRow()
+		copy(fixed.Grow(1), some(3))
+	}
+	add(name, flat.Finish())
+	add("list of "+name, lists.Finish())
+	add("list of lists of "+name, nested.Finish())
+	add("three "+name, fixed.Finish(len(lengths)))
+}
+
+// TestTake compares with picking the rows from the texts of all rows.
+func TestTake(t *testing.T) {
+	mem := flowtest.Mem(t)
+	rapid.Check(t, func(t *rapid.T) {
+		var recs []arrow.Record
+		var rows [][]string
+		next := 0
+		defer func() {
+			for _, rec := range recs {
+				rec.Release()
+			}
+		}()
+		for range rapid.IntRange(1, 4).Draw(t, "records") {
+			n := rapid.IntRange(0, 5).Draw(t, "rows")
+			rec := columnsOf(mem, t, n, &next)
+			from := rapid.IntRange(0, n).Draw(t, "from")
+			to := rapid.IntRange(from, n).Draw(t, "to")
+			recs = append(recs, rec.NewSlice(int64(from), int64(to)))
+			rec.Release()
+			rows = append(rows, flowtest.Rows(recs[len(recs)-1]))
+		}
+		var refs []record.Ref
+		var want []string
+		for range rapid.IntRange(0, 12).Draw(t, "refs") {
+			i := rapid.IntRange(0, len(recs)-1).Draw(t, "record")
+			if len(rows[i]) == 0 {
+				continue
+			}
+			j := rapid.IntRange(0, len(rows[i])-1).Draw(t, "row")
+			refs, want = append(refs, record.Ref{Record: int32(i), Row: int32(j)}), append(want, rows[i][j])
+		}
+		got, err := record.Take(mem, recs, refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Release()
+		if fmt.Sprint(flowtest.Rows(got)) != fmt.Sprint(want) || got.NumRows() != int64(len(refs)) {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(flowtest.Rows(got), "\n"), strings.Join(want, "\n"))
+		}
+		if !got.Schema().Equal(recs[0].Schema()) {
+			t.Fatalf("the schema is %v", got.Schema())
+		}
+	})
+}
+
+func TestTakeErrors(t *testing.T) {
+	mem := flowtest.Mem(t)
+	if _, err := record.Take(mem, nil, nil); err == nil {
+		t.Error("without records there is no error")
+	}
+	ints := array.NewInt32Builder(mem)
+	defer ints.Release()
+	one := func(col arrow.Array) arrow.Record {
+		defer col.Release()
+		s := arrow.NewSchema([]arrow.Field{{Name: "first", Type: arrow.PrimitiveTypes.Int32}, {Name: "x", Type: col.DataType(), Nullable: true}}, nil)
+		ints.Append(1)
+		first := ints.NewArray()
+		defer first.Release()
+		return array.NewRecord(s, []arrow.Array{first, col}, 1)
+	}
+	text := array.NewStringBuilder(mem)
+	defer text.Release()
+	text.Append("a")
+	texts := one(text.NewArray())
+	defer texts.Release()
+	ints.AppendNull()
+	nulls := one(ints.NewArray())
+	defer nulls.Release()
+	ints.Append(2)
+	good := one(ints.NewArray())
+	defer good.Release()
+	deep := array.NewListBuilder(mem, record.NestedType[int32]())
+	defer deep.Release()
+	deep.Append(true)
+	deeps := one(deep.NewArray())
+	defer deeps.Release()
+	for _, c := range []struct {
+		recs []arrow.Record
+		want string
+	}{
+		{[]arrow.Record{texts}, `record: take: column "x": rows of utf8 cannot be taken`},
+		{[]arrow.Record{nulls}, `record: take: column "x": there are 1 nulls, want none`},
+		{[]arrow.Record{good, texts}, `record: take: record 1 has a schema of its own`},
+		{[]arrow.Record{deeps}, `record: take: column "x": rows of list<item: list<item: list<item: int32, nullable>, nullable>, nullable> cannot be taken`},
+	} {
+		if _, err := record.Take(mem, c.recs, []record.Ref{{}}); err == nil || err.Error() != c.want {
+			t.Errorf("the error is %v, want %s", err, c.want)
+		}
+	}
+}
+
+// TestTakeOutside asks for rows that are not there, which is a slip of the
+// caller.
+func TestTakeOutside(t *testing.T) {
+	recs := flowtest.Sample(memory.DefaultAllocator)
+	fixed := record.NewFixed[int32](memory.DefaultAllocator, 2)
+	copy(fixed.Grow(1), []int32{1, 2})
+	col := fixed.Finish(1)
+	wide := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "x", Type: col.DataType()}}, nil), []arrow.Array{col}, 1)
+	for _, c := range []struct {
+		recs []arrow.Record
+		ref  record.Ref
+	}{
+		{recs, record.Ref{Record: 0, Row: 5}},
+		{recs, record.Ref{Record: 3, Row: 0}},
+		{recs, record.Ref{Record: 0, Row: -1}},
+		{[]arrow.Record{wide}, record.Ref{Record: 0, Row: 1}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("Take of %+v does not panic", c.ref)
+				}
+			}()
+			_, _ = record.Take(memory.DefaultAllocator, c.recs, []record.Ref{c.ref})
+		}()
+	}
+}
