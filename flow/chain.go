@@ -36,6 +36,7 @@ func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record)
 		_, c.hold = s.(Flusher)
 		l := &link{stage: s, schema: s.Schema(), count: counts[i]}
 		l.out = &Out{
+			count:  l.count,
 			run:    r,
 			emit:   func(rec arrow.Record) error { return c.emit(i, rec) },
 			refuse: func(rec arrow.Record, row int, err error) error { return c.refuse(l, rec, row, err) },

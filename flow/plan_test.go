@@ -132,11 +132,12 @@ func TestName(t *testing.T) {
 func TestStatsText(t *testing.T) {
 	s := flow.Stats{Stages: []flow.StageStats{
 		{Stage: "tu", RowsOut: 188, BytesOut: 1234567, Busy: 12 * time.Millisecond, Blocked: time.Second},
-		{Stage: "select", RowsIn: 188, RowsOut: 187, Refused: 1, Waiting: 1500 * time.Microsecond},
+		{Stage: "select", RowsIn: 188, RowsOut: 187, Refused: 1, Waiting: 1500 * time.Microsecond,
+			Notes: map[string]int64{"ties": 3, "fallbacks": 0}},
 	}}
 	want := `   stage  rows in  rows out  refused  MB out  busy  waiting  blocked
       tu        0       188        0     1.2  12ms       0s       1s
-  select      188       187        1     0.0    0s      2ms       0s
+  select      188       187        1     0.0    0s      2ms       0s  fallbacks 0  ties 3
 `
 	if diff := cmp.Diff(want, s.String()); diff != "" {
 		t.Errorf("the table differs (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -263,7 +264,7 @@ func TestStats(t *testing.T) {
 				t.Errorf("%s: negative times: %+v", g.Stage, g)
 			}
 			g.BytesOut, g.Busy, g.Waiting, g.Blocked = 0, 0, 0, 0
-			if g != w {
+			if !reflect.DeepEqual(g, w) {
 				t.Errorf("%d workers: %+v, want %+v", workers, g, w)
 			}
 		}

@@ -98,6 +98,7 @@ type Out struct {
 	run    *run
 	emit   func(arrow.Record) error // takes the record over
 	refuse func(rec arrow.Record, row int, err error) error
+	count  *counter
 }
 
 // Context ends when the run does. A stage that works long on one record looks
@@ -120,6 +121,10 @@ func (o *Out) Repeat(rec arrow.Record) error {
 
 // Drop tells that a Flusher will not emit the rows of rec, which it borrows.
 func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
+
+// Note adds n to what the statistics of the stage say of an event; see
+// [StageStats]. It is meant for a few calls per record, not per row.
+func (o *Out) Note(event string, n int64) { o.count.note(event, n) }
 
 // Refuse reports that the stage cannot handle one row of rec, because of err.
 // The pipeline's [Policy] decides what follows: where Refuse returns nil the

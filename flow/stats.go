@@ -2,7 +2,10 @@ package flow
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
@@ -20,6 +23,9 @@ type StageStats struct {
 	Busy                  time.Duration // in the stage's own code, summed over workers
 	Waiting               time.Duration // for records to come in
 	Blocked               time.Duration // for records to be taken
+	// Notes counts events that the stage itself finds worth knowing, by name,
+	// summed over workers; see Out.Note. nil where there are none. It is a copy.
+	Notes map[string]int64
 }
 
 // Stats is a snapshot of a run.
@@ -31,16 +37,25 @@ type Stats struct {
 	Done int64
 }
 
-// String is a table, a line per stage.
+// String is a table, a line per stage; notes stand behind it.
 func (s Stats) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "stage\trows in\trows out\trefused\tMB out\tbusy\twaiting\tblocked\t")
 	for _, t := range s.Stages {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%v\t%v\t%v\t\n", t.Stage, t.RowsIn, t.RowsOut, t.Refused,
-			float64(t.BytesOut)/1e6, t.Busy.Round(time.Millisecond), t.Waiting.Round(time.Millisecond), t.Blocked.Round(time.Millisecond))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.1f\t%v\t%v\t%v\t%s\n", t.Stage, t.RowsIn, t.RowsOut, t.Refused,
+			float64(t.BytesOut)/1e6, t.Busy.Round(time.Millisecond), t.Waiting.Round(time.Millisecond), t.Blocked.Round(time.Millisecond), t.notes())
 	}
 	w.Flush()
+	return b.String()
+}
+
+// notes is "  name value" for each, in the order of the names.
+func (t StageStats) notes() string {
+	var b strings.Builder
+	for _, event := range slices.Sorted(maps.Keys(t.Notes)) {
+		fmt.Fprintf(&b, "  %s %d", event, t.Notes[event])
+	}
 	return b.String()
 }
 
@@ -49,6 +64,18 @@ type counter struct {
 	stage                                  string
 	recsIn, recsOut, rowsIn, rowsOut       atomic.Int64
 	bytesOut, refused, busy, wait, blocked atomic.Int64
+
+	mu    sync.Mutex
+	notes map[string]int64
+}
+
+func (c *counter) note(event string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notes == nil {
+		c.notes = map[string]int64{}
+	}
+	c.notes[event] += n
 }
 
 func (c *counter) in(rec arrow.Record) {
@@ -82,6 +109,9 @@ func dataBytes(d arrow.ArrayData) (n int64) {
 func since(d *atomic.Int64, start time.Time) { d.Add(int64(time.Since(start))) }
 
 func (c *counter) snapshot() StageStats {
+	c.mu.Lock()
+	notes := maps.Clone(c.notes)
+	c.mu.Unlock()
 	return StageStats{
 		Stage:     c.stage,
 		RecordsIn: c.recsIn.Load(), RecordsOut: c.recsOut.Load(),
@@ -90,5 +120,6 @@ func (c *counter) snapshot() StageStats {
 		Busy:    time.Duration(c.busy.Load()),
 		Waiting: time.Duration(c.wait.Load()),
 		Blocked: time.Duration(c.blocked.Load()),
+		Notes:   notes,
 	}
 }

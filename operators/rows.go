@@ -26,6 +26,12 @@ type rowBuilder interface {
 	fork() rowBuilder
 }
 
+// noter is a rowBuilder that counts events for the statistics of the run.
+type noter interface {
+	// notes reports what was counted since it was called last.
+	notes(note func(event string, n int64))
+}
+
 // rowStage runs a rowBuilder; it adds to, and leaves away from, the columns of
 // its input to get those of schema.
 type rowStage struct {
@@ -46,6 +52,9 @@ func (s *rowStage) Close() error {
 func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	if err := s.b.begin(out.Mem(), rec); err != nil {
 		return err
+	}
+	if b, ok := s.b.(noter); ok {
+		defer b.notes(out.Note)
 	}
 	start, n := 0, int(rec.NumRows())
 	for row := range n {

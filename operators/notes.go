@@ -1,0 +1,31 @@
+package operators
+
+import "github.com/sanflow/sanflow/operators/field"
+
+// Names of the notes that Normalize leaves in flow.StageStats; field.Stats says
+// what each counts. All but those of the cache are the same at any number of
+// workers. Where both fallbacks are 0, no field depends on node numbers.
+const (
+	NoteFields        = "fields"
+	NoteCropFallback  = "crop fallbacks"  // field.Stats.CropFallback
+	NoteCanonFallback = "canon fallbacks" // field.Stats.Partial
+	NoteRefined       = "canon refined"   // field.Stats.Refined
+	NoteSearches      = "searches"        // ties at the cut to k nodes that took a search
+	NoteCanon         = "canon"           // canonical orders computed
+	NoteCacheLookups  = "cache lookups"
+	NoteCacheHits     = "cache hits"
+)
+
+// notes implements noter.
+func (z *normalizer) notes(note func(event string, n int64)) {
+	s := z.norm.Stats
+	z.norm.Stats = field.Stats{}
+	note(NoteFields, s.Fields)
+	note(NoteCropFallback, s.CropFallback)
+	note(NoteCanonFallback, s.Partial)
+	note(NoteRefined, s.Refined)
+	note(NoteSearches, s.Searches)
+	note(NoteCanon, s.Canon)
+	note(NoteCacheLookups, s.CacheLookups)
+	note(NoteCacheHits, s.CacheHits)
+}
