@@ -20,6 +20,13 @@ import (
 // Algorithm 4; package field gives the order in full). It adds the column
 // members, the attributes of the members as nodes_cat and nodes, and drops the
 // columns of the graph and of the neighbourhoods.
+//
+// Fields of several sizes take an Assemble and a Normalize for each, since a
+// smaller k needs a smaller neighbourhood:
+//
+//	Via(operators.Select{W: 18}).
+//	Via(operators.Assemble{K: 5}).Via(operators.Normalize{Suffix: "_k5", KeepGraph: true}).
+//	Via(operators.Assemble{K: 10}).Via(operators.Normalize{Suffix: "_k10"})
 type Normalize struct {
 	// K is k, the field size. The default is that of Assemble.
 	K int
@@ -36,8 +43,14 @@ type Normalize struct {
 	// Edges adds the k×k edge tensor of each field: edges_cat and edges where
 	// the graphs have edge attributes, otherwise edges with 1 for an edge.
 	Edges bool
+	// Mask adds the column mask, (w, k): 1 for a node, 0 for a dummy.
+	Mask bool
 	// KeepGraph keeps the columns of the graph.
 	KeepGraph bool
+	// Suffix is put behind the names of the columns that are added, so that
+	// several Normalize fit in one pipeline. The default is none; Standardize and
+	// the sinks that learn read the columns without one.
+	Suffix string
 }
 
 var _ flow.Operator = Normalize{}
@@ -110,7 +123,11 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 		}
 		fields = append(fields, record.TensorField[float32](record.Edges, []int{z.w, z.K, z.K, len(channels)}, channels))
 	}
-	for _, f := range fields {
+	if z.Mask {
+		fields = append(fields, record.TensorField[uint8](record.Mask, []int{z.w, z.K}, nil))
+	}
+	for i, f := range fields {
+		fields[i].Name += z.Suffix
 		if f.Type.(*arrow.FixedSizeListType).Len() <= 0 {
 			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
 		}
@@ -144,6 +161,7 @@ type normalizer struct {
 	index  field.Index
 
 	members  *record.Fixed[int32]
+	mask     *record.Fixed[uint8]
 	nodesCat *record.Fixed[int32]
 	nodes    *record.Fixed[float32]
 	edgesCat *record.Fixed[int32]
@@ -173,6 +191,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 	wk, wkk := z.w*z.K, z.w*z.K*z.K
 	l := z.layout
 	z.members = record.NewFixed[int32](mem, wk)
+	z.mask = record.NewFixed[uint8](mem, wk)
 	z.nodesCat = record.NewFixed[int32](mem, wk*len(l.NodeCat))
 	z.nodes = record.NewFixed[float32](mem, wk*len(l.NodeAttr))
 	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
@@ -216,6 +235,9 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	}
 	// Nothing can fail any more: the row is appended whole or not at all.
 	copy(z.members.Grow(1), members)
+	if z.Mask {
+		fillMask(members, z.mask.Grow(1))
+	}
 	if g.NodeCats > 0 {
 		field.NodeCats(&g, members, z.nodesCat.Grow(1))
 	}
@@ -226,6 +248,14 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		z.fillEdges(&g, members)
 	}
 	return nil
+}
+
+func fillMask(members []int32, mask []uint8) {
+	for i, v := range members {
+		if v >= 0 {
+			mask[i] = 1
+		}
+	}
 }
 
 func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
@@ -278,18 +308,21 @@ func (z *normalizer) check(g *graph.Graph, row int) error {
 }
 
 func (z *normalizer) finish(rows int) map[string]arrow.Array {
-	cols := map[string]arrow.Array{record.Members: z.members.Finish(rows)}
+	cols := map[string]arrow.Array{record.Members + z.Suffix: z.members.Finish(rows)}
 	if len(z.layout.NodeCat) > 0 {
-		cols[record.NodesCat] = z.nodesCat.Finish(rows)
+		cols[record.NodesCat+z.Suffix] = z.nodesCat.Finish(rows)
 	}
 	if len(z.layout.NodeAttr) > 0 {
-		cols[record.Nodes] = z.nodes.Finish(rows)
+		cols[record.Nodes+z.Suffix] = z.nodes.Finish(rows)
 	}
 	if z.Edges && len(z.layout.EdgeCat) > 0 {
-		cols[record.EdgesCat] = z.edgesCat.Finish(rows)
+		cols[record.EdgesCat+z.Suffix] = z.edgesCat.Finish(rows)
 	}
 	if z.hasEdges() {
-		cols[record.Edges] = z.edges.Finish(rows)
+		cols[record.Edges+z.Suffix] = z.edges.Finish(rows)
+	}
+	if z.Mask {
+		cols[record.Mask+z.Suffix] = z.mask.Finish(rows)
 	}
 	return cols
 }
@@ -299,6 +332,7 @@ func (z *normalizer) release() {
 		return
 	}
 	z.members.Release()
+	z.mask.Release()
 	z.nodesCat.Release()
 	z.nodes.Release()
 	z.edgesCat.Release()

@@ -29,6 +29,7 @@
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance
 //	           dist        list<list<uint8>>  their hop distances
 //	Normalize  members     fixed_size_list<int32>[w·k]         node of each cell, -1 = dummy
+//	           mask        fixed_size_list<uint8>[w·k]         1 = node, 0 = dummy; where asked for
 //	           nodes_cat   fixed_size_list<int32>[w·k·d_v]     -1 = dummy
 //	           nodes       fixed_size_list<float32>[w·k·c_v]   0 = dummy
 //	           edges_cat   fixed_size_list<int32>[w·k·k·d_e]   -1 = no edge

@@ -23,6 +23,7 @@ const (
 	Hood       = "hood"
 	Dist       = "dist"
 	Members    = "members"
+	Mask       = "mask"
 	NodesCat   = "nodes_cat"
 	Nodes      = "nodes"
 	EdgesCat   = "edges_cat"

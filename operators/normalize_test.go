@@ -1,0 +1,107 @@
+package operators_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// columns runs p and returns the values of a column of whole numbers.
+func columns[T record.Value](t *testing.T, p flow.Pipeline, name string) (values []T) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	var out sinks.Collect
+	defer out.Release()
+	if err := p.With(flow.Options{Mem: mem}).To(&out).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range out.Records() {
+		v, _, err := record.FixedValues[T](rec, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v...)
+	}
+	return values
+}
+
+// Two sizes in one pipeline give the fields of two pipelines, edges and mask
+// included.
+func TestNormalizeTwice(t *testing.T) {
+	roots := flow.From(sources.Families{Graphs: 12}).
+		Via(operators.Channel{By: labeling.NormalizedDegree}).
+		Via(operators.Select{W: 25})
+	sizes := func(k int, suffix string) (operators.Assemble, operators.Normalize) {
+		return operators.Assemble{K: k}, operators.Normalize{Suffix: suffix, KeepGraph: true, Mask: true, Edges: true}
+	}
+	a5, n5 := sizes(5, "_k5")
+	a9, n9 := sizes(9, "_k9")
+	both := roots.Via(a5).Via(n5).Via(a9).Via(n9)
+	for _, k := range []int{5, 9} {
+		a, n := sizes(k, "")
+		alone := roots.Via(a).Via(n)
+		suffix := fmt.Sprintf("_k%d", k)
+		members := columns[int32](t, alone, record.Members)
+		if got := columns[int32](t, both, record.Members+suffix); !slices.Equal(got, members) {
+			t.Errorf("k %d: members differ", k)
+		}
+		if got, want := columns[float32](t, both, record.Nodes+suffix), columns[float32](t, alone, record.Nodes); !slices.Equal(got, want) {
+			t.Errorf("k %d: nodes differ", k)
+		}
+		if got, want := columns[float32](t, both, record.Edges+suffix), columns[float32](t, alone, record.Edges); !slices.Equal(got, want) {
+			t.Errorf("k %d: edges differ", k)
+		}
+		mask := columns[uint8](t, both, record.Mask+suffix)
+		if len(mask) != len(members) || !slices.Contains(mask, 0) {
+			t.Fatalf("k %d: %d cells of the mask, %d members, want as many, and dummies among them", k, len(mask), len(members))
+		}
+		for i, v := range members {
+			if (mask[i] == 1) != (v >= 0) || mask[i] > 1 {
+				t.Fatalf("k %d: cell %d: member %d, mask %d", k, i, v, mask[i])
+			}
+		}
+	}
+}
+
+func TestNormalizeTwiceNeedsSuffix(t *testing.T) {
+	p := flow.From(sources.Families{Graphs: 6}).Via(operators.Select{W: 2}).
+		Via(operators.Assemble{K: 3}).Via(operators.Normalize{KeepGraph: true}).
+		Via(operators.Assemble{K: 4}).Via(operators.Normalize{})
+	if err := p.Run(context.Background()); err == nil {
+		t.Error("two columns of one name are accepted")
+	} else {
+		t.Log(err)
+	}
+}
+
+// Fields of two sizes, side by side.
+func ExampleNormalize_severalSizes() {
+	p := flow.From(sources.Families{Graphs: 6}).
+		Via(operators.Select{W: 18, By: labeling.Degree}).
+		Via(operators.Assemble{K: 5}).Via(operators.Normalize{Suffix: "_k5", KeepGraph: true}).
+		Via(operators.Assemble{K: 10}).Via(operators.Normalize{Suffix: "_k10", Mask: true})
+	if err := p.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(p)
+	// Output:
+	// families     Families(6 graphs, seed 0)  + graph_id pos offsets neighbors target
+	// select       W=18 By=degree              + roots
+	// assemble     K=5                         + hood dist
+	// normalize    KeepGraph=true Suffix=_k5   + members_k5  - hood dist
+	// assemble 2   K=10                        + hood dist
+	// normalize 2  Mask=true Suffix=_k10       + members_k10 mask_k10  - offsets neighbors hood dist
+	// discard
+}
