@@ -31,29 +31,47 @@ func NewCache(bytes int) *Cache {
 	return &Cache{words: max(bytes/16, 64)}
 }
 
+// Bytes returns the size of the array in use, at most half of what NewCache was
+// told.
+func (c *Cache) Bytes() int {
+	if g := c.current.Load(); g != nil {
+		return 8 * g.size
+	}
+	return 0
+}
+
 // generation is one array of entries with a hash table of their places.
 type generation struct {
+	size int // in words, all together
 	// slots holds 0 or, in the upper half, the upper half of a hash and, in the
 	// lower, the place of the entry plus one.
 	slots []atomic.Uint64
 	// An entry is its lengths (key and value, 32 bits each), key and value.
 	words []uint64
 	used  atomic.Int64
-	// met holds hashes of problems met once, nil in the first generation: once
-	// memory has run out, only what comes a second time is worth keeping.
+	// met holds hashes of problems met once, nil while the cache still grows: at
+	// its full size, only what comes a second time is worth keeping.
 	met []atomic.Uint32
 }
 
-const probes = 8
+const (
+	probes = 8
+	// The first array is small, so that a small graph does not pay for a large
+	// one; each is growth times the one before.
+	firstWords = 1 << 12
+	growth     = 4
+)
 
-func (c *Cache) newGeneration(first bool) *generation {
+// newGeneration makes an array of the given number of words, table included.
+func (c *Cache) newGeneration(words int) *generation {
+	words = min(words, c.words)
 	slots := 1
-	for slots*16 <= c.words { // entries are longer than eight words
+	for slots*16 <= words { // entries are longer than eight words
 		slots *= 2
 	}
-	g := &generation{slots: make([]atomic.Uint64, slots)}
-	rest := c.words - slots
-	if !first {
+	g := &generation{size: words, slots: make([]atomic.Uint64, slots)}
+	rest := words - slots
+	if words == c.words {
 		g.met = make([]atomic.Uint32, slots)
 		rest -= slots / 2
 	}
@@ -89,7 +107,7 @@ func (c *Cache) find(hash uint64, key []uint64) []uint64 {
 func (c *Cache) add(hash uint64, key, value []uint64) {
 	g := c.current.Load()
 	if g == nil {
-		g = c.newGeneration(true)
+		g = c.newGeneration(firstWords)
 		if !c.current.CompareAndSwap(nil, g) {
 			return
 		}
@@ -113,7 +131,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	if begin+size > int64(len(g.words)) {
 		// Full. Only one of the workers that notice replaces the array.
 		if c.current.Load() == g && size < int64(c.words)/4 {
-			c.current.CompareAndSwap(g, c.newGeneration(false))
+			c.current.CompareAndSwap(g, c.newGeneration(growth*g.size))
 		}
 		return
 	}

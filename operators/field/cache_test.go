@@ -123,3 +123,38 @@ func TestCacheHitsOnATorus(t *testing.T) {
 		t.Errorf("%d of %d found, want nine of ten", s.CacheHits, s.CacheLookups)
 	}
 }
+
+// A cache stays within its bytes however many fields go through it, and then
+// allocates nothing for fields that do not come back.
+func TestCacheIsBounded(t *testing.T) {
+	const bytes = 1 << 16
+	cache := field.NewCache(bytes)
+	rng := rand.New(rand.NewPCG(41, 42))
+	for range 5 {
+		z := field.Normalizer{K: 10, Cache: cache}
+		fields(t, random(rng, 2000, 4000, false), field.Both, &z, nil)
+		if got := cache.Bytes(); got == 0 || got > bytes/2 {
+			t.Fatalf("%d bytes in use, want 1 to %d", got, bytes/2)
+		}
+	}
+}
+
+func TestCacheAllocatesNothingPerField(t *testing.T) {
+	g := grid(30, 30, 4, true)
+	ix := field.NewIndex(g, field.Both)
+	var a field.Assembler
+	z := field.Normalizer{K: 10, Cache: field.NewCache(1 << 22)}
+	members := make([]int32, 10)
+	run := func() {
+		for v := range int32(g.N()) {
+			hood, dist := a.Assemble(ix, v, 10)
+			if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(3, run); n > 0 {
+		t.Errorf("%v allocations for %d fields, want 0", n, g.N())
+	}
+}
