@@ -15,7 +15,9 @@
 // A larger label means an earlier place. Labels are a function of structure
 // alone, to the last bit: renumbering the nodes renumbers the labels. Since
 // floating-point sums depend on their order, every labeling here adds whole
-// numbers, or adds in an order that does not depend on node numbers.
+// numbers, or adds in an order that does not depend on node numbers. There are
+// two exceptions: SampledBetweenness draws sources by number, and Canonical has to
+// tell apart even nodes that are images of each other.
 //
 // # An own labeling
 //
