@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 		{"channel refuses", operators.Channel{By: sparse{}}, nil},
 		{"select", operators.Select{W: 3}, nil},
 		{"select with stride", operators.Select{W: 4, Stride: 2, By: labeling.WL}, nil},
+		{"select depth first", operators.Select{W: 5, DepthFirst: true}, nil},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
 		{"assemble", operators.Assemble{K: 4}, selected},
 		{"normalize", operators.Normalize{}, assembled},
