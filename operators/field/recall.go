@@ -16,11 +16,12 @@ type recall struct {
 	skip   int // problems not to be looked up
 }
 
-// Where fewer than 1 of 64 problems of a window was known, the next 15 windows
-// do without the cache: a lookup costs some per cent of a field.
+// Where fewer than 1 of 4 problems of a window was known, the next 15 windows
+// do without the cache: asking and remembering costs some per cent of a field,
+// and the problems that come back are mostly the easy ones.
 const (
-	recallWindow = 512
-	recallRatio  = 64
+	recallWindow = 128
+	recallRatio  = 4
 	recallPause  = 15 * recallWindow
 )
 
