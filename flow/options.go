@@ -1,0 +1,54 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Options are the settings of a run; the zero value is a good one.
+type Options struct {
+	// Workers is how many goroutines share each stretch of stages that can be
+	// forked. The results do not depend on it. The default is GOMAXPROCS.
+	Workers int
+	// Buffer is how many records may wait between two stretches of stages. The
+	// default is 2.
+	Buffer int
+	// Refused says what happens to rows that a stage refuses. The default is
+	// Stop.
+	Refused Policy
+	// DeadLetters receives the rows that were refused, one call at a time,
+	// where Refused is Keep. An error ends the run.
+	DeadLetters func(Letter) error
+	// Mem is where records are allocated. The default is Go's heap.
+	Mem memory.Allocator
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Buffer == 0 {
+		o.Buffer = 2
+	}
+	if o.Mem == nil {
+		o.Mem = memory.DefaultAllocator
+	}
+	return o
+}
+
+func (o Options) check() error {
+	switch {
+	case o.Workers < 0:
+		return fmt.Errorf("option Workers is %d, want 0 or more", o.Workers)
+	case o.Buffer < 0:
+		return fmt.Errorf("option Buffer is %d, want 0 or more", o.Buffer)
+	case o.Refused < Stop || o.Refused > Keep:
+		return fmt.Errorf("option Refused is %v, want Stop, Skip or Keep", o.Refused)
+	case o.Refused == Keep && o.DeadLetters == nil:
+		return errors.New("option Refused is Keep, but DeadLetters is nil")
+	}
+	return nil
+}
