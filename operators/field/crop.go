@@ -10,6 +10,10 @@ import (
 // would part nodes of equal rank, structure decides: see the package comment.
 func (z *Normalizer) crop(global []float64) error {
 	r, g, k := &z.ranking, z.ix.g, z.K
+	nodeAttrs := !z.IgnoreAttributes && g.NodeCats+g.NodeAttrs > 0
+	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	plain := !nodeAttrs && !edgeTypes && !z.Uniform && z.refinement(global)
+	r.AtPendants = plain
 	rows, err := z.rank(r, &z.rowsU, z.hood, z.dist, z.arcs, global, k)
 	if err != nil {
 		return err
@@ -19,14 +23,18 @@ func (z *Normalizer) crop(global []float64) error {
 		return nil
 	}
 	z.Stats.Ties++
-	nodeAttrs := !z.IgnoreAttributes && g.NodeCats+g.NodeAttrs > 0
-	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	if plain && r.Pendants(rows, k) {
+		z.Stats.Searches++
+		slices.Sort(r.Cell(k))
+		z.take(r.Elems[:k])
+		return nil
+	}
 	if nodeAttrs {
 		r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(g, z.hood[u], z.hood[v]) })
 	}
 	// Refinement by distance alone has left a stable partition; anything else
 	// has to be refined (again) to the rows that decide.
-	if nodeAttrs || edgeTypes || z.Uniform || !z.refinement(global) {
+	if !plain {
 		rows = z.rowsU.rows(g, len(z.hood), z.arcs, edgeTypes)
 		r.QueueAll()
 		r.Refine(rows)

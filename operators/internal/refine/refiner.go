@@ -15,6 +15,10 @@ type Refiner struct {
 	// Stop, if not nil, ends Number before a round for which it is true.
 	Stop func() bool
 
+	// AtPendants makes Number stop as well when the cell across the cut is one
+	// of Pendants.
+	AtPendants bool
+
 	queue  []int32 // names of cells, a ring that is never longer than n
 	head   int
 	length int
