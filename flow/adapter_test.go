@@ -149,7 +149,8 @@ func TestGoStreamsInput(t *testing.T) {
 			var err error
 			ctx := context.Background()
 			if adapter == "flow" {
-				f := flow.AsFlow(ctx, step{Label: "a"}, flow.Options{Mem: mem})
+				drop := opFunc(func(arrow.Record, *flow.Out) error { return nil })
+				f := flow.AsFlow(ctx, drop, flow.Options{Mem: mem})
 				extension.NewChanSource(in).Via(f).To(flow.AsSink(ctx, &keeper{}))
 				err = f.Err()
 			} else {

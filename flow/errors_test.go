@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,6 +151,89 @@ func TestErrorNotReturned(t *testing.T) {
 			t.Errorf("%d workers: a refused row under Stop: %v", workers, err)
 		}
 	}
+}
+
+// TestNotCalledAgain: after an error of its own, or of Emit, a stage is closed
+// and nothing else; so is each copy of it.
+func TestNotCalledAgain(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		for range 10 {
+			var again atomic.Bool
+			err := flow.From(numbers{Records: 60, Rows: 1}).
+				Via(twiceAtOnce).
+				Via(fragile{&again}).
+				With(flow.Options{Mem: checked(t), Workers: workers}).Run(context.Background())
+			if !errors.Is(err, errTest) || again.Load() {
+				t.Errorf("%d workers: %v; a stage that has failed was called again: %t", workers, err, again.Load())
+			}
+		}
+	}
+}
+
+// twiceAtOnce emits every record twice, whatever comes of it.
+var twiceAtOnce = opFunc(func(rec arrow.Record, out *flow.Out) error {
+	for range 2 {
+		rec.Retain()
+		_ = out.Emit(rec)
+	}
+	return nil
+})
+
+// fragile panics over every record from number 3 on, which takes a while.
+type fragile struct{ again *atomic.Bool }
+
+func (f fragile) Open(in *arrow.Schema) (flow.Stage, error) {
+	return &fragileStage{fragile: f, schema: in}, nil
+}
+
+type fragileStage struct {
+	fragile
+	schema *arrow.Schema
+	broken bool
+}
+
+func (s *fragileStage) Schema() *arrow.Schema { return s.schema }
+func (s *fragileStage) Fork() flow.Stage      { return &fragileStage{fragile: s.fragile, schema: s.schema} }
+
+func (s *fragileStage) Process(rec arrow.Record, out *flow.Out) error {
+	if s.broken {
+		s.again.Store(true)
+	}
+	if n := ids(rec)[0]; n >= 3 {
+		if n == 3 {
+			time.Sleep(time.Millisecond) // so that others fail before
+		}
+		s.broken = true
+		panic(errTest)
+	}
+	rec.Retain()
+	return out.Emit(rec)
+}
+
+// TestForkerThatFlushes holds rows back and forks, which no stage should; it
+// then runs in one worker, by itself, and is flushed.
+func TestForkerThatFlushes(t *testing.T) {
+	sink := &keeper{}
+	err := flow.From(numbers{Records: 20, Rows: 1}).
+		Via(step{Label: "before", mode: forks}).
+		Via(flushingForker{}).
+		Via(step{Label: "after", mode: forks}).
+		To(sink).With(flow.Options{Mem: checked(t), Workers: 3}).Run(context.Background())
+	if err != nil || !slices.Equal(sink.ids, upTo(20)) {
+		t.Errorf("%v, %v", err, sink.ids)
+	}
+}
+
+type flushingForker struct{}
+
+func (flushingForker) Open(in *arrow.Schema) (flow.Stage, error) {
+	return flushingFork{&holdStage{stepStage: &stepStage{schema: in}}}, nil
+}
+
+type flushingFork struct{ *holdStage }
+
+func (s flushingFork) Fork() flow.Stage {
+	return flushingFork{&holdStage{stepStage: &stepStage{schema: s.schema}}}
 }
 
 // opFunc is a stage that forks, made of a function.

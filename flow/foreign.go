@@ -26,6 +26,8 @@ import (
 //     with its columns.
 //   - A record that it passes on more than once (FanOut shares pointers) needs a
 //     Retain for each further time.
+//   - A row that it passes on more than once counts as gone with the first that
+//     leaves, unless the others are in the pipeline by then.
 //   - Rows that it drops hold back the watermark until the end of the stream,
 //     since it cannot tell that they will not come.
 //   - A flow that runs in parallel may change the order.

@@ -166,7 +166,9 @@ func TestCancel(t *testing.T) {
 // TestReuse runs one pipeline twice, also at once, and two with one beginning.
 func TestReuse(t *testing.T) {
 	mem := checked(t)
-	begin := flow.From(numbers{Records: 10, Rows: 3}).Via(step{Label: "a", mode: forks}).With(flow.Options{Mem: mem, Workers: 2})
+	begin := flow.From(numbers{Records: 10, Rows: 3}).
+		Via(step{Label: "a", mode: forks}).Via(step{Label: "b"}).Via(step{Label: "c"}). // leaves room in a slice of 4
+		With(flow.Options{Mem: mem, Workers: 2})
 	even := func(id int64) error {
 		if id%2 == 1 {
 			return errTest

@@ -116,6 +116,14 @@ func TestWatermark(t *testing.T) {
 				}, 1)
 			}})
 		}, all},
+		{"foreign repeats, held", func(p flow.Pipeline) flow.Pipeline {
+			return p.Through(flow.Foreign{New: func() streams.Flow {
+				return extflow.NewFlatMap(func(r arrow.Record) []arrow.Record {
+					r.Retain()
+					return []arrow.Record{r, r}
+				}, 1)
+			}}).Via(step{Label: "a", mode: holds})
+		}, func(pos int64) int { return 2 * all(pos) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, workers := range []int{1, 4} {
@@ -186,6 +194,32 @@ func (s *epochsStage) Flush(out *flow.Out) error {
 			out.Drop(rec)
 		}
 	}
+	return nil
+}
+
+// TestDropAtOnce: what a Flusher drops is done then, and not at the end.
+func TestDropAtOnce(t *testing.T) {
+	var acks []int64
+	src := numbers{Records: 4, Rows: 2, ack: func(pos int64) { acks = append(acks, pos) }}
+	if err := flow.From(src).Via(dropping{}).With(flow.Options{Mem: checked(t)}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(acks, []int64{1, 3, 5, 7}) {
+		t.Errorf("acknowledged %v", acks)
+	}
+}
+
+type dropping struct{}
+
+func (dropping) Open(in *arrow.Schema) (flow.Stage, error) { return droppingStage{in}, nil }
+
+type droppingStage struct{ schema *arrow.Schema }
+
+func (s droppingStage) Schema() *arrow.Schema     { return s.schema }
+func (s droppingStage) Flush(out *flow.Out) error { return nil }
+
+func (s droppingStage) Process(rec arrow.Record, out *flow.Out) error {
+	out.Drop(rec)
 	return nil
 }
 
