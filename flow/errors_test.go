@@ -159,12 +159,13 @@ func TestNotCalledAgain(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		for range 10 {
 			var again atomic.Bool
-			err := flow.From(numbers{Records: 60, Rows: 1}).
-				Via(twiceAtOnce).
-				Via(fragile{&again}).
-				With(flow.Options{Mem: checked(t), Workers: workers}).Run(context.Background())
-			if !errors.Is(err, errTest) || again.Load() {
-				t.Errorf("%d workers: %v; a stage that has failed was called again: %t", workers, err, again.Load())
+			src := flow.From(numbers{Records: 60, Rows: 1})
+			for _, p := range []flow.Pipeline{src, src.Via(twiceAtOnce)} {
+				err := p.Via(fragile{&again}).
+					With(flow.Options{Mem: checked(t), Workers: workers}).Run(context.Background())
+				if !errors.Is(err, errTest) || again.Load() {
+					t.Errorf("%d workers: %v; a stage that has failed was called again: %t", workers, err, again.Load())
+				}
 			}
 		}
 	}

@@ -35,6 +35,9 @@ func TestTracker(t *testing.T) {
 		}
 	}
 	tr.enter(recordAt(t, 3, 4, 4, 7))
+	if len(tr.order) != 3 {
+		t.Errorf("the positions are %v, want 3, 4 and 7", tr.order)
+	}
 	want()
 	tr.done(recordAt(t, 4))
 	tr.done(recordAt(t, 7))
