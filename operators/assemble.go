@@ -92,7 +92,7 @@ func (a *assembler) row(_ context.Context, row int) error {
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
 	}
-	a.index.Reset(&g, a.Direction)
+	a.index.ResetWalk(&g, a.Direction)
 	for _, root := range roots {
 		var hood []int32
 		var dist []uint8

@@ -42,7 +42,7 @@ func nci1(b *testing.B) []arrow.Record {
 // direct makes the same fields by calls of the same functions.
 func direct(b *testing.B, recs []arrow.Record) {
 	var walk field.Assembler
-	norm := field.Normalizer{K: streamK}
+	norm := field.Normalizer{K: streamK, Cache: field.NewCache(16 << 20)}
 	var labels []float64
 	for _, rec := range recs {
 		gs, err := record.GraphsOf(rec)

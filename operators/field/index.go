@@ -53,14 +53,20 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 	return ix
 }
 
-// Reset makes ix the index of g, in the memory that it has: for a stream of
-// small graphs. No one may be using ix.
-func (ix *Index) Reset(g *graph.Graph, dir Direction) {
+// ResetWalk makes ix good for Assemble, and for nothing else. It costs O(n + m)
+// for a directed graph and nothing for others.
+func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir = g, dir
-	n := g.N()
 	if g.Directed {
 		ix.inOff, ix.inTails, _ = g.Transpose()
 	}
+}
+
+// Reset makes ix the index of g, in the memory that it has: for a stream of
+// small graphs. No one may be using ix.
+func (ix *Index) Reset(g *graph.Graph, dir Direction) {
+	ix.ResetWalk(g, dir)
+	n := g.N()
 	degree := func(v int32) int {
 		d := g.Degree(v)
 		if g.Directed {
