@@ -41,6 +41,7 @@ func TestConformance(t *testing.T) {
 		{"normalize", operators.Normalize{}, assembled},
 		{"normalize with edges", operators.Normalize{K: 3, By: labeling.Betweenness, Edges: true, KeepGraph: true}, assembled},
 		{"normalize globally", operators.Normalize{By: labeling.Degree, Global: true}, assembled},
+		{"normalize with mask", operators.Normalize{Mask: true, Suffix: "_k4", KeepGraph: true}, assembled},
 		{"normalize refuses", operators.Normalize{By: sparse{}}, assembled},
 		{"standardize", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, normalized},
 		{"batch", operators.Batch{Size: 4}, nil},
