@@ -234,15 +234,15 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		}
 	}
 	// Nothing can fail any more: the row is appended whole or not at all.
-	copy(z.members.Grow(1), members)
+	copy(z.members.Extend(1), members)
 	if z.Mask {
 		fillMask(members, z.mask.Grow(1))
 	}
 	if g.NodeCats > 0 {
-		field.NodeCats(&g, members, z.nodesCat.Grow(1))
+		field.NodeCats(&g, members, z.nodesCat.Extend(1))
 	}
 	if g.NodeAttrs > 0 {
-		field.NodeAttrs(&g, members, z.nodes.Grow(1))
+		field.NodeAttrs(&g, members, z.nodes.Extend(1))
 	}
 	if z.Edges {
 		z.fillEdges(&g, members)
@@ -262,10 +262,10 @@ func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
 	var cats []int32
 	var edges []float32
 	if g.EdgeCats > 0 {
-		cats = z.edgesCat.Grow(1)
+		cats = z.edgesCat.Extend(1)
 	}
 	if z.hasEdges() {
-		edges = z.edges.Grow(1)
+		edges = z.edges.Extend(1)
 	}
 	kk := z.K * z.K
 	for i := range z.w {

@@ -46,6 +46,9 @@ func (r *report) take(from *fieldjob.Runner) {
 		r.FieldsPerS = float64(s.Fields) / r.Seconds
 	}
 	r.CanonCalls, r.Fallbacks = s.Canon, s.CropFallback+s.Partial
+	if s.CacheLookups > 0 {
+		r.CacheHitRate = float64(s.CacheHits) / float64(s.CacheLookups)
+	}
 }
 
 func (r *report) write(f *cli.Stream) error {

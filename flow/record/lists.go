@@ -224,6 +224,10 @@ func NewFixed[T Value](mem memory.Allocator, width int) *Fixed[T] {
 // writing, which must happen before the next call to b.
 func (b *Fixed[T]) Grow(rows int) []T { return b.v.grow(rows * b.width) }
 
+// Extend is Grow without the zeros: the rows have arbitrary contents, and the
+// caller writes all of them.
+func (b *Fixed[T]) Extend(rows int) []T { return b.v.extend(rows * b.width) }
+
 // Finish returns the column of the given number of rows, which the caller
 // owns, and empties b.
 func (b *Fixed[T]) Finish(rows int) arrow.Array { return b.finish(FixedType[T](b.width), rows) }

@@ -84,7 +84,7 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 			return nil, err
 		}
 		b := NewFixed[T](mem, width)
-		dst := b.Grow(len(refs))
+		dst := b.Extend(len(refs))
 		for i, r := range refs {
 			copy(dst[i*width:(i+1)*width], v[r.Record][int(r.Row)*width:(int(r.Row)+1)*width])
 		}

@@ -32,8 +32,8 @@ type worker struct {
 	rank []int32 // 1 + place of the members of the field at hand; 0 elsewhere
 }
 
-func newWorker(k int, by labeling.Labeling) *worker {
-	return &worker{norm: field.Normalizer{K: k, By: by}}
+func newWorker(k int, by labeling.Labeling, cache *field.Cache) *worker {
+	return &worker{norm: field.Normalizer{K: k, By: by, Cache: cache}}
 }
 
 // make fills the chunk.

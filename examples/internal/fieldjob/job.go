@@ -54,8 +54,12 @@ type Runner struct {
 	Seconds float64
 
 	workers []*worker
+	cache   *field.Cache // shared by the workers
 	spare   sync.Pool
 }
+
+// cacheBytes bounds the finished fields that are remembered.
+const cacheBytes = 64 << 20
 
 // Run makes the fields of all roots of all jobs. No more chunks than four per
 // worker exist at a time. An error, or the end of ctx, stops it within a few
@@ -63,8 +67,11 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 	start := time.Now()
 	defer func() { r.Seconds += time.Since(start).Seconds() }()
+	if r.cache == nil {
+		r.cache = field.NewCache(cacheBytes)
+	}
 	for len(r.workers) < r.Workers {
-		r.workers = append(r.workers, newWorker(r.K, r.By))
+		r.workers = append(r.workers, newWorker(r.K, r.By, r.cache))
 	}
 	outer := ctx
 	eg, ctx := errgroup.WithContext(ctx)
