@@ -58,7 +58,7 @@ type channeler struct {
 	Channel
 	graphs *record.Graphs
 	attr   *record.Lists[float32]
-	labels []float64
+	labels labels
 }
 
 func (c *channeler) fork() rowBuilder { return &channeler{Channel: c.Channel} }
@@ -75,21 +75,18 @@ func (c *channeler) row(ctx context.Context, row int) error {
 	var g graph.Graph
 	c.graphs.At(row, &g)
 	n := g.N()
-	if cap(c.labels) < n {
-		c.labels = make([]float64, n)
-	}
-	c.labels = c.labels[:n]
-	if err := labeling.Compute(c.By, labeling.Input{Graph: &g, Context: ctx}, c.labels); err != nil {
+	labels, err := c.labels.of(ctx, c.By, &g)
+	if err != nil {
 		return err
 	}
-	for v, x := range c.labels {
+	for v, x := range labels {
 		if math.IsInf(float64(float32(x)), 0) {
 			return fmt.Errorf("%s of node %d is %v, beyond float32", c.By, v, x)
 		}
 	}
 	old := g.NodeAttrs
 	dst := c.attr.Grow(n * (old + 1))
-	for v, x := range c.labels {
+	for v, x := range labels {
 		row := dst[v*(old+1) : (v+1)*(old+1)]
 		copy(row, g.NodeAttr[v*old:(v+1)*old])
 		row[old] = float32(x)

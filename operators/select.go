@@ -75,7 +75,7 @@ type selector struct {
 	Select
 	graphs *record.Graphs
 	roots  *record.Lists[int32]
-	labels []float64
+	labels labels
 }
 
 func (s *selector) fork() rowBuilder { return &selector{Select: s.Select} }
@@ -91,14 +91,11 @@ func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 func (s *selector) row(ctx context.Context, row int) error {
 	var g graph.Graph
 	s.graphs.At(row, &g)
-	if cap(s.labels) < g.N() {
-		s.labels = make([]float64, g.N())
-	}
-	s.labels = s.labels[:g.N()]
-	if err := labeling.Compute(s.By, labeling.Input{Graph: &g, Context: ctx}, s.labels); err != nil {
+	labels, err := s.labels.of(ctx, s.By, &g)
+	if err != nil {
 		return err
 	}
-	order, _, err := labeling.Rank(&g, s.labels)
+	order, _, err := labeling.Rank(&g, labels)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -145,14 +144,8 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if jsonFile != nil {
-		b, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := jsonFile.Finish(append(b, '\n')); err != nil {
-			return err
-		}
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
 	}
 	return r.print(os.Stdout)
 }

@@ -16,7 +16,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -159,14 +158,8 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	if jsonFile != nil {
-		b, err := json.MarshalIndent(t, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := jsonFile.Finish(append(b, '\n')); err != nil {
-			return err
-		}
+	if err := jsonFile.FinishJSON(t); err != nil {
+		return err
 	}
 	return t.print(os.Stdout)
 }

@@ -15,6 +15,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -150,6 +151,18 @@ func Create(path string) (*OutFile, error) {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return &OutFile{f}, nil
+}
+
+// FinishJSON writes v, indented. On a nil file it does nothing: nobody asked.
+func (f *OutFile) FinishJSON(v any) error {
+	if f == nil {
+		return nil
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.Finish(append(b, '\n'))
 }
 
 // Finish writes the content and gives the file its name.
