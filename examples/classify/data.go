@@ -20,7 +20,6 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/download"
 )
 
 // dataset is a collection in memory.
@@ -40,7 +39,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	d := &dataset{name: "generated"}
 	var src flow.Source = sources.Families{Seed: c.seed}
 	if c.data != "" {
-		path, err := find(ctx, c.data)
+		path, err := cli.Find(ctx, c.data)
 		if err != nil {
 			return nil, err
 		}
@@ -60,18 +59,6 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	return d, nil
-}
-
-// find turns a name into a path, by download where need be.
-func find(ctx context.Context, name string) (string, error) {
-	var bar *cli.Progress
-	defer func() { bar.Done() }()
-	return download.Find(ctx, name, download.Options{Progress: func(done, total int64) {
-		if bar == nil {
-			bar = cli.NewProgress("downloading "+name, total)
-		}
-		bar.Set(done)
-	}})
 }
 
 // watch calls f with the statistics of a run now and then, until it ends.

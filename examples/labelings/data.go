@@ -8,7 +8,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/download"
 )
 
 // open returns the graphs that the command line names, and a name for them.
@@ -19,14 +18,7 @@ func (c *config) open(ctx context.Context) (name string, graphs flow.Pipeline, e
 	case c.data == "":
 		return "generated", flow.From(sources.Families{Seed: c.options.Seed}), nil
 	}
-	var bar *cli.Progress
-	path, err := download.Find(ctx, c.data, download.Options{Progress: func(done, total int64) {
-		if bar == nil {
-			bar = cli.NewProgress("downloading "+c.data, total)
-		}
-		bar.Set(done)
-	}})
-	bar.Done()
+	path, err := cli.Find(ctx, c.data)
 	return baseName(path), flow.From(sources.TU{Path: path}), err
 }
 
