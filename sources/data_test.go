@@ -50,7 +50,7 @@ func TestTUDataSets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.edges > 200_000 {
-				t.Skip("large")
+				t.Skip("left out by -short: more than 200 000 edges")
 			}
 			got, layout, reader, err := readAll(t, TU{Path: filepath.Join(dir, "tu", c.name+".zip")})
 			if err != nil {
@@ -99,7 +99,7 @@ var raceDetector bool // set in race_test.go
 // bound that was asked for is three times the latter; streaming takes far less.
 func TestTUMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 362 MB twice")
+		t.Skip("left out by -short: reads 362 MB twice")
 	}
 	if raceDetector {
 		t.Skip("the race detector takes memory of its own, and a minute")

@@ -69,12 +69,6 @@ func parse(args []string) (*config, error) {
 }
 
 func (c *config) check() (err error) {
-	atLeast := func(name string, v, least int) error {
-		if v < least {
-			return fmt.Errorf("-%s is %d, want %d or more", name, v, least)
-		}
-		return nil
-	}
 	if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
 		return fmt.Errorf("-select: %w", err)
 	}
@@ -85,9 +79,9 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-protocol is %q, want nested or paper", c.protocol)
 	}
 	err = errors.Join(
-		atLeast("k", c.k, 1), atLeast("w", c.w, 0), atLeast("stride", c.stride, 1),
-		atLeast("epochs", c.epochs, 0), atLeast("batch", c.batch, 0),
-		atLeast("folds", c.folds, 2), atLeast("repeats", c.repeats, 1), atLeast("workers", c.workers, 0),
+		cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
+		cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
+		cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 1), cli.AtLeast("workers", c.workers, 0),
 	)
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)

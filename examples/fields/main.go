@@ -84,12 +84,6 @@ func parse(args []string) (*config, error) {
 }
 
 func (c *config) check() (err error) {
-	atLeast := func(name string, v, least int) error {
-		if v < least {
-			return fmt.Errorf("-%s is %d, want %d or more", name, v, least)
-		}
-		return nil
-	}
 	if c.selectBy != "all" {
 		if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
 			return fmt.Errorf("-select: %w, or all", err)
@@ -112,8 +106,8 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return errors.Join(atLeast("k", c.k, 1), atLeast("w", c.w, 0), atLeast("stride", c.stride, 1),
-		atLeast("n", c.n, 1), atLeast("workers", c.workers, 1))
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
+		cli.AtLeast("n", c.n, 1), cli.AtLeast("workers", c.workers, 1))
 }
 
 func run(ctx context.Context, args []string) (err error) {

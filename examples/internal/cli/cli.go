@@ -91,6 +91,14 @@ func Parse(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
+// AtLeast is the error of a flag below its least value.
+func AtLeast(name string, v, least int) error {
+	if v < least {
+		return fmt.Errorf("-%s is %d, want %d or more", name, v, least)
+	}
+	return nil
+}
+
 // Progress is a progress bar on standard error, where that is a terminal. Its
 // methods may be called from any goroutine, and on a nil Progress.
 type Progress struct{ bar *progressbar.ProgressBar }
