@@ -2,6 +2,7 @@
 //
 //	go run . -file gemm -out ../gemm_amd64.s
 //	go run . -file vector -out ../vector_amd64.s
+//	go run . -file bernoulli -out ../bernoulli_amd64.s
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 )
 
 func main() {
-	file := flag.String("file", "", "what to write: gemm or vector")
+	file := flag.String("file", "", "what to write: gemm, vector or bernoulli")
 	flag.Parse()
 	ConstraintExpr("!noasm")
 	switch *file {
@@ -35,8 +36,11 @@ func main() {
 			gatherAdd(s)
 			scatterAdd(s)
 		}
+	case "bernoulli":
+		bernoulli(avx2)
+		bernoulli(avx512)
 	default:
-		log.Fatalf("asm: -file is %q, want gemm or vector", *file)
+		log.Fatalf("asm: -file is %q, want gemm, vector or bernoulli", *file)
 	}
 	Generate()
 }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// bernoulli draws sixteen lanes of xoshiro128++ a round: one register of
+// AVX-512, two of AVX2.
+func bernoulli(s simd) {
+	TEXT("bernoulli"+s.suffix, NOSPLIT, "func(n int, dst, p *float32, s *uint32)")
+	halves := 16 / s.lanes
+	Comment("dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0",
+		"dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14")
+	state := func(half, i int) VecPhysical { return s.v(4*half + i) }
+	scale, one := s.v(13), s.v(14)
+	u, t := s.v(8), s.v(9)
+	for _, c := range []struct {
+		x float32
+		v VecPhysical
+	}{{1.0 / (1 << 24), scale}, {1, one}} {
+		MOVL(U32(math.Float32bits(c.x)), EAX)
+		VMOVD(EAX, c.v.AsX())
+		VBROADCASTSS(c.v.AsX(), c.v)
+	}
+	param("dst", RDI)
+	param("p", RSI)
+	param("s", R8)
+	param("n", RDX)
+	for half := range halves {
+		for i := range 4 {
+			VMOVUPS(Mem{Base: R8, Disp: 64*i + half*s.bytes()}, state(half, i))
+		}
+	}
+	xor := func(a, b VecPhysical) { // b ^= a
+		if s.lanes == 16 {
+			VPXORD(a, b, b)
+			return
+		}
+		VPXOR(a, b, b)
+	}
+	rotate := func(k uint64, v VecPhysical) {
+		if s.lanes == 16 {
+			VPROLD(Imm(k), v, v)
+			return
+		}
+		VPSLLD(Imm(k), v, s.v(10))
+		VPSRLD(Imm(32-k), v, v)
+		VPOR(s.v(10), v, v)
+	}
+	Label("block")
+	for half := range halves {
+		s0, s1, s2, s3 := state(half, 0), state(half, 1), state(half, 2), state(half, 3)
+		VPADDD(s3, s0, u)
+		rotate(7, u)
+		VPADDD(s0, u, u)
+		VPSLLD(Imm(9), s1, t)
+		xor(s0, s2)
+		xor(s1, s3)
+		xor(s2, s1)
+		xor(s3, s0)
+		xor(t, s2)
+		rotate(11, s3)
+		VPSRLD(Imm(8), u, u)
+		VCVTDQ2PS(u, u)
+		VMULPS(scale, u, u)
+		VMOVUPS(Mem{Base: RSI, Disp: half * s.bytes()}, t)
+		// Predicate 1: less than, false for NaN.
+		if s.lanes == 16 {
+			VCMPPS(Imm(1), t, u, K2)
+			VMOVUPS_Z(one, K2, u)
+		} else {
+			VCMPPS(Imm(1), t, u, u)
+			VANDPS(one, u, u)
+		}
+		VMOVUPS(u, Mem{Base: RDI, Disp: half * s.bytes()})
+	}
+	ADDQ(Imm(64), RSI)
+	ADDQ(Imm(64), RDI)
+	SUBQ(Imm(16), RDX)
+	JNE(LabelRef("block"))
+	for half := range halves {
+		for i := range 4 {
+			VMOVUPS(state(half, i), Mem{Base: R8, Disp: 64*i + half*s.bytes()})
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
