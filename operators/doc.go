@@ -14,8 +14,8 @@
 //	Channel    reads the graph          adds to node_attr
 //	Select     reads the graph          adds roots
 //	Assemble   reads the graph, roots   adds hood, dist
-//	Normalize  reads all of these       adds members, nodes_cat, nodes, edges_cat, edges, mask
-//	                                    drops the graph, hood, dist
+//	Normalize  reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
+//	                                    mask, root_target; drops the graph, hood, dist
 //	Batch      any                      exactly B rows per record
 //	Shuffle    any                      rows in random order
 //	Replay     any                      the stream again, every epoch in a new order

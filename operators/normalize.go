@@ -18,7 +18,8 @@ import (
 // Normalize turns each neighbourhood into a receptive field of exactly K nodes
 // in an order that does not depend on node numbers (Niepert et al. 2016,
 // Algorithm 4; package field gives the order in full). It adds the column
-// members, the attributes of the members as nodes_cat and nodes, and drops the
+// members, the attributes of the members as nodes_cat, nodes and nodes_sparse,
+// and where nodes have classes those of the roots as root_target; it drops the
 // columns of the graph and of the neighbourhoods.
 //
 // Fields of several sizes take an Assemble and a Normalize for each, since a
@@ -97,7 +98,8 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 
 // graphColumns are those that Normalize makes superfluous.
 var graphColumns = []string{
-	record.Offsets, record.Neighbors, record.NodeCat, record.NodeAttr, record.EdgeCat, record.EdgeAttr,
+	record.Offsets, record.Neighbors, record.NodeCat, record.NodeAttr, record.NodeSparse,
+	record.EdgeCat, record.EdgeAttr, record.NodeTarget,
 }
 
 func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
@@ -126,11 +128,19 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 	if z.Mask {
 		fields = append(fields, record.TensorField[uint8](record.Mask, []int{z.w, z.K}, nil))
 	}
-	for i, f := range fields {
-		fields[i].Name += z.Suffix
+	for _, f := range fields {
 		if f.Type.(*arrow.FixedSizeListType).Len() <= 0 {
 			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
 		}
+	}
+	if l.NodeSparse.Card > 0 {
+		fields = append(fields, record.SparseField(record.NodesSparse, []int{z.w, z.K}, l.NodeSparse))
+	}
+	if z.hasTargets() {
+		fields = append(fields, record.ClassesField(record.RootTarget, []int{z.w}, l.NodeClasses))
+	}
+	for i := range fields {
+		fields[i].Name += z.Suffix
 	}
 	return record.Extend(record.Without(in, drop...), fields...)
 }
@@ -139,6 +149,9 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 func (z *normalizer) hasEdges() bool {
 	return z.Edges && (len(z.layout.EdgeAttr) > 0 || len(z.layout.EdgeCat) == 0)
 }
+
+// hasTargets reports whether there is a column root_target.
+func (z *normalizer) hasTargets() bool { return len(z.layout.NodeClasses) > 0 }
 
 // cacheBytes bounds the memory for finished fields, of all workers together.
 const cacheBytes = 16 << 20
@@ -166,6 +179,9 @@ type normalizer struct {
 	nodes    *record.Fixed[float32]
 	edgesCat *record.Fixed[int32]
 	edges    *record.Fixed[float32]
+	sparse   *record.Nested[int32]
+	targets  *record.Lists[int32]
+	roots    record.ListView[int32]
 }
 
 func (z *normalizer) fork() rowBuilder {
@@ -182,6 +198,9 @@ func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if z.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
 		return err
 	}
+	if z.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
+		return err
+	}
 	z.dist, err = record.NestedOf[uint8](rec, record.Dist)
 	return err
 }
@@ -196,6 +215,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 	z.nodes = record.NewFixed[float32](mem, wk*len(l.NodeAttr))
 	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
 	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
+	z.sparse, z.targets = record.NewNested[int32](mem), record.NewLists[int32](mem)
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
 	z.norm.Cache = z.cache
 	z.entry = make([]int32, z.K*z.K)
@@ -244,10 +264,33 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	if g.NodeAttrs > 0 {
 		field.NodeAttrs(&g, members, z.nodes.Extend(1))
 	}
+	if g.SparseCard > 0 {
+		for _, v := range members {
+			var set []int32
+			if v >= 0 {
+				set = g.Sparse(v)
+			}
+			z.sparse.Append(set)
+		}
+		z.sparse.EndRow()
+	}
+	if z.hasTargets() {
+		fillTargets(z.graphs.NodeClass(row), z.roots.Row(row), z.targets.Grow(z.w))
+	}
 	if z.Edges {
 		z.fillEdges(&g, members)
 	}
 	return nil
+}
+
+// fillTargets writes the class of each root, -1 for zero fields.
+func fillTargets(class, roots, out []int32) {
+	for i := range out {
+		out[i] = -1
+		if i < len(roots) && roots[i] >= 0 {
+			out[i] = class[roots[i]]
+		}
+	}
 }
 
 func fillMask(members []int32, mask []uint8) {
@@ -304,7 +347,7 @@ func (z *normalizer) check(g *graph.Graph, row int) error {
 			return fmt.Errorf("field %d does not start with its root alone", i)
 		}
 	}
-	return nil
+	return checkRoots(z.roots.Row(row), g.N())
 }
 
 func (z *normalizer) finish(rows int) map[string]arrow.Array {
@@ -324,6 +367,12 @@ func (z *normalizer) finish(rows int) map[string]arrow.Array {
 	if z.Mask {
 		cols[record.Mask+z.Suffix] = z.mask.Finish(rows)
 	}
+	if z.layout.NodeSparse.Card > 0 {
+		cols[record.NodesSparse+z.Suffix] = z.sparse.Finish()
+	}
+	if z.hasTargets() {
+		cols[record.RootTarget+z.Suffix] = z.targets.Finish()
+	}
 	return cols
 }
 
@@ -337,4 +386,6 @@ func (z *normalizer) release() {
 	z.nodes.Release()
 	z.edgesCat.Release()
 	z.edges.Release()
+	z.sparse.Release()
+	z.targets.Release()
 }

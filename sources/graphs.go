@@ -23,7 +23,8 @@ type Graphs struct {
 	Items []Item
 	// Layout describes attributes and targets. The zero Layout is derived from
 	// Items: attributes as the first graph has them, named node_label,
-	// node_attribute, edge_label, edge_attribute, with as many values as occur;
+	// node_attribute, node_sparse, edge_label, edge_attribute, with as many values
+	// as occur;
 	// the classes 0 … largest Class if any item has one above 0, else real
 	// targets if any Value is not 0, else none; node classes likewise.
 	Layout record.Layout
@@ -36,7 +37,7 @@ type Item struct {
 	Graph     *graph.Graph
 	Class     int32   // index into Layout.Classes
 	Value     float32 // target, where Layout.Real
-	NodeClass []int32 // class of each node, where there are Layout.NodeClasses
+	NodeClass []int32 // class of each node, where there are Layout.NodeClasses; -1 = unknown
 }
 
 // String says how many graphs there are, for the plan of a pipeline.
@@ -64,7 +65,7 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 }
 
 func isZero(l record.Layout) bool {
-	return !l.Directed && !l.Real &&
+	return !l.Directed && !l.Real && l.NodeSparse.Card == 0 &&
 		len(l.NodeCat)+len(l.NodeAttr)+len(l.EdgeCat)+len(l.EdgeAttr)+len(l.Classes)+len(l.NodeClasses) == 0
 }
 
@@ -96,6 +97,9 @@ func layoutOf(items []Item) (l record.Layout) {
 		l.NodeAttr = channels("node_attribute", nil, g.NodeAttrs)
 		l.EdgeCat = channels("edge_label", nil, g.EdgeCats)
 		l.EdgeAttr = channels("edge_attribute", nil, g.EdgeAttrs)
+		if g.SparseCard > 0 {
+			l.NodeSparse = record.Channel{Name: "node_sparse", Card: g.SparseCard}
+		}
 	}
 	for i := range l.NodeCat {
 		l.NodeCat[i].Card = cardinality(nodeTop, i)
@@ -148,6 +152,9 @@ func (it *Item) check(l *record.Layout) error {
 			g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs,
 			len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr))
 	}
+	if g.SparseCard != l.NodeSparse.Card {
+		return fmt.Errorf("a sparse attribute of %d indices, want %d", g.SparseCard, l.NodeSparse.Card)
+	}
 	if g.Directed != l.Directed {
 		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
 	}
@@ -158,8 +165,8 @@ func (it *Item) check(l *record.Layout) error {
 		if len(it.NodeClass) != g.N() {
 			return fmt.Errorf("%d node classes for %d nodes", len(it.NodeClass), g.N())
 		}
-		if v := slices.IndexFunc(it.NodeClass, func(c int32) bool { return c < 0 || c >= n }); v >= 0 {
-			return fmt.Errorf("node %d has class %d, want 0 to %d", v, it.NodeClass[v], n-1)
+		if v := slices.IndexFunc(it.NodeClass, func(c int32) bool { return c < -1 || c >= n }); v >= 0 {
+			return fmt.Errorf("node %d has class %d, want -1 to %d", v, it.NodeClass[v], n-1)
 		}
 	}
 	if err := checkIndices("node", g.NodeCat, l.NodeCat); err != nil {

@@ -16,6 +16,7 @@ var Layout = record.Layout{
 	EdgeAttr:    []record.Channel{{Name: "length"}},
 	Classes:     []string{"sparse", "dense"},
 	NodeClasses: []string{"even", "odd"},
+	NodeSparse:  record.Channel{Name: "words", Card: 100},
 }
 
 // Sample returns the stream that operators are checked with: 12 undirected
@@ -90,9 +91,14 @@ func complete(n int32) (e []graph.Edge) {
 // both directions.
 func decorate(g *graph.Graph) {
 	g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs = 1, 2, 1, 1
+	g.SparseCard, g.SparseOffsets = Layout.NodeSparse.Card, []int32{0}
 	for v := range int32(g.N()) {
 		g.NodeCat = append(g.NodeCat, v*v%3)
 		g.NodeAttr = append(g.NodeAttr, float32(v)/4, float32(g.Degree(v)))
+		for i := range v % 3 {
+			g.NodeSparse = append(g.NodeSparse, v+11*i)
+		}
+		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
 		for _, u := range g.Adj(v) {
 			g.EdgeCat = append(g.EdgeCat, (u+v)%2)
 			g.EdgeAttr = append(g.EdgeAttr, float32(u*v)/8)

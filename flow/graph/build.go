@@ -81,6 +81,9 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 	h.NodeAttr = make([]float32, 0, len(g.NodeAttr))
 	h.EdgeCat = make([]int32, 0, len(g.EdgeCat))
 	h.EdgeAttr = make([]float32, 0, len(g.EdgeAttr))
+	if g.SparseCard > 0 {
+		h.SparseOffsets, h.NodeSparse = make([]int32, n+1), nil
+	}
 	var entries []int32
 	for p, v := range old {
 		entries = entries[:0]
@@ -98,6 +101,10 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 		h.Offsets[p+1] = int32(len(h.Neighbors))
 		h.NodeCat = append(h.NodeCat, row(g.NodeCat, int(v), g.NodeCats)...)
 		h.NodeAttr = append(h.NodeAttr, row(g.NodeAttr, int(v), g.NodeAttrs)...)
+		if g.SparseCard > 0 {
+			h.NodeSparse = append(h.NodeSparse, g.Sparse(v)...)
+			h.SparseOffsets[p+1] = int32(len(h.NodeSparse))
+		}
 	}
 	return &h
 }

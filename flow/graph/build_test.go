@@ -128,7 +128,10 @@ func attributed(t *rapid.T) *graph.Graph {
 		t.Fatal(err)
 	}
 	g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs = 1, 2, 2, 1
+	g.SparseCard, g.SparseOffsets = 20, []int32{0}
 	for v := range int32(n) {
+		g.NodeSparse = append(g.NodeSparse, []int32{v, v + 7}[:v%3]...)
+		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
 		g.NodeCat = append(g.NodeCat, v)
 		g.NodeAttr = append(g.NodeAttr, float32(v), float32(2*v))
 		for _, u := range g.Adj(v) {
@@ -160,7 +163,7 @@ func TestRenumber(t *testing.T) {
 		}
 		for v := range int32(n) {
 			p := perm[v]
-			if h.NodeCat[p] != v || h.NodeAttr[2*p+1] != float32(2*v) || h.Degree(p) != g.Degree(v) {
+			if h.NodeCat[p] != v || h.NodeAttr[2*p+1] != float32(2*v) || h.Degree(p) != g.Degree(v) || !slices.Equal(h.Sparse(p), g.Sparse(v)) {
 				t.Fatalf("node %d is not what %d was", p, v)
 			}
 			for _, u := range g.Adj(v) {
@@ -203,6 +206,7 @@ func TestCheck(t *testing.T) {
 		g.NodeAttrs, g.NodeAttr = 2, make([]float32, 8)
 		g.EdgeCats, g.EdgeCat = 1, make([]int32, 8)
 		g.EdgeAttrs, g.EdgeAttr = 1, make([]float32, 8)
+		g.SparseCard, g.SparseOffsets, g.NodeSparse = 5, []int32{1, 3, 3, 4, 5}, []int32{9, 0, 4, 2, 2}
 		return g
 	}
 	if err := good().Check(); err != nil {
@@ -228,6 +232,13 @@ func TestCheck(t *testing.T) {
 		{"node_attr has 9 values, want 4 × 2", func(g *graph.Graph) { g.NodeAttr = append(g.NodeAttr, 1) }},
 		{"edge_cat has 0 values, want 8 × 1", func(g *graph.Graph) { g.EdgeCat = nil }},
 		{"edge_attr has 8 values, want 8 × 0", func(g *graph.Graph) { g.EdgeAttrs = 0 }},
+		{"node_sparse has 4 offsets, want 5", func(g *graph.Graph) { g.SparseOffsets = g.SparseOffsets[1:] }},
+		{"offset 2 of node_sparse is 0, want 3 to 5", func(g *graph.Graph) { g.SparseOffsets[2] = 0 }},
+		{"offset 4 of node_sparse is 6, want 4 to 5", func(g *graph.Graph) { g.SparseOffsets[4] = 6 }},
+		{"offset 0 of node_sparse is -1, want 0 to 5", func(g *graph.Graph) { g.SparseOffsets[0] = -1 }},
+		{"node 3 has the index 5 in node_sparse, want 0 to 4", func(g *graph.Graph) { g.NodeSparse[4] = 5 }},
+		{"node 3 has the index -1 in node_sparse, want 0 to 4", func(g *graph.Graph) { g.NodeSparse[4] = -1 }},
+		{"node_sparse of node 0 is not strictly ascending", func(g *graph.Graph) { g.NodeSparse[2] = 0 }},
 	} {
 		g := good()
 		c.spoil(g)

@@ -36,8 +36,16 @@ type Graph struct {
 	// entries of an undirected edge hold the same values.
 	EdgeCat  []int32
 	EdgeAttr []float32
+	// NodeSparse holds the sparse attribute: a set of indices out of 0 …
+	// SparseCard-1 for each node, such as the words of a text. Those of v are
+	// NodeSparse[SparseOffsets[v]:SparseOffsets[v+1]], strictly ascending.
+	// SparseOffsets has length n+1 and need not start at 0. A SparseCard of 0
+	// means that there is no such attribute.
+	SparseOffsets []int32
+	NodeSparse    []int32
 
 	NodeCats, NodeAttrs, EdgeCats, EdgeAttrs int
+	SparseCard                               int
 	Directed                                 bool
 }
 
@@ -64,6 +72,18 @@ func (g *Graph) Degree(v int32) int { return int(g.Offsets[v+1] - g.Offsets[v]) 
 
 // Adj returns the neighbours of v, ascending. The slice is borrowed.
 func (g *Graph) Adj(v int32) []int32 { return g.Neighbors[g.Offsets[v]:g.Offsets[v+1]] }
+
+// Sparse returns the sparse attribute of v, ascending, where there is one. The
+// slice is borrowed.
+func (g *Graph) Sparse(v int32) []int32 {
+	if g.SparseCard == 0 {
+		return nil
+	}
+	return g.NodeSparse[g.SparseOffsets[v]:g.SparseOffsets[v+1]]
+}
+
+// HasNodeAttributes reports whether nodes have attributes of any kind.
+func (g *Graph) HasNodeAttributes() bool { return g.NodeCats+g.NodeAttrs+g.SparseCard > 0 }
 
 // Entry returns the CSR position of the edge u→v, which indexes EdgeCat and
 // EdgeAttr, or -1 where there is none. O(log deg u).
@@ -147,7 +167,36 @@ func (g *Graph) Check() error {
 		wantLen("node_attr", len(g.NodeAttr), n, g.NodeAttrs),
 		wantLen("edge_cat", len(g.EdgeCat), len(g.Neighbors), g.EdgeCats),
 		wantLen("edge_attr", len(g.EdgeAttr), len(g.Neighbors), g.EdgeAttrs),
+		g.checkSparse(),
 	)
+}
+
+func (g *Graph) checkSparse() error {
+	switch n := g.N(); {
+	case g.SparseCard == 0:
+		return nil
+	case n > 0 && len(g.SparseOffsets) != n+1:
+		return fmt.Errorf("graph: node_sparse has %d offsets, want %d", len(g.SparseOffsets), n+1)
+	}
+	last := int32(0)
+	for i, end := range g.SparseOffsets {
+		if end < last || int(end) > len(g.NodeSparse) {
+			return fmt.Errorf("graph: offset %d of node_sparse is %d, want %d to %d", i, end, last, len(g.NodeSparse))
+		}
+		last = end
+	}
+	for v := range int32(g.N()) {
+		set := g.Sparse(v)
+		for i, x := range set {
+			switch {
+			case x < 0 || int(x) >= g.SparseCard:
+				return fmt.Errorf("graph: node %d has the index %d in node_sparse, want 0 to %d", v, x, g.SparseCard-1)
+			case i > 0 && x <= set[i-1]:
+				return fmt.Errorf("graph: node_sparse of node %d is not strictly ascending", v)
+			}
+		}
+	}
+	return nil
 }
 
 func wantLen(name string, got, rows, width int) error {

@@ -21,10 +21,11 @@
 //	           neighbors   list<int32>      CSR, ascending per node
 //	           node_cat    list<int32>      (n, d_v) discrete attributes, as indices; metadata: channels
 //	           node_attr   list<float32>    (n, c_v) continuous attributes
+//	           node_sparse list<list<int32>>  one set of indices per node, ascending; metadata: cardinality
 //	           edge_cat    list<int32>      (CSR entries, d_e)
 //	           edge_attr   list<float32>    (CSR entries, c_e)
 //	           target      int32 | float32  class, or real value; metadata: classes
-//	           node_target list<int32>      class of each node
+//	           node_target list<int32>      class of each node, -1 = unknown
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance
 //	           dist        list<list<uint8>>  their hop distances
@@ -32,8 +33,10 @@
 //	           mask        fixed_size_list<uint8>[w·k]         1 = node, 0 = dummy; where asked for
 //	           nodes_cat   fixed_size_list<int32>[w·k·d_v]     -1 = dummy
 //	           nodes       fixed_size_list<float32>[w·k·c_v]   0 = dummy
+//	           nodes_sparse list<list<int32>>                  w·k sets, empty = dummy
 //	           edges_cat   fixed_size_list<int32>[w·k·k·d_e]   -1 = no edge
 //	           edges       fixed_size_list<float32>[w·k·k·c_e] 0 = no edge
+//	           root_target list<int32>                         w classes of the roots, -1 = unknown or zero field
 //
 // graph_id, pos, offsets and neighbors are always there; an attribute or target
 // column is there when the graphs have it. No column holds nulls. Shapes,

@@ -18,6 +18,8 @@ type Graphs struct {
 	offsets, neighbors ListView[int32]
 	nodeCat, edgeCat   ListView[int32]
 	nodeAttr, edgeAttr ListView[float32]
+	nodeSparse         NestedView[int32]
+	nodeTarget         ListView[int32]
 }
 
 // GraphsOf returns a view of the graphs in rec, borrowed from it. It checks
@@ -51,6 +53,12 @@ func GraphsOf(rec arrow.Record) (*Graphs, error) {
 	if len(l.EdgeAttr) > 0 {
 		get(func() error { g.edgeAttr, err = ListsOf[float32](rec, EdgeAttr); return err })
 	}
+	if l.NodeSparse.Card > 0 {
+		get(func() error { g.nodeSparse, err = NestedOf[int32](rec, NodeSparse); return err })
+	}
+	if len(l.NodeClasses) > 0 {
+		get(func() error { g.nodeTarget, err = ListsOf[int32](rec, NodeTarget); return err })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +82,12 @@ func (g *Graphs) checkRow(row int) error {
 		}
 		return nil
 	}
+	if g.Layout.NodeSparse.Card > 0 && g.nodeSparse.RowLen(row) != n {
+		return fmt.Errorf("record: graph %d: %s has %d lists, want %d", g.ids[row], NodeSparse, g.nodeSparse.RowLen(row), n)
+	}
+	if got := len(g.NodeClass(row)); len(g.Layout.NodeClasses) > 0 && got != n {
+		return fmt.Errorf("record: graph %d: %s has %d values, want %d", g.ids[row], NodeTarget, got, n)
+	}
 	var h graph.Graph
 	g.At(row, &h)
 	for _, err := range []error{
@@ -94,6 +108,15 @@ func (g *Graphs) Len() int { return len(g.ids) }
 
 // ID returns the number of the graph of a row.
 func (g *Graphs) ID(row int) int64 { return g.ids[row] }
+
+// NodeClass returns the class of each node, -1 where it is not known, and nil
+// where the layout has no NodeClasses. It borrows from the record.
+func (g *Graphs) NodeClass(row int) []int32 {
+	if len(g.Layout.NodeClasses) == 0 {
+		return nil
+	}
+	return g.nodeTarget.Row(row)
+}
 
 // At points dst at the graph of a row; dst borrows from the record.
 func (g *Graphs) At(row int, dst *graph.Graph) {
@@ -118,6 +141,9 @@ func (g *Graphs) At(row int, dst *graph.Graph) {
 	if dst.EdgeAttrs > 0 {
 		dst.EdgeAttr = g.edgeAttr.Row(row)
 	}
+	if dst.SparseCard = g.Layout.NodeSparse.Card; dst.SparseCard > 0 {
+		dst.SparseOffsets, dst.NodeSparse = g.nodeSparse.Row(row)
+	}
 }
 
 // Row is what a source knows of a graph beside its structure and attributes.
@@ -125,7 +151,8 @@ type Row struct {
 	ID, Pos int64
 	Class   int32   // target, where the layout has classes
 	Value   float32 // target, where the layout is Real
-	// NodeClass is the class of each node, where the layout has NodeClasses.
+	// NodeClass is the class of each node, where the layout has NodeClasses; -1
+	// where it is not known.
 	NodeClass []int32
 }
 
@@ -141,6 +168,7 @@ type Builder struct {
 	class              *Column[int32]
 	value              *Column[float32]
 	nodeClass          *Lists[int32]
+	nodeSparse         *Nested[int32]
 }
 
 // NewBuilder returns a builder of records of that layout in mem.
@@ -152,7 +180,7 @@ func NewBuilder(mem memory.Allocator, l Layout) *Builder {
 		nodeCat: NewLists[int32](mem), edgeCat: NewLists[int32](mem),
 		nodeAttr: NewLists[float32](mem), edgeAttr: NewLists[float32](mem),
 		class: NewColumn[int32](mem), value: NewColumn[float32](mem),
-		nodeClass: NewLists[int32](mem),
+		nodeClass: NewLists[int32](mem), nodeSparse: NewNested[int32](mem),
 	}
 }
 
@@ -168,7 +196,8 @@ func (b *Builder) Fits(g *graph.Graph) bool {
 	fits := func(have, more int) bool { return have+more <= math.MaxInt32 }
 	return fits(b.offsets.Len(), len(g.Offsets)) && fits(b.neighbors.Len(), len(g.Neighbors)) &&
 		fits(b.nodeCat.Len(), len(g.NodeCat)) && fits(b.nodeAttr.Len(), len(g.NodeAttr)) &&
-		fits(b.edgeCat.Len(), len(g.EdgeCat)) && fits(b.edgeAttr.Len(), len(g.EdgeAttr))
+		fits(b.edgeCat.Len(), len(g.EdgeCat)) && fits(b.edgeAttr.Len(), len(g.EdgeAttr)) &&
+		fits(b.nodeSparse.inner.Len(), len(g.NodeSparse))
 }
 
 // Append copies a graph into the record under construction. A graph whose
@@ -180,6 +209,8 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 		return fmt.Errorf("record: graph %d has %d+%d node and %d+%d edge attributes, want %d+%d and %d+%d", r.ID,
 			g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs,
 			len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr))
+	case g.SparseCard != l.NodeSparse.Card:
+		return fmt.Errorf("record: graph %d has a sparse attribute of %d indices, want %d", r.ID, g.SparseCard, l.NodeSparse.Card)
 	case g.Directed != l.Directed:
 		return fmt.Errorf("record: graph %d: directed is %t, want %t", r.ID, g.Directed, l.Directed)
 	case len(l.NodeClasses) > 0 && len(r.NodeClass) != g.N():
@@ -201,6 +232,12 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 	b.class.Append(r.Class)
 	b.value.Append(r.Value)
 	b.nodeClass.Append(r.NodeClass)
+	if g.SparseCard > 0 {
+		for v := range int32(g.N()) {
+			b.nodeSparse.Append(g.Sparse(v))
+		}
+		b.nodeSparse.EndRow()
+	}
 	return nil
 }
 
@@ -215,6 +252,7 @@ func (b *Builder) Record() arrow.Record {
 	}{
 		{len(l.NodeCat) > 0, b.nodeCat.Finish},
 		{len(l.NodeAttr) > 0, b.nodeAttr.Finish},
+		{l.NodeSparse.Card > 0, b.nodeSparse.Finish},
 		{len(l.EdgeCat) > 0, b.edgeCat.Finish},
 		{len(l.EdgeAttr) > 0, b.edgeAttr.Finish},
 		{l.Real, b.value.Finish},
@@ -233,6 +271,7 @@ func (b *Builder) Release() {
 	b.rows = 0
 	for _, c := range []interface{ Release() }{
 		b.ids, b.pos, b.offsets, b.neighbors, b.nodeCat, b.edgeCat, b.nodeAttr, b.edgeAttr, b.class, b.value, b.nodeClass,
+		b.nodeSparse,
 	} {
 		c.Release()
 	}

@@ -36,6 +36,9 @@ func drawLayout(t *rapid.T) (l record.Layout) {
 	if rapid.Bool().Draw(t, "node classes") {
 		l.NodeClasses = []string{"a", "b", "c"}
 	}
+	if rapid.Bool().Draw(t, "sparse") {
+		l.NodeSparse = record.Channel{Name: "words", Card: 9}
+	}
 	return l
 }
 
@@ -57,7 +60,28 @@ func drawGraph(t *rapid.T, l record.Layout) *graph.Graph {
 	attrs := func(n int) []float32 { return rapid.SliceOfN(rapid.Float32(), n, n).Draw(t, "attrs") }
 	g.NodeCat, g.NodeAttr = cats(n*g.NodeCats), attrs(n*g.NodeAttrs)
 	g.EdgeCat, g.EdgeAttr = cats(len(g.Neighbors)*g.EdgeCats), attrs(len(g.Neighbors)*g.EdgeAttrs)
+	if g.SparseCard = l.NodeSparse.Card; g.SparseCard > 0 {
+		g.SparseOffsets = []int32{0}
+		for range n {
+			set := rapid.SliceOfNDistinct(rapid.Int32Range(0, 8), 0, 9, rapid.ID).Draw(t, "words")
+			slices.Sort(set)
+			g.NodeSparse = append(g.NodeSparse, set...)
+			g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+		}
+	}
 	return g
+}
+
+// own makes the sparse attribute of g start at 0, as that of a graph that
+// borrows from a record with others need not.
+func own(g *graph.Graph) {
+	if g.SparseCard > 0 {
+		begin, end := g.SparseOffsets[0], g.SparseOffsets[g.N()]
+		g.NodeSparse, g.SparseOffsets = g.NodeSparse[begin:end], slices.Clone(g.SparseOffsets)
+		for i := range g.SparseOffsets {
+			g.SparseOffsets[i] -= begin
+		}
+	}
 }
 
 // TestRoundTrip builds records, cuts slices of slices from them, and reads
@@ -126,6 +150,7 @@ func read(t *rapid.T, rec arrow.Record, l record.Layout, graphs []*graph.Graph, 
 	for i, want := range graphs {
 		var got graph.Graph
 		gs.At(i, &got)
+		own(&got)
 		if diff := cmp.Diff(want, &got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("graph %d differs (-want +got):\n%s", i, diff)
 		}
@@ -166,7 +191,7 @@ func read(t *rapid.T, rec arrow.Record, l record.Layout, graphs []*graph.Graph, 
 			t.Fatal(err)
 		}
 		for i := range rows {
-			if !slices.Equal(v.Row(i), rows[i].NodeClass) {
+			if !slices.Equal(v.Row(i), rows[i].NodeClass) || !slices.Equal(gs.NodeClass(i), rows[i].NodeClass) {
 				t.Fatalf("node classes %d are %v", i, v.Row(i))
 			}
 		}
@@ -239,13 +264,15 @@ func TestGraphsOfErrors(t *testing.T) {
 	layout := record.Layout{
 		NodeCat: []record.Channel{{Name: "a", Card: 2}}, NodeAttr: []record.Channel{{Name: "b"}, {Name: "c"}},
 		EdgeCat: []record.Channel{{Name: "d", Card: 2}}, EdgeAttr: []record.Channel{{Name: "e"}},
+		NodeSparse: record.Channel{Name: "f", Card: 4}, NodeClasses: []string{"g"},
 	}
 	b := record.NewBuilder(mem, layout)
 	g := &graph.Graph{
 		Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, NodeCats: 1, NodeAttrs: 2, EdgeCats: 1, EdgeAttrs: 1,
 		NodeCat: []int32{0, 1}, NodeAttr: []float32{1, 2, 3, 4}, EdgeCat: []int32{1, 1}, EdgeAttr: []float32{5, 5},
+		SparseCard: 4, SparseOffsets: []int32{0, 2, 2}, NodeSparse: []int32{1, 3},
 	}
-	if err := b.Append(g, record.Row{ID: 9}); err != nil {
+	if err := b.Append(g, record.Row{ID: 9, NodeClass: []int32{0, -1}}); err != nil {
 		t.Fatal(err)
 	}
 	rec := b.Record()
@@ -264,9 +291,16 @@ func TestGraphsOfErrors(t *testing.T) {
 		{record.NodeAttr, nil, []float32{1, 2, 3}, "record: graph 9: node_attr has 3 values, want 2 × 2"},
 		{record.EdgeCat, []int32{1, 2, 3}, nil, "record: graph 9: edge_cat has 3 values, want 2 × 1"},
 		{record.EdgeAttr, nil, []float32{}, "record: graph 9: edge_attr has 0 values, want 2 × 1"},
+		{record.NodeTarget, []int32{0}, nil, "record: graph 9: node_target has 1 values, want 2"},
+		{record.NodeSparse, []int32{1}, nil, "record: graph 9: node_sparse has 1 lists, want 2"},
 	} {
 		var col arrow.Array
-		if c.ints != nil {
+		if c.column == record.NodeSparse {
+			l := record.NewNested[int32](mem)
+			l.Append(c.ints)
+			l.EndRow()
+			col = l.Finish()
+		} else if c.ints != nil {
 			l := record.NewLists[int32](mem)
 			l.Append(c.ints)
 			col = l.Finish()

@@ -19,6 +19,7 @@ const (
 	EdgeAttr   = "edge_attr"
 	Target     = "target"
 	NodeTarget = "node_target"
+	NodeSparse = "node_sparse"
 	Roots      = "roots"
 	Hood       = "hood"
 	Dist       = "dist"
@@ -28,6 +29,9 @@ const (
 	Nodes      = "nodes"
 	EdgesCat   = "edges_cat"
 	Edges      = "edges"
+
+	NodesSparse = "nodes_sparse"
+	RootTarget  = "root_target"
 )
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
@@ -54,6 +58,7 @@ type Layout struct {
 	Classes           []string // names of the classes of target, which is then int32
 	Real              bool     // target is float32; not both
 	NodeClasses       []string // names of the classes of node_target
+	NodeSparse        Channel  // of node_sparse; Card 0: there is none
 }
 
 // Schema returns the schema of records of that layout.
@@ -71,6 +76,9 @@ func (l Layout) Schema() *arrow.Schema {
 	}
 	channels(NodeCat, ListType[int32](), l.NodeCat)
 	channels(NodeAttr, ListType[float32](), l.NodeAttr)
+	if l.NodeSparse.Card > 0 {
+		channels(NodeSparse, NestedType[int32](), []Channel{l.NodeSparse})
+	}
 	channels(EdgeCat, ListType[int32](), l.EdgeCat)
 	channels(EdgeAttr, ListType[float32](), l.EdgeAttr)
 	switch {
@@ -102,6 +110,7 @@ func LayoutOf(s *arrow.Schema) (Layout, error) {
 		{EdgeCat, ListType[int32](), false},
 		{EdgeAttr, ListType[float32](), false},
 		{NodeTarget, ListType[int32](), false},
+		{NodeSparse, NestedType[int32](), false},
 	}
 	for _, w := range want {
 		f, ok, err := Field(s, w.name)
@@ -130,7 +139,23 @@ func LayoutOf(s *arrow.Schema) (Layout, error) {
 	if f, ok, _ := Field(s, Target); ok {
 		l.Real = f.Type.ID() == arrow.FLOAT32
 	}
+	if err == nil && s.HasField(NodeSparse) {
+		l.NodeSparse, err = SparseChannel(s, NodeSparse)
+	}
 	return l, err
+}
+
+// SparseChannel returns the name and the cardinality of a sparse attribute,
+// column node_sparse of a graph or nodes_sparse of fields.
+func SparseChannel(s *arrow.Schema, name string) (Channel, error) {
+	var c []Channel
+	if err := Meta(s, name, MetaChannels, &c); err != nil {
+		return Channel{}, err
+	}
+	if len(c) != 1 || c[0].Card < 1 {
+		return Channel{}, fmt.Errorf("record: column %q has the channels %v in its metadata, want one with a cardinality", name, c)
+	}
+	return c[0], nil
 }
 
 // sameList compares types but for the name and nullability of list items, in
@@ -202,10 +227,30 @@ func meta(key string, value any) arrow.Metadata {
 	return arrow.NewMetadata([]string{key}, []string{text})
 }
 
+// SparseField returns the field of a column of lists of indices: shape is that
+// of the lists of a row, nil where rows differ.
+func SparseField(name string, shape []int, c Channel) arrow.Field {
+	m := meta(MetaChannels, []Channel{c})
+	if shape != nil {
+		s := meta(MetaShape, shape)
+		m = arrow.NewMetadata(append(m.Keys(), s.Keys()...), append(m.Values(), s.Values()...))
+	}
+	return arrow.Field{Name: name, Type: NestedType[int32](), Metadata: m}
+}
+
 // ListField returns the field of a list column whose rows have the given
 // shape, row-major.
 func ListField[T Value](name string, shape []int) arrow.Field {
 	return arrow.Field{Name: name, Type: ListType[T](), Metadata: meta(MetaShape, shape)}
+}
+
+// ClassesField returns the field of a list column of classes whose rows have the
+// given shape, row-major.
+func ClassesField(name string, shape []int, classes []string) arrow.Field {
+	f := ListField[int32](name, shape)
+	c := meta(MetaClasses, classes)
+	f.Metadata = arrow.NewMetadata(append(f.Metadata.Keys(), c.Keys()...), append(f.Metadata.Values(), c.Values()...))
+	return f
 }
 
 // ChannelsField returns the field of a list column of attributes.

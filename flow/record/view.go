@@ -183,5 +183,18 @@ func (l NestedView[T]) Len() int { return len(l.ends) - 1 }
 // RowLen returns the number of lists in a row.
 func (l NestedView[T]) RowLen(row int) int { return int(l.ends[row+1] - l.ends[row]) }
 
+// Row returns the lists of a row as they lie in memory: list i is
+// v[ends[i]:ends[i+1]]. ends need not start at 0.
+func (l NestedView[T]) Row(row int) (ends []int32, v []T) {
+	return l.inner.ends[l.ends[row] : l.ends[row+1]+1], l.inner.v
+}
+
+// All returns the lists of all rows, one after the other, as Row returns those
+// of one.
+func (l NestedView[T]) All() (ends []int32, v []T) {
+	rows := l.Len()
+	return l.inner.ends[l.ends[0] : l.ends[rows]+1], l.inner.v
+}
+
 // At returns list i of a row.
 func (l NestedView[T]) At(row, i int) []T { return l.inner.Row(int(l.ends[row]) + i) }

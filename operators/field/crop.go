@@ -10,7 +10,7 @@ import (
 // would part nodes of equal rank, structure decides: see the package comment.
 func (z *Normalizer) crop(global []float64) error {
 	r, g, k := &z.ranking, z.ix.g, z.K
-	nodeAttrs := !z.IgnoreAttributes && g.NodeCats+g.NodeAttrs > 0
+	nodeAttrs := !z.IgnoreAttributes && g.HasNodeAttributes()
 	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
 	plain := !nodeAttrs && !edgeTypes && !z.Uniform && z.refinement(global)
 	r.AtPendants = plain

@@ -28,7 +28,8 @@
 // from the distances, numbers colours as the textbook does (see
 // labeling.WeisfeilerLehman) and ranks the smallest first. If U has more than k nodes, the first k of that ranking
 // are N. Where the cut would part nodes of equal rank, they are told apart first
-// by node attributes and edge types (refinement that starts from the ranking and
+// by node attributes (discrete ones, continuous ones, then the sparse one as an
+// ascending list) and edge types (refinement that starts from the ranking and
 // the attributes), then by individualising nodes of the divided class and
 // refining: of all choices the one with the greatest trace, and of those the one
 // whose finished field is greatest. Only choices that give the same field are

@@ -80,6 +80,8 @@ type subgraph struct {
 	attrs    []float32
 	edgeCats []int32
 	edgeAttr []float32
+	sparse   []int32
+	sparseAt []int32
 	entries  []int32
 	packed   []uint64
 	out      graph.Graph
@@ -157,6 +159,7 @@ func (s *subgraph) graph(g *graph.Graph, nodes []int32, arcs []arc) *graph.Graph
 	*h = graph.Graph{
 		Directed: g.Directed,
 		NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs,
+		SparseCard: g.SparseCard,
 	}
 	s.off = resize(s.off, n+1)
 	clear(s.off)
@@ -204,6 +207,14 @@ func (s *subgraph) graph(g *graph.Graph, nodes []int32, arcs []arc) *graph.Graph
 		}
 	}
 	h.NodeCat, h.NodeAttr, h.EdgeCat, h.EdgeAttr = s.cats, s.attrs, s.edgeCats, s.edgeAttr
+	if g.SparseCard > 0 {
+		s.sparse, s.sparseAt = s.sparse[:0], append(s.sparseAt[:0], 0)
+		for _, v := range nodes {
+			s.sparse = append(s.sparse, g.Sparse(v)...)
+			s.sparseAt = append(s.sparseAt, int32(len(s.sparse)))
+		}
+		h.NodeSparse, h.SparseOffsets = s.sparse, s.sparseAt
+	}
 	return h
 }
 

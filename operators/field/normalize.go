@@ -259,7 +259,7 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global, 0); err != nil {
 		return nil, err
 	}
-	if !z.IgnoreAttributes && z.ix.g.NodeCats+z.ix.g.NodeAttrs > 0 && !r.Discrete() {
+	if !z.IgnoreAttributes && z.ix.g.HasNodeAttributes() && !r.Discrete() {
 		r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.nodes[u], z.nodes[v]) })
 	}
 	order := r.Elems

@@ -36,9 +36,10 @@ const (
 )
 
 // cacheable reports whether the field is a function of what problem writes:
-// labels may be anything.
+// labels may be anything, and sparse attributes, which hardly ever come twice,
+// are left out of it.
 func (z *Normalizer) cacheable(global []float64, n int) bool {
-	return z.Cache != nil && n <= maxCached && z.refinement(global)
+	return z.Cache != nil && n <= maxCached && z.refinement(global) && (z.IgnoreAttributes || z.ix.g.SparseCard == 0)
 }
 
 // find looks the problem up: the nodes, with their levels, and the arcs between

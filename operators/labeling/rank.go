@@ -25,7 +25,8 @@ const (
 //  1. by colour refinement of the whole graph that starts from the labels and
 //     sees the direction of arcs, in the order of package refine: more
 //     neighbours in the first class come first;
-//  2. by attributes, ascending: discrete ones before continuous ones;
+//  2. by attributes, ascending: discrete ones, continuous ones, and the sparse
+//     one as a list;
 //  3. by colour refinement that starts from what 1 and 2 have told apart and
 //     sees edge types too;
 //  4. by individualising and refining: among all ways to continue the one with
@@ -55,7 +56,7 @@ func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err 
 	rows := s.rows.Rows(g, false)
 	r.QueueAll()
 	r.Refine(rows)
-	nodeAttrs, edgeAttrs := g.NodeCats+g.NodeAttrs > 0, g.EdgeCats+g.EdgeAttrs > 0
+	nodeAttrs, edgeAttrs := g.HasNodeAttributes(), g.EdgeCats+g.EdgeAttrs > 0
 	if nodeAttrs || edgeAttrs {
 		if nodeAttrs {
 			r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(g, u, v) })

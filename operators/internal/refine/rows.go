@@ -93,12 +93,13 @@ func CompareEdges(g *graph.Graph, a, b int32) int {
 	)
 }
 
-// CompareNodes compares the attributes of two nodes of g by value, discrete
-// ones before continuous ones.
+// CompareNodes compares the attributes of two nodes of g by value: discrete
+// ones, then continuous ones, then the sparse one as an ascending list.
 func CompareNodes(g *graph.Graph, u, v int32) int {
 	return cmp.Or(
 		slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats)),
 		slices.Compare(row(g.NodeAttr, u, g.NodeAttrs), row(g.NodeAttr, v, g.NodeAttrs)),
+		slices.Compare(g.Sparse(u), g.Sparse(v)),
 	)
 }
 
