@@ -33,3 +33,15 @@ func biasReLU(x, bias []float32)                          { biasReLUGeneric(x, b
 func reluGrad(dy, y []float32)                            { reluGradGeneric(dy, y) }
 func addBiasGrad(db, dy []float32)                        { addBiasGradGeneric(db, dy) }
 func rmsprop(w, g, v []float32, rate, decay, eps float32) { rmspropGeneric(w, g, v, rate, decay, eps) }
+
+func rowOffsets(dst, first, count, values []int32, c int32) bool {
+	return rowOffsetsGeneric(dst, first, count, values, c)
+}
+
+func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) bool {
+	return gatherFieldsGeneric(w, n, dst, c, table, idx)
+}
+
+func scatterFields(w, n int, table []float32, c int, idx []int32, src []float32) bool {
+	return scatterFieldsGeneric(w, n, table, c, idx, src)
+}

@@ -1,23 +1,21 @@
 // Command asm writes the assembly of package kernel:
 //
 //	go run . -file gemm -out ../gemm_amd64.s
-//	go run . -file vector -out ../vector_amd64.s
-//	go run . -file bernoulli -out ../bernoulli_amd64.s
+//
+// and so for each name in files.
 package main
 
 import (
 	"flag"
 	"log"
+	"maps"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 )
 
-func main() {
-	file := flag.String("file", "", "what to write: gemm, vector or bernoulli")
-	flag.Parse()
-	ConstraintExpr("!noasm")
-	switch *file {
-	case "gemm":
+var files = map[string]func(){
+	"gemm": func() {
 		for _, s := range []simd{avx2, avx512} {
 			panel(s, 1, 12)
 			panel(s, 2, s.rows2)
@@ -25,22 +23,30 @@ func main() {
 		}
 		pair(24)
 		pairTN(20)
-	case "vector":
+	},
+	"vector":    forBoth(axpy, dot, reluGrad, rmsprop, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
+	"fields":    forBoth(rowOffsets, gatherFields, scatterFields),
+	"bernoulli": forBoth(bernoulli),
+}
+
+func forBoth(kernels ...func(simd)) func() {
+	return func() {
 		for _, s := range []simd{avx2, avx512} {
-			axpy(s)
-			dot(s)
-			reluGrad(s)
-			rmsprop(s)
-			biasReLU(s)
-			addBiasGrad(s)
-			gatherAdd(s)
-			scatterAdd(s)
+			for _, kernel := range kernels {
+				kernel(s)
+			}
 		}
-	case "bernoulli":
-		bernoulli(avx2)
-		bernoulli(avx512)
-	default:
-		log.Fatalf("asm: -file is %q, want gemm, vector or bernoulli", *file)
 	}
+}
+
+func main() {
+	name := flag.String("file", "", "what to write")
+	flag.Parse()
+	write := files[*name]
+	if write == nil {
+		log.Fatalf("asm: -file is %q, want one of %q", *name, slices.Sorted(maps.Keys(files)))
+	}
+	ConstraintExpr("!noasm")
+	write()
 	Generate()
 }

@@ -1,0 +1,203 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// rowOffsets is done for one value in each lane.
+func rowOffsets(s simd) {
+	TEXT("rowOffsets"+s.suffix, NOSPLIT, "func(n int, dst, first, count, values *int32, c int32) (bad bool)")
+	Comment("dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1",
+		"dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2 (K3)")
+	c, ones, bad := s.v(0), s.v(1), s.v(2)
+	Load(Param("c"), EAX)
+	VMOVD(EAX, c.AsX())
+	VPBROADCASTD(c.AsX(), c)
+	param("dst", RDI)
+	param("first", RSI)
+	param("count", R8)
+	param("values", R9)
+	if s.lanes == 16 {
+		VPTERNLOGD(U8(0xff), ones, ones, ones)
+		KXORW(K3, K3, K3)
+	} else {
+		VPCMPEQD(ones, ones, ones)
+		VPXOR(bad, bad, bad)
+	}
+	alongside(s, 2, []GPPhysical{RDI, RSI, R8, R9}, func(u int, masked bool) {
+		first, count, v, t := s.v(3+4*u), s.v(4+4*u), s.v(5+4*u), s.v(6+4*u)
+		s.load(at(s, RSI, u), first, masked)
+		s.load(at(s, R8, u), count, masked)
+		s.load(at(s, R9, u), v, masked)
+		if s.lanes == 16 {
+			VPSUBD(ones, v, t)
+			// Predicate 6: not less than or equal, without sign, which -1 wraps
+			// around to 0 for.
+			if masked {
+				VPCMPUD(Imm(6), count, t, K1, K2)
+			} else {
+				VPCMPUD(Imm(6), count, t, K2)
+			}
+			KORW(K2, K3, K3)
+			VPMOVD2M(v, K2)
+			VPMULLD(c, v, v)
+			VPADDD(first, v, v)
+			VMOVDQA32(ones, K2, v)
+			s.store(v, at(s, RDI, u), masked)
+			return
+		}
+		VPSUBD(ones, v, t) // v+1
+		if masked {
+			VPAND(Y15, t, t)
+		}
+		VPOR(t, bad, bad) // v < -1
+		VPCMPGTD(count, t, t)
+		VPOR(t, bad, bad) // v ≥ count
+		VPSRAD(Imm(31), v, t)
+		VPMULLD(c, v, v)
+		VPADDD(first, v, v)
+		VPOR(t, v, v)
+		s.store(v, at(s, RDI, u), masked)
+	})
+	if s.lanes == 16 {
+		KORTESTW(K3, K3)
+	} else {
+		VMOVMSKPS(bad, EAX)
+		TESTL(EAX, EAX)
+	}
+	SETNE(NewParamAddr("bad", 48))
+	VZEROUPPER()
+	RET()
+}
+
+// Registers of the loops over fields.
+var (
+	fIdx   = RSI // offsets of the field's table rows
+	fTable = RDI // the table, at the columns in hand
+	fRow   = RDX // the field's row of dst or src, at those columns
+	fNone  = R8  // where an offset of -1 leads
+	fLimit = R9  // the largest offset
+	fStr   = R11 // bytes of a row
+	fN     = R12 // offsets of a field
+	fW     = R13 // fields to go
+	fJ     = R14 // offset to go
+	fCols  = R15 // columns to go
+)
+
+// overFields walks the columns of the table a register at a time, and the
+// fields. begin and end enclose a field, each runs with the first byte of a
+// table row in AX, that of fNone for an offset of -1: no branch, since which
+// vertices are dummies is not for a predictor to guess. An offset beyond the
+// table leaves the function.
+func overFields(s simd, row string, begin, each, end func(masked bool)) {
+	param("c", fCols)
+	MOVQ(fCols, fStr)
+	SHLQ(Imm(2), fStr)
+	param("table", fTable)
+	param("limit", fLimit)
+	param("n", fN)
+	columns := func(label string, masked bool) {
+		param("idx", fIdx)
+		param(row, fRow)
+		param("w", fW)
+		MOVQ(fTable, RBX)
+		param("table", RCX)
+		SUBQ(RCX, RBX) // bytes of the columns before these
+		ADDQ(RBX, fRow)
+		Label(label)
+		begin(masked)
+		MOVQ(fN, fJ)
+		Label(label + "offset")
+		MOVLQSX(Mem{Base: fIdx}, RCX)
+		CMPQ(RCX, fLimit)
+		JGT(LabelRef("bad"))
+		LEAQ(Mem{Base: fTable, Index: RCX, Scale: 4}, RAX)
+		TESTQ(RCX, RCX)
+		CMOVQLT(fNone, RAX)
+		each(masked)
+		ADDQ(Imm(4), fIdx)
+		DECQ(fJ)
+		JNE(LabelRef(label + "offset"))
+		end(masked)
+		ADDQ(fStr, fRow)
+		DECQ(fW)
+		JNE(LabelRef(label))
+	}
+	CMPQ(fCols, U32(s.lanes))
+	JL(LabelRef("last"))
+	Label("columns")
+	columns("whole", false)
+	ADDQ(U32(s.bytes()), fTable)
+	SUBQ(U32(s.lanes), fCols)
+	CMPQ(fCols, U32(s.lanes))
+	JGE(LabelRef("columns"))
+	Label("last")
+	TESTQ(fCols, fCols)
+	JE(LabelRef("done"))
+	s.mask(fCols)
+	columns("part", true)
+	Label("done")
+	MOVB(U8(0), NewParamAddr("bad", 56))
+	VZEROUPPER()
+	RET()
+	Label("bad")
+	MOVB(U8(1), NewParamAddr("bad", 56))
+	VZEROUPPER()
+	RET()
+}
+
+func gatherFields(s simd) {
+	TEXT("gatherFields"+s.suffix, NOSPLIT, "func(w, n, c int, dst, table *float32, limit int, idx *int32) (bad bool)")
+	Comment("for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0",
+		describe("dst %v, table %v, idx %v, n %v, limit %v, zeros %v", fRow, fTable, fIdx, fN, fLimit, fNone))
+	LEAQ(zeros(), fNone)
+	overFields(s, "dst",
+		func(masked bool) { s.load(Mem{Base: fRow}, s.v(0), masked) },
+		func(masked bool) { s.add(Mem{Base: RAX}, s.v(0), s.v(1), masked) },
+		func(masked bool) { s.store(s.v(0), Mem{Base: fRow}, masked) })
+}
+
+func scatterFields(s simd) {
+	TEXT("scatterFields"+s.suffix, NOSPLIT, "func(w, n, c int, table, src *float32, limit int, idx *int32) (bad bool)")
+	Comment("for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in register 0",
+		describe("src %v, table %v, idx %v, n %v, limit %v", fRow, fTable, fIdx, fN, fLimit),
+		describe("%v is one of eight aligned places in the frame by turns, or each -1 would wait for the one before", fNone))
+	waste := AllocLocal(9 * 64)
+	LEAQ(waste.Offset(63), R10)
+	ANDQ(I8(-64), R10)
+	overFields(s, "src",
+		func(masked bool) {
+			s.load(Mem{Base: fRow}, s.v(0), masked)
+			MOVQ(R10, fNone)
+			XORL(EBX, EBX)
+		},
+		func(masked bool) {
+			m := Mem{Base: RAX}
+			if masked {
+				s.load(m, s.v(1), true)
+				VADDPS(s.v(0), s.v(1), s.v(1))
+			} else {
+				VADDPS(m, s.v(0), s.v(1))
+			}
+			s.store(s.v(1), m, masked)
+			ADDL(Imm(64), EBX)
+			ANDL(U32(7*64), EBX)
+			LEAQ(Mem{Base: R10, Index: RBX, Scale: 1}, fNone)
+		},
+		func(bool) {})
+}
+
+var zeroTable Mem
+
+// zeros is a register of zeros in memory.
+func zeros() Mem {
+	if zeroTable.Symbol.Name == "" {
+		zeroTable = GLOBL("zeros", RODATA|NOPTR)
+		for i := range 16 {
+			DATA(4*i, U32(0))
+		}
+	}
+	return zeroTable
+}
