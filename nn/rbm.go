@@ -1,0 +1,254 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// RBM is a restricted Boltzmann machine (Smolensky 1986; Freund and Haussler
+// 1992): visible units v and hidden units h, each unit of one kind joined to
+// each of the other by a weight. With binary units
+//
+//	E(v, h)    = -Σᵢ bᵢvᵢ - Σⱼ cⱼhⱼ - Σᵢⱼ vᵢ wᵢⱼ hⱼ
+//	P(hⱼ=1|v)  = σ(cⱼ + Σᵢ vᵢwᵢⱼ)
+//	P(vᵢ=1|h)  = σ(bᵢ + Σⱼ wᵢⱼhⱼ)
+//
+// and with Gaussian visible units of variance 1, for standardized channels,
+// Σᵢ (vᵢ-bᵢ)²/2 takes the place of -Σᵢ bᵢvᵢ, and vᵢ given h is normal around
+// bᵢ + Σⱼ wᵢⱼhⱼ.
+//
+// It learns without targets, by contrastive divergence (Hinton, Neural
+// Computation 14, 2002), one step a batch of rows. The paper's figure of
+// features (Niepert et al. 2016, section Feature Visualization) is made of 100
+// hidden units over the 81 entries of a field's adjacency matrix.
+//
+// The fields are its settings, zero meaning the default; Init and Load replace
+// zeros, and later changes have no effect. An RBM is used by one goroutine at a
+// time.
+type RBM struct {
+	Units  Units // what visible units are; the default is Binary
+	Hidden int   // hidden units; 0 = 100
+
+	// CD is how many steps of Gibbs sampling lead to the rows that the data are
+	// contrasted with; 0 = 1.
+	CD int
+	// Persistent lets those rows go on from step to step instead of starting
+	// at the data (Tieleman, ICML 2008).
+	Persistent bool
+	// Chains is how many of them Persistent keeps; 0 = as many as the first
+	// batch has rows.
+	Chains int
+
+	Rate     float64 // learning rate, of the mean gradient of a batch; 0 = 0.01
+	Momentum float64 // share of the last step that is made again, below 1; 0 = none
+	Decay    float64 // weight decay: steps shrink weights by Rate·Decay of theirs; 0 = none
+	Seed     uint64  // of the initial weights and of sampling
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	visible int
+	params
+	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
+
+	learn    *noise // what Step draws from
+	dream    *noise // what Sample and Gibbs draw from
+	velocity []float32
+	chain    []float32 // (Chains, hidden): states of Persistent, nil before the first step
+	steps    int
+	seen     int
+
+	// Memory of a step, as long as the largest batch so far needed.
+	vis, hid []float32 // data, then the rows they are contrasted with
+	bits     []float32 // hidden states
+	recon    []float32
+	sums     []float32 // (visible): of the columns of the contrast
+}
+
+var _ Coder = (*RBM)(nil)
+
+// String returns the settings in one line.
+func (r *RBM) String() string {
+	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Persistent: %t, Chains: %d, Rate: %v, Momentum: %v, Decay: %v, Seed: %d}",
+		r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.Decay, r.Seed)
+}
+
+// Init builds the machine for rows of that many values, with the weights that
+// Seed stands for: small normal numbers, biases 0. A second Init with the same
+// number does nothing, with another it is an error.
+func (r *RBM) Init(visible int) error {
+	if r.weight != nil {
+		return checkVisible(r.visible, visible)
+	}
+	next := *r
+	if err := next.build(visible); err != nil {
+		return err
+	}
+	next.start()
+	// Hinton, A Practical Guide to Training RBMs (2010), section 8.
+	n := newNoise(next.Seed, streamInit)
+	n.normal(next.weight.w)
+	for i := range next.weight.w {
+		next.weight.w[i] *= 0.01
+	}
+	*r = next
+	return nil
+}
+
+// build checks the settings and lays out the weights, without memory for them.
+func (r *RBM) build(visible int) error {
+	if err := r.resolve(); err != nil {
+		return err
+	}
+	r.visible = visible
+	r.params = params{}
+	r.weight = r.add("weight", visible, r.Hidden)
+	r.hidBias = r.add("hidden.bias", r.Hidden)
+	r.visBias = r.add("visible.bias", visible)
+	return checkCoder(visible, r.params.size())
+}
+
+func (r *RBM) resolve() error {
+	if r.Hidden == 0 {
+		r.Hidden = 100
+	}
+	if r.CD == 0 {
+		r.CD = 1
+	}
+	if r.Rate == 0 {
+		r.Rate = 0.01
+	}
+	// Names of fields are arguments: an error that begins with one keeps its
+	// capital letter, and staticcheck its peace.
+	switch {
+	case r.Units != Binary && r.Units != Gaussian:
+		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", r.Units)
+	case r.Hidden < 1:
+		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
+	case r.CD < 1:
+		return fmt.Errorf("%s is %d, want a positive number", "CD", r.CD)
+	case r.Chains < 0:
+		return fmt.Errorf("%s is %d, want a positive number, or 0", "Chains", r.Chains)
+	case !(r.Rate > 0) || !finite(float64(float32(r.Rate))):
+		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
+	case !(r.Momentum >= 0 && r.Momentum < 1):
+		return fmt.Errorf("%s is %v, want 0 or more, below 1", "Momentum", r.Momentum)
+	case !(r.Decay >= 0) || !finite(float64(float32(r.Decay))):
+		return fmt.Errorf("%s is %v, want 0 or more", "Decay", r.Decay)
+	}
+	return nil
+}
+
+// start gives the machine its memory, all weights zero.
+func (r *RBM) start() {
+	r.alloc()
+	r.sums = make([]float32, r.visible)
+	if r.Momentum > 0 {
+		r.velocity = make([]float32, len(r.w))
+	}
+	r.learn = newNoise(r.Seed, streamLearn)
+	r.dream = newNoise(r.Seed, streamDream)
+}
+
+// InitBias sets the visible biases to what rows x, (B, visible), have on
+// average: the log odds of a unit, or its mean where units are Gaussian. Rare
+// and frequent units then need no steps to become so (Hinton 2010, section 8).
+// It is called after Init and before the first Step.
+func (r *RBM) InitBias(x *tensor.Dense) error {
+	v, rows, err := r.open(x)
+	if err != nil {
+		return err
+	}
+	if r.steps > 0 {
+		return fmt.Errorf("nn: the biases are to be set before the first step, and there were %d", r.steps)
+	}
+	initBias(r.visBias.w, v, rows, r.Units)
+	return nil
+}
+
+// open checks x, (B, visible) of float32, and returns it as a slice.
+func (r *RBM) open(x *tensor.Dense) (v []float32, rows int, err error) {
+	if r.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	return openRows("x", x, r.visible, r.Units)
+}
+
+// hiddenProbs sets p (rows, hidden) to the probability of each hidden unit
+// given v (rows, visible).
+func (r *RBM) hiddenProbs(p, v []float32, rows int) {
+	n, m := r.visible, r.Hidden
+	fillRows(p, r.hidBias.w, rows)
+	kernel.Gemm(rows, m, n, v, n, r.weight.w, m, p, m, true)
+	logistic(p[:rows*m])
+}
+
+// visibleMeans sets v (rows, visible) to the mean of each visible unit given h
+// (rows, hidden): its probability, where units are binary.
+func (r *RBM) visibleMeans(v, h []float32, rows int) {
+	n, m := r.visible, r.Hidden
+	fillRows(v, r.visBias.w, rows)
+	kernel.GemmNT(rows, m, n, h, m, r.weight.w, m, v, n, true)
+	if r.Units == Binary {
+		logistic(v[:rows*n])
+	}
+}
+
+// Encode returns the probability of each hidden unit given each row of x,
+// (B, hidden). The result is dst when dst is not nil, which must have that
+// shape. O(B · visible · hidden).
+func (r *RBM) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
+	v, rows, err := r.open(x)
+	if err != nil {
+		return nil, err
+	}
+	dst, p, err := result(dst, rows, r.Hidden)
+	if err == nil {
+		r.hiddenProbs(p, v, rows)
+	}
+	return dst, err
+}
+
+// Decode returns the mean of each visible unit given hidden states or
+// probabilities h, (B, hidden): (B, visible), probabilities where units are
+// binary. The result is dst when dst is not nil, which must have that shape.
+func (r *RBM) Decode(h, dst *tensor.Dense) (*tensor.Dense, error) {
+	if r.weight == nil {
+		return nil, ErrNotReady
+	}
+	p, rows, err := openRows("h", h, r.Hidden, Binary)
+	if err != nil {
+		return nil, err
+	}
+	dst, v, err := result(dst, rows, r.visible)
+	if err == nil {
+		r.visibleMeans(v, p, rows)
+	}
+	return dst, err
+}
+
+// Weights returns the weights, (visible, hidden), and the biases of the hidden
+// and of the visible units. They share memory with the machine; nil before
+// Init.
+func (r *RBM) Weights() (w, hidden, visible *tensor.Dense) {
+	if r.weight == nil {
+		return nil, nil, nil
+	}
+	return r.weight.dense(), r.hidBias.dense(), r.visBias.dense()
+}
+
+// Seen returns the number of rows learned from, each time counted.
+func (r *RBM) Seen() int { return r.seen }
+
+// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before
+// Init.
+func (r *RBM) Hash() string {
+	if r.weight == nil {
+		return ""
+	}
+	return r.params.hash()
+}

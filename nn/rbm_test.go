@@ -1,0 +1,546 @@
+package nn
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+)
+
+// rowsOf returns rows of n values as a tensor.
+func rowsOf(n int, x []float32) *tensor.Dense {
+	return tensor.New(tensor.WithShape(len(x)/n, n), tensor.WithBacking(x))
+}
+
+// randomRBM is a machine whose weights and biases are normal numbers.
+func randomRBM(t testing.TB, r *RBM, visible int) *RBM {
+	t.Helper()
+	if err := r.Init(visible); err != nil {
+		t.Fatal(err)
+	}
+	rng := newRand(5)
+	for _, w := range r.list {
+		copy(w.w, normal(rng, len(w.w)))
+	}
+	return r
+}
+
+// bitsOf returns the n lowest bits of x as numbers.
+func bitsOf(x, n int) []float32 {
+	b := make([]float32, n)
+	for i := range b {
+		b[i] = float32(x >> i & 1)
+	}
+	return b
+}
+
+// energy is E(v, h) as the doc of RBM has it.
+func energy(r *RBM, v, h []float32) (e float64) {
+	for i, b := range r.visBias.w {
+		if r.Units == Gaussian {
+			e += float64(v[i]-b) * float64(v[i]-b) / 2
+		} else {
+			e -= float64(b * v[i])
+		}
+		for j := range h {
+			e -= float64(v[i]) * float64(r.weight.w[i*len(h)+j]) * float64(h[j])
+		}
+	}
+	for j, c := range r.hidBias.w {
+		e -= float64(c * h[j])
+	}
+	return e
+}
+
+// logLikelihood returns the mean of log P(v) over rows of x, by enumeration of
+// the hidden states, of which there must be few. Given those, visible units are
+// independent, so that their sum (or integral) has a closed form.
+func logLikelihood(r *RBM, x []float32) float64 {
+	n, m := r.visible, r.Hidden
+	z := 0.0
+	for s := range 1 << m {
+		h := bitsOf(s, m)
+		log := 0.0
+		for j, c := range r.hidBias.w {
+			log += float64(c * h[j])
+		}
+		for i, b := range r.visBias.w {
+			in := 0.0
+			for j := range m {
+				in += float64(r.weight.w[i*m+j]) * float64(h[j])
+			}
+			if r.Units == Gaussian { // ∫ exp(-(v-b)²/2 + v·in) dv
+				log += in*in/2 + in*float64(b) + math.Log(2*math.Pi)/2
+			} else {
+				log += softplus(float64(b) + in)
+			}
+		}
+		z += math.Exp(log)
+	}
+	sum := 0.0
+	for row := 0; row < len(x); row += n {
+		p := 0.0
+		for s := range 1 << m {
+			p += math.Exp(-energy(r, x[row:row+n], bitsOf(s, m)))
+		}
+		sum += math.Log(p / z)
+	}
+	return sum / float64(len(x)/n)
+}
+
+// Probabilities and free energies are those of the energy, by enumeration.
+func TestRBMEnergies(t *testing.T) {
+	for _, units := range []Units{Binary, Gaussian} {
+		const n, m = 6, 3
+		r := randomRBM(t, &RBM{Hidden: m, Units: units}, n)
+		for x := range 1 << n {
+			v := bitsOf(x, n)
+			f, err := r.FreeEnergy(rowsOf(n, v))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := r.Encode(rowsOf(n, v), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, on := 0.0, make([]float64, m)
+			for s := range 1 << m {
+				h := bitsOf(s, m)
+				w := math.Exp(-energy(r, v, h))
+				sum += w
+				for j := range on {
+					on[j] += w * float64(h[j])
+				}
+			}
+			if d := f[0] + math.Log(sum); math.Abs(d) > 1e-5 {
+				t.Errorf("%v: the free energy of %v is off by %v", units, v, d)
+			}
+			for j := range on {
+				on[j] /= sum
+			}
+			compare(t, "P(h|v)", p.Float32s(), on, 1e-5)
+		}
+		if units == Gaussian {
+			continue
+		}
+		for s := range 1 << m {
+			h := bitsOf(s, m)
+			p, err := r.Decode(rowsOf(m, h), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum, on := 0.0, make([]float64, n)
+			for x := range 1 << n {
+				v := bitsOf(x, n)
+				w := math.Exp(-energy(r, v, h))
+				sum += w
+				for i := range on {
+					on[i] += w * float64(v[i])
+				}
+			}
+			for i := range on {
+				on[i] /= sum
+			}
+			compare(t, "P(v|h)", p.Float32s(), on, 1e-5)
+		}
+	}
+}
+
+// After many steps of sampling, contrastive divergence estimates the gradient
+// of the likelihood: its mean lies within five standard errors of the gradient
+// by central differences, for every weight. With one step it does not.
+func TestRBMGradient(t *testing.T) {
+	const n, m, rows = 5, 3, 256
+	for _, test := range []struct {
+		name     string
+		set      RBM
+		repeats  int
+		unbiased bool
+	}{
+		{"CD-40", RBM{CD: 40}, 60, true},
+		{"CD-1", RBM{CD: 1}, 200, false},
+		{"persistent", RBM{CD: 40, Persistent: true, Chains: 100}, 80, true},
+		{"Gaussian", RBM{CD: 40, Units: Gaussian}, 60, true},
+	} {
+		r := &test.set
+		r.Hidden, r.Seed = m, 3
+		randomRBM(t, r, n)
+		if r.Units == Gaussian { // or the modes lie too far apart to be mixed
+			for i := range r.w {
+				r.w[i] /= 2
+			}
+		}
+		rng := newRand(8)
+		x := make([]float32, rows*n)
+		for i := range x {
+			x[i] = float32(rng.IntN(2))
+			if i%n == 1 {
+				x[i] = x[i-1] // something to learn
+			}
+		}
+		sum, square := make([]float64, len(r.w)), make([]float64, len(r.w))
+		keep := slices.Clone(r.w)
+		for range test.repeats {
+			if _, err := r.Step(rowsOf(n, x)); err != nil {
+				t.Fatal(err)
+			}
+			for i, g := range r.g {
+				g := float64(g) / rows
+				sum[i] += g
+				square[i] += g * g
+			}
+			copy(r.w, keep)
+		}
+		worst := 0.0
+		for _, w := range r.list {
+			for i := range w.w {
+				const h = 1e-2
+				v := w.w[i]
+				w.w[i] = v + h
+				up := logLikelihood(r, x)
+				w.w[i] = v - h
+				down := logLikelihood(r, x)
+				w.w[i] = v
+				at := slices.Index(r.w, v) // values are all different
+				mean := sum[at] / float64(test.repeats)
+				se := math.Sqrt((square[at]/float64(test.repeats) - mean*mean) / float64(test.repeats-1))
+				// Rounding of the differences: values of about 5, in float32 weights.
+				z := max(0, math.Abs(mean-(up-down)/(2*h))-5e-4) / (se + 1e-9)
+				if worst = max(worst, z); test.unbiased && z > 5 {
+					t.Errorf("%s: d log P / d %s[%d] is %.4f ± %.4f, want %.4f", test.name, w.name, i, mean, se, (up-down)/(2*h))
+				}
+			}
+		}
+		if !test.unbiased && worst < 5 {
+			t.Errorf("%s: within %.1f standard errors everywhere: the test sees nothing", test.name, worst)
+		}
+		t.Logf("%s: worst deviation %.1f standard errors", test.name, worst)
+	}
+}
+
+// barsAndStripes returns the 2·2ˢ-2 images of s×s pixels whose rows are all
+// equal or whose columns are (MacKay, Information Theory, Inference and Learning
+// Algorithms, 2003, section 43).
+func barsAndStripes(s int) (x []float32) {
+	for columns := range 2 {
+		for b := columns; b < 1<<s-columns; b++ { // all black and all white once
+			for i := range s {
+				for j := range s {
+					on := i
+					if columns == 1 {
+						on = j
+					}
+					x = append(x, float32(b>>on&1))
+				}
+			}
+		}
+	}
+	return x
+}
+
+// The likelihood of the images comes near to its bound, that of a machine which
+// draws each of the 14 with the same probability and nothing else.
+func TestRBMBarsAndStripes(t *testing.T) {
+	x := barsAndStripes(3)
+	if len(x) != 14*9 {
+		t.Fatalf("%d images, want 14", len(x)/9)
+	}
+	for _, r := range []*RBM{
+		{Hidden: 12, Rate: 0.1, CD: 5, Seed: 1},
+		{Hidden: 12, Rate: 0.1, CD: 5, Momentum: 0.5, Seed: 2},
+	} {
+		if err := r.Init(9); err != nil {
+			t.Fatal(err)
+		}
+		data := rowsOf(9, x)
+		first, last := 0.0, 0.0
+		const steps = 6000
+		for i := range steps {
+			res, err := r.Step(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i < 100 {
+				first += res.Loss / 100
+			}
+			if i >= steps-100 {
+				last += res.Loss / 100
+			}
+		}
+		if last > first/2 {
+			t.Errorf("%v: reconstruction error %v, at first %v", r, last, first)
+		}
+		got, bound := logLikelihood(r, x), -math.Log(14)
+		t.Logf("%v: log likelihood %.3f, bound %.3f; reconstruction error %.2g → %.2g", r, got, bound, first, last)
+		// KL(data, model) = bound - got, and P(image) ≥ exp(-KL): at least two thirds
+		// of what the machine draws are bars or stripes; 14/512 = 2.7 % by chance.
+		if got > bound || got < bound-0.4 {
+			t.Errorf("%v: log likelihood %v, want %v or little less", r, got, bound)
+		}
+	}
+}
+
+// Long chains with a unit held on have the distribution P(v | hⱼ = 1), and
+// Sample has P(v | h) for h with that unit alone.
+func TestRBMSampling(t *testing.T) {
+	const n, m, rows, unit = 4, 3, 20000, 1
+	r := randomRBM(t, &RBM{Hidden: m, Seed: 4}, n)
+	for _, test := range []struct {
+		name string
+		on   func(h []float32) bool
+		draw func(x *tensor.Dense) error
+	}{
+		{"Sample", func(h []float32) bool { return slices.Equal(h, []float32{0, 1, 0}) }, func(x *tensor.Dense) error { return r.Sample(x, unit) }},
+		{"Gibbs, one on", func(h []float32) bool { return h[unit] == 1 }, func(x *tensor.Dense) error { return r.Gibbs(x, 30, unit) }},
+		{"Gibbs, free", func([]float32) bool { return true }, func(x *tensor.Dense) error { return r.Gibbs(x, 30, -1) }},
+	} {
+		want, z := make([]float64, 1<<n), 0.0
+		for s := range 1 << m {
+			h := bitsOf(s, m)
+			for x := range want {
+				if test.on(h) {
+					p := math.Exp(-energy(r, bitsOf(x, n), h))
+					want[x] += p
+					z += p
+				}
+			}
+		}
+		x := randomRows(rows, n, 2)
+		if err := test.draw(x); err != nil {
+			t.Fatal(err)
+		}
+		count := make([]float64, 1<<n)
+		for v := range slices.Chunk(x.Float32s(), n) {
+			at := 0
+			for i, b := range v {
+				at |= int(b) << i
+			}
+			count[at]++
+		}
+		for i, w := range want {
+			p := w / z
+			if d := math.Abs(count[i]-rows*p) / math.Sqrt(rows*p*(1-p)); d > 5 {
+				t.Errorf("%s: state %v drawn %v times, want %.0f", test.name, bitsOf(i, n), count[i], rows*p)
+			}
+		}
+	}
+}
+
+// Learning is a function of seed and batches; sampling in between changes
+// nothing; batches of other sizes may come.
+func TestRBMIsDeterministic(t *testing.T) {
+	hash := ""
+	for try := range 2 {
+		r := &RBM{Hidden: 20, Seed: 9, CD: 2, Momentum: 0.5, Decay: 1e-3}
+		if err := r.Init(30); err != nil {
+			t.Fatal(err)
+		}
+		for i, rows := range []int{10, 3, 10, 17, 1} {
+			if _, err := r.Step(randomRows(rows, 30, uint64(i))); err != nil {
+				t.Fatal(err)
+			}
+			if try == 1 {
+				if err := r.Sample(randomRows(5, 30, 1), 3); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r.Seen() != 41 {
+			t.Errorf("%d rows seen, want 41", r.Seen())
+		}
+		if try == 1 && r.Hash() != hash {
+			t.Error("the same seed and batches, other weights")
+		}
+		hash = r.Hash()
+	}
+}
+
+func TestRBMInitBias(t *testing.T) {
+	x := rowsOf(2, []float32{1, 0, 1, 0, 0, 0})
+	r := &RBM{Hidden: 3}
+	if err := r.Init(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.InitBias(x); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "bias", r.visBias.w, []float64{math.Log(3. / 2), math.Log(1. / 4)}, 1e-6)
+	if _, err := r.Step(x); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.InitBias(x); err == nil || !strings.Contains(err.Error(), "before the first step") {
+		t.Errorf("InitBias after a step: %v", err)
+	}
+}
+
+// Rows by heart have a lower free energy than others.
+func TestRBMFreeEnergyGap(t *testing.T) {
+	r := &RBM{Hidden: 50, Rate: 0.2, Seed: 2}
+	if err := r.Init(20); err != nil {
+		t.Fatal(err)
+	}
+	trained, held := randomRows(10, 20, 1), randomRows(10, 20, 2)
+	before, err := r.FreeEnergyGap(trained, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if _, err := r.Step(trained); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := r.FreeEnergyGap(trained, held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after < before+5 { // e⁵: the rows it knows are 150 times as likely
+		t.Errorf("the gap is %v, at first %v", after, before)
+	}
+}
+
+func TestRBMSaveLoad(t *testing.T) {
+	r := randomRBM(t, &RBM{Hidden: 4, Units: Gaussian, CD: 2, Persistent: true, Rate: 0.03, Momentum: 0.1, Decay: 0.2, Seed: 7, Info: map[string]string{"k": "9"}}, 5)
+	if _, err := r.Step(rowsOf(5, normal(newRand(1), 15))); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := r.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	var s RBM
+	if err := s.Load(bytes.NewReader(file.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if s.String() != r.String() || s.Hash() != r.Hash() || s.Info["k"] != "9" {
+		t.Errorf("loaded %v, want %v", &s, r)
+	}
+	var again bytes.Buffer
+	if err := s.Save(&again); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(file.Bytes(), again.Bytes()) {
+		t.Error("saved, loaded and saved again: the bytes differ")
+	}
+	if err := s.Init(5); err != nil {
+		t.Errorf("Init after Load: %v", err)
+	}
+	for n := range file.Len() {
+		if new(RBM).Load(bytes.NewReader(file.Bytes()[:n])) == nil {
+			t.Fatalf("the first %d of %d bytes were loaded", n, file.Len())
+		}
+	}
+	for i := range file.Len() {
+		bad := bytes.Clone(file.Bytes())
+		bad[i] ^= 0x10
+		var d RBM
+		if d.Load(bytes.NewReader(bad)) == nil && d.Hash() != r.Hash() {
+			t.Fatalf("byte %d was changed, and the file loaded", i)
+		}
+	}
+	for _, test := range []struct {
+		set  RBM
+		want string
+	}{
+		{RBM{Hidden: 5}, "Hidden is 5, the file has 4"},
+		{RBM{Units: 7}, "Units is Units(7), the file has gaussian"},
+	} {
+		if err := test.set.Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	if err := new(RBM).Load(bytes.NewReader(saved(t, smallCNN(t)))); err == nil || !strings.Contains(err.Error(), `holds a model "cnn", want "rbm"`) {
+		t.Errorf("a CNN: %v", err)
+	}
+	if err := new(CNN).Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), `"rbm"`) {
+		t.Errorf("an RBM as a CNN: %v", err)
+	}
+}
+
+func TestRBMErrors(t *testing.T) {
+	for _, test := range []struct {
+		set     RBM
+		visible int
+		want    string
+	}{
+		{RBM{}, 0, "0 visible units"},
+		{RBM{Hidden: -1}, 3, "Hidden is -1"},
+		{RBM{Hidden: 1 << 20}, 1 << 20, "more than"},
+		{RBM{CD: -1}, 3, "CD is -1"},
+		{RBM{Chains: -1}, 3, "Chains is -1"},
+		{RBM{Rate: -0.1}, 3, "Rate is -0.1"},
+		{RBM{Rate: math.NaN()}, 3, "Rate is NaN"},
+		{RBM{Momentum: 1}, 3, "Momentum is 1"},
+		{RBM{Decay: -1}, 3, "Decay is -1"},
+		{RBM{Units: 2}, 3, "Units is 2"},
+	} {
+		if err := test.set.Init(test.visible); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v, want %q", &test.set, err, test.want)
+		}
+	}
+	if _, err := new(RBM).Step(randomRows(2, 3, 1)); err != ErrNotReady {
+		t.Errorf("before Init: %v", err)
+	}
+	r := &RBM{}
+	if err := r.Init(3); err != nil {
+		t.Fatal(err)
+	}
+	before := r.Hash()
+	nan := float32(math.NaN())
+	for _, test := range []struct {
+		x    *tensor.Dense
+		want string
+	}{
+		{nil, "x is missing"},
+		{randomRows(2, 4, 1), "x is [2 4], want [2 3]"},
+		{rowsOf(3, []float32{0, 1, 1, 0, 1.5, 0}), "row 1: value 1 of x is 1.5, want 0 to 1"},
+		{rowsOf(3, []float32{0, -0.25, 1}), "row 0: value 1 of x is -0.25"},
+		{rowsOf(3, []float32{0, 1, nan}), "row 0: value 2 of x is NaN"},
+	} {
+		if _, err := r.Step(test.x); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	if err := r.Init(4); err == nil || !strings.Contains(err.Error(), "for 3 visible units, the data have 4") {
+		t.Errorf("another Init: %v", err)
+	}
+	if err := r.Sample(randomRows(2, 3, 1), 100); err == nil || !strings.Contains(err.Error(), "hidden unit 100, want 0 to 99") {
+		t.Errorf("Sample: %v", err)
+	}
+	if r.Hash() != before {
+		t.Error("an error changed the weights")
+	}
+	g := &RBM{Units: Gaussian}
+	if err := g.Init(1); err != nil {
+		t.Fatal(err)
+	}
+	var row *RowError
+	if _, err := g.Step(rowsOf(1, []float32{1, nan})); !errors.As(err, &row) || row.Row != 1 {
+		t.Errorf("NaN: %v, want an error in row 1", err)
+	}
+	if _, err := g.Step(rowsOf(1, []float32{1e30, 1e30})); err == nil || !strings.Contains(err.Error(), "lower learning rate") {
+		t.Errorf("overflow: %v", err)
+	}
+}
+
+func TestRBMDoesNotAllocate(t *testing.T) {
+	if underRace {
+		t.Skip("the race detector allocates")
+	}
+	for _, r := range []*RBM{{}, {Persistent: true, Momentum: 0.5, Decay: 0.1, CD: 2}, {Units: Gaussian}} {
+		if err := r.Init(81); err != nil {
+			t.Fatal(err)
+		}
+		x := randomRows(10, 81, 1)
+		if n := testing.AllocsPerRun(20, func() {
+			if _, err := r.Step(x); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%v: a step allocates %v times", r, n)
+		}
+	}
+}

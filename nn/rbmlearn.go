@@ -1,0 +1,147 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Step learns from the rows of x, (B, visible) of float32, once: it climbs the
+// estimate
+//
+//	∂ log P(v) / ∂wᵢⱼ ≈ ⟨vᵢ P(hⱼ=1|v)⟩ of the data − ⟨vᵢ P(hⱼ=1|v)⟩ of the contrast
+//
+// where the rows of the contrast are CD steps of Gibbs sampling away from the
+// data, or from where the last step left them. The Loss of the result is the
+// reconstruction error before the step: the mean square, over rows and units, of
+// x less what a sample of the hidden units makes of it. An error leaves the
+// weights as they were. O(B · visible · hidden · CD), and no memory once batches
+// stop growing.
+func (r *RBM) Step(x *tensor.Dense) (Result, error) {
+	v, rows, err := r.open(x)
+	if err != nil || rows == 0 {
+		return Result{}, err
+	}
+	return r.step(v, rows)
+}
+
+func (r *RBM) step(v []float32, rows int) (Result, error) {
+	n, m := r.visible, r.Hidden
+	contrast := rows
+	if r.Persistent {
+		if r.Chains == 0 {
+			r.Chains = rows
+		}
+		contrast = r.Chains
+	}
+	r.grow(rows, contrast)
+	data, probs := r.vis[:rows*n], r.hid[:rows*m]
+	copy(data, v)
+	r.hiddenProbs(probs, data, rows)
+	bits, recon := r.bits[:rows*m], r.recon[:rows*n]
+	r.learn.Bernoulli(bits, probs)
+	r.visibleMeans(recon, bits, rows)
+
+	away, awayProbs := r.vis[rows*n:(rows+contrast)*n], r.hid[rows*m:(rows+contrast)*m]
+	if r.Persistent {
+		r.goOn(away, awayProbs, bits, contrast)
+	} else {
+		r.drawVisible(r.learn, away, recon)
+		r.hiddenProbs(awayProbs, away, contrast)
+		for range r.CD - 1 {
+			r.learn.Bernoulli(bits, awayProbs)
+			r.visibleMeans(away, bits, contrast)
+			r.drawVisible(r.learn, away, away)
+			r.hiddenProbs(awayProbs, away, contrast)
+		}
+	}
+
+	kernel.Axpy(-1, data, recon)
+	loss := float64(kernel.Dot(recon, recon)) / float64(rows*n)
+	if !finite(loss) {
+		return Result{}, r.diverged(v, loss)
+	}
+	r.ascend(rows, contrast)
+	r.steps++
+	r.seen += rows
+	return Result{Rows: rows, Loss: loss}, nil
+}
+
+// grow makes room for a step.
+func (r *RBM) grow(rows, contrast int) {
+	r.vis = grown(r.vis, (rows+contrast)*r.visible)
+	r.hid = grown(r.hid, (rows+contrast)*r.Hidden)
+	r.bits = grown(r.bits, rows*r.Hidden)
+	r.recon = grown(r.recon, rows*r.visible)
+}
+
+// goOn moves the persistent chains by CD steps. They start at hidden states of
+// the first batch.
+func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) {
+	if r.chain == nil {
+		r.chain = make([]float32, contrast*r.Hidden)
+		for at := 0; at < len(r.chain); {
+			at += copy(r.chain[at:], bits)
+		}
+	}
+	for range r.CD {
+		r.visibleMeans(away, r.chain, contrast)
+		r.drawVisible(r.learn, away, away)
+		r.hiddenProbs(awayProbs, away, contrast)
+		r.learn.Bernoulli(r.chain, awayProbs)
+	}
+}
+
+// drawVisible draws v from units with those means.
+func (r *RBM) drawVisible(from *noise, v, means []float32) {
+	if r.Units == Binary {
+		from.Bernoulli(v, means)
+		return
+	}
+	from.addNormal(v, means)
+}
+
+// ascend changes the weights by what a step has left in vis and hid.
+func (r *RBM) ascend(rows, contrast int) {
+	n, m := r.visible, r.Hidden
+	all := rows + contrast
+	// Data count positive and the contrast negative, as if it had as many rows:
+	// one product is then the difference of two. x + (-1-s)·x = -s·x.
+	away := r.hid[rows*m : all*m]
+	kernel.Axpy(-1-float32(rows)/float32(contrast), away, away)
+	kernel.GemmTN(all, m, n, r.vis, n, r.hid, m, r.weight.g, m, false)
+	clear(r.hidBias.g)
+	kernel.AddBiasGrad(r.hidBias.g, r.hid, all, m)
+	clear(r.visBias.g)
+	kernel.AddBiasGrad(r.visBias.g, r.vis, rows, n)
+	clear(r.sums)
+	kernel.AddBiasGrad(r.sums, r.vis[rows*n:], contrast, n)
+	kernel.Axpy(-float32(rows)/float32(contrast), r.sums, r.visBias.g)
+	if r.Decay > 0 {
+		kernel.Axpy(-float32(r.Decay)*float32(rows), r.weight.w, r.weight.g)
+	}
+	rate := float32(r.Rate) / float32(rows)
+	if r.velocity == nil {
+		kernel.Axpy(rate, r.g, r.w)
+		return
+	}
+	keep := float32(r.Momentum)
+	for i, g := range r.g {
+		u := keep*r.velocity[i] + rate*g
+		r.velocity[i] = u
+		r.w[i] += u
+	}
+}
+
+// diverged tells a batch that holds NaN or Inf from weights that have grown
+// out of bounds.
+func (r *RBM) diverged(v []float32, loss float64) error {
+	for i, x := range v {
+		if !finite(float64(x)) {
+			return rowErrorf(i/r.visible, "value %d is %v", i%r.visible, x)
+		}
+	}
+	return fmt.Errorf("nn: step %d: the reconstruction error is %v; a lower learning rate may help", r.steps+1, loss)
+}

@@ -1,0 +1,85 @@
+package nn
+
+import (
+	"fmt"
+	"io"
+)
+
+// rbmSettings is what a file says of an RBM beside its weights.
+type rbmSettings struct {
+	Visible    int     `json:"visible"`
+	Units      Units   `json:"units"`
+	Hidden     int     `json:"hidden"`
+	CD         int     `json:"cd"`
+	Persistent bool    `json:"persistent"`
+	Chains     int     `json:"chains"`
+	Rate       float64 `json:"rate"`
+	Momentum   float64 `json:"momentum"`
+	Decay      float64 `json:"decay"`
+	Seed       uint64  `json:"seed"`
+}
+
+// Save writes the machine as a safetensors file, which other tools read too:
+// the weights, and as metadata the settings and Info. The same machine gives the
+// same bytes. Momentum, persistent chains and counts are not part of it.
+func (r *RBM) Save(w io.Writer) error {
+	if r.weight == nil {
+		return ErrNotReady
+	}
+	return saveCoder(w, "rbm", rbmSettings{
+		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.Decay, r.Seed,
+	}, r.Info, &r.params)
+}
+
+// Load reads what Save wrote, up to the end of from, and is used instead of Init
+// or before it. Settings come from the file: Hidden and Units must be zero or
+// agree, while those of learning stay when they are set. A file that is damaged,
+// or is not an RBM, is an error, and r is as before.
+func (r *RBM) Load(from io.Reader) error {
+	if r.weight != nil {
+		return fmt.Errorf("nn: load: the model has been initialised already")
+	}
+	next := *r
+	var set rbmSettings
+	list, info, err := loadCoder(from, "rbm", &set, func() (*params, error) {
+		if err := next.adopt(set); err != nil {
+			return nil, err
+		}
+		return &next.params, next.build(set.Visible)
+	})
+	if err != nil {
+		return err
+	}
+	next.start()
+	next.set(list)
+	next.Info = info
+	*r = next
+	return nil
+}
+
+// adopt takes the settings of a file where r has none.
+func (r *RBM) adopt(set rbmSettings) error {
+	if r.Hidden != 0 && r.Hidden != set.Hidden {
+		return fmt.Errorf("%s is %d, the file has %d", "Hidden", r.Hidden, set.Hidden)
+	}
+	if r.Units != 0 && r.Units != set.Units {
+		return fmt.Errorf("%s is %v, the file has %v", "Units", r.Units, set.Units)
+	}
+	r.Hidden, r.Units = set.Hidden, set.Units
+	r.Persistent = r.Persistent || set.Persistent
+	setZero(&r.CD, set.CD)
+	setZero(&r.Chains, set.Chains)
+	setZero(&r.Rate, set.Rate)
+	setZero(&r.Momentum, set.Momentum)
+	setZero(&r.Decay, set.Decay)
+	setZero(&r.Seed, set.Seed)
+	return nil
+}
+
+// setZero gives v a value where it is zero.
+func setZero[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
