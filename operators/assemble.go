@@ -52,7 +52,7 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &assembler{Assemble: a}}, nil
+	return &rowStage{schema, &assembler{Assemble: a, index: indexer{shared: &sharedGraphs{}}}}, nil
 }
 
 func checkK(k int) error {
@@ -65,19 +65,23 @@ func checkK(k int) error {
 type assembler struct {
 	Assemble
 	walk   field.Assembler
-	index  field.Index
+	index  indexer
+	rec    arrow.Record // in hand
 	graphs *record.Graphs
 	roots  record.ListView[int32]
 	hood   *record.Nested[int32]
 	dist   *record.Nested[uint8]
 }
 
-func (a *assembler) fork() rowBuilder { return &assembler{Assemble: a.Assemble} }
+func (a *assembler) fork() rowBuilder {
+	return &assembler{Assemble: a.Assemble, index: indexer{shared: a.index.shared}}
+}
 
 func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if a.hood == nil {
 		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
 	}
+	a.rec = rec
 	if a.graphs, err = record.GraphsOf(rec); err != nil {
 		return err
 	}
@@ -92,12 +96,12 @@ func (a *assembler) row(_ context.Context, row int) error {
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
 	}
-	a.index.ResetWalk(&g, a.Direction)
+	index, _ := a.index.of(&g, a.rec, func(ix *field.Index, g *graph.Graph) { ix.ResetWalk(g, a.Direction) })
 	for _, root := range roots {
 		var hood []int32
 		var dist []uint8
 		if root >= 0 {
-			hood, dist = a.walk.Assemble(&a.index, root, a.K)
+			hood, dist = a.walk.Assemble(index, root, a.K)
 		}
 		a.hood.Append(hood)
 		a.dist.Append(dist)
@@ -121,6 +125,7 @@ func (a *assembler) finish(int) map[string]arrow.Array {
 }
 
 func (a *assembler) release() {
+	a.index.release()
 	if a.hood != nil {
 		a.hood.Release()
 		a.dist.Release()

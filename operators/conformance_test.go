@@ -25,6 +25,8 @@ func (sparse) Label(in labeling.Input, labels []float64) error {
 func TestConformance(t *testing.T) {
 	selected := []flow.Operator{operators.Select{W: 3, By: labeling.Degree}}
 	assembled := append(selected[:1:1], operators.Assemble{K: 4})
+	all := []flow.Operator{operators.Select{}}
+	chunked := append(all[:1:1], operators.Chunk{Size: 3})
 	normalized := append(assembled[:2:2], operators.Normalize{})
 	for _, c := range []struct {
 		name   string
@@ -36,6 +38,14 @@ func TestConformance(t *testing.T) {
 		{"select", operators.Select{W: 3}, nil},
 		{"select with stride", operators.Select{W: 4, Stride: 2, By: labeling.WL}, nil},
 		{"select depth first", operators.Select{W: 5, DepthFirst: true}, nil},
+		{"select all", operators.Select{}, nil},
+		{"roots", operators.Roots{Nodes: []int32{0, 3, -1, 3}}, nil},
+		{"chunk", operators.Chunk{Size: 2}, all},
+		{"chunk of one", operators.Chunk{Size: 1}, all},
+		{"chunk of many", operators.Chunk{Size: 100}, selected},
+		{"assemble chunks", operators.Assemble{K: 4}, chunked},
+		{"normalize chunks", operators.Normalize{Edges: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
+		{"normalize chunks globally", operators.Normalize{By: labeling.Degree, Global: true, KeepGraph: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
 		{"assemble", operators.Assemble{K: 4}, selected},
 		{"normalize", operators.Normalize{}, assembled},

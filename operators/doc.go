@@ -13,6 +13,8 @@
 //
 //	Channel    reads the graph          adds to node_attr
 //	Select     reads the graph          adds roots
+//	Roots      reads the graph          adds roots, given ones
+//	Chunk      reads roots              rows of some of the roots each, which share the graph
 //	Assemble   reads the graph, roots   adds hood, dist
 //	Normalize  reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
 //	                                    mask, root_target; drops the graph, hood, dist
@@ -20,8 +22,8 @@
 //	Shuffle    any                      rows in random order
 //	Replay     any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. The first four handle each row by
-// itself, so a pipeline runs them in several workers; a row they cannot handle
+// Package record describes the columns. Channel, Select, Roots, Assemble and
+// Normalize handle each row by itself, so a pipeline runs them in several workers; a row they cannot handle
 // is refused, and the pipeline's policy decides what follows. Their cores are
 // functions over slices, in packages labeling, field and canon.
 //

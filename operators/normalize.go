@@ -67,7 +67,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, err
 	}
 	if len(w) != 1 || w[0] < 1 {
-		return nil, fmt.Errorf("there is no column %q of a fixed length: put Select before Normalize", record.Roots)
+		return nil, fmt.Errorf("there is no column %q of a fixed length: put Select with W, or Chunk, before Normalize", record.Roots)
 	}
 	hood, ok, err := record.Field(in, record.Hood)
 	if err != nil || !ok {
@@ -85,6 +85,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		z.By = labeling.WL
 	}
 	n := &normalizer{Normalize: z, w: w[0], layout: layout, cache: field.NewCache(cacheBytes)}
+	n.index.shared = &sharedGraphs{}
 	if text, ok := hood.Metadata.GetValue(metaDirection); ok {
 		d, _ := strconv.Atoi(text)
 		n.direction = field.Direction(d)
@@ -165,13 +166,14 @@ type normalizer struct {
 	cache     *field.Cache // shared by the workers
 
 	norm   field.Normalizer
+	index  indexer
+	rec    arrow.Record // in hand
 	graphs *record.Graphs
 	hood   record.NestedView[int32]
 	dist   record.NestedView[uint8]
-	global []float64 // labels of the whole graph, or nil
-	entry  []int32   // (k, k)
-	field  []int32   // (w, k) members of the row in hand
-	index  field.Index
+	entry  []int32 // (k, k)
+	field  []int32 // (w, k) members of the row in hand
+	labels labels
 
 	members  *record.Fixed[int32]
 	mask     *record.Fixed[uint8]
@@ -185,13 +187,17 @@ type normalizer struct {
 }
 
 func (z *normalizer) fork() rowBuilder {
-	return &normalizer{Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction, cache: z.cache}
+	return &normalizer{
+		Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction, cache: z.cache,
+		index: indexer{shared: z.index.shared},
+	}
 }
 
 func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if z.members == nil {
 		z.start(mem)
 	}
+	z.rec = rec
 	if z.graphs, err = record.GraphsOf(rec); err != nil {
 		return err
 	}
@@ -228,14 +234,14 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	if err := z.check(&g, row); err != nil {
 		return err
 	}
-	z.global = nil
+	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) { ix.Reset(g, z.direction) })
+	var global []float64 // labels of the whole graph
 	if z.Global {
-		z.global = make([]float64, g.N())
-		if err := labeling.Compute(z.By, labeling.Input{Graph: &g, Context: ctx}, z.global); err != nil {
+		var err error
+		if global, err = z.globalLabels(ctx, &g, shared); err != nil {
 			return err
 		}
 	}
-	z.index.Reset(&g, z.direction)
 	z.norm.Context = ctx
 	k, members := z.K, z.field
 	for i := range z.w {
@@ -249,7 +255,7 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 			}
 			continue
 		}
-		if err := z.norm.Normalize(&z.index, z.hood.At(row, i), z.dist.At(row, i), z.global, m); err != nil {
+		if err := z.norm.Normalize(index, z.hood.At(row, i), z.dist.At(row, i), global, m); err != nil {
 			return err
 		}
 	}
@@ -281,6 +287,18 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		z.fillEdges(&g, members)
 	}
 	return nil
+}
+
+// globalLabels labels g as a whole, once where it is shared.
+func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *sharedGraph) ([]float64, error) {
+	if shared == nil {
+		return z.labels.of(ctx, z.By, g)
+	}
+	shared.labelsOnce.Do(func() {
+		var own labels
+		shared.labels, shared.labelsErr = own.of(ctx, z.By, g)
+	})
+	return shared.labels, shared.labelsErr
 }
 
 // fillTargets writes the class of each root, -1 for zero fields.
@@ -377,6 +395,7 @@ func (z *normalizer) finish(rows int) map[string]arrow.Array {
 }
 
 func (z *normalizer) release() {
+	z.index.release()
 	if z.members == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -22,10 +23,15 @@ import (
 // The paper's loop runs w-1 times; this one w times (SelNodeSeq, line 4). With
 // Strict the nodes are cut to the W largest before the stride is applied, as
 // its line 2 reads, so that a stride above 1 leaves zero fields.
+//
+// A graph whose nodes are all of interest takes no W, and Chunk behind Select to
+// cut the roots into rows of one length.
 type Select struct {
-	// W is w, the number of fields of each graph. It must be set.
+	// W is w, the number of fields of each graph. 0 takes every Stride-th node
+	// of each graph.
 	W int
-	// By orders the nodes. The default is labeling.Betweenness.
+	// By orders the nodes. The default is labeling.Betweenness, and for a W of
+	// 0, where the order chooses little, that of the node numbers.
 	By labeling.Labeling
 	// Stride is s, the distance between two roots in the order. The default is
 	// 1.
@@ -43,15 +49,17 @@ var _ flow.Operator = Select{}
 
 // Open checks the settings.
 func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
-	if s.By == nil {
+	if s.By == nil && s.W != 0 {
 		s.By = labeling.Betweenness
 	}
 	if s.Stride == 0 {
 		s.Stride = 1
 	}
 	switch {
-	case s.W < 1:
-		return nil, fmt.Errorf("W is %d, want the number of fields per graph, 1 or more", s.W)
+	case s.W < 0:
+		return nil, fmt.Errorf("W is %d, want the number of fields per graph, or 0 for all nodes", s.W)
+	case s.W == 0 && s.Strict:
+		return nil, errors.New("Strict cuts to W nodes, but W is not set")
 	case s.W > maxWidth:
 		return nil, fmt.Errorf("W is %d, want at most %d", s.W, maxWidth)
 	case s.Stride < 1 || s.Stride > math.MaxInt32:
@@ -60,7 +68,10 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if _, err := record.LayoutOf(in); err != nil {
 		return nil, err
 	}
-	f := record.ListField[int32](record.Roots, []int{s.W})
+	f := arrow.Field{Name: record.Roots, Type: record.ListType[int32]()}
+	if s.W > 0 {
+		f = record.ListField[int32](record.Roots, []int{s.W})
+	}
 	schema, err := record.Extend(in, f)
 	if err != nil {
 		return nil, err
@@ -91,23 +102,40 @@ func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 func (s *selector) row(ctx context.Context, row int) error {
 	var g graph.Graph
 	s.graphs.At(row, &g)
-	labels, err := s.labels.of(ctx, s.By, &g)
-	if err != nil {
-		return err
-	}
-	order, _, err := labeling.Rank(&g, labels)
+	order, err := s.order(ctx, &g)
 	if err != nil {
 		return err
 	}
 	if s.DepthFirst {
 		order = labeling.DepthFirst(&g, order)
 	}
-	s.pick(order, s.roots.Grow(s.W))
+	w := s.W
+	if w == 0 {
+		w = (len(order) + s.Stride - 1) / s.Stride
+	}
+	s.pick(order, s.roots.Grow(w))
 	return nil
 }
 
-// pick writes the roots to dst, which has length W. order has all nodes, the
-// first to be chosen first.
+// order returns all nodes, the first to be chosen first.
+func (s *selector) order(ctx context.Context, g *graph.Graph) ([]int32, error) {
+	if s.By == nil {
+		order := make([]int32, g.N())
+		for v := range order {
+			order[v] = int32(v)
+		}
+		return order, nil
+	}
+	labels, err := s.labels.of(ctx, s.By, g)
+	if err != nil {
+		return nil, err
+	}
+	order, _, err := labeling.Rank(g, labels)
+	return order, err
+}
+
+// pick writes the roots to dst. order has all nodes, the first to be chosen
+// first.
 func (s *selector) pick(order, dst []int32) {
 	if s.Strict && len(order) > s.W {
 		order = order[:s.W]

@@ -71,7 +71,11 @@ func TestStreamErrors(t *testing.T) {
 		{operators.Shuffle{Rows: -1}, "shuffle: Rows is -1, want 1 or more"},
 		{operators.Replay{Epochs: -1}, "replay: Epochs is -1, want 1 or more"},
 		{operators.Replay{Rows: -1}, "replay: Rows is -1, want 1 or more"},
-		{operators.Select{}, "select: W is 0, want the number of fields per graph, 1 or more"},
+		{operators.Select{W: -1}, "select: W is -1, want the number of fields per graph, or 0 for all nodes"},
+		{operators.Select{Strict: true}, "select: Strict cuts to W nodes, but W is not set"},
+		{operators.Chunk{}, "chunk: there is no column \"roots\" to cut: put Select before Chunk"},
+		{operators.Chunk{Size: -1}, "chunk: Size is -1, want the number of roots of a row, 1 to 1048576"},
+		{operators.Roots{}, "roots: Nodes is empty, want the roots"},
 		{operators.Select{W: 1 << 21}, "select: W is 2097152, want at most 1048576"},
 		{operators.Select{W: 1, Stride: -1}, "select: Stride is -1, want 1 to 2147483647"},
 		{operators.Select{W: 1, Stride: 1 << 40}, "select: Stride is 1099511627776, want 1 to 2147483647"},
@@ -79,6 +83,20 @@ func TestStreamErrors(t *testing.T) {
 		{operators.Channel{By: huge(1e39)}, "channel: graph 0: huge of node 0 is 1e+39, beyond float32"},
 	} {
 		if err := flow.From(one).Via(c.op).Run(context.Background()); err == nil || err.Error() != c.want {
+			t.Errorf("the error is %v, want %s", err, c.want)
+		}
+	}
+	all := flow.From(one).Via(operators.Select{})
+	for _, c := range []struct {
+		p    flow.Pipeline
+		want string
+	}{
+		{all.Via(operators.Chunk{Size: 1 << 21}), "chunk: Size is 2097152, want the number of roots of a row, 1 to 1048576"},
+		{all.Via(operators.Assemble{K: 2}).Via(operators.Chunk{}), `chunk: column "hood" belongs to the roots as they are: put Chunk before Assemble`},
+		{all.Via(operators.Assemble{K: 2}).Via(operators.Normalize{}), `normalize: there is no column "roots" of a fixed length: put Select with W, or Chunk, before Normalize`},
+		{flow.From(one).Via(operators.Roots{Nodes: []int32{0, 1}}), "roots: graph 0: root 1 is not among the 1 nodes"},
+	} {
+		if err := c.p.Run(context.Background()); err == nil || err.Error() != c.want {
 			t.Errorf("the error is %v, want %s", err, c.want)
 		}
 	}

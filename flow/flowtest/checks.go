@@ -236,7 +236,7 @@ func (s *subject) refused() error {
 }
 
 func (s *subject) watermark() error {
-	if pos := positions(s.trial.in...); len(pos) == 0 || !slices.IsSorted(pos) {
+	if !acknowledgeable(s.trial.in) {
 		return nil
 	}
 	for _, n := range []int{1, 5} {
@@ -247,6 +247,21 @@ func (s *subject) watermark() error {
 		}
 	}
 	return nil
+}
+
+// acknowledgeable reports whether a [flow.Acker] may hand these records out.
+func acknowledgeable(in []arrow.Record) bool {
+	last := int64(-1) // of the records before
+	for _, rec := range in {
+		pos := positions(rec)
+		if !slices.IsSorted(pos) || len(pos) > 0 && pos[0] <= last {
+			return false
+		}
+		if len(pos) > 0 {
+			last = pos[len(pos)-1]
+		}
+	}
+	return last >= 0
 }
 
 func (s *subject) cancel() error {

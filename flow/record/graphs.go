@@ -109,6 +109,9 @@ func (g *Graphs) Len() int { return len(g.ids) }
 // ID returns the number of the graph of a row.
 func (g *Graphs) ID(row int) int64 { return g.ids[row] }
 
+// Nodes returns n, the number of nodes of the graph of a row.
+func (g *Graphs) Nodes(row int) int { return len(g.offsets.Row(row)) - 1 }
+
 // NodeClass returns the class of each node, -1 where it is not known, and nil
 // where the layout has no NodeClasses. It borrows from the record.
 func (g *Graphs) NodeClass(row int) []int32 {

@@ -1,0 +1,120 @@
+package operators
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// indexer hands a worker the index of the graph of a row. The graphs of a
+// collection are indexed one after the other in the same memory. A row that has
+// a record for itself may be a piece of a large graph, as Chunk cuts them: then
+// all workers share one index, made by the first that meets the graph.
+type indexer struct {
+	shared *sharedGraphs
+	held   *sharedGraph // of the last row; nil where that was not shared
+	own    field.Index
+}
+
+// of returns the index of g, the graph of a row of rec, and what goes with it
+// where workers share it. build makes the index.
+func (x *indexer) of(g *graph.Graph, rec arrow.Record, build func(*field.Index, *graph.Graph)) (*field.Index, *sharedGraph) {
+	if rec.NumRows() != 1 {
+		x.release()
+		build(&x.own, g)
+		return &x.own, nil
+	}
+	if x.held == nil || !sameGraph(&x.held.graph, g) {
+		x.release()
+		x.held = x.shared.get(g, rec)
+	}
+	s := x.held
+	s.once.Do(func() { build(&s.index, &s.graph) })
+	return &s.index, s
+}
+
+// release gives up the shared graph.
+func (x *indexer) release() {
+	if x.held != nil {
+		x.shared.put(x.held)
+		x.held = nil
+	}
+}
+
+// sharedGraph is a graph that several rows are cut from.
+type sharedGraph struct {
+	once  sync.Once
+	graph graph.Graph
+	index field.Index
+
+	labelsOnce sync.Once
+	labels     []float64 // of the whole graph
+	labelsErr  error
+
+	// columns keep the memory of graph, so that no other graph can lie at the
+	// same place while this one is compared with.
+	columns []arrow.Array
+	users   int
+}
+
+// sharedGraphs holds the graphs that workers have in hand: one, or two where one
+// follows another.
+type sharedGraphs struct {
+	mu   sync.Mutex
+	list []*sharedGraph
+}
+
+// get returns the shared graph that is g, the graph of the only row of rec.
+func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.list {
+		if sameGraph(&s.graph, g) {
+			s.users++
+			return s
+		}
+	}
+	s := &sharedGraph{graph: *g, users: 1}
+	for _, name := range graphColumns {
+		for _, i := range rec.Schema().FieldIndices(name) {
+			rec.Column(i).Retain()
+			s.columns = append(s.columns, rec.Column(i))
+		}
+	}
+	p.list = append(p.list, s)
+	return s
+}
+
+// put gives s back; the last user frees it.
+func (p *sharedGraphs) put(s *sharedGraph) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return
+	}
+	for _, c := range s.columns {
+		c.Release()
+	}
+	for i, other := range p.list {
+		if other == s {
+			p.list = append(p.list[:i], p.list[i+1:]...)
+			return
+		}
+	}
+}
+
+// sameGraph reports whether a and b lie at the same place in memory.
+func sameGraph(a, b *graph.Graph) bool {
+	return sameMemory(a.Offsets, b.Offsets) && sameMemory(a.Neighbors, b.Neighbors) &&
+		sameMemory(a.NodeCat, b.NodeCat) && sameMemory(a.NodeAttr, b.NodeAttr) &&
+		sameMemory(a.EdgeCat, b.EdgeCat) && sameMemory(a.EdgeAttr, b.EdgeAttr) &&
+		sameMemory(a.SparseOffsets, b.SparseOffsets) && sameMemory(a.NodeSparse, b.NodeSparse)
+}
+
+func sameMemory[T any](a, b []T) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}

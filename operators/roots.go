@@ -1,0 +1,76 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Roots makes given nodes the roots of every graph, in the order given; a node
+// may be named more than once. It stands where Select does, and is meant for one
+// large graph: for the labelled nodes of a split, say. A graph without such a
+// node is refused.
+type Roots struct {
+	// Nodes are the roots, -1 for a zero field. It must be set, and is borrowed.
+	Nodes []int32
+}
+
+var _ flow.Operator = Roots{}
+
+// String says how many roots there are, for the plan of a pipeline.
+func (r Roots) String() string { return fmt.Sprintf("Roots(%d)", len(r.Nodes)) }
+
+// Open checks the settings.
+func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
+	if len(r.Nodes) == 0 {
+		return nil, errors.New("Nodes is empty, want the roots")
+	}
+	if _, err := record.LayoutOf(in); err != nil {
+		return nil, err
+	}
+	schema, err := record.Extend(in, record.ListField[int32](record.Roots, []int{len(r.Nodes)}))
+	if err != nil {
+		return nil, err
+	}
+	return &rowStage{schema, &rooter{Roots: r}}, nil
+}
+
+type rooter struct {
+	Roots
+	graphs *record.Graphs
+	roots  *record.Lists[int32]
+}
+
+func (r *rooter) fork() rowBuilder { return &rooter{Roots: r.Roots} }
+
+func (r *rooter) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	r.graphs, err = record.GraphsOf(rec)
+	if r.roots == nil {
+		r.roots = record.NewLists[int32](mem)
+	}
+	return err
+}
+
+func (r *rooter) row(_ context.Context, row int) error {
+	if err := checkRoots(r.Nodes, r.graphs.Nodes(row)); err != nil {
+		return err
+	}
+	r.roots.Append(r.Nodes)
+	return nil
+}
+
+func (r *rooter) finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{record.Roots: r.roots.Finish()}
+}
+
+func (r *rooter) release() {
+	if r.roots != nil {
+		r.roots.Release()
+	}
+}
