@@ -1,22 +1,17 @@
 package nn
 
-import (
-	"errors"
-	"fmt"
-	"math"
-	"slices"
-
-	"gorgonia.org/tensor"
-)
-
-// ErrNotReady is the error of a model that is used before Init or Load.
-var ErrNotReady = errors.New("nn: the model has neither been initialised nor loaded")
+import "io"
 
 // CNN is the network of the PATCHY-SAN paper (Niepert et al. 2016, section
 // Experimental Set-up): a convolution of size and stride k over the w·k
 // vertices, a convolution of stride 1 over the w fields, a dense layer, all
 // with ReLU, then dropout and softmax. It learns by cross-entropy, one step a
 // batch.
+//
+// Where the data have edges it is the network of the paper's k = 10ᴱ: a second
+// branch convolves the w·k² pairs of vertices with size and stride k², and a
+// merge layer puts the two side by side, field by field, before the second
+// convolution.
 //
 // The fields are its settings, zero meaning the default, which is the paper's.
 // Init and Load replace zeros by what they stand for, and later changes have no
@@ -30,10 +25,14 @@ type CNN struct {
 	Size2  int // fields that the second spans, at most w; 0 = 10
 	Hidden int // units of the dense layer; 0 = 128
 
+	Activation Activation // of all layers but the last; "" = ReLU
+	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+
 	// Dropout is the probability that a hidden unit is dropped, below 1, to a
 	// precision of 2⁻¹⁶; 0 = 0.5, negative = none.
 	Dropout float64
 
+	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
 	Optimizer Optimizer // nil = RMSprop{}
 	Seed      uint64    // of the initial weights and of dropout
 
@@ -41,201 +40,150 @@ type CNN struct {
 	// labelings, whatever its reader needs. Keys may not begin with "sanflow.".
 	Info map[string]string
 
-	meta    map[string]string // shape and settings as Save writes them
-	shape   Shape
-	net     *network // nil before Init
-	opt     stepper
-	steps   int
-	seen    int
-	correct int
+	*core
 }
 
-// String returns the settings in one line.
-func (c *CNN) String() string {
-	return fmt.Sprintf("CNN{W: %d, K: %d, Maps1: %d, Maps2: %d, Size2: %d, Hidden: %d, Dropout: %v, Optimizer: %+v, Seed: %d}",
-		c.W, c.K, c.Maps1, c.Maps2, c.Size2, c.Hidden, c.Dropout, c.Optimizer, c.Seed)
+var _ Model = (*CNN)(nil)
+
+func (c *CNN) settings() settings {
+	return settings{
+		kind: "cnn", name: "CNN", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
+		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
+		words:   []word{c.Activation.word(), c.Merge.word()},
+		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed,
+	}
 }
 
 // Init builds the network for data of that shape, with the weights that Seed
 // stands for. Zero fields of c are filled from the shape and the defaults; a
 // field that contradicts the shape is an error. A second Init with the same
 // shape does nothing, with another it is an error.
-func (c *CNN) Init(s Shape) error {
-	if c.net != nil {
-		return c.shape.check(s)
+func (c *CNN) Init(s Shape) error { return initialise(c, s) }
+
+// Save writes the network as a safetensors file, which other tools read too:
+// the weights, and as metadata the settings, the shape and Info. The same
+// network gives the same bytes. Optimizer state and counts are not part of it.
+func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
+
+// Load reads what Save wrote, up to the end of r, and is used instead of Init
+// or before it. Settings come from the file: those of c that shape the network
+// must be zero or agree, while Dropout, Optimizer and Seed stay when they are
+// set. A file that is damaged, or is not a CNN, is an error, and c is as
+// before.
+func (c *CNN) Load(r io.Reader) error { return load(c, r) }
+
+// String returns the settings in one line.
+func (c *CNN) String() string { return c.settings().String() }
+
+func (c *CNN) fits(Shape) error { return nil }
+
+func (c *CNN) lay(p *params, s Shape) body {
+	act := c.Activation.kind()
+	l := &cnnLayers{conv1: newFieldConv(p, "conv1", s.vertices(), c.Maps1, act)}
+	maps := c.Maps1
+	if s.hasEdges() {
+		l.edges = newFieldConv(p, "edges", s.edges(), c.Maps1, act)
+		l.merge = newMerge(c.Merge, s.W, c.Maps1)
+		maps = l.merge.width()
 	}
-	next := *c
-	if err := next.build(s); err != nil {
-		return err
-	}
-	next.start()
-	next.net.init(next.Seed)
-	*c = next
-	return nil
+	l.conv2 = newConv1D(p, "conv2", s.W, maps, min(c.Size2, s.W), c.Maps2, act)
+	l.hidden = newDense(p, "hidden", l.conv2.steps()*c.Maps2, c.Hidden, act)
+	return l
 }
 
-// build checks the settings against s and lays out the network. It takes next
-// to no memory, so a file can be compared with the layout before it is
-// believed.
-func (c *CNN) build(s Shape) error {
-	if err := s.validate(); err != nil {
-		return err
-	}
-	if err := c.resolve(s); err != nil {
-		return err
-	}
-	s.Cats = slices.Clone(s.Cats)
-	c.shape, c.net = s, newNetwork(c, s)
-	if c.net.size() < 0 {
-		return fmt.Errorf("more than %d weights", maxWeights)
-	}
-	var err error
-	c.meta, err = c.metadata()
-	return err
+// cnnLayers is a CNN at work.
+//
+//	vertices (B, w, k, a_v) ─ conv1 (B, w, 16) ┐
+//	                                           merge ─ conv2 (B, w-9, 8) ─ hidden (B, 128)
+//	edges (B, w, k, k, a_e) ─ edges (B, w, 16) ┘
+type cnnLayers struct {
+	conv1  *fieldConv
+	edges  *fieldConv // nil: the fields come without edges, and conv2 reads conv1
+	merge  *merge
+	conv2  *conv1D
+	hidden *dense
+
+	// Activations of a batch, then gradients; those of one graph suffice below
+	// conv2. Each is as long as the largest batch so far needed.
+	y1, ye, ym, y2, y3 []float32
+	dy1, dye, dym, dy2 []float32
 }
 
-// start gives the network its memory, all weights zero.
-func (c *CNN) start() {
-	c.net.alloc()
-	c.net.conv1.start()
-	c.net.drop = newDropout(c.Dropout, c.Seed)
-	c.opt = c.Optimizer.start(c.net.size())
+func (l *cnnLayers) init(r random) {
+	l.conv1.init(r)
+	if l.edges != nil {
+		l.edges.init(r)
+	}
+	l.conv2.init(r)
+	l.hidden.init(r)
 }
 
-// resolve replaces zero settings by what they stand for, and checks them.
-func (c *CNN) resolve(s Shape) error {
-	// Names of fields are arguments: an error that begins with one keeps its
-	// capital letter, and staticcheck its peace.
-	if c.W != 0 && c.W != s.W {
-		return fmt.Errorf("%s is %d, the data have w = %d", "W", c.W, s.W)
-	}
-	if c.K != 0 && c.K != s.K {
-		return fmt.Errorf("%s is %d, the data have k = %d", "K", c.K, s.K)
-	}
-	c.W, c.K = s.W, s.K
-	for _, f := range []struct {
-		name string
-		v    *int
-		zero int
-	}{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}} {
-		if *f.v == 0 {
-			*f.v = f.zero
-		}
-		if *f.v < 0 {
-			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
-		}
-	}
-	if c.Dropout == 0 {
-		c.Dropout = 0.5
-	}
-	if !(c.Dropout < 1) {
-		return fmt.Errorf("%s is %v, want below 1", "Dropout", c.Dropout)
-	}
-	if c.Optimizer == nil {
-		c.Optimizer = RMSprop{}
-	}
-	var err error
-	c.Optimizer, err = c.Optimizer.resolve()
-	return err
-}
+func (l *cnnLayers) width() int { return l.hidden.out }
 
-// Shape returns what Init was called with or Load has read.
-func (c *CNN) Shape() Shape {
-	s := c.shape
-	s.Cats = slices.Clone(s.Cats)
-	return s
-}
-
-// Step predicts the batch, counts what was right, then changes the weights
-// once. An error leaves the weights as they were; a *RowError names the row at
-// fault. A batch without rows does nothing.
-func (c *CNN) Step(b Batch) (Result, error) {
-	if c.net == nil {
-		return Result{}, ErrNotReady
-	}
-	in, err := b.open(c.shape, true)
-	if err != nil || in.rows == 0 {
-		return Result{}, err
-	}
-	return c.step(in)
-}
-
-func (c *CNN) step(b batch) (Result, error) {
-	for i, t := range b.targets {
-		if t < 0 || int(t) >= c.shape.Classes {
-			return Result{}, rowErrorf(i, "class %d, want 0 to %d", t, c.shape.Classes-1)
-		}
-	}
-	n := c.net
-	if err := n.forward(b); err != nil {
-		return Result{}, err
-	}
-	loss, correct := n.loss(b)
-	learn := loss
-	if n.drop != nil && finite(loss) {
-		learn = n.dropLoss(b)
-	}
-	if !finite(learn) {
-		return Result{}, c.diverged(b, learn)
-	}
-	n.backward(b)
-	c.opt.step(n.w, n.g)
-	c.steps++
-	c.seen += b.rows
-	c.correct += correct
-	return Result{Rows: b.rows, Correct: correct, Loss: loss}, nil
-}
-
-// diverged tells a batch that holds NaN or Inf from weights that have grown
-// out of bounds.
-func (c *CNN) diverged(b batch, loss float64) error {
-	for i, x := range b.attrs {
-		if !finite(float64(x)) {
-			return rowErrorf(i/(len(b.attrs)/b.rows), "attribute is %v", x)
-		}
-	}
-	return fmt.Errorf("nn: step %d: the loss is %v; a lower learning rate may help", c.steps+1, loss)
-}
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-// Predict returns the probability of each class for each graph of the batch,
-// (B, classes) of float32, row-major. The result is dst when dst is not nil,
-// which must have that shape. Targets are ignored and nothing is dropped.
-func (c *CNN) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	if c.net == nil {
-		return nil, ErrNotReady
-	}
-	in, err := b.open(c.shape, false)
-	if err != nil {
+// forward runs the convolutions graph by graph, so that the output of the
+// first is still in the cache when the second reads it; the dense layer runs on
+// the batch at once, so that its weights are read once.
+func (l *cnnLayers) forward(b batch) ([]float32, error) {
+	if err := l.conv1.grow(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
-	dst, p, err := result(dst, in.rows, c.shape.Classes)
-	if err != nil {
-		return nil, err
+	w1, wm, w2 := l.conv1.size(), l.conv2.n*l.conv2.in, l.hidden.in
+	l.y1 = grown(l.y1, b.rows*w1)
+	l.y2 = grown(l.y2, b.rows*w2)
+	l.y3 = grown(l.y3, b.rows*l.hidden.out)
+	if l.edges != nil {
+		if err := l.edges.grow(b.edges, b.rows); err != nil {
+			return nil, err
+		}
+		l.ye = grown(l.ye, b.rows*w1)
+		l.ym = grown(l.ym, b.rows*wm)
 	}
-	return dst, c.predict(p, in)
+	for i := range b.rows {
+		x := l.y1[i*w1 : i*w1+w1]
+		if err := l.conv1.forward(x, b.nodes, i); err != nil {
+			return nil, err
+		}
+		if l.edges != nil {
+			ye, ym := l.ye[i*w1:i*w1+w1], l.ym[i*wm:i*wm+wm]
+			if err := l.edges.forward(ye, b.edges, i); err != nil {
+				return nil, err
+			}
+			l.merge.forward(ym, x, ye)
+			x = ym
+		}
+		l.conv2.forward(l.y2[i*w2:i*w2+w2], x)
+	}
+	l.hidden.forward(l.y3, l.y2, b.rows)
+	return l.y3[:b.rows*l.hidden.out], nil
 }
 
-func (c *CNN) predict(p []float32, b batch) error {
-	if err := c.net.forward(b); err != nil {
-		return err
-	}
-	copy(p, c.net.logit)
-	if bad := softmax(p, b.rows, c.shape.Classes); bad >= 0 {
-		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not")
-	}
-	return nil
-}
+func (l *cnnLayers) backward(dx []float32, b batch) {
+	w1, wm, w2 := l.conv1.size(), l.conv2.n*l.conv2.in, l.hidden.in
+	l.dy1 = grown(l.dy1, w1)
+	l.dy2 = grown(l.dy2, b.rows*w2)
+	l.hidden.backward(l.dy2, dx, l.y3, l.y2, b.rows)
 
-// Seen returns the number of graphs learned from, each time counted.
-func (c *CNN) Seen() int { return c.seen }
-
-// Accuracy returns the share of Seen that was predicted right before the
-// network learned from it, 0 when there is none.
-func (c *CNN) Accuracy() float64 {
-	if c.seen == 0 {
-		return 0
+	// The dense layer has set its gradients; the convolutions add to theirs,
+	// graph by graph.
+	l.conv1.clearGrad()
+	l.conv2.clearGrad()
+	if l.edges == nil {
+		dy1 := l.dy1[:w1]
+		for i := range b.rows {
+			y1 := l.y1[i*w1 : i*w1+w1]
+			l.conv2.backward(dy1, l.dy2[i*w2:i*w2+w2], l.y2[i*w2:i*w2+w2], y1)
+			l.conv1.backward(dy1, y1, b.nodes, i)
+		}
+		return
 	}
-	return float64(c.correct) / float64(c.seen)
+	l.edges.clearGrad()
+	l.dye = grown(l.dye, w1)
+	l.dym = grown(l.dym, wm)
+	dy1, dye, dym := l.dy1[:w1], l.dye[:w1], l.dym[:wm]
+	for i := range b.rows {
+		l.conv2.backward(dym, l.dy2[i*w2:i*w2+w2], l.y2[i*w2:i*w2+w2], l.ym[i*wm:i*wm+wm])
+		l.merge.backward(dy1, dye, dym)
+		l.conv1.backward(dy1, l.y1[i*w1:i*w1+w1], b.nodes, i)
+		l.edges.backward(dye, l.ye[i*w1:i*w1+w1], b.edges, i)
+	}
 }

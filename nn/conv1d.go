@@ -2,9 +2,9 @@ package nn
 
 import "github.com/sanflow/sanflow/nn/internal/kernel"
 
-// conv1D is a convolution of stride 1 with ReLU, without padding:
+// conv1D is a convolution of stride 1, without padding, with an activation:
 //
-//	y[i] = ReLU(bias + Σ_j x[i+j]·weight[j]),  i = 0 … n-size
+//	y[i] = act(bias + Σ_j x[i+j]·weight[j]),  i = 0 … n-size
 //
 // over n steps of in channels. Step i reads the size·in values from i·in on, so
 // all steps are the rows of one matrix whose rows overlap, and the layer is one
@@ -12,14 +12,15 @@ import "github.com/sanflow/sanflow/nn/internal/kernel"
 type conv1D struct {
 	n, in      int // steps and channels of the input
 	size, maps int // steps that a filter covers, channels of the output
+	act        activation
 
 	weight *weight // (size, in, maps)
 	bias   *weight // (maps)
 }
 
-func newConv1D(p *params, name string, n, in, size, maps int) *conv1D {
+func newConv1D(p *params, name string, n, in, size, maps int, act activation) *conv1D {
 	return &conv1D{
-		n: n, in: in, size: size, maps: maps,
+		n: n, in: in, size: size, maps: maps, act: act,
 		weight: p.add(name+".weight", size, in, maps),
 		bias:   p.add(name+".bias", maps),
 	}
@@ -27,13 +28,15 @@ func newConv1D(p *params, name string, n, in, size, maps int) *conv1D {
 
 func (l *conv1D) init(r random) { glorot(l.weight.w, l.size*l.in, l.size*l.maps, r) }
 
+func (l *conv1D) clearGrad() { clearGrad(l.weight, l.bias) }
+
 // steps is the number of steps of the output.
 func (l *conv1D) steps() int { return l.n - l.size + 1 }
 
 // forward computes y (steps, maps) of one graph from x (n, in).
 func (l *conv1D) forward(y, x []float32) {
 	kernel.Gemm(l.steps(), l.maps, l.size*l.in, x, l.in, l.weight.w, l.maps, y, l.maps, false)
-	kernel.BiasReLU(y, l.steps(), l.maps, l.bias.w)
+	l.act.forward(y, l.steps(), l.maps, l.bias.w)
 }
 
 // backward adds to the gradients of the weights and sets dx (n, in), unless it
@@ -41,7 +44,7 @@ func (l *conv1D) forward(y, x []float32) {
 // and y are those of forward.
 func (l *conv1D) backward(dx, dy, y, x []float32) {
 	n := l.size * l.in
-	kernel.ReLUGrad(dy, y)
+	l.act.backward(dy, y)
 	kernel.AddBiasGrad(l.bias.g, dy, l.steps(), l.maps)
 	kernel.GemmTN(l.steps(), l.maps, n, x, l.in, dy, l.maps, l.weight.g, l.maps, true)
 	if dx != nil {

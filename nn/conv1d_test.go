@@ -11,7 +11,7 @@ var convCases = []convCase{{1, 1, 1, 1}, {5, 3, 2, 4}, {18, 16, 10, 8}, {10, 16,
 
 func convLayer(c convCase) *conv1D {
 	var p params
-	l := newConv1D(&p, "conv", c.n, c.in, c.size, c.maps)
+	l := newConv1D(&p, "conv", c.n, c.in, c.size, c.maps, relu)
 	p.alloc()
 	l.init(newRandom(3, streamInit))
 	return l

@@ -2,20 +2,20 @@ package nn
 
 import "github.com/sanflow/sanflow/nn/internal/kernel"
 
-// dense is a fully connected layer, with ReLU when relu is set:
+// dense is a fully connected layer:
 //
-//	y = x·weight + bias
+//	y = act(x·weight + bias)
 type dense struct {
 	in, out int
-	relu    bool
+	act     activation
 
 	weight *weight // (in, out)
 	bias   *weight // (out)
 }
 
-func newDense(p *params, name string, in, out int, relu bool) *dense {
+func newDense(p *params, name string, in, out int, act activation) *dense {
 	return &dense{
-		in: in, out: out, relu: relu,
+		in: in, out: out, act: act,
 		weight: p.add(name+".weight", in, out),
 		bias:   p.add(name+".bias", out),
 	}
@@ -26,22 +26,14 @@ func (l *dense) init(r random) { glorot(l.weight.w, l.in, l.out, r) }
 // forward computes y (rows, out) from x (rows, in).
 func (l *dense) forward(y, x []float32, rows int) {
 	kernel.Gemm(rows, l.out, l.in, x, l.in, l.weight.w, l.out, y, l.out, false)
-	if l.relu {
-		kernel.BiasReLU(y, rows, l.out, l.bias.w)
-		return
-	}
-	for i := range rows {
-		kernel.Axpy(1, l.bias.w, y[i*l.out:i*l.out+l.out])
-	}
+	l.act.forward(y, rows, l.out, l.bias.w)
 }
 
 // backward sets the gradients of the weights, and dx (rows, in), unless it is
 // nil, to the gradient of x. dy is the gradient of y, and is overwritten; x and
 // y are those of forward.
 func (l *dense) backward(dx, dy, y, x []float32, rows int) {
-	if l.relu {
-		kernel.ReLUGrad(dy[:rows*l.out], y[:rows*l.out])
-	}
+	l.act.backward(dy[:rows*l.out], y[:rows*l.out])
 	clear(l.bias.g)
 	kernel.AddBiasGrad(l.bias.g, dy, rows, l.out)
 	kernel.GemmTN(rows, l.out, l.in, x, l.in, dy, l.out, l.weight.g, l.out, false)

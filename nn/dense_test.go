@@ -8,10 +8,10 @@ import (
 func TestDenseGradients(t *testing.T) {
 	for _, c := range []struct {
 		rows, in, out int
-		relu          bool
-	}{{1, 1, 1, false}, {3, 5, 4, false}, {4, 72, 17, true}, {33, 6, 3, true}} {
+		act           activation
+	}{{1, 1, 1, linear}, {3, 5, 4, linear}, {4, 72, 17, relu}, {33, 6, 3, relu}} {
 		var p params
-		l := newDense(&p, "dense", c.in, c.out, c.relu)
+		l := newDense(&p, "dense", c.in, c.out, c.act)
 		p.alloc()
 		l.init(newRandom(3, streamInit))
 		fixBias(l.bias.w)
@@ -33,7 +33,7 @@ func TestDenseGradients(t *testing.T) {
 // y = x·weight + bias on numbers small enough to check by hand.
 func TestDense(t *testing.T) {
 	var p params
-	l := newDense(&p, "dense", 2, 3, false)
+	l := newDense(&p, "dense", 2, 3, linear)
 	p.alloc()
 	copy(l.weight.w, []float32{1, 2, 3, 10, 20, 30})
 	copy(l.bias.w, []float32{100, 200, -300})
@@ -42,7 +42,7 @@ func TestDense(t *testing.T) {
 	if want := []float32{101, 202, -297, 112, 224, -264}; !slices.Equal(y, want) {
 		t.Errorf("y = %v, want %v", y, want)
 	}
-	l.relu = true
+	l.act = relu
 	l.forward(y, []float32{1, 0, 2, 1}, 2)
 	if want := []float32{101, 202, 0, 112, 224, 0}; !slices.Equal(y, want) {
 		t.Errorf("with ReLU y = %v, want %v", y, want)

@@ -6,6 +6,7 @@ package nn
 type dropout struct {
 	limit uint16     // a 16-bit draw below it drops the value: p·2¹⁶
 	scale [2]float32 // what a dropped and what a kept value is multiplied by
+	seed  uint64
 	rand  random
 	mask  []float32
 }
@@ -17,11 +18,14 @@ func newDropout(p float64, seed uint64) *dropout {
 		return nil
 	}
 	keep := 1 - float32(limit)/(1<<16)
-	return &dropout{limit: limit, scale: [2]float32{0, 1 / keep}, rand: newRandom(seed, streamDropout)}
+	return &dropout{limit: limit, scale: [2]float32{0, 1 / keep}, seed: seed, rand: newRandom(seed, streamDropout)}
 }
 
-// forward draws a mask and sets y to x under it.
-func (d *dropout) forward(y, x []float32) {
+// forward draws a mask and sets y to x under it. The mask is a function of the
+// seed, the number of the step, and the row of the batch that x begins with:
+// not of what was drawn before, nor of who else draws.
+func (d *dropout) forward(y, x []float32, step, row int) {
+	d.rand.Seed(d.seed, streamDropout|uint64(row)<<8|uint64(step)<<32)
 	if len(d.mask) < len(x) {
 		d.mask = make([]float32, len(x))
 	}

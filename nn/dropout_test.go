@@ -11,7 +11,7 @@ func TestDropout(t *testing.T) {
 	for _, p := range []float64{0.1, 0.5, 0.75, 0.999} {
 		d := newDropout(p, 1)
 		x, y := slices.Repeat([]float32{3}, n), make([]float32, n)
-		d.forward(y, x)
+		d.forward(y, x, 3, 32)
 		kept, pairs := 0, 0
 		for i, v := range y {
 			if v == 0 {
@@ -41,10 +41,17 @@ func TestDropout(t *testing.T) {
 		if !slices.Equal(dy, y) {
 			t.Errorf("p=%v: backward is not the mask of forward", p)
 		}
+		// The mask is a function of the step and the row.
 		first := slices.Clone(y)
-		d.forward(y, x)
-		if slices.Equal(first, y) {
-			t.Errorf("p=%v: two masks are the same", p)
+		for _, at := range [][2]int{{3, 0}, {4, 32}, {4, 0}, {0, 0}} {
+			d.forward(y, x, at[0], at[1])
+			if slices.Equal(first, y) {
+				t.Errorf("p=%v: the masks of step 3, row 32 and of step %d, row %d are the same", p, at[0], at[1])
+			}
+		}
+		d.forward(y, x, 3, 32)
+		if !slices.Equal(first, y) {
+			t.Errorf("p=%v: step 3, row 32 again has another mask", p)
 		}
 	}
 }

@@ -16,19 +16,17 @@ var fieldShapes = []Shape{
 }
 
 // fieldLayer returns a layer with weights and one graph for it.
-func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, idx []int32, b batch) {
+func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, b batch) {
 	t.Helper()
 	var p params
-	l = newFieldConv(&p, "conv1", s, maps)
+	l = newFieldConv(&p, "conv1", s.vertices(), maps, relu)
 	p.alloc()
-	l.start()
 	l.init(newRandom(3, streamInit))
 	b = randomBatch(s, 1, 5)
-	idx = make([]int32, l.width())
-	if bad := l.index(idx, b.cats); bad >= 0 {
-		t.Fatalf("index refuses value %d", bad)
+	if err := l.grow(b.nodes, 1); err != nil {
+		t.Fatal(err)
 	}
-	return l, idx, b
+	return l, b
 }
 
 // The gathered layer is the convolution of one-hot inputs, written as loops
@@ -39,15 +37,14 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 		if err := c.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		l, r := c.net.conv1, newRand(4)
+		l, r := layersOf(c).conv1, newRand(4)
 		copy(l.bias.w, normal(r, len(l.bias.w)))
 		b := randomBatch(s, 1, 6)
-		idx := make([]int32, l.width())
-		if bad := l.index(idx, b.cats); bad >= 0 {
-			t.Fatalf("%+v: index refuses value %d", s, bad)
+		if err := l.grow(b.nodes, 1); err != nil {
+			t.Fatal(err)
 		}
 		y := make([]float32, s.W*l.maps)
-		l.forward(y, idx, b.attrs)
+		l.forward(y, b.nodes, 0)
 		want := slices.Concat(newReference(c).conv1(b, 0)...)
 		compare(t, "y", y, want, 1e-5)
 	}
@@ -55,15 +52,15 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 
 func TestFieldConvGradients(t *testing.T) {
 	for _, s := range fieldShapes {
-		l, idx, b := fieldLayer(t, s, 6)
+		l, b := fieldLayer(t, s, 6)
 		fixBias(l.bias.w)
 		y, r := make([]float32, s.W*l.maps), normal(newRand(8), s.W*l.maps)
 		loss := func() float64 {
-			l.forward(y, idx, b.attrs)
+			l.forward(y, b.nodes, 0)
 			return weighted(r, y)
 		}
 		loss()
-		l.backward(slices.Clone(r), y, idx, b.attrs)
+		l.backward(slices.Clone(r), y, b.nodes, 0)
 		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
 		if l.table != nil {
 			checkGrad(t, "table", l.table.w, l.table.g, loss)
@@ -76,30 +73,33 @@ func TestFieldConvGradients(t *testing.T) {
 
 // A dummy vertex, and a field of them, leaves the bias alone.
 func TestFieldConvDummies(t *testing.T) {
-	l, idx, b := fieldLayer(t, fieldShapes[0], 6)
-	for i := range b.cats {
-		b.cats[i] = -1
+	l, b := fieldLayer(t, fieldShapes[0], 6)
+	for i := range b.nodes.cats {
+		b.nodes.cats[i] = -1
 	}
-	l.index(idx, b.cats)
+	if err := l.grow(b.nodes, 1); err != nil {
+		t.Fatal(err)
+	}
 	copy(l.bias.w, []float32{1, -1, 2, -2, 3, 0})
 	y := make([]float32, l.w*6)
 	for i := range y {
 		y[i] = 99 // forward must not add to what was there
 	}
-	l.forward(y, idx, nil)
+	l.forward(y, b.nodes, 0)
 	for f := range l.w {
 		if got := y[6*f : 6*f+6]; !slices.Equal(got, []float32{1, 0, 2, 0, 3, 0}) {
 			t.Errorf("field %d of dummies is %v", f, got)
 		}
 	}
-	l.backward(slices.Repeat([]float32{1}, l.w*6), y, idx, nil)
+	l.backward(slices.Repeat([]float32{1}, l.w*6), y, b.nodes, 0)
 	if kernel.Dot(l.table.g, l.table.g) != 0 {
 		t.Error("dummies have changed the gradient of the table")
 	}
 }
 
 func TestFieldConvIndex(t *testing.T) {
-	l, idx, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
+	l, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
+	idx := make([]int32, l.width())
 	cats := []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}
 	// A vertex has 3+2 rows; the second of a field begins at row 5, its second
 	// channel at row 8.

@@ -30,21 +30,17 @@ type Model interface {
 	Save(io.Writer) error
 }
 
-var _ Model = (*CNN)(nil)
-
-// Shape is what a model must know of its input before the first batch.
-type Shape struct {
-	W, K    int   // fields of a graph, vertices of a field
-	Cats    []int // d_v discrete channels of a vertex: how many values each has
-	Attrs   int   // c_v continuous channels of a vertex
-	Classes int   // classes of a graph
-}
-
 // Result is what one step saw, measured before it learned.
 type Result struct {
-	Rows    int     // rows of the batch
-	Correct int     // rows whose class was the most probable one
-	Loss    float64 // mean cross-entropy of the rows, in nats
+	Rows     int     // rows of the batch
+	Correct  int     // rows whose class was the most probable one, the first of equals; 0 where numbers are learned
+	Loss     float64 // mean of the loss over the rows: nats, or the squared error where numbers are learned
+	AbsError float64 // mean absolute error of the rows where numbers are learned, else 0
+}
+
+func (t tally) result() Result {
+	n := float64(t.rows)
+	return Result{Rows: t.rows, Correct: t.correct, Loss: t.loss / n, AbsError: t.abs / n}
 }
 
 // RowError is an error in one row of a batch. The model has not changed.

@@ -26,7 +26,10 @@ func networkOf(t *testing.T, set CNN, s Shape) *CNN {
 	}
 	// Biases begin at 0, on the kink of ReLU where no derivative exists.
 	r := newRand(11)
-	for _, l := range []*weight{c.net.conv1.bias, c.net.conv2.bias, c.net.hidden.bias, c.net.out.bias} {
+	for _, l := range c.work.list {
+		if len(l.shape) > 1 {
+			continue
+		}
 		for i := range l.w {
 			l.w[i] = float32(0.2 * r.NormFloat64())
 		}
@@ -34,18 +37,21 @@ func networkOf(t *testing.T, set CNN, s Shape) *CNN {
 	return &c
 }
 
+func layersOf(c *CNN) *cnnLayers { return c.work.body.(*cnnLayers) }
+
 func TestForward(t *testing.T) {
 	for _, test := range networkCases {
 		t.Run(test.name, func(t *testing.T) {
 			c := networkOf(t, test.c, test.s)
 			b := randomBatch(test.s, 5, 3)
-			if err := c.net.forward(b); err != nil {
+			y, err := c.work.forward(b)
+			if err != nil {
 				t.Fatal(err)
 			}
 			ref := newReference(c)
 			for i := range b.rows {
 				n := test.s.Classes
-				compare(t, "logits", c.net.logit[i*n:i*n+n], ref.logits(b, i), 1e-5)
+				compare(t, "logits", y[i*n:i*n+n], ref.logits(b, i), 1e-5)
 			}
 		})
 	}
@@ -58,27 +64,26 @@ func TestGradients(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := networkOf(t, test.c, test.s)
 			b := randomBatch(test.s, 5, 3)
-			if err := c.net.forward(b); err != nil {
+			seen, learned, err := c.work.learn(b, 3, 32)
+			if err != nil {
 				t.Fatal(err)
 			}
-			loss, _ := c.net.loss(b)
 			ref := newReference(c)
-			if want := ref.loss(b); math.Abs(loss-want) > 1e-5 {
-				t.Errorf("loss %v, want %v", loss, want)
+			n := float64(b.rows)
+			if want := ref.loss(b); math.Abs(seen.loss/n-want) > 1e-5 {
+				t.Errorf("loss %v, want %v", seen.loss/n, want)
 			}
-			if c.net.drop != nil {
-				loss = c.net.dropLoss(b)
-				for _, m := range c.net.drop.mask {
+			if c.work.drop != nil {
+				for _, m := range c.work.drop.mask {
 					ref.mask = append(ref.mask, float64(m))
 				}
-				if want := ref.loss(b); math.Abs(loss-want) > 1e-5 {
-					t.Errorf("loss under dropout %v, want %v", loss, want)
+				if want := ref.loss(b); math.Abs(learned/n-want) > 1e-5 {
+					t.Errorf("loss under dropout %v, want %v", learned/n, want)
 				}
 			}
-			c.net.backward(b)
 			const h = 1e-6
 			moved := 0
-			for _, l := range c.net.list {
+			for _, l := range c.work.list {
 				for i := range l.g {
 					x := ref.w[l.name]
 					v := x[i]
@@ -96,8 +101,8 @@ func TestGradients(t *testing.T) {
 					}
 				}
 			}
-			if moved < len(c.net.w)/4 {
-				t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(c.net.w))
+			if moved < len(c.work.w)/4 {
+				t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(c.work.w))
 			}
 		})
 	}
@@ -109,23 +114,17 @@ func TestBatchIsItsRows(t *testing.T) {
 	s := small
 	c := networkOf(t, CNN{Dropout: -1, Seed: 4}, s)
 	whole := randomBatch(s, 7, 5)
-	part := func(i, j int) batch {
-		n, m := s.W*s.K*len(s.Cats), s.W*s.K*s.Attrs
-		return batch{j - i, whole.cats[i*n : j*n], whole.attrs[i*m : j*m], whole.targets[i:j]}
-	}
 	gradient := func(b batch) (logit, g []float32) {
-		if err := c.net.forward(b); err != nil {
+		if _, _, err := c.work.learn(b, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		c.net.loss(b)
-		c.net.backward(b)
-		return slices.Clone(c.net.logit[:b.rows*s.Classes]), slices.Clone(c.net.g)
+		return slices.Clone(c.work.y[:b.rows*s.Classes]), slices.Clone(c.work.g)
 	}
 	logit, g := gradient(whole)
 	var logits []float32
 	sum := make([]float64, len(g))
 	for _, cut := range [][2]int{{0, 1}, {1, 4}, {4, 7}} {
-		l, g := gradient(part(cut[0], cut[1]))
+		l, g := gradient(whole.part(cut[0], cut[1], s))
 		logits = append(logits, l...)
 		for i, v := range g {
 			sum[i] += float64(v) * float64(cut[1]-cut[0]) / 7
@@ -155,7 +154,7 @@ func TestPaperArchitecture(t *testing.T) {
 		"out.weight":    {128, 2},
 		"out.bias":      {2},
 	}
-	for _, l := range c.net.list {
+	for _, l := range c.work.list {
 		if !slices.Equal(l.shape, want[l.name]) {
 			t.Errorf("%s is %v, want %v", l.name, l.shape, want[l.name])
 		}
@@ -164,7 +163,7 @@ func TestPaperArchitecture(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
 	}
-	if got := c.String(); got != "CNN{W: 18, K: 10, Maps1: 16, Maps2: 8, Size2: 10, Hidden: 128, Dropout: 0.5, Optimizer: {Rate:0.001 Decay:0.9 Epsilon:1e-07}, Seed: 0}" {
+	if got := c.String(); got != "CNN{W: 18, K: 10, Maps1: 16, Maps2: 8, Size2: 10, Hidden: 128, Activation: relu, Merge: concat, Dropout: 0.5, Loss: cross-entropy, Optimizer: {Rate:0.001 Decay:0.9 Epsilon:1e-07 WeightDecay:0 ClipNorm:0}, Seed: 0}" {
 		t.Error(got)
 	}
 }

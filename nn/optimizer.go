@@ -3,10 +3,19 @@ package nn
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Optimizer says how gradients become steps; RMSprop is one. It is a setting
-// and holds no state, so one value can serve many models.
+// Optimizer says how gradients become steps: RMSprop, SGD or Adam. It is a
+// setting and holds no state, so one value can serve many models.
+//
+// Two settings are common to all. WeightDecay draws weights to 0 apart from the
+// gradient (decoupled: Loshchilov and Hutter, ICLR 2019): every step also takes
+// Rate·WeightDecay·w off each weight w, except biases. ClipNorm shortens the
+// gradient of all weights together to that length when it is longer (Pascanu et
+// al., ICML 2013).
 type Optimizer interface {
 	// name is what a saved model calls it.
 	name() string
@@ -15,26 +24,92 @@ type Optimizer interface {
 	// wrong with them.
 	resolve() (Optimizer, error)
 
+	// rule returns what does not depend on the kind of optimizer.
+	rule() rule
+
 	// start returns the state for n weights of a resolved optimizer.
 	start(n int) stepper
 }
 
+// rule is what all optimizers share.
+type rule struct{ rate, decay, clip float64 }
+
+// resolve returns an error unless r can be computed with. The bounds are those
+// of float32, which is what is computed in.
+func (r rule) resolve(name string) error {
+	switch rate, decay, clip := float32(r.rate), float32(r.decay), float32(r.clip); {
+	case !(rate > 0 && rate <= math.MaxFloat32):
+		return fmt.Errorf("%s: Rate is %v, want a positive number", name, r.rate)
+	case !(decay >= 0 && decay <= math.MaxFloat32):
+		return fmt.Errorf("%s: WeightDecay is %v, want 0 or a positive number", name, r.decay)
+	case !(clip >= 0 && clip <= math.MaxFloat32):
+		return fmt.Errorf("%s: ClipNorm is %v, want 0 or a positive number", name, r.clip)
+	}
+	return nil
+}
+
 // stepper is an optimizer at work.
 type stepper interface {
-	// step changes the weights w against their gradient g.
-	step(w, g []float32)
+	// step changes the weights w against their gradient g. n is the number of
+	// the step, from 1.
+	step(n int, w, g []float32)
+
+	// state returns what the optimizer remembers from step to step, each as
+	// long as the weights, in memory that it goes on using.
+	state() []state
+}
+
+// state is one slice of an optimizer's memory.
+type state struct {
+	name string
+	x    []float32
+}
+
+// clip shortens g to that norm when it is longer. It returns false, and leaves
+// g alone, when g is not finite.
+func clip(g []float32, norm float64) bool {
+	length := math.Sqrt(squares(g))
+	if !finite(length) {
+		return false
+	}
+	if length > norm {
+		kernel.Axpy(float32(norm/length)-1, g, g)
+	}
+	return true
+}
+
+// squares returns Σ x², of float32 sums over blocks, which are as long as
+// rounding allows.
+func squares(x []float32) float64 {
+	const block = 4096
+	var sum float64
+	for len(x) > block {
+		sum += float64(kernel.Dot(x[:block], x[:block]))
+		x = x[block:]
+	}
+	return sum + float64(kernel.Dot(x, x))
 }
 
 // parseOptimizer is the inverse of name and json.Marshal.
 func parseOptimizer(name string, fields json.RawMessage) (Optimizer, error) {
+	var o Optimizer
+	var err error
 	switch name {
 	case "rmsprop":
-		var o RMSprop
-		if err := strictJSON(fields, &o); err != nil {
-			return nil, fmt.Errorf("optimizer: %w", err)
-		}
-		return o, nil
+		o, err = parse[RMSprop](fields)
+	case "sgd":
+		o, err = parse[SGD](fields)
+	case "adam":
+		o, err = parse[Adam](fields)
 	default:
 		return nil, fmt.Errorf("optimizer %q is not known", name)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("optimizer: %w", err)
+	}
+	return o, nil
+}
+
+func parse[T Optimizer](fields json.RawMessage) (o T, err error) {
+	return o, strictJSON(fields, &o)
 }

@@ -1,5 +1,7 @@
 package nn
 
+import "github.com/sanflow/sanflow/nn/internal/kernel"
+
 // weight is one tensor of a model: the values, and their gradient beside them.
 type weight struct {
 	name  string
@@ -52,14 +54,28 @@ func (p *params) size() int {
 	return total
 }
 
-func (p *params) alloc() {
-	n := p.size()
-	p.w, p.g = make([]float32, n), make([]float32, n)
+// alloc gives the weights their memory, all 0.
+func (p *params) alloc() { p.share(make([]float32, p.size())) }
+
+// share gives the weights the values of another layout of the same weights,
+// and gradients of their own.
+func (p *params) share(values []float32) {
+	p.w, p.g = values, make([]float32, len(values))
 	at := 0
 	for _, w := range p.list {
 		end := at + product(w.shape)
 		w.w, w.g = p.w[at:end:end], p.g[at:end:end]
 		at = (end + align - 1) / align * align
+	}
+}
+
+// decay takes that share off every weight. Biases, which have one dimension,
+// keep what they have.
+func (p *params) decay(share float32) {
+	for _, w := range p.list {
+		if len(w.shape) > 1 {
+			kernel.Axpy(-share, w.w, w.w)
+		}
 	}
 }
 

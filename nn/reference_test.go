@@ -17,7 +17,7 @@ type reference struct {
 
 func newReference(c *CNN) *reference {
 	r := &reference{s: c.shape, c: c, w: make(map[string][]float64)}
-	for _, t := range c.net.list {
+	for _, t := range c.work.list {
 		x := make([]float64, len(t.w))
 		for i, v := range t.w {
 			x[i] = float64(v)
@@ -35,13 +35,13 @@ func (r *reference) oneHot(b batch, i, f, p int) []float64 {
 	var x []float64
 	for j, n := range r.s.Cats {
 		hot := make([]float64, n)
-		if v := b.cats[vertex*d+j]; v >= 0 {
+		if v := b.nodes.cats[vertex*d+j]; v >= 0 {
 			hot[v] = 1
 		}
 		x = append(x, hot...)
 	}
 	for j := range c {
-		x = append(x, float64(b.attrs[vertex*c+j]))
+		x = append(x, float64(b.nodes.attrs[vertex*c+j]))
 	}
 	return x
 }
@@ -133,15 +133,15 @@ func randomBatch(s Shape, rows int, seed uint64) batch {
 	r := rand.New(rand.NewPCG(seed, 99))
 	b := batch{
 		rows:    rows,
-		cats:    make([]int32, rows*s.W*s.K*len(s.Cats)),
-		attrs:   make([]float32, rows*s.W*s.K*s.Attrs),
 		targets: make([]int32, rows),
 	}
-	for i := range b.cats {
-		b.cats[i] = r.Int32N(int32(s.Cats[i%len(s.Cats)])+1) - 1
+	b.nodes.cats = make([]int32, rows*s.W*s.K*len(s.Cats))
+	b.nodes.attrs = make([]float32, rows*s.W*s.K*s.Attrs)
+	for i := range b.nodes.cats {
+		b.nodes.cats[i] = r.Int32N(int32(s.Cats[i%len(s.Cats)])+1) - 1
 	}
-	for i := range b.attrs {
-		b.attrs[i] = float32(r.NormFloat64())
+	for i := range b.nodes.attrs {
+		b.nodes.attrs[i] = float32(r.NormFloat64())
 	}
 	for i := range b.targets {
 		b.targets[i] = r.Int32N(int32(s.Classes))

@@ -16,30 +16,26 @@ type RMSprop struct {
 	Rate    float64 // learning rate; 0 = 1e-3
 	Decay   float64 // how much of the mean square a step keeps, below 1; 0 = 0.9
 	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
+
+	WeightDecay float64 // see Optimizer; 0 = none
+	ClipNorm    float64 // see Optimizer; 0 = none
 }
 
 func (o RMSprop) name() string { return "rmsprop" }
 
+func (o RMSprop) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+
 func (o RMSprop) resolve() (Optimizer, error) {
-	if o.Rate == 0 {
-		o.Rate = 1e-3
+	setZero(&o.Rate, 1e-3)
+	setZero(&o.Decay, 0.9)
+	setZero(&o.Epsilon, 1e-7)
+	if err := o.rule().resolve("RMSprop"); err != nil {
+		return nil, err
 	}
-	if o.Decay == 0 {
-		o.Decay = 0.9
+	if err := checkShare("RMSprop", "Decay", o.Decay); err != nil {
+		return nil, err
 	}
-	if o.Epsilon == 0 {
-		o.Epsilon = 1e-7
-	}
-	// The bounds are those of float32, which is what is computed in.
-	switch rate, eps := float32(o.Rate), float32(o.Epsilon); {
-	case !(rate > 0 && rate <= math.MaxFloat32):
-		return nil, fmt.Errorf("RMSprop: Rate is %v, want a positive number", o.Rate)
-	case !(o.Decay > 0 && float32(o.Decay) < 1):
-		return nil, fmt.Errorf("RMSprop: Decay is %v, want between 0 and 1", o.Decay)
-	case !(eps > 0 && eps <= math.MaxFloat32):
-		return nil, fmt.Errorf("RMSprop: Epsilon is %v, want a positive number", o.Epsilon)
-	}
-	return o, nil
+	return o, checkEpsilon("RMSprop", o.Epsilon)
 }
 
 func (o RMSprop) start(n int) stepper { return &rmsprop{o, make([]float32, n)} }
@@ -49,6 +45,23 @@ type rmsprop struct {
 	v   []float32
 }
 
-func (o *rmsprop) step(w, g []float32) {
+func (o *rmsprop) step(_ int, w, g []float32) {
 	kernel.RMSprop(w, g, o.v, float32(o.set.Rate), float32(o.set.Decay), float32(o.set.Epsilon))
+}
+
+func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v}} }
+
+// checkShare returns an error unless x, as float32, is between 0 and 1.
+func checkShare(optimizer, field string, x float64) error {
+	if !(x > 0 && float32(x) < 1) {
+		return fmt.Errorf("%s: %s is %v, want between 0 and 1", optimizer, field, x)
+	}
+	return nil
+}
+
+func checkEpsilon(optimizer string, x float64) error {
+	if eps := float32(x); !(eps > 0 && eps <= math.MaxFloat32) {
+		return fmt.Errorf("%s: Epsilon is %v, want a positive number", optimizer, x)
+	}
+	return nil
 }

@@ -13,10 +13,10 @@ func TestRMSprop(t *testing.T) {
 	}
 	w := []float32{1, 1}
 	s := o.start(2)
-	s.step(w, []float32{2, 0})
+	s.step(1, w, []float32{2, 0})
 	// v = ¼·2² = 1, so w = 1 - ½·2/(1+¼) = 0.2; a gradient of 0 moves nothing.
 	compare(t, "w", w, []float64{0.2, 1}, 1e-6)
-	s.step(w, []float32{-4, 0})
+	s.step(2, w, []float32{-4, 0})
 	// v = ¾·1 + ¼·16 = 4.75.
 	compare(t, "w", w, []float64{0.2 + 0.5*4/(math.Sqrt(4.75)+0.25), 1}, 1e-6)
 }

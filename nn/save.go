@@ -3,7 +3,7 @@ package nn
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -23,34 +23,20 @@ const (
 	metaSum      = metaPrefix + "sha256" // of the other sanflow.* entries and the weights
 )
 
-const fileVersion = "1"
+const fileVersion = "2"
 
-// settings is what a file says of a CNN beside its shape.
-type settings struct {
-	Maps1     int             `json:"maps1"`
-	Maps2     int             `json:"maps2"`
-	Size2     int             `json:"size2"`
-	Hidden    int             `json:"hidden"`
-	Dropout   float64         `json:"dropout"`
-	Optimizer string          `json:"optimizer"`
-	Rates     json.RawMessage `json:"optimizer_settings"`
-	Seed      uint64          `json:"seed"`
-}
-
-// Save writes the network as a safetensors file, which other tools read too:
-// the weights, and as metadata the settings, the shape and Info. The same
-// network gives the same bytes. Optimizer state and counts are not part of it.
-func (c *CNN) Save(w io.Writer) error {
-	if c.net == nil {
+// save is Save of every model.
+func (c *core) save(w io.Writer, info map[string]string) error {
+	if c == nil {
 		return ErrNotReady
 	}
 	meta := maps.Clone(c.meta)
-	list := c.net.tensors()
+	list := c.work.tensors()
 	if err := checkFinite(list); err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
 	meta[metaSum] = checksum(meta, list)
-	for k, v := range c.Info {
+	for k, v := range info {
 		if k == "" || strings.HasPrefix(k, metaPrefix) {
 			return fmt.Errorf("nn: save: Info has the key %q, want one that is not empty and does not begin with %q", k, metaPrefix)
 		}
@@ -59,119 +45,99 @@ func (c *CNN) Save(w io.Writer) error {
 	return writeTensors(w, meta, list)
 }
 
-// metadata returns what a file says of the network beside its weights.
-func (c *CNN) metadata() (map[string]string, error) {
-	shape, err := json.Marshal(c.shape)
+// Load reads a model of any type that Save wrote, up to the end of r. A file
+// that is damaged, or holds something else, is an error.
+func Load(r io.Reader) (Model, error) {
+	meta, list, err := readTensors(r)
 	if err != nil {
 		return nil, err
 	}
-	rates, err := json.Marshal(c.Optimizer)
-	if err != nil {
-		return nil, err
+	switch kind := meta[metaModel]; kind {
+	case "cnn":
+		m := new(CNN)
+		return m, restore(m, meta, list)
+	default:
+		return nil, fmt.Errorf("nn: load: the file holds a model %q, which is not known", kind)
 	}
-	set, err := json.Marshal(settings{
-		Maps1: c.Maps1, Maps2: c.Maps2, Size2: c.Size2, Hidden: c.Hidden,
-		Dropout: c.Dropout, Optimizer: c.Optimizer.name(), Rates: rates, Seed: c.Seed,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{
-		metaModel: "cnn", metaVersion: fileVersion, metaShape: string(shape), metaSettings: string(set),
-	}, nil
 }
 
-// Load reads what Save wrote, up to the end of r, and is used instead of Init
-// or before it. Settings come from the file: those of c that shape the network
-// must be zero or agree, while Dropout, Optimizer and Seed stay when they are
-// set. A file that is damaged, or is not a CNN, is an error, and c is as
-// before.
-func (c *CNN) Load(r io.Reader) error {
-	if c.net != nil {
-		return fmt.Errorf("nn: load: the network has been initialised already")
+// load is Load of every model. m is as before when it fails.
+func load[M any, P interface {
+	*M
+	architecture
+}](m P, r io.Reader) error {
+	if *m.settings().core != nil {
+		return errors.New("nn: load: the model has been initialised already")
 	}
 	meta, list, err := readTensors(r)
 	if err != nil {
 		return err
 	}
-	shape, set, err := parseMetadata(meta)
+	return restore(m, meta, list)
+}
+
+// restore makes m the model that a file holds.
+func restore[M any, P interface {
+	*M
+	architecture
+}](m P, meta map[string]string, list []tensorData) error {
+	next := *m
+	c, err := rebuild(P(&next), meta, list)
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
 	}
-	next, err := c.adopt(set)
-	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	if err := next.build(shape); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	if err := next.net.fits(list); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	if err := checkFinite(list); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	if got := checksum(meta, list); got != meta[metaSum] {
-		return fmt.Errorf("nn: load: the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
-	}
-	next.start()
-	for i, t := range list {
-		copy(next.net.list[i].w, t.x)
-	}
-	next.Info = maps.Clone(meta)
-	maps.DeleteFunc(next.Info, func(k, _ string) bool { return strings.HasPrefix(k, metaPrefix) })
-	*c = next
+	*m = next
+	set := m.settings()
+	*set.core = c
+	*set.info = maps.Clone(meta)
+	maps.DeleteFunc(*set.info, func(k, _ string) bool { return strings.HasPrefix(k, metaPrefix) })
 	return nil
 }
 
-func parseMetadata(meta map[string]string) (Shape, settings, error) {
-	var shape Shape
-	var set settings
-	if meta[metaModel] != "cnn" {
-		return shape, set, fmt.Errorf("the file holds a model %q, want \"cnn\"", meta[metaModel])
+func rebuild(m architecture, meta map[string]string, list []tensorData) (*core, error) {
+	shape, saved, err := parseMetadata(meta, m.settings().kind)
+	if err != nil {
+		return nil, err
 	}
-	if meta[metaVersion] != fileVersion {
-		return shape, set, fmt.Errorf("the file is of version %q, want %q", meta[metaVersion], fileVersion)
+	if err := m.settings().adopt(saved); err != nil {
+		return nil, err
 	}
-	if err := strictJSON([]byte(meta[metaShape]), &shape); err != nil {
-		return shape, set, fmt.Errorf("shape: %w", err)
+	c, err := build(m, shape)
+	if err != nil {
+		return nil, err
 	}
-	if err := strictJSON([]byte(meta[metaSettings]), &set); err != nil {
-		return shape, set, fmt.Errorf("settings: %w", err)
+	if err := c.work.fits(list); err != nil {
+		return nil, err
 	}
-	return shape, set, nil
+	if err := checkFinite(list); err != nil {
+		return nil, err
+	}
+	if got := checksum(meta, list); got != meta[metaSum] {
+		return nil, fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
+	}
+	c.start()
+	for i, t := range list {
+		copy(c.work.list[i].w, t.x)
+	}
+	return c, nil
 }
 
-// adopt returns c with the settings of a file.
-func (c *CNN) adopt(set settings) (CNN, error) {
-	next := *c
-	for _, f := range []struct {
-		name string
-		mine *int
-		file int
-	}{
-		{"Maps1", &next.Maps1, set.Maps1}, {"Maps2", &next.Maps2, set.Maps2},
-		{"Size2", &next.Size2, set.Size2}, {"Hidden", &next.Hidden, set.Hidden},
-	} {
-		if *f.mine != 0 && *f.mine != f.file {
-			return next, fmt.Errorf("%s is %d, the file has %d", f.name, *f.mine, f.file)
-		}
-		*f.mine = f.file
+func parseMetadata(meta map[string]string, kind string) (Shape, savedSettings, error) {
+	var shape Shape
+	var saved savedSettings
+	if meta[metaModel] != kind {
+		return shape, saved, fmt.Errorf("the file holds a model %q, want %q", meta[metaModel], kind)
 	}
-	if next.Dropout == 0 {
-		next.Dropout = set.Dropout
+	if meta[metaVersion] != fileVersion {
+		return shape, saved, fmt.Errorf("the file is of version %q, want %q", meta[metaVersion], fileVersion)
 	}
-	if next.Seed == 0 {
-		next.Seed = set.Seed
+	if err := strictJSON([]byte(meta[metaShape]), &shape); err != nil {
+		return shape, saved, fmt.Errorf("shape: %w", err)
 	}
-	if next.Optimizer == nil {
-		o, err := parseOptimizer(set.Optimizer, set.Rates)
-		if err != nil {
-			return next, err
-		}
-		next.Optimizer = o
+	if err := strictJSON([]byte(meta[metaSettings]), &saved); err != nil {
+		return shape, saved, fmt.Errorf("settings: %w", err)
 	}
-	return next, nil
+	return shape, saved, nil
 }
 
 // fits returns an error unless list has the tensors of the network, in order.
@@ -207,15 +173,15 @@ func checkFinite(list []tensorData) error {
 	return nil
 }
 
-// Hash returns the SHA-256 of the weights in hexadecimal: equal for networks
-// that predict alike to the last bit. Settings and Info are not part of it. It
-// is empty before Init.
-func (c *CNN) Hash() string {
-	if c.net == nil {
+// Hash returns the SHA-256 of the weights in hexadecimal: equal for models of
+// one type and shape that predict alike to the last bit. Settings and Info are
+// not part of it. It is empty before Init.
+func (c *core) Hash() string {
+	if c == nil {
 		return ""
 	}
 	h := sha256.New()
-	hashTensors(h, c.net.tensors())
+	hashTensors(h, c.work.tensors())
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -101,7 +101,7 @@ func TestSaveIsSafetensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := file[8+n:]
-	for _, w := range c.net.list {
+	for _, w := range c.work.list {
 		e, ok := header[w.name]
 		if !ok || e.DType != "F32" {
 			t.Errorf("%s: %+v", w.name, e)
@@ -162,7 +162,7 @@ func TestLoadErrors(t *testing.T) {
 		{"not JSON", CNN{}, replace(`{"__meta`, `["__meta`), "header: invalid character"},
 		{"other type", CNN{}, replace(`"F32"`, `"I32"`), `type "I32", want F32`},
 		{"other model", CNN{}, replace(`"cnn"`, `"rbm"`), `holds a model "rbm"`},
-		{"other version", CNN{}, replace(`"sanflow.version":"1"`, `"sanflow.version":"2"`), `version "2"`},
+		{"other version", CNN{}, replace(`"sanflow.version":"2"`, `"sanflow.version":"1"`), `version "1"`},
 		{"other K", CNN{K: 3}, file, "K is 3, the data have k = 2"},
 		{"other Hidden", CNN{Hidden: 128}, file, "Hidden is 128, the file has 6"},
 		{"a changed seed", CNN{}, replace(`\"seed\":7`, `\"seed\":8`), "damaged"},
@@ -172,7 +172,7 @@ func TestLoadErrors(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "nn: load: ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
-		if test.net.net != nil {
+		if test.net.core != nil {
 			t.Errorf("%s: the failed load left a network", test.name)
 		}
 	}
@@ -190,7 +190,7 @@ func TestSaveErrors(t *testing.T) {
 		}
 	}
 	c := smallCNN(t)
-	c.net.out.bias.w[1] = float32(math.NaN())
+	c.work.out.bias.w[1] = float32(math.NaN())
 	if err := c.Save(new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "value 1 of out.bias is NaN") {
 		t.Errorf("NaN weight: %v", err)
 	}
@@ -209,7 +209,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var c CNN
 		if err := c.Load(bytes.NewReader(file)); err != nil {
-			if c.net != nil {
+			if c.core != nil {
 				t.Fatal("a failed load left a network")
 			}
 			return

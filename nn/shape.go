@@ -6,32 +6,87 @@ import (
 	"slices"
 )
 
+// Shape is what a model must know of its input before the first batch.
+type Shape struct {
+	W, K    int   // fields of a graph, vertices of a field
+	Cats    []int // d_v discrete channels of a vertex: how many values each has
+	Attrs   int   // c_v continuous channels of a vertex
+	Classes int   // classes of a graph; 0 = a number is learned, not a class
+
+	// Sparse is the number of values of one wide channel of which a vertex may
+	// have any number at once, such as the words of a document; 0 = none.
+	Sparse int `json:",omitempty"`
+
+	EdgeCats  []int `json:",omitempty"` // d_e discrete channels of an edge: how many values each has
+	EdgeAttrs int   `json:",omitempty"` // c_e continuous channels of an edge
+}
+
+// clone returns s with slices of its own.
+func (s Shape) clone() Shape {
+	s.Cats, s.EdgeCats = slices.Clone(s.Cats), slices.Clone(s.EdgeCats)
+	return s
+}
+
+// hasEdges reports whether the fields come with edges.
+func (s Shape) hasEdges() bool { return len(s.EdgeCats) > 0 || s.EdgeAttrs > 0 }
+
+// vertices returns the input of the layer that reads vertices: w fields of k.
+func (s Shape) vertices() cells {
+	return cells{w: s.W, n: s.K, cats: s.Cats, attrs: s.Attrs, sparse: s.Sparse}
+}
+
+// edges returns the input of the layer that reads edges: w fields of k·k.
+func (s Shape) edges() cells {
+	return cells{w: s.W, n: s.K * s.K, cats: s.EdgeCats, attrs: s.EdgeAttrs, side: s.K}
+}
+
 // validate returns an error unless a model can be built for s.
 func (s Shape) validate() error {
 	if s.W < 1 || s.K < 1 {
 		return fmt.Errorf("w = %d, k = %d, want positive numbers", s.W, s.K)
 	}
-	if s.Attrs < 0 {
-		return fmt.Errorf("%d continuous channels", s.Attrs)
+	if s.K > math.MaxInt32/s.W {
+		return fmt.Errorf("w = %d times k = %d is too much", s.W, s.K)
 	}
-	if len(s.Cats) == 0 && s.Attrs == 0 {
-		return fmt.Errorf("vertices have no channels, want at least one, discrete or continuous")
+	if s.Sparse < 0 || s.Sparse > maxWeights {
+		return fmt.Errorf("the sparse channel has %d values, want 0 to %d", s.Sparse, maxWeights)
 	}
-	total := 0
-	for i, n := range s.Cats {
+	if len(s.Cats) == 0 && s.Attrs == 0 && s.Sparse == 0 {
+		return fmt.Errorf("vertices have no channels, want at least one, discrete, continuous or sparse")
+	}
+	if err := validateChannels("", "vertex", s.K, s.Cats, s.Attrs, s.Sparse); err != nil {
+		return err
+	}
+	if s.hasEdges() {
+		if s.K > math.MaxInt32/s.K {
+			return fmt.Errorf("k = %d times k is too much", s.K)
+		}
+		if err := validateChannels("edge ", "pair of vertices", s.K*s.K, s.EdgeCats, s.EdgeAttrs, 0); err != nil {
+			return err
+		}
+	}
+	if s.Classes < 0 || s.Classes == 1 {
+		return fmt.Errorf("classes = %d, want at least 2, or 0 to learn a number", s.Classes)
+	}
+	return nil
+}
+
+func validateChannels(kind, cell string, n int, cats []int, attrs, sparse int) error {
+	if attrs < 0 {
+		return fmt.Errorf("%d continuous %schannels", attrs, kind)
+	}
+	total := sparse
+	for i, n := range cats {
 		if n < 1 || n > maxWeights {
-			return fmt.Errorf("discrete channel %d has %d values, want 1 to %d", i, n, maxWeights)
+			return fmt.Errorf("discrete %schannel %d has %d values, want 1 to %d", kind, i, n, maxWeights)
 		}
 		if total += n; total > maxWeights {
-			return fmt.Errorf("the discrete channels have more than %d values", maxWeights)
+			return fmt.Errorf("the discrete %schannels have more than %d values", kind, maxWeights)
 		}
 	}
 	// Rows of the first layer's table are int32.
-	if s.K > math.MaxInt32/max(total, 1) {
-		return fmt.Errorf("k = %d times %d values a vertex is too much", s.K, total)
-	}
-	if s.Classes < 2 {
-		return fmt.Errorf("classes = %d, want at least 2", s.Classes)
+	if n > math.MaxInt32/max(total, 1) {
+		return fmt.Errorf("%d times %d values a %s is too much", n, total, cell)
 	}
 	return nil
 }
@@ -47,6 +102,9 @@ func (s Shape) check(t Shape) error {
 		{"vertices a field (k)", s.K, t.K},
 		{"continuous channels", s.Attrs, t.Attrs},
 		{"discrete channels", len(s.Cats), len(t.Cats)},
+		{"values of a sparse channel", s.Sparse, t.Sparse},
+		{"continuous edge channels", s.EdgeAttrs, t.EdgeAttrs},
+		{"discrete edge channels", len(s.EdgeCats), len(t.EdgeCats)},
 		{"classes", s.Classes, t.Classes},
 	} {
 		if f.model != f.data {
@@ -55,6 +113,9 @@ func (s Shape) check(t Shape) error {
 	}
 	if !slices.Equal(s.Cats, t.Cats) {
 		return fmt.Errorf("the model is for discrete channels of %v values, the data have %v", s.Cats, t.Cats)
+	}
+	if !slices.Equal(s.EdgeCats, t.EdgeCats) {
+		return fmt.Errorf("the model is for discrete edge channels of %v values, the data have %v", s.EdgeCats, t.EdgeCats)
 	}
 	return nil
 }

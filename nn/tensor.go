@@ -11,69 +11,149 @@ import (
 )
 
 // Batch is B graphs with their targets. The tensors are row-major and
-// contiguous; they are read during the call, never written, never kept.
+// contiguous; they are read during the call, never written, never kept. Those
+// for which the shape of the data has no channels are nil.
 type Batch struct {
 	// Cats is (B, w, k, d_v) of int32: the value of each discrete channel of
-	// each vertex, -1 for a dummy vertex or no value. Nil when d_v is 0.
+	// each vertex, -1 for a dummy vertex or no value.
 	Cats *tensor.Dense
 
 	// Attrs is (B, w, k, c_v) of float32: the continuous channels, 0 for a
-	// dummy vertex. Nil when c_v is 0.
+	// dummy vertex.
 	Attrs *tensor.Dense
 
 	// Targets is (B) of int32: the class of each graph. Predict ignores it.
 	Targets *tensor.Dense
+
+	// Values is (B) of float32: the number to learn of each graph, when the
+	// shape has no classes. Predict ignores it.
+	Values *tensor.Dense
+
+	// Sparse and SparseOffsets, of int32, are the wide channel: vertex p of
+	// field f of graph i has the values Sparse[o[j]:o[j+1]], ascending, where o
+	// is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p.
+	Sparse, SparseOffsets *tensor.Dense
+
+	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
+	// of the edge between each two vertices of a field, -1 for no edge or no
+	// value.
+	EdgeCats *tensor.Dense
+
+	// EdgeAttrs is (B, w, k, k, c_e) of float32: the continuous channels of the
+	// edges, 0 for no edge.
+	EdgeAttrs *tensor.Dense
 }
 
 // batch is a Batch as slices, its shapes checked.
 type batch struct {
 	rows    int
-	cats    []int32
-	attrs   []float32
+	nodes   inputs
+	edges   inputs
 	targets []int32
+	values  []float32
 }
 
-// open checks the shapes of b against s and returns it as slices. The values
-// are not looked at.
-func (b Batch) open(s Shape, targets bool) (batch, error) {
-	rows, err := b.rows(s)
-	if err != nil {
-		return batch{}, err
+// open checks the shapes of b against s and returns it as slices. Of the
+// values, the offsets alone are looked at.
+func (b Batch) open(s Shape, targets bool) (o batch, err error) {
+	if o.rows, err = b.rows(s); err != nil || o.rows == 0 {
+		return o, err
 	}
-	o := batch{rows: rows}
-	if rows == 0 {
+	rows, w, k := o.rows, s.W, s.K
+	if o.nodes.cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
+		return o, err
+	}
+	if o.nodes.attrs, err = openFloats("Attrs", "continuous", b.Attrs, rows, w, k, s.Attrs); err != nil {
+		return o, err
+	}
+	if err = b.openSparse(&o, s); err != nil {
+		return o, err
+	}
+	if o.edges.cats, err = openInts("EdgeCats", "discrete edge", b.EdgeCats, rows, w, k, k, len(s.EdgeCats)); err != nil {
+		return o, err
+	}
+	if o.edges.attrs, err = openFloats("EdgeAttrs", "continuous edge", b.EdgeAttrs, rows, w, k, k, s.EdgeAttrs); err != nil {
+		return o, err
+	}
+	if !targets {
 		return o, nil
 	}
-	if d := len(s.Cats); d > 0 {
-		if err := checkDense("Cats", b.Cats, tensor.Int32, rows, s.W, s.K, d); err != nil {
-			return o, err
-		}
-		o.cats = b.Cats.Int32s()
-	} else if b.Cats != nil {
-		return o, fmt.Errorf("nn: batch has discrete channels, the model has none")
+	if s.Classes == 0 {
+		o.values, err = openFloats("Values", "", b.Values, rows)
+	} else {
+		o.targets, err = openInts("Targets", "", b.Targets, rows)
 	}
-	if s.Attrs > 0 {
-		if err := checkDense("Attrs", b.Attrs, tensor.Float32, rows, s.W, s.K, s.Attrs); err != nil {
-			return o, err
-		}
-		o.attrs = b.Attrs.Float32s()
-	} else if b.Attrs != nil {
-		return o, fmt.Errorf("nn: batch has continuous channels, the model has none")
+	return o, err
+}
+
+// openInts returns a tensor of int32 as a slice, and nil where it has no
+// channels: where the last number of its shape is 0.
+func openInts(name, kind string, d *tensor.Dense, shape ...int) ([]int32, error) {
+	if shape[len(shape)-1] == 0 {
+		return nil, refuse(kind, d)
 	}
-	if targets {
-		if err := checkDense("Targets", b.Targets, tensor.Int32, rows); err != nil {
-			return o, err
-		}
-		o.targets = b.Targets.Int32s()
+	if err := checkDense(name, d, tensor.Int32, shape...); err != nil {
+		return nil, err
 	}
-	return o, nil
+	return d.Int32s(), nil
+}
+
+// openFloats does for float32 what openInts does for int32.
+func openFloats(name, kind string, d *tensor.Dense, shape ...int) ([]float32, error) {
+	if shape[len(shape)-1] == 0 {
+		return nil, refuse(kind, d)
+	}
+	if err := checkDense(name, d, tensor.Float32, shape...); err != nil {
+		return nil, err
+	}
+	return d.Float32s(), nil
+}
+
+// refuse returns an error when there are channels that the model does not
+// read.
+func refuse(kind string, d *tensor.Dense) error {
+	if d != nil {
+		return fmt.Errorf("nn: batch has %s channels, the model has none", kind)
+	}
+	return nil
+}
+
+func (b Batch) openSparse(o *batch, s Shape) error {
+	if s.Sparse == 0 {
+		return refuse("sparse", b.Sparse)
+	}
+	cells := o.rows * s.W * s.K
+	offsets, err := openInts("SparseOffsets", "", b.SparseOffsets, cells+1)
+	if err != nil {
+		return err
+	}
+	if b.Sparse == nil {
+		return fmt.Errorf("nn: batch: Sparse is missing")
+	}
+	if err := checkDense("Sparse", b.Sparse, tensor.Int32, b.Sparse.Shape().TotalSize()); err != nil {
+		return err
+	}
+	values := b.Sparse.Int32s()
+	if offsets[0] < 0 || int(offsets[cells]) > len(values) {
+		return fmt.Errorf("nn: batch: SparseOffsets go from %d to %d, Sparse has %d values", offsets[0], offsets[cells], len(values))
+	}
+	for i, at := range offsets[1:] {
+		if at < offsets[i] {
+			return fmt.Errorf("nn: batch: SparseOffsets[%d] is %d, before it is %d", i+1, at, offsets[i])
+		}
+	}
+	o.nodes.sparse, o.nodes.offsets = values, offsets
+	return nil
 }
 
 // rows returns B, which the first tensor that the model reads decides.
 func (b Batch) rows(s Shape) (int, error) {
 	d, name := b.Attrs, "Attrs"
-	if len(s.Cats) > 0 {
+	switch {
+	case len(s.Cats) > 0:
 		d, name = b.Cats, "Cats"
+	case s.Attrs == 0:
+		d, name = b.SparseOffsets, "SparseOffsets"
 	}
 	if d == nil {
 		return 0, fmt.Errorf("nn: batch: %s is missing", name)
@@ -81,8 +161,35 @@ func (b Batch) rows(s Shape) (int, error) {
 	if d.Dims() == 0 {
 		return 0, fmt.Errorf("nn: batch: %s is a scalar", name)
 	}
-	return d.Shape()[0], nil
+	rows := d.Shape()[0]
+	if name == "SparseOffsets" {
+		rows = (rows - 1) / (s.W * s.K) // checked against B·w·k+1 afterwards
+	}
+	return rows, nil
 }
+
+// part returns rows i to j of b, which is of shape s.
+func (b batch) part(i, j int, s Shape) batch {
+	wk := s.W * s.K
+	p := batch{rows: j - i}
+	p.nodes.cats = cut(b.nodes.cats, i, j, wk*len(s.Cats))
+	p.nodes.attrs = cut(b.nodes.attrs, i, j, wk*s.Attrs)
+	p.edges.cats = cut(b.edges.cats, i, j, wk*s.K*len(s.EdgeCats))
+	p.edges.attrs = cut(b.edges.attrs, i, j, wk*s.K*s.EdgeAttrs)
+	if s.Sparse > 0 {
+		p.nodes.sparse, p.nodes.offsets = b.nodes.sparse, b.nodes.offsets[i*wk:j*wk+1]
+	}
+	if b.targets != nil {
+		p.targets = b.targets[i:j]
+	}
+	if b.values != nil {
+		p.values = b.values[i:j]
+	}
+	return p
+}
+
+// cut returns rows i to j of x, which has n values a row.
+func cut[T any](x []T, i, j, n int) []T { return x[i*n : j*n] }
 
 // checkDense returns an error unless d is a plain row-major tensor of that
 // type and shape.

@@ -11,10 +11,10 @@ import (
 func tensorsOf(s Shape, b batch) Batch {
 	var t Batch
 	if len(s.Cats) > 0 {
-		t.Cats = tensor.New(tensor.WithShape(b.rows, s.W, s.K, len(s.Cats)), tensor.WithBacking(b.cats))
+		t.Cats = tensor.New(tensor.WithShape(b.rows, s.W, s.K, len(s.Cats)), tensor.WithBacking(b.nodes.cats))
 	}
 	if s.Attrs > 0 {
-		t.Attrs = tensor.New(tensor.WithShape(b.rows, s.W, s.K, s.Attrs), tensor.WithBacking(b.attrs))
+		t.Attrs = tensor.New(tensor.WithShape(b.rows, s.W, s.K, s.Attrs), tensor.WithBacking(b.nodes.attrs))
 	}
 	if b.targets != nil {
 		t.Targets = tensor.New(tensor.WithShape(b.rows), tensor.WithBacking(b.targets))
@@ -86,12 +86,10 @@ func TestBatchOfRows(t *testing.T) {
 		return v.(*tensor.Dense)
 	}
 	c, d := smallCNN(t), smallCNN(t)
-	if _, err := c.Step(Batch{rows(whole.Cats), rows(whole.Attrs), rows(whole.Targets)}); err != nil {
+	if _, err := c.Step(Batch{Cats: rows(whole.Cats), Attrs: rows(whole.Attrs), Targets: rows(whole.Targets)}); err != nil {
 		t.Fatal(err)
 	}
-	n, m := small.W*small.K*len(small.Cats), small.W*small.K*small.Attrs
-	part := batch{3, b.cats[2*n : 5*n], b.attrs[2*m : 5*m], b.targets[2:5]}
-	if _, err := d.step(part); err != nil {
+	if _, err := d.step(b.part(2, 5, small)); err != nil {
 		t.Fatal(err)
 	}
 	if c.Hash() != d.Hash() {

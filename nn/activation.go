@@ -1,0 +1,78 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Activation is what hidden units do with the sum of their inputs.
+type Activation string
+
+const (
+	ReLU    Activation = "relu"    // max(x, 0), the paper's
+	Tanh    Activation = "tanh"    // (eˣ-e⁻ˣ) / (eˣ+e⁻ˣ)
+	Sigmoid Activation = "sigmoid" // 1 / (1+e⁻ˣ)
+)
+
+// word returns the setting.
+func (a *Activation) word() word {
+	return word{"Activation", (*string)(a), []string{string(ReLU), string(Tanh), string(Sigmoid)}}
+}
+
+func (a Activation) kind() activation {
+	switch a {
+	case Tanh:
+		return tanh
+	case Sigmoid:
+		return sigmoid
+	}
+	return relu
+}
+
+// activation is an Activation, or none. The derivatives of all of them are
+// functions of their output, which is all that backward needs to keep.
+type activation uint8
+
+const (
+	linear activation = iota
+	relu
+	tanh
+	sigmoid
+)
+
+// forward replaces x (rows, c) by the activation of x + bias.
+func (a activation) forward(x []float32, rows, c int, bias []float32) {
+	if a == relu {
+		kernel.BiasReLU(x, rows, c, bias)
+		return
+	}
+	for i := range rows {
+		row := x[i*c : i*c+c]
+		kernel.Axpy(1, bias[:c], row)
+		switch a {
+		case tanh:
+			for j, v := range row {
+				row[j] = float32(math.Tanh(float64(v)))
+			}
+		case sigmoid:
+			logistic(row)
+		}
+	}
+}
+
+// backward turns dy, the gradient of the output y, into that of the input.
+func (a activation) backward(dy, y []float32) {
+	switch a {
+	case relu:
+		kernel.ReLUGrad(dy, y)
+	case tanh:
+		for i, v := range y {
+			dy[i] *= 1 - v*v
+		}
+	case sigmoid:
+		for i, v := range y {
+			dy[i] *= v * (1 - v)
+		}
+	}
+}

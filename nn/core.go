@@ -1,0 +1,232 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gorgonia.org/tensor"
+)
+
+// ErrNotReady is the error of a model that is used before Init or Load.
+var ErrNotReady = errors.New("nn: the model has neither been initialised nor loaded")
+
+// architecture is what a type of model adds to core: its settings and its
+// layers. It is a pointer to the struct that the user fills in.
+type architecture interface {
+	settings() settings
+
+	// fits returns an error unless the model can be built for s. Settings have
+	// been resolved.
+	fits(s Shape) error
+
+	// lay adds the weights of a body to p and allocates nothing. It may be
+	// called several times, once per replica.
+	lay(p *params, s Shape) body
+}
+
+// core is a model after Init or Load: the weights and what changes them. It
+// serves every architecture, which embeds it and is asked for its layers only.
+type core struct {
+	arch  architecture      // a copy that nobody else has
+	meta  map[string]string // shape and settings as Save writes them
+	shape Shape
+	loss  Loss
+	work  *replica // owns the weights
+	opt   stepper
+	rule  rule
+
+	steps, correct int
+	seen           int
+	lossSum, abs   float64 // over all rows seen
+}
+
+// initialise is Init of every model. The settings of m are left as they were
+// when it fails.
+func initialise[M any, P interface {
+	*M
+	architecture
+}](m P, s Shape) error {
+	if c := *m.settings().core; c != nil {
+		return c.shape.check(s)
+	}
+	next := *m
+	c, err := build(P(&next), s)
+	if err != nil {
+		return err
+	}
+	c.start()
+	c.work.init(*m.settings().seed)
+	*m = next
+	*m.settings().core = c
+	return nil
+}
+
+// build checks the settings of m against s, replaces zeros, and lays out the
+// network. It takes next to no memory, so a file can be compared with the
+// layout before it is believed. The core keeps m.
+func build(m architecture, s Shape) (*core, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	set := m.settings()
+	if err := set.resolve(s); err != nil {
+		return nil, err
+	}
+	if err := m.fits(s); err != nil {
+		return nil, err
+	}
+	s = s.clone()
+	c := &core{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
+	c.work = lay(m, s)
+	if c.work.size() < 0 {
+		return nil, fmt.Errorf("more than %d weights", maxWeights)
+	}
+	var err error
+	c.meta, err = set.metadata(s)
+	return c, err
+}
+
+// start gives the network its memory, all weights zero.
+func (c *core) start() {
+	c.work.alloc()
+	c.opt = (*c.arch.settings().optimizer).start(len(c.work.w))
+}
+
+// Shape returns what Init was called with or Load has read.
+func (c *core) Shape() Shape {
+	if c == nil {
+		return Shape{}
+	}
+	return c.shape.clone()
+}
+
+// Step predicts the batch, counts what was right, then changes the weights
+// once. An error leaves the weights as they were; a *RowError names the row at
+// fault. A batch without rows does nothing.
+func (c *core) Step(b Batch) (Result, error) {
+	if c == nil {
+		return Result{}, ErrNotReady
+	}
+	in, err := b.open(c.shape, true)
+	if err != nil || in.rows == 0 {
+		return Result{}, err
+	}
+	return c.step(in)
+}
+
+func (c *core) step(b batch) (Result, error) {
+	if err := c.loss.check(b, c.shape); err != nil {
+		return Result{}, err
+	}
+	seen, learned, err := c.work.learn(b, c.steps, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	if !finite(learned) {
+		return Result{}, c.diverged(b, learned)
+	}
+	if err := c.update(); err != nil {
+		return Result{}, err
+	}
+	c.seen += b.rows
+	c.correct += seen.correct
+	c.lossSum += seen.loss
+	c.abs += seen.abs
+	return seen.result(), nil
+}
+
+// update changes the weights against their gradient.
+func (c *core) update() error {
+	p := &c.work.params
+	if c.rule.clip > 0 && !clip(p.g, c.rule.clip) {
+		return fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", c.steps+1)
+	}
+	c.steps++
+	c.opt.step(c.steps, p.w, p.g)
+	if c.rule.decay > 0 {
+		p.decay(float32(c.rule.rate * c.rule.decay))
+	}
+	return nil
+}
+
+// diverged tells a batch that holds NaN or Inf from weights that have grown
+// out of bounds.
+func (c *core) diverged(b batch, loss float64) error {
+	for _, in := range []struct {
+		name string
+		x    []float32
+	}{{"attribute", b.nodes.attrs}, {"edge attribute", b.edges.attrs}} {
+		for i, x := range in.x {
+			if !finite(float64(x)) {
+				return rowErrorf(i/(len(in.x)/b.rows), "%s is %v", in.name, x)
+			}
+		}
+	}
+	return fmt.Errorf("nn: step %d: the loss is %v; a lower learning rate may help", c.steps+1, loss/float64(b.rows))
+}
+
+// Predict returns what the model says of each row of the batch, float32 and
+// row-major: the probability of each class (B, classes), or the number learned
+// (B, 1). The result is dst when dst is not nil, which must have that shape.
+// Targets are ignored and nothing is dropped.
+func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	if c == nil {
+		return nil, ErrNotReady
+	}
+	in, err := b.open(c.shape, false)
+	if err != nil {
+		return nil, err
+	}
+	dst, p, err := result(dst, in.rows, max(1, c.shape.Classes))
+	if err != nil || in.rows == 0 {
+		return dst, err
+	}
+	return dst, c.predict(p, in)
+}
+
+func (c *core) predict(p []float32, b batch) error {
+	y, err := c.work.forward(b)
+	if err != nil {
+		return err
+	}
+	if bad := c.loss.predict(p, y, b.rows, c.shape); bad >= 0 {
+		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not")
+	}
+	return nil
+}
+
+// Seen returns the number of rows learned from, each time counted.
+func (c *core) Seen() int {
+	if c == nil {
+		return 0
+	}
+	return c.seen
+}
+
+// Accuracy returns the share of Seen that was predicted right before the model
+// learned from it. It is 0 when there is none, and where numbers are learned.
+func (c *core) Accuracy() float64 {
+	if c == nil || c.seen == 0 {
+		return 0
+	}
+	return float64(c.correct) / float64(c.seen)
+}
+
+// RMSE returns the root of the mean square of what predictions missed the
+// values by, over all rows, each before the model learned from it. It is 0
+// where classes are learned.
+func (c *core) RMSE() float64 {
+	if c == nil || c.seen == 0 || c.loss != Squared {
+		return 0
+	}
+	return math.Sqrt(c.lossSum / float64(c.seen))
+}
+
+// MAE returns the mean of the absolute values, as RMSE does of the squares.
+func (c *core) MAE() float64 {
+	if c == nil || c.seen == 0 {
+		return 0
+	}
+	return c.abs / float64(c.seen)
+}

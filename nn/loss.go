@@ -1,0 +1,147 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Loss is what a model makes small, as a mean over the rows of a batch.
+type Loss string
+
+const (
+	// CrossEntropy is -log p of the row's class, in nats, where p is the softmax
+	// of one output per class.
+	CrossEntropy Loss = "cross-entropy"
+
+	// BinaryCrossEntropy is the same for two classes from one output z: p of class 1 is
+	// 1/(1+e⁻ᶻ).
+	BinaryCrossEntropy Loss = "binary cross-entropy"
+
+	// Squared is (y - v)² for the output y and the row's value v.
+	Squared Loss = "squared"
+)
+
+// resolve returns the loss that l stands for with data of shape s.
+func (l Loss) resolve(s Shape) (Loss, error) {
+	switch l {
+	case "":
+		if s.Classes == 0 {
+			return Squared, nil
+		}
+		return CrossEntropy, nil
+	case CrossEntropy:
+		if s.Classes < 2 {
+			return "", fmt.Errorf("%s is %q, which is for classes, the data have none", "Loss", l)
+		}
+	case BinaryCrossEntropy:
+		if s.Classes != 2 {
+			return "", fmt.Errorf("%s is %q, which is for 2 classes, the data have %d", "Loss", l, s.Classes)
+		}
+	case Squared:
+		if s.Classes != 0 {
+			return "", fmt.Errorf("%s is %q, which is for numbers, the data have %d classes", "Loss", l, s.Classes)
+		}
+	default:
+		return "", fmt.Errorf("%s is %q, want %q, %q or %q", "Loss", l, CrossEntropy, BinaryCrossEntropy, Squared)
+	}
+	return l, nil
+}
+
+// units is the number of outputs that the network has.
+func (l Loss) units(s Shape) int {
+	if l == CrossEntropy {
+		return s.Classes
+	}
+	return 1
+}
+
+// tally is what some rows of a batch showed.
+type tally struct {
+	rows    int
+	correct int     // rows whose class was the most probable one
+	loss    float64 // sum over the rows
+	abs     float64 // sum of |y - v|, of Squared
+}
+
+func (t *tally) add(u tally) {
+	t.rows += u.rows
+	t.correct += u.correct
+	t.loss += u.loss
+	t.abs += u.abs
+}
+
+// check returns a *RowError for the first target of b that the loss has no
+// answer to.
+func (l Loss) check(b batch, s Shape) error {
+	for i, t := range b.targets {
+		if t < 0 || int(t) >= s.Classes {
+			return rowErrorf(i, "class %d, want 0 to %d", t, s.Classes-1)
+		}
+	}
+	for i, v := range b.values {
+		if !finite(float64(v)) {
+			return rowErrorf(i, "the value to learn is %v", v)
+		}
+	}
+	return nil
+}
+
+// compare compares the outputs y (rows, units) with the targets of b, and sets
+// dy to the gradient of the mean loss. dy may be y.
+func (l Loss) compare(y []float32, b batch, s Shape, dy []float32) tally {
+	t := tally{rows: b.rows}
+	scale := 1 / float64(b.rows)
+	switch l {
+	case CrossEntropy:
+		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy)
+		t.loss *= float64(b.rows)
+	case BinaryCrossEntropy:
+		for i, class := range b.targets {
+			z := float64(y[i])
+			// log(1 + eᶻ) - class·z, without overflow.
+			t.loss += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - float64(class)*z
+			if (z > 0) == (class == 1) {
+				t.correct++
+			}
+			dy[i] = float32((1/(1+math.Exp(-z)) - float64(class)) * scale)
+		}
+	case Squared:
+		for i, v := range b.values {
+			d := float64(y[i]) - float64(v)
+			t.loss += d * d
+			t.abs += math.Abs(d)
+			dy[i] = float32(2 * d * scale)
+		}
+	}
+	return t
+}
+
+// predict turns outputs y (rows, units) into what Predict returns, p (rows,
+// columns). It returns the first row that has no answer, because y is not a
+// number, or -1.
+func (l Loss) predict(p, y []float32, rows int, s Shape) (bad int) {
+	switch l {
+	case CrossEntropy:
+		copy(p, y)
+		return softmax(p, rows, s.Classes)
+	case BinaryCrossEntropy:
+		for i, z := range y[:rows] {
+			if z != z {
+				return i
+			}
+			p[2*i], p[2*i+1] = float32(1/(1+math.Exp(float64(z)))), float32(1/(1+math.Exp(-float64(z))))
+		}
+	case Squared:
+		for i, v := range y[:rows] {
+			if !finite(float64(v)) {
+				return i
+			}
+			p[i] = v
+		}
+	}
+	return -1
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,191 @@
+package nn
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// settings are the fields of a model that all code but its layers needs,
+// as pointers into the struct that the user has filled in.
+type settings struct {
+	kind, name string // in files, in Go
+	core       **core
+	info       *map[string]string
+
+	// Numbers and words that shape the layers.
+	w, k  *int
+	sizes []size
+	words []word
+
+	dropout   *float64 // nil: there is no dropout and no output layer
+	loss      *Loss
+	optimizer *Optimizer
+	seed      *uint64
+}
+
+// size is a whole number that shapes the layers.
+type size struct {
+	name string
+	v    *int
+	zero int // what 0 stands for
+}
+
+// word is a choice that shapes the layers.
+type word struct {
+	name string
+	v    *string
+	all  []string // choices; "" stands for the first
+}
+
+// resolve replaces zero settings by what they stand for, and checks them.
+func (set settings) resolve(s Shape) error {
+	// Names of fields are arguments: an error that begins with one keeps its
+	// capital letter, and staticcheck its peace.
+	if *set.w != 0 && *set.w != s.W {
+		return fmt.Errorf("%s is %d, the data have w = %d", "W", *set.w, s.W)
+	}
+	if *set.k != 0 && *set.k != s.K {
+		return fmt.Errorf("%s is %d, the data have k = %d", "K", *set.k, s.K)
+	}
+	*set.w, *set.k = s.W, s.K
+	for _, f := range set.sizes {
+		if *f.v == 0 {
+			*f.v = f.zero
+		}
+		if *f.v < 0 {
+			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
+		}
+	}
+	for _, f := range set.words {
+		if *f.v == "" {
+			*f.v = f.all[0]
+		}
+		if !slices.Contains(f.all, *f.v) {
+			return fmt.Errorf("%s is %q, want one of %q", f.name, *f.v, f.all)
+		}
+	}
+	if set.dropout != nil {
+		if *set.dropout == 0 {
+			*set.dropout = 0.5
+		}
+		if !(*set.dropout < 1) {
+			return fmt.Errorf("%s is %v, want below 1", "Dropout", *set.dropout)
+		}
+	}
+	var err error
+	if *set.loss, err = set.loss.resolve(s); err != nil {
+		return err
+	}
+	if *set.optimizer == nil {
+		*set.optimizer = RMSprop{}
+	}
+	*set.optimizer, err = (*set.optimizer).resolve()
+	return err
+}
+
+// String returns the settings in one line.
+func (set settings) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s{W: %d, K: %d", set.name, *set.w, *set.k)
+	for _, f := range set.sizes {
+		fmt.Fprintf(&b, ", %s: %d", f.name, *f.v)
+	}
+	for _, f := range set.words {
+		fmt.Fprintf(&b, ", %s: %s", f.name, *f.v)
+	}
+	if set.dropout != nil {
+		fmt.Fprintf(&b, ", Dropout: %v", *set.dropout)
+	}
+	fmt.Fprintf(&b, ", Loss: %s, Optimizer: %+v, Seed: %d}", *set.loss, *set.optimizer, *set.seed)
+	return b.String()
+}
+
+// savedSettings is what a file says of a model beside its shape.
+type savedSettings struct {
+	Sizes     map[string]int    `json:"sizes,omitempty"`
+	Words     map[string]string `json:"words,omitempty"`
+	Dropout   float64           `json:"dropout,omitempty"`
+	Loss      Loss              `json:"loss"`
+	Optimizer string            `json:"optimizer"`
+	Rates     json.RawMessage   `json:"optimizer_settings"`
+	Seed      uint64            `json:"seed"`
+}
+
+// metadata returns what a file says of the model beside its weights.
+func (set settings) metadata(s Shape) (map[string]string, error) {
+	shape, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	rates, err := json.Marshal(*set.optimizer)
+	if err != nil {
+		return nil, err
+	}
+	saved := savedSettings{
+		Sizes: map[string]int{}, Words: map[string]string{},
+		Loss: *set.loss, Optimizer: (*set.optimizer).name(), Rates: rates, Seed: *set.seed,
+	}
+	for _, f := range set.sizes {
+		saved.Sizes[f.name] = *f.v
+	}
+	for _, f := range set.words {
+		saved.Words[f.name] = *f.v
+	}
+	if set.dropout != nil {
+		saved.Dropout = *set.dropout
+	}
+	text, err := json.Marshal(saved)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		metaModel: set.kind, metaVersion: fileVersion, metaShape: string(shape), metaSettings: string(text),
+	}, nil
+}
+
+// adopt takes over the settings of a file. Those that shape the layers must be
+// zero or agree; the others stay when they are set.
+func (set settings) adopt(saved savedSettings) error {
+	for _, f := range set.sizes {
+		file, ok := saved.Sizes[f.name]
+		if !ok {
+			return fmt.Errorf("settings: %s is missing", f.name)
+		}
+		if *f.v != 0 && *f.v != file {
+			return fmt.Errorf("%s is %d, the file has %d", f.name, *f.v, file)
+		}
+		*f.v = file
+	}
+	for _, f := range set.words {
+		file, ok := saved.Words[f.name]
+		if !ok {
+			return fmt.Errorf("settings: %s is missing", f.name)
+		}
+		if *f.v != "" && *f.v != file {
+			return fmt.Errorf("%s is %q, the file has %q", f.name, *f.v, file)
+		}
+		*f.v = file
+	}
+	if len(saved.Sizes) != len(set.sizes) || len(saved.Words) != len(set.words) {
+		return fmt.Errorf("settings: %d sizes and %d words, want %d and %d",
+			len(saved.Sizes), len(saved.Words), len(set.sizes), len(set.words))
+	}
+	if set.dropout != nil && *set.dropout == 0 {
+		*set.dropout = saved.Dropout
+	}
+	if *set.loss != "" && *set.loss != saved.Loss {
+		return fmt.Errorf("%s is %q, the file has %q", "Loss", *set.loss, saved.Loss)
+	}
+	*set.loss = saved.Loss
+	if *set.seed == 0 {
+		*set.seed = saved.Seed
+	}
+	if *set.optimizer != nil {
+		return nil
+	}
+	var err error
+	*set.optimizer, err = parseOptimizer(saved.Optimizer, saved.Rates)
+	return err
+}
