@@ -1,0 +1,386 @@
+package nn
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and
+// Manzagol, ICML 2008): it learns to repair rows that were damaged, by way of a
+// code.
+//
+//	y = σ(c + x̃ W)     the code of x̃, which is x damaged
+//	z = b + y Wᵀ       or y Uᵀ, when Untied
+//
+// Binary rows lose values to 0, are rebuilt as σ(z), and the loss is the
+// cross-entropy of x and σ(z); Gaussian rows are covered by normal noise,
+// rebuilt as z, and the loss is Σ (x-z)²/2. Either is summed over units and
+// averaged over rows.
+//
+// The fields are its settings, zero meaning the default; Init and Load replace
+// zeros, and later changes have no effect. An Autoencoder is used by one
+// goroutine at a time.
+type Autoencoder struct {
+	Units  Units // what values are; the default is Binary
+	Hidden int   // values of a code; 0 = 100
+
+	// Corrupt is how rows are damaged in learning: the probability that a binary
+	// value is lost, below 1, or the deviation of the noise on a Gaussian one;
+	// 0 = 0.3, negative = not at all.
+	Corrupt float64
+	Untied  bool // the reconstruction has weights of its own, U
+
+	Optimizer Optimizer // nil = RMSprop{}
+	Seed      uint64    // of the initial weights and of the damage
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	visible int
+	params
+	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
+	back                     *weight // (visible, hidden): U, or weight itself
+
+	opt   stepper
+	chaos *noise
+	steps int
+	seen  int
+
+	// Memory of a step, as long as the largest batch so far needed.
+	keep           []float32 // (visible): the probability that a value is not lost
+	damaged, recon []float32 // (B, visible)
+	code, dcode    []float32 // (B, hidden)
+}
+
+var _ Coder = (*Autoencoder)(nil)
+
+// String returns the settings in one line.
+func (a *Autoencoder) String() string {
+	return fmt.Sprintf("Autoencoder{Units: %v, Hidden: %d, Corrupt: %v, Untied: %t, Optimizer: %+v, Seed: %d}",
+		a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer, a.Seed)
+}
+
+// Init builds the network for rows of that many values, with the weights that
+// Seed stands for. A second Init with the same number does nothing, with another
+// it is an error.
+func (a *Autoencoder) Init(visible int) error {
+	if a.weight != nil {
+		return checkVisible(a.visible, visible)
+	}
+	next := *a
+	if err := next.build(visible); err != nil {
+		return err
+	}
+	next.start()
+	r := newRandom(next.Seed, streamInit)
+	glorot(next.weight.w, visible, next.Hidden, r)
+	if next.Untied {
+		glorot(next.back.w, next.Hidden, visible, r)
+	}
+	*a = next
+	return nil
+}
+
+// build checks the settings and lays out the weights, without memory for them.
+func (a *Autoencoder) build(visible int) error {
+	if err := a.resolve(); err != nil {
+		return err
+	}
+	a.visible = visible
+	a.params = params{}
+	a.weight = a.add("weight", visible, a.Hidden)
+	a.back = a.weight
+	if a.Untied {
+		a.back = a.add("back", visible, a.Hidden)
+	}
+	a.hidBias = a.add("hidden.bias", a.Hidden)
+	a.visBias = a.add("visible.bias", visible)
+	return checkCoder(visible, a.params.size())
+}
+
+func (a *Autoencoder) resolve() error {
+	if a.Hidden == 0 {
+		a.Hidden = 100
+	}
+	if a.Corrupt == 0 {
+		a.Corrupt = 0.3
+	}
+	switch {
+	case a.Units != Binary && a.Units != Gaussian:
+		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", a.Units)
+	case a.Hidden < 1:
+		return fmt.Errorf("%s is %d, want a positive number", "Hidden", a.Hidden)
+	case a.Units == Binary && !(a.Corrupt < 1):
+		return fmt.Errorf("%s is %v, want a probability below 1", "Corrupt", a.Corrupt)
+	case !finite(float64(float32(a.Corrupt))):
+		return fmt.Errorf("%s is %v, want a number", "Corrupt", a.Corrupt)
+	}
+	if a.Optimizer == nil {
+		a.Optimizer = RMSprop{}
+	}
+	var err error
+	a.Optimizer, err = a.Optimizer.resolve()
+	return err
+}
+
+// start gives the network its memory, all weights zero.
+func (a *Autoencoder) start() {
+	a.alloc()
+	a.opt = a.Optimizer.start(len(a.w))
+	a.chaos = newNoise(a.Seed, streamLearn)
+	a.keep = make([]float32, a.visible)
+	for i := range a.keep {
+		a.keep[i] = 1 - float32(a.Corrupt)
+	}
+}
+
+// Step learns from the rows of x, (B, visible) of float32, once. The Loss of the
+// result is the mean square, over rows and units, of x less what is made of the
+// damaged rows, before the step. An error leaves the weights as they were.
+// O(B · visible · hidden), and no memory once batches stop growing.
+func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
+	v, rows, err := a.open(x)
+	if err != nil || rows == 0 {
+		return Result{}, err
+	}
+	a.damaged = grown(a.damaged, rows*a.visible)
+	a.recon = grown(a.recon, rows*a.visible)
+	a.code = grown(a.code, rows*a.Hidden)
+	a.dcode = grown(a.dcode, rows*a.Hidden)
+	a.damage(a.damaged[:rows*a.visible], v)
+	loss := a.gradient(v, rows)
+	if !finite(loss) {
+		return Result{}, a.diverged(v, loss)
+	}
+	rule := a.Optimizer.rule()
+	if rule.clip > 0 && !clip(a.g, rule.clip) {
+		return Result{}, fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", a.steps+1)
+	}
+	a.steps++
+	a.opt.step(a.steps, a.w, a.g)
+	if rule.decay > 0 {
+		a.decay(float32(rule.rate * rule.decay))
+	}
+	a.seen += rows
+	return Result{Rows: rows, Loss: loss}, nil
+}
+
+// damage sets x̃ to damaged rows of x.
+func (a *Autoencoder) damage(damaged, x []float32) {
+	switch {
+	case a.Corrupt < 0:
+		copy(damaged, x)
+	case a.Units == Binary:
+		n := a.visible
+		for i := 0; i < len(x); i += n {
+			d := damaged[i : i+n]
+			a.chaos.Bernoulli(d, a.keep)
+			for j, v := range x[i : i+n] {
+				d[j] *= v
+			}
+		}
+	default:
+		a.chaos.normal(damaged)
+		for i, v := range x {
+			damaged[i] = v + float32(a.Corrupt)*damaged[i]
+		}
+	}
+}
+
+// gradient sets the gradients of the loss of x, (rows, visible), given the
+// damaged rows, and returns the mean square error.
+func (a *Autoencoder) gradient(x []float32, rows int) float64 {
+	n, m := a.visible, a.Hidden
+	damaged, recon := a.damaged[:rows*n], a.recon[:rows*n]
+	code, dcode := a.code[:rows*m], a.dcode[:rows*m]
+	a.encode(code, damaged, rows)
+	a.decode(recon, code, rows)
+	kernel.Axpy(-1, x, recon) // the gradient by z of either loss, times rows
+	square := float64(kernel.Dot(recon, recon))
+	share := 1 / float32(rows)
+	for i, d := range recon {
+		recon[i] = d * share
+	}
+	kernel.Gemm(rows, m, n, recon, n, a.back.w, m, dcode, m, false)
+	for i, y := range code {
+		dcode[i] *= y * (1 - y)
+	}
+	kernel.GemmTN(rows, m, n, damaged, n, dcode, m, a.weight.g, m, false)
+	kernel.GemmTN(rows, m, n, recon, n, code, m, a.back.g, m, !a.Untied)
+	clearGrad(a.hidBias, a.visBias)
+	kernel.AddBiasGrad(a.hidBias.g, dcode, rows, m)
+	kernel.AddBiasGrad(a.visBias.g, recon, rows, n)
+	return square / float64(rows*n)
+}
+
+// encode sets code (rows, hidden) to that of x (rows, visible).
+func (a *Autoencoder) encode(code, x []float32, rows int) {
+	n, m := a.visible, a.Hidden
+	fillRows(code, a.hidBias.w, rows)
+	kernel.Gemm(rows, m, n, x, n, a.weight.w, m, code, m, true)
+	logistic(code[:rows*m])
+}
+
+// decode sets x (rows, visible) to the reconstruction of code (rows, hidden).
+func (a *Autoencoder) decode(x, code []float32, rows int) {
+	n, m := a.visible, a.Hidden
+	fillRows(x, a.visBias.w, rows)
+	kernel.GemmNT(rows, m, n, code, m, a.back.w, m, x, n, true)
+	if a.Units == Binary {
+		logistic(x[:rows*n])
+	}
+}
+
+// diverged tells a batch that holds NaN or Inf from weights that have grown
+// out of bounds.
+func (a *Autoencoder) diverged(v []float32, loss float64) error {
+	for i, x := range v {
+		if !finite(float64(x)) {
+			return rowErrorf(i/a.visible, "value %d is %v", i%a.visible, x)
+		}
+	}
+	return fmt.Errorf("nn: step %d: the reconstruction error is %v; a lower learning rate may help", a.steps+1, loss)
+}
+
+func (a *Autoencoder) open(x *tensor.Dense) (v []float32, rows int, err error) {
+	if a.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	return openRows("x", x, a.visible, a.Units)
+}
+
+// Encode returns the code of each row of x, undamaged, (B, hidden). The result
+// is dst when dst is not nil, which must have that shape.
+func (a *Autoencoder) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
+	v, rows, err := a.open(x)
+	if err != nil {
+		return nil, err
+	}
+	dst, y, err := result(dst, rows, a.Hidden)
+	if err == nil {
+		a.encode(y, v, rows)
+	}
+	return dst, err
+}
+
+// Decode returns the reconstruction of codes y, (B, hidden): (B, visible),
+// probabilities where units are binary. The result is dst when dst is not nil,
+// which must have that shape.
+func (a *Autoencoder) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
+	if a.weight == nil {
+		return nil, ErrNotReady
+	}
+	code, rows, err := openRows("y", y, a.Hidden, Binary)
+	if err != nil {
+		return nil, err
+	}
+	dst, x, err := result(dst, rows, a.visible)
+	if err == nil {
+		a.decode(x, code, rows)
+	}
+	return dst, err
+}
+
+// Weights returns W, (visible, hidden), and the biases c and b. They share
+// memory with the network; nil before Init.
+func (a *Autoencoder) Weights() (w, hidden, visible *tensor.Dense) {
+	if a.weight == nil {
+		return nil, nil, nil
+	}
+	return a.weight.dense(), a.hidBias.dense(), a.visBias.dense()
+}
+
+// Seen returns the number of rows learned from, each time counted.
+func (a *Autoencoder) Seen() int { return a.seen }
+
+// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before
+// Init.
+func (a *Autoencoder) Hash() string {
+	if a.weight == nil {
+		return ""
+	}
+	return a.params.hash()
+}
+
+// coderSettings is what a file says of an Autoencoder beside its weights.
+type coderSettings struct {
+	Visible   int             `json:"visible"`
+	Units     Units           `json:"units"`
+	Hidden    int             `json:"hidden"`
+	Corrupt   float64         `json:"corrupt"`
+	Untied    bool            `json:"untied"`
+	Optimizer string          `json:"optimizer"`
+	Rates     json.RawMessage `json:"optimizer_settings"`
+	Seed      uint64          `json:"seed"`
+}
+
+// Save writes the network as a safetensors file, which other tools read too:
+// the weights, and as metadata the settings and Info. The same network gives the
+// same bytes. Optimizer state and counts are not part of it.
+func (a *Autoencoder) Save(w io.Writer) error {
+	if a.weight == nil {
+		return ErrNotReady
+	}
+	rates, err := json.Marshal(a.Optimizer)
+	if err != nil {
+		return fmt.Errorf("nn: save: %w", err)
+	}
+	return saveCoder(w, "autoencoder", coderSettings{
+		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer.name(), rates, a.Seed,
+	}, a.Info, &a.params)
+}
+
+// Load reads what Save wrote, up to the end of from, and is used instead of Init
+// or before it. Settings come from the file: Hidden, Units and Untied must be
+// zero or agree, while those of learning stay when they are set. A file that is
+// damaged, or is not an Autoencoder, is an error, and a is as before.
+func (a *Autoencoder) Load(from io.Reader) error {
+	if a.weight != nil {
+		return fmt.Errorf("nn: load: the model has been initialised already")
+	}
+	next := *a
+	var set coderSettings
+	list, info, err := loadCoder(from, "autoencoder", &set, func() (*params, error) {
+		if err := next.adopt(set); err != nil {
+			return nil, err
+		}
+		return &next.params, next.build(set.Visible)
+	})
+	if err != nil {
+		return err
+	}
+	next.start()
+	next.set(list)
+	next.Info = info
+	*a = next
+	return nil
+}
+
+// adopt takes the settings of a file where a has none.
+func (a *Autoencoder) adopt(set coderSettings) error {
+	switch {
+	case a.Hidden != 0 && a.Hidden != set.Hidden:
+		return fmt.Errorf("%s is %d, the file has %d", "Hidden", a.Hidden, set.Hidden)
+	case a.Units != 0 && a.Units != set.Units:
+		return fmt.Errorf("%s is %v, the file has %v", "Units", a.Units, set.Units)
+	case a.Untied && !set.Untied:
+		return fmt.Errorf("%s is true, the file has false", "Untied")
+	}
+	a.Hidden, a.Units, a.Untied = set.Hidden, set.Units, set.Untied
+	setZero(&a.Corrupt, set.Corrupt)
+	setZero(&a.Seed, set.Seed)
+	if a.Optimizer == nil {
+		o, err := parseOptimizer(set.Optimizer, set.Rates)
+		if err != nil {
+			return err
+		}
+		a.Optimizer = o
+	}
+	return nil
+}
