@@ -54,6 +54,11 @@ func TestFences(t *testing.T) {
 				Dot(mem(n), mem(n))
 				ReLUGrad(mem(n), mem(n))
 				RMSprop(mem(n), mem(n), mem(n), 1, 0.9, 1)
+				Adam(mem(n), mem(n), mem(n), mem(n), 1, 0.9, 0.9, 1)
+				Momentum(mem(n), mem(n), mem(n), 0.9, 1, 1)
+				Exp(mem(n), mem(n))
+				Sigmoid(mem(n), mem(n))
+				Tanh(mem(n), mem(n))
 				BiasReLU(mem(5*n), 5, n, mem(n))
 				AddBiasGrad(mem(n), mem(5*n), 5, n)
 				if n > 0 {

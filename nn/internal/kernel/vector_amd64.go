@@ -47,18 +47,6 @@ func reluGrad(dy, y []float32) {
 	}
 }
 
-func rmsprop(w, g, v []float32, rate, decay, eps float32) {
-	switch {
-	case inUse == generic:
-		rmspropGeneric(w, g, v, rate, decay, eps)
-	case len(w) == 0:
-	case inUse == avx512:
-		rmspropAVX512(len(w), &w[0], &g[0], &v[0], rate, decay, 1-decay, eps)
-	default:
-		rmspropAVX2(len(w), &w[0], &g[0], &v[0], rate, decay, 1-decay, eps)
-	}
-}
-
 func biasReLU(x, bias []float32) {
 	switch c := len(bias); {
 	case inUse == generic:
@@ -130,14 +118,6 @@ func reluGradAVX2(n int, dy, y *float32)
 
 //go:noescape
 func reluGradAVX512(n int, dy, y *float32)
-
-// for i < n: v[i] = decay*v[i] + rest*grad[i]*grad[i]; w[i] -= rate*grad[i]/(sqrt(v[i])+eps)
-//
-//go:noescape
-func rmspropAVX2(n int, w, grad, v *float32, rate, decay, rest, eps float32)
-
-//go:noescape
-func rmspropAVX512(n int, w, grad, v *float32, rate, decay, rest, eps float32)
 
 // for i < rows, j < c: x[i*c+j] = max(0, x[i*c+j]+bias[j])
 //

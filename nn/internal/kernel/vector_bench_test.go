@@ -87,14 +87,6 @@ func BenchmarkDot(b *testing.B) {
 	}
 }
 
-func BenchmarkRMSprop(b *testing.B) {
-	r := newRand()
-	for _, n := range []int{12000, 300000} {
-		w, g, v := random(r, n), random(r, n), make([]float32, n)
-		benchValues(b, fmt.Sprintf("n=%d", n), n, func() { RMSprop(w, g, v, 1e-3, 0.9, 1e-7) })
-	}
-}
-
 func BenchmarkSoftmaxCE(b *testing.B) {
 	r := newRand()
 	for _, c := range []int{2, 11} {

@@ -154,29 +154,6 @@ func TestReLUSpecial(t *testing.T) {
 	})
 }
 
-func TestRMSprop(t *testing.T) {
-	forEachVariant(t, func(t *testing.T) {
-		r := newRand()
-		for _, n := range append(lengths, 1000) {
-			w, v, g := newGuarded(n), newGuarded(n), random(r, n)
-			copy(w.x, random(r, n))
-			clear(v.x)
-			if n > 2 {
-				g[n/2] = 0 // with v = 0: no step, and no 0/0
-			}
-			wantW, wantV := append([]float32(nil), w.x...), append([]float32(nil), v.x...)
-			for range 3 {
-				rmspropGeneric(wantW, g, wantV, 1e-2, 0.9, 1e-7)
-				RMSprop(w.x, g, v.x, 1e-2, 0.9, 1e-7)
-			}
-			compare(t, fmt.Sprint("w, n=", n), w.x, wantW, 0)
-			compare(t, fmt.Sprint("v, n=", n), v.x, wantV, 0)
-			w.check(t, "w", all)
-			v.check(t, "v", all)
-		}
-	})
-}
-
 func TestVectorPanics(t *testing.T) {
 	x := make([]float32, 6)
 	mustPanic(t, "Axpy", func() { Axpy(1, x, x[:5]) })
@@ -186,7 +163,6 @@ func TestVectorPanics(t *testing.T) {
 	mustPanic(t, "BiasReLU bias", func() { BiasReLU(x, 2, 3, x[:2]) })
 	mustPanic(t, "AddBiasGrad", func() { AddBiasGrad(x[:2], x, 2, 3) })
 	mustPanic(t, "negative rows", func() { AddBiasGrad(x, x, -2, 3) })
-	mustPanic(t, "RMSprop", func() { RMSprop(x, x, x[:5], 1, 1, 1) })
 }
 
 func TestVectorAllocs(t *testing.T) {

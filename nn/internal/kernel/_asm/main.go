@@ -24,8 +24,10 @@ var files = map[string]func(){
 		pair(24)
 		pairTN(20)
 	},
-	"vector":    forBoth(axpy, dot, reluGrad, rmsprop, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
+	"vector":    forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
 	"fields":    forBoth(rowOffsets, gatherFields, scatterFields),
+	"optimizer": forBoth(rmsprop, adam, momentum),
+	"exp":       forBoth(exp, sigmoid, tanh),
 	"bernoulli": forBoth(bernoulli),
 }
 

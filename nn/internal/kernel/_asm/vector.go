@@ -123,36 +123,6 @@ func reluGrad(s simd) {
 	RET()
 }
 
-func rmsprop(s simd) {
-	TEXT("rmsprop"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, decay, rest, eps float32)")
-	Comment("v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
-		"w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3")
-	for i, name := range []string{"rate", "decay", "rest", "eps"} {
-		spread(s, name, s.v(i))
-	}
-	param("w", RDI)
-	param("grad", RSI)
-	param("v", R8)
-	alongside(s, 1, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
-		w, g, v, t := s.v(4), s.v(5), s.v(6), s.v(7)
-		s.load(at(s, RSI, u), g, masked)
-		s.load(at(s, R8, u), v, masked)
-		s.load(at(s, RDI, u), w, masked)
-		VMULPS(g, s.v(2), t)
-		VMULPS(s.v(1), v, v)
-		VFMADD231PS(t, g, v)
-		s.store(v, at(s, R8, u), masked)
-		VSQRTPS(v, t)
-		VADDPS(s.v(3), t, t)
-		VMULPS(s.v(0), g, g)
-		VDIVPS(t, g, g)
-		VSUBPS(g, w, w)
-		s.store(w, at(s, RDI, u), masked)
-	})
-	VZEROUPPER()
-	RET()
-}
-
 // byColumns runs body for one register of columns after the other, the last one
 // masked. The pointers are parameters and move along.
 func byColumns(s simd, ptrs map[string]GPPhysical, body func(label string, masked bool)) {

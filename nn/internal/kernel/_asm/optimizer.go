@@ -1,0 +1,96 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func rmsprop(s simd) {
+	TEXT("rmsprop"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, decay, rest, eps float32)")
+	Comment("v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
+		"w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3")
+	for i, name := range []string{"rate", "decay", "rest", "eps"} {
+		spread(s, name, s.v(i))
+	}
+	param("w", RDI)
+	param("grad", RSI)
+	param("v", R8)
+	alongside(s, 1, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
+		w, g, v, t := s.v(4), s.v(5), s.v(6), s.v(7)
+		s.load(at(s, RSI, u), g, masked)
+		s.load(at(s, R8, u), v, masked)
+		s.load(at(s, RDI, u), w, masked)
+		VMULPS(g, s.v(2), t)
+		VMULPS(s.v(1), v, v)
+		VFMADD231PS(t, g, v)
+		s.store(v, at(s, R8, u), masked)
+		VSQRTPS(v, t)
+		VADDPS(s.v(3), t, t)
+		VMULPS(s.v(0), g, g)
+		VDIVPS(t, g, g)
+		VSUBPS(g, w, w)
+		s.store(w, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func adam(s simd) {
+	TEXT("adam"+s.suffix, NOSPLIT, "func(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)")
+	Comment("m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)",
+		"w DI, grad SI, m R9, v R8; rate, beta1, rest1, beta2, rest2 and eps in registers 0 to 5")
+	for i, name := range []string{"rate", "beta1", "rest1", "beta2", "rest2", "eps"} {
+		spread(s, name, s.v(i))
+	}
+	param("w", RDI)
+	param("grad", RSI)
+	param("m", R9)
+	param("v", R8)
+	alongside(s, 1, []GPPhysical{RDI, RSI, R8, R9}, func(u int, masked bool) {
+		w, g, m, v, t := s.v(6), s.v(7), s.v(8), s.v(9), s.v(10)
+		s.load(at(s, RSI, u), g, masked)
+		s.load(at(s, R9, u), m, masked)
+		s.load(at(s, R8, u), v, masked)
+		s.load(at(s, RDI, u), w, masked)
+		VMULPS(s.v(1), m, m)
+		VFMADD231PS(s.v(2), g, m)
+		s.store(m, at(s, R9, u), masked)
+		VMULPS(g, s.v(4), t)
+		VMULPS(s.v(3), v, v)
+		VFMADD231PS(t, g, v)
+		s.store(v, at(s, R8, u), masked)
+		VSQRTPS(v, t)
+		VADDPS(s.v(5), t, t)
+		VMULPS(s.v(0), m, m)
+		VDIVPS(t, m, m)
+		VSUBPS(m, w, w)
+		s.store(w, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func momentum(s simd) {
+	TEXT("momentum"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, keep, a, b float32)")
+	Comment("v[i] = keep·v[i] + grad[i]; w[i] -= a·v[i] + b·grad[i]",
+		"w DI, grad SI, v R8; keep, a and b in registers 0 to 2")
+	for i, name := range []string{"keep", "a", "b"} {
+		spread(s, name, s.v(i))
+	}
+	param("w", RDI)
+	param("grad", RSI)
+	param("v", R8)
+	alongside(s, 2, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
+		w, g, v := s.v(3+3*u), s.v(4+3*u), s.v(5+3*u)
+		s.load(at(s, RSI, u), g, masked)
+		s.load(at(s, R8, u), v, masked)
+		s.load(at(s, RDI, u), w, masked)
+		VFMADD213PS(g, s.v(0), v)
+		s.store(v, at(s, R8, u), masked)
+		VFNMADD231PS(s.v(1), v, w)
+		VFNMADD231PS(s.v(2), g, w)
+		s.store(w, at(s, RDI, u), masked)
+	})
+	VZEROUPPER()
+	RET()
+}
