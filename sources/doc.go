@@ -21,6 +21,7 @@
 //	             pos       neighbors
 //	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
 //	EdgeList     0         always     –            –                –            –                node_target from Labels
+//	Nodes        0         always     –            features, or node_sparse         –            –                node_target from labels
 //	Graph6       index     always     –            –                –            –                –
 //	DOT          index     always     –            –                –            –                –
 //	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too

@@ -57,9 +57,12 @@ type EdgeList struct {
 	// Directed keeps each line as one arc, from the first node to the second.
 	Directed bool
 	// Labels is a file with an id and a label per line, which become the
-	// column node_target. Every node needs a label. The classes are the
-	// distinct labels: ascending as numbers if all are numbers, else as text.
+	// column node_target. Every node needs a label, unless Partial is set. The
+	// classes are the distinct labels: ascending as numbers if all are numbers,
+	// else as text.
 	Labels string
+	// Partial makes a node without a label one of class -1, which is unknown.
+	Partial bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
 }

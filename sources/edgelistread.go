@@ -37,7 +37,7 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.NodeClass, n.Classes, err = labels.classes(ids); err != nil {
+	if n.NodeClass, n.Classes, err = labels.classes(ids, s.Partial); err != nil {
 		return nil, err
 	}
 	if int(ids[len(ids)-1]) >= len(ids) { // not 0 … n-1
@@ -74,6 +74,7 @@ func isolated(g *graph.Graph) (count int64) {
 type edgeLines struct {
 	l          *lines
 	a          arcs
+	below      int64 // an id must be below it; 0: any may be
 	declared   int64 // number of nodes that a comment states, and its line
 	declaredAt int
 }
@@ -97,6 +98,9 @@ func (e *edgeLines) read() error {
 		v, _, err := nodeID(e.l, rest)
 		if err != nil {
 			return err
+		}
+		if top := max(u, v); e.below > 0 && int64(top) >= e.below {
+			return e.l.errorf("node %d, want 0 to %d", top, e.below-1)
 		}
 		if len(e.a.u) >= math.MaxInt32/2 {
 			return e.l.errorf("more than %d edges", math.MaxInt32/2)

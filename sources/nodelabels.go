@@ -57,7 +57,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 }
 
 // classes returns the class of each node and the names of the classes.
-func (n nodeLabels) classes(ids []int32) (class []int32, names []string, err error) {
+func (n nodeLabels) classes(ids []int32, partial bool) (class []int32, names []string, err error) {
 	if n.label == nil {
 		return nil, nil, nil
 	}
@@ -75,10 +75,14 @@ func (n nodeLabels) classes(ids []int32) (class []int32, names []string, err err
 	class = make([]int32, len(ids))
 	for i, id := range ids {
 		text, ok := n.label[id]
-		if !ok {
+		switch {
+		case ok:
+			class[i] = index[text]
+		case partial:
+			class[i] = -1
+		default:
 			return nil, nil, &FileError{n.file, 0, fmt.Errorf("no label for node %d", id)}
 		}
-		class[i] = index[text]
 	}
 	return class, names, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// tuFiles finds and opens the files of a collection. A zip, a directory and an
+// tuFiles finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
 // fs.FS are the same to the rest.
 type tuFiles struct {
 	fsys   fs.FS
@@ -34,29 +34,39 @@ const (
 )
 
 func openFiles(t TU) (*tuFiles, error) {
-	f := &tuFiles{fsys: t.FS, place: t.Path, limit: t.MaxBytes, close: func() error { return nil }}
-	if f.fsys == nil {
-		info, err := os.Stat(t.Path)
-		switch {
-		case err != nil:
-			return nil, inFile(t.Path, err)
-		case info.IsDir():
-			f.fsys = os.DirFS(t.Path)
-		default:
-			z, err := zip.OpenReader(t.Path)
-			if errors.Is(err, zip.ErrFormat) {
-				err = fmt.Errorf("%w: damaged, cut short, or something else", err)
-			}
-			if err != nil {
-				return nil, inFile(t.Path, err)
-			}
-			f.fsys, f.close = z, z.Close
-		}
+	f, err := openPlace(t.Path, t.FS, t.MaxBytes)
+	if err != nil {
+		return nil, err
 	}
 	if err := f.find(t.Name); err != nil {
 		f.close()
 		return nil, err
 	}
+	return f, nil
+}
+
+// openPlace opens a zip or a directory, or takes fsys where that is set.
+func openPlace(place string, fsys fs.FS, limit int64) (*tuFiles, error) {
+	f := &tuFiles{fsys: fsys, place: place, limit: limit, close: func() error { return nil }}
+	if f.fsys != nil {
+		return f, nil
+	}
+	info, err := os.Stat(place)
+	switch {
+	case err != nil:
+		return nil, inFile(place, err)
+	case info.IsDir():
+		f.fsys = os.DirFS(place)
+		return f, nil
+	}
+	z, err := zip.OpenReader(place)
+	if errors.Is(err, zip.ErrFormat) {
+		err = fmt.Errorf("%w: damaged, cut short, or something else", err)
+	}
+	if err != nil {
+		return nil, inFile(place, err)
+	}
+	f.fsys, f.close = z, z.Close
 	return f, nil
 }
 

@@ -1,0 +1,164 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// readFolder reads the layout with a line per node.
+func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
+	f, err := openPlace(s.Path, s.FS, s.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	f.alive = ctx.Err
+	if err := f.findNodes(s.Name); err != nil {
+		return nil, err
+	}
+	n := &NodeSet{Graph: &graph.Graph{}}
+	for _, read := range []func(*tuFiles) error{n.readLabels, n.readEdges, n.readFeatures, n.readSplit} {
+		if err := read(f); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// findNodes sets the prefix to the folder of the only edges.txt.
+func (f *tuFiles) findNodes(name string) error {
+	var found []string
+	for _, pattern := range []string{"edges.txt", "*/edges.txt"} {
+		names, err := fs.Glob(f.fsys, pattern)
+		if err != nil {
+			return inFile(f.place, err)
+		}
+		for _, n := range names {
+			dir := strings.TrimSuffix(n, "edges.txt")
+			// macOS adds a folder "__MACOSX" to archives.
+			if base := path.Base(dir); name == base || name == "" && base != "__MACOSX" {
+				found = append(found, dir)
+			}
+		}
+	}
+	switch {
+	case len(found) == 1:
+		f.prefix = found[0]
+		return nil
+	case len(found) > 1:
+		return &FileError{f.place, 0, fmt.Errorf("several sets, %sedges.txt and %sedges.txt: set Name", found[0], found[1])}
+	}
+	return &FileError{f.place, 0, fmt.Errorf("no file %s: %w", path.Join(name, "edges.txt"), fs.ErrNotExist)}
+}
+
+// perNode calls do with every line of a file that has one per node. Empty lines
+// go to the function, but for those at the end of the file beyond the nodes.
+func (f *tuFiles) perNode(what string, nodes int, do func(l *lines, row []byte) error) error {
+	l, err := f.open(what)
+	if l == nil || err != nil {
+		return err
+	}
+	defer l.close()
+	count := 0
+	for {
+		row, err := l.raw()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		l.line++
+		row = bytes.TrimSpace(row)
+		if count == nodes {
+			if len(row) > 0 {
+				return l.errorf("a line more than the %d nodes", nodes)
+			}
+			continue
+		}
+		if err := do(l, row); err != nil {
+			return err
+		}
+		count++
+	}
+	return checkEnd(l.file, int64(count), int64(nodes), "nodes")
+}
+
+// readLabels counts the nodes and finds their classes.
+func (n *NodeSet) readLabels(f *tuFiles) error {
+	index := map[string]int32{}
+	file, err := f.scan("labels", func(l *lines, row []byte) error {
+		if len(n.Class) == math.MaxInt32-1 {
+			return l.errorf("more than %d nodes", math.MaxInt32-1)
+		}
+		if string(row) == "-1" {
+			n.Class = append(n.Class, -1)
+			return nil
+		}
+		c, ok := index[string(row)]
+		if !ok {
+			c = int32(len(n.Classes))
+			n.Classes = append(n.Classes, string(row))
+			index[n.Classes[c]] = c
+		}
+		n.Class = append(n.Class, c)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case file == "":
+		return f.missing("labels")
+	case len(n.Classes) == 0:
+		return &FileError{file, 0, errors.New("no node has a class")}
+	}
+	// The classes are in the order they came; they should not depend on it.
+	came := append([]string(nil), n.Classes...)
+	sortLabels(n.Classes)
+	for c, text := range n.Classes {
+		index[text] = int32(c)
+	}
+	for v, c := range n.Class {
+		if c >= 0 {
+			n.Class[v] = index[came[c]]
+		}
+	}
+	return nil
+}
+
+func (n *NodeSet) readEdges(f *tuFiles) error {
+	l, err := f.must("edges")
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	e := edgeLines{l: l, below: int64(len(n.Class))}
+	if err := e.read(); err != nil {
+		return err
+	}
+	var c csr
+	c.build(len(n.Class), false, &e.a, n.Graph)
+	n.Stats.EdgeCounts = c.counts
+	return nil
+}
+
+func (n *NodeSet) readSplit(f *tuFiles) error {
+	return f.perNode("split", len(n.Class), func(l *lines, row []byte) error {
+		for p, name := range partNames {
+			if string(row) == name {
+				n.Split = append(n.Split, Part(p))
+				return nil
+			}
+		}
+		return l.errorf("%s, want train, val, test or none", quote(row))
+	})
+}
