@@ -14,6 +14,7 @@
 //
 //	Train    nodes_cat (w, k, d_v), nodes (w, k, c_v), target   one step per record
 //	Predict  nodes_cat (w, k, d_v), nodes (w, k, c_v)           one Prediction per row
+//	Pretrain members; edges_cat and edges (w, k, k, ·), or nodes_cat and nodes  one step per Batch fields
 //	Collect  any
 //
 // One of nodes_cat and nodes may be missing. Letters are those of package

@@ -1,0 +1,59 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// UseCode gives the first layer the code of a coder that has learned from
+// fields: pretraining. The coder's rows must be the channels of one field,
+// vertex by vertex: k·a_v units, in each vertex the discrete channels as
+// one-hot, then the continuous ones; its hidden units become the Maps1 channels
+// of the layer, their biases its biases. It is called after Init and before the
+// first Step.
+func (c *CNN) UseCode(coder Coder) error { return c.useCode(coder, "conv1") }
+
+// UseEdgeCode does for the branch of edges what UseCode does for that of
+// vertices: k·k·a_e units, pair by pair.
+func (c *CNN) UseEdgeCode(coder Coder) error { return c.useCode(coder, "edges") }
+
+func (c *CNN) useCode(coder Coder, layer string) error {
+	if c.core == nil {
+		return ErrNotReady
+	}
+	if c.steps > 0 {
+		return fmt.Errorf("nn: the code is to be set before the first step, and there were %d", c.steps)
+	}
+	l := c.work.body.(*cnnLayers).conv1
+	if layer == "edges" {
+		if l = c.work.body.(*cnnLayers).edges; l == nil {
+			return errors.New("nn: the network reads no edges")
+		}
+	}
+	w, bias, _ := coder.Weights()
+	if w == nil {
+		return ErrNotReady
+	}
+	if l.sparse > 0 {
+		return errors.New("nn: a layer with a sparse channel takes no code")
+	}
+	each := l.total + l.attrs
+	if n, m := w.Shape()[0], w.Shape()[1]; n != l.n*each || m != l.maps {
+		return fmt.Errorf("nn: %s has %d inputs and %d maps, the coder %d and %d", layer, l.n*each, l.maps, n, m)
+	}
+	from := w.Float32s()
+	for cell := range l.n {
+		row := from[cell*each*l.maps:]
+		if l.table != nil {
+			n := l.total * l.maps
+			copy(l.table.w[cell*n:(cell+1)*n], row)
+			row = row[n:]
+		}
+		if l.dense != nil {
+			n := l.attrs * l.maps
+			copy(l.dense.w[cell*n:(cell+1)*n], row)
+		}
+	}
+	copy(l.bias.w, bias.Float32s())
+	return nil
+}

@@ -1,0 +1,106 @@
+package nn
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// After UseCode the first layer computes of a field what the coder does, up to
+// the activation.
+func TestUseCode(t *testing.T) {
+	s := Shape{W: 2, K: 3, Cats: []int{2, 3}, Attrs: 2, EdgeCats: []int{2}, Classes: 2}
+	const maps = 4
+	c := &CNN{Maps1: maps}
+	if err := c.Init(s); err != nil {
+		t.Fatal(err)
+	}
+	vertices := randomRBM(t, &RBM{Hidden: maps, Units: Gaussian}, 3*7)
+	pairs := randomRBM(t, &RBM{Hidden: maps}, 9*2)
+	if err := c.UseCode(vertices); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.UseEdgeCode(pairs); err != nil {
+		t.Fatal(err)
+	}
+	b := randomBatch(s, 5, 1)
+	rng := newRand(2)
+	b.edges = inputs{cats: make([]int32, 5*2*9)}
+	for i := range b.edges.cats {
+		b.edges.cats[i] = int32(rng.IntN(3)) - 1
+	}
+	l := c.work.body.(*cnnLayers)
+	for _, layer := range []struct {
+		l     *fieldConv
+		in    inputs
+		coder *RBM
+	}{{l.conv1, b.nodes, vertices}, {l.edges, b.edges, pairs}} {
+		if err := layer.l.grow(layer.in, 5); err != nil {
+			t.Fatal(err)
+		}
+		n, d, a := layer.l.n, len(layer.l.cats), layer.l.attrs
+		for i := range 5 {
+			y := make([]float32, layer.l.size())
+			if err := layer.l.forward(y, layer.in, i); err != nil {
+				t.Fatal(err)
+			}
+			for f := range s.W {
+				var units []float32
+				for cell := range n {
+					at := (i*s.W+f)*n + cell
+					for j, card := range layer.l.cats {
+						one := make([]float32, card)
+						if v := layer.in.cats[at*d+j]; v >= 0 {
+							one[v] = 1
+						}
+						units = append(units, one...)
+					}
+					units = append(units, layer.in.attrs[at*a:(at+1)*a]...)
+				}
+				p, err := layer.coder.Encode(rowsOf(len(units), units), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []float64
+				for _, p := range p.Float32s() { // σ⁻¹, then ReLU
+					want = append(want, max(0, math.Log(float64(p)/(1-float64(p)))))
+				}
+				compare(t, "field", y[f*maps:(f+1)*maps], want, 1e-2)
+			}
+		}
+	}
+}
+
+func TestUseCodeErrors(t *testing.T) {
+	s := Shape{W: 2, K: 3, Cats: []int{2}, Classes: 2}
+	fits := randomRBM(t, &RBM{Hidden: 16}, 6)
+	c := new(CNN)
+	if err := c.UseCode(fits); err != ErrNotReady {
+		t.Errorf("before Init: %v", err)
+	}
+	if err := c.Init(s); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{c.UseCode(new(RBM)), ErrNotReady.Error()},
+		{c.UseCode(randomRBM(t, &RBM{Hidden: 16}, 7)), "nn: conv1 has 6 inputs and 16 maps, the coder 7 and 16"},
+		{c.UseCode(randomRBM(t, &RBM{Hidden: 15}, 6)), "the coder 6 and 15"},
+		{c.UseEdgeCode(fits), "nn: the network reads no edges"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%v, want %q", test.err, test.want)
+		}
+	}
+	if err := c.UseCode(fits); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.step(randomBatch(s, 4, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.UseCode(fits); err == nil || !strings.Contains(err.Error(), "before the first step") {
+		t.Errorf("after a step: %v", err)
+	}
+}
