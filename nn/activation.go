@@ -1,10 +1,6 @@
 package nn
 
-import (
-	"math"
-
-	"github.com/sanflow/sanflow/nn/internal/kernel"
-)
+import "github.com/sanflow/sanflow/nn/internal/kernel"
 
 // Activation is what hidden units do with the sum of their inputs.
 type Activation string
@@ -50,14 +46,12 @@ func (a activation) forward(x []float32, rows, c int, bias []float32) {
 	for i := range rows {
 		row := x[i*c : i*c+c]
 		kernel.Axpy(1, bias[:c], row)
-		switch a {
-		case tanh:
-			for j, v := range row {
-				row[j] = float32(math.Tanh(float64(v)))
-			}
-		case sigmoid:
-			logistic(row)
-		}
+	}
+	switch a {
+	case tanh:
+		kernel.Tanh(x[:rows*c], x[:rows*c])
+	case sigmoid:
+		kernel.Sigmoid(x[:rows*c], x[:rows*c])
 	}
 }
 

@@ -1,6 +1,10 @@
 package nn
 
-import "math"
+import (
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
 
 // Adam steps by a running mean of the gradient over a running root mean square
 // of it, both corrected for having begun at 0 (Kingma and Ba, ICLR 2015,
@@ -48,19 +52,12 @@ type adam struct {
 }
 
 func (o *adam) step(n int, w, g []float32) {
-	b1, b2 := float32(o.set.Beta1), float32(o.set.Beta2)
 	// The corrections are numbers, moved out of the loop: √(v/c) + ε is
 	// (√v + ε√c)/√c.
 	c1 := 1 - math.Pow(o.set.Beta1, float64(n))
 	c2 := math.Sqrt(1 - math.Pow(o.set.Beta2, float64(n)))
 	rate, eps := float32(o.set.Rate*c2/c1), float32(o.set.Epsilon*c2)
-	m, v := o.m[:len(w)], o.v[:len(w)]
-	for i, gi := range g[:len(w)] {
-		mi := b1*m[i] + (1-b1)*gi
-		vi := b2*v[i] + (1-b2)*gi*gi
-		m[i], v[i] = mi, vi
-		w[i] -= rate * mi / (float32(math.Sqrt(float64(vi))) + eps)
-	}
+	kernel.Adam(w, g, o.m, o.v, rate, float32(o.set.Beta1), float32(o.set.Beta2), eps)
 }
 
 func (o *adam) state() []state { return []state{{"adam.m", o.m}, {"adam.v", o.v}} }

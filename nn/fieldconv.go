@@ -21,8 +21,9 @@ type fieldConv struct {
 	act   activation
 	total int // table rows of a cell, the sum of cats
 
-	// Of each discrete channel of each cell of a field (n, d): the first of
-	// its rows in the table, and how many they are.
+	// Of each discrete channel of each cell of a field (n, d): where its rows
+	// begin in the table, and how many they are. All are listed several times,
+	// see kernel.RowOffsets.
 	first, count []int32
 
 	table *weight // (n, Σcats, maps), nil without discrete channels
@@ -30,9 +31,9 @@ type fieldConv struct {
 	dense *weight // (n, c, maps), nil without continuous channels
 	bias  *weight // (maps)
 
-	// Rows of table and of wide that each graph of the batch reads.
-	idx, rows []int32
-	offsets   []int32 // (B·w·n+1), where the rows of each cell begin
+	idx     []int32 // (B, w, n, d): where the rows of table that a graph reads begin
+	rows    []int32 // rows of wide that the graphs read, one after the other
+	offsets []int32 // (B·w·n+1), where the rows of each cell begin
 }
 
 // cells is what a fieldConv reads of a graph: w fields of n cells each.
@@ -100,48 +101,21 @@ func (l *fieldConv) grow(in inputs, rows int) error {
 	return nil
 }
 
-// start prepares the layer for index, once.
+// start prepares the layer for discrete values, once.
 func (l *fieldConv) start() {
 	if l.first != nil {
 		return
 	}
-	row := int32(0)
-	for range l.n {
-		for _, n := range l.cats {
-			l.first = append(l.first, row)
-			l.count = append(l.count, int32(n))
-			row += int32(n)
+	for range 16 {
+		at := 0
+		for range l.n {
+			for _, n := range l.cats {
+				l.first = append(l.first, int32(at))
+				l.count = append(l.count, int32(n))
+				at += n * l.maps
+			}
 		}
 	}
-}
-
-// index turns cats, the (w, n, d) values of one graph, into rows of the
-// table, in dst. It returns the position of the first value that its channel
-// does not have, or -1.
-func (l *fieldConv) index(dst, cats []int32) (bad int) {
-	n := len(l.first)
-	first, count := l.first, l.count[:n]
-	wrong := int64(0)
-	for f := range l.w {
-		in, out := cats[f*n:f*n+n], dst[f*n:f*n+n]
-		for i, row := range first {
-			// No branch: which vertices are dummies cannot be guessed. The sign
-			// of v makes a row -1, the sign of the difference tells v < -1 and
-			// v ≥ count.
-			v := in[i]
-			out[i] = (row + v) | v>>31
-			wrong |= int64(count[i]) - int64(uint32(v+1))
-		}
-	}
-	if wrong >= 0 {
-		return -1
-	}
-	for i, v := range cats {
-		if v < -1 || v >= count[i%n] {
-			return i
-		}
-	}
-	return -1
 }
 
 func (l *fieldConv) badValue(row, at int, v int32) error {
@@ -192,12 +166,10 @@ func (l *fieldConv) forward(y []float32, in inputs, i int) error {
 	if l.table != nil {
 		n := l.n * len(l.cats)
 		idx, cats := l.idx[i*l.w*n:(i+1)*l.w*n], in.cats[i*l.w*n:(i+1)*l.w*n]
-		if bad := l.index(idx, cats); bad >= 0 {
+		if bad := kernel.RowOffsets(idx, l.first, l.count, cats, c); bad >= 0 {
 			return l.badValue(i, bad, cats[bad])
 		}
-		for f := range l.w {
-			kernel.GatherAdd(y[f*c:], c, l.table.w, idx[f*n:f*n+n])
-		}
+		kernel.GatherFields(y, l.w, c, l.table.w, idx)
 	}
 	if l.wide != nil {
 		for f := range l.w {
@@ -226,10 +198,7 @@ func (l *fieldConv) backward(dy, y []float32, in inputs, i int) {
 	}
 	if l.table != nil {
 		n := l.n * len(l.cats)
-		idx := l.idx[i*l.w*n : (i+1)*l.w*n]
-		for f := range l.w {
-			kernel.ScatterAdd(l.table.g, c, idx[f*n:f*n+n], dy[f*c:])
-		}
+		kernel.ScatterFields(l.table.g, l.idx[i*l.w*n:(i+1)*l.w*n], dy, l.w, c)
 	}
 	if l.wide != nil {
 		for f := range l.w {

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -99,17 +100,27 @@ func TestFieldConvDummies(t *testing.T) {
 
 func TestFieldConvIndex(t *testing.T) {
 	l, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
-	idx := make([]int32, l.width())
-	cats := []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}
+	in := inputs{cats: []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}}
+	y := make([]float32, l.size())
+	if err := l.grow(in, 1); err != nil {
+		t.Fatal(err)
+	}
 	// A vertex has 3+2 rows; the second of a field begins at row 5, its second
 	// channel at row 8.
-	if bad := l.index(idx, cats); bad != -1 || !slices.Equal(idx, []int32{0, 3, 7, 9 /**/, -1, 4, 6, -1}) {
-		t.Errorf("index(%v) = %v, bad %d", cats, idx, bad)
+	want := []int32{0, 3, 7, 9 /**/, -1, 4, 6, -1}
+	for i, row := range want {
+		if row > 0 {
+			want[i] *= int32(l.maps)
+		}
+	}
+	if err := l.forward(y, in, 0); err != nil || !slices.Equal(l.idx, want) {
+		t.Errorf("rows of %v begin at %v, want %v; %v", in.cats, l.idx, want, err)
 	}
 	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
-		cats[5] = v
-		if bad := l.index(idx, cats); bad != 5 {
-			t.Errorf("value %d at 5: bad = %d, want 5", v, bad)
+		in.cats[5] = v
+		bad := fmt.Sprintf("nn: row 0: field 1, vertex 0, discrete channel 1: value %d, want -1 to 1", v)
+		if err := l.forward(y, in, 0); err == nil || err.Error() != bad {
+			t.Errorf("%v, want %s", err, bad)
 		}
 	}
 }

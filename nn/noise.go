@@ -48,8 +48,4 @@ func (n *noise) addNormal(x, mean []float32) {
 }
 
 // logistic replaces x by σ(x) = 1 / (1 + e⁻ˣ).
-func logistic(x []float32) {
-	for i, v := range x {
-		x[i] = float32(1 / (1 + math.Exp(-float64(v))))
-	}
-}
+func logistic(x []float32) { kernel.Sigmoid(x, x) }

@@ -60,17 +60,9 @@ func (o *sgd) step(_ int, w, g []float32) {
 		kernel.Axpy(-rate, g, w)
 		return
 	case o.set.Nesterov:
-		for i, gi := range g {
-			v := momentum*o.v[i] + gi
-			o.v[i] = v
-			w[i] -= rate * (gi + momentum*v)
-		}
+		kernel.Momentum(w, g, o.v, momentum, rate*momentum, rate)
 	default:
-		for i, gi := range g {
-			v := momentum*o.v[i] + gi
-			o.v[i] = v
-			w[i] -= rate * v
-		}
+		kernel.Momentum(w, g, o.v, momentum, rate, 0)
 	}
 }
 
