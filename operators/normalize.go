@@ -248,14 +248,14 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		m := members[i*k : (i+1)*k]
-		if i >= z.hood.RowLen(row) || len(z.hood.At(row, i)) == 0 { // a zero field
+		m, hood := members[i*k:(i+1)*k], z.hood.At(row, i)
+		if len(hood) == 0 { // a zero field
 			for j := range m {
 				m[j] = -1
 			}
 			continue
 		}
-		if err := z.norm.Normalize(index, z.hood.At(row, i), z.dist.At(row, i), global, m); err != nil {
+		if err := z.norm.Normalize(index, hood, z.dist.At(row, i), global, m); err != nil {
 			return err
 		}
 	}
@@ -348,18 +348,22 @@ func (z *normalizer) check(g *graph.Graph, row int) error {
 	if got := z.hood.RowLen(row); got != z.w || z.dist.RowLen(row) != got {
 		return fmt.Errorf("there are %d neighbourhoods with %d lists of distances, want %d", got, z.dist.RowLen(row), z.w)
 	}
+	n := g.N()
 	for i := range z.w {
 		hood, dist := z.hood.At(row, i), z.dist.At(row, i)
 		if len(hood) != len(dist) {
 			return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
 		}
+		last := int64(-1) // distance and number of the node before
 		for j, v := range hood {
-			if v < 0 || int(v) >= g.N() {
-				return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, g.N())
+			if uint32(v) >= uint32(n) {
+				return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, n)
 			}
-			if j > 0 && (dist[j] < dist[j-1] || dist[j] == dist[j-1] && v <= hood[j-1]) {
+			at := int64(dist[j])<<32 | int64(v)
+			if at <= last {
 				return fmt.Errorf("field %d is not ordered by distance and number", i)
 			}
+			last = at
 		}
 		if len(dist) > 0 && (dist[0] != 0 || len(dist) > 1 && dist[1] == 0) {
 			return fmt.Errorf("field %d does not start with its root alone", i)

@@ -35,24 +35,32 @@ func typeOf[T Value]() arrow.DataType {
 type values[T Value] struct {
 	mem  memory.Allocator
 	buf  *memory.Buffer
+	all  []T // as much as buf has room for; the first n are in use
 	n    int
 	hint int // values in the column before, which the next one is likely to have too
 }
 
 // extend appends n values of arbitrary content and returns them for writing.
 func (v *values[T]) extend(n int) []T {
+	if v.n+n > len(v.all) || v.buf == nil {
+		v.reserve(v.n + n)
+	}
+	s := v.all[v.n : v.n+n]
+	v.n += n
+	return s
+}
+
+// reserve makes room for n values.
+func (v *values[T]) reserve(n int) {
 	size := int(unsafe.Sizeof(*new(T)))
 	if v.buf == nil {
 		v.buf = memory.NewResizableBuffer(v.mem)
-		v.buf.Reserve(max(n, v.hint) * size)
+		n = max(n, v.hint)
 	}
-	if need := (v.n + n) * size; need > v.buf.Cap() {
-		v.buf.Reserve(max(need, 2*v.buf.Cap()))
+	if n*size > v.buf.Cap() {
+		v.buf.Reserve(max(n*size, 2*v.buf.Cap()))
 	}
-	v.buf.ResizeNoShrink((v.n + n) * size)
-	s := cast[T](v.buf.Bytes())[v.n : v.n+n]
-	v.n += n
-	return s
+	v.all = cast[T](v.buf.Buf())
 }
 
 // grow appends n zero values and returns them for writing.
@@ -64,12 +72,18 @@ func (v *values[T]) grow(n int) []T {
 
 func (v *values[T]) add(x ...T) { copy(v.extend(len(x)), x) }
 
+// buffer returns the values as a buffer that is still v's.
+func (v *values[T]) buffer() *memory.Buffer {
+	if v.buf == nil {
+		v.reserve(0)
+	}
+	v.buf.ResizeNoShrink(v.n * int(unsafe.Sizeof(*new(T))))
+	return v.buf
+}
+
 // finish hands the values over as an array and leaves v empty.
 func (v *values[T]) finish() arrow.ArrayData {
-	if v.buf == nil {
-		v.grow(0)
-	}
-	data := array.NewData(typeOf[T](), v.n, []*memory.Buffer{nil, v.buf}, nil, 0, 0)
+	data := array.NewData(typeOf[T](), v.n, []*memory.Buffer{nil, v.buffer()}, nil, 0, 0)
 	v.release()
 	return data
 }
@@ -79,7 +93,7 @@ func (v *values[T]) release() {
 	if v.buf != nil {
 		v.buf.Release()
 	}
-	v.buf, v.n = nil, 0
+	v.buf, v.all, v.n = nil, nil, 0
 }
 
 func cast[T Value](b []byte) []T {
@@ -259,7 +273,7 @@ func FixedType[T Value](width int) arrow.DataType {
 func listData(ends *values[int32], child arrow.ArrayData) arrow.ArrayData {
 	defer child.Release()
 	defer ends.release()
-	return array.NewData(arrow.ListOf(child.DataType()), ends.n-1, []*memory.Buffer{nil, ends.buf}, []arrow.ArrayData{child}, 0, 0)
+	return array.NewData(arrow.ListOf(child.DataType()), ends.n-1, []*memory.Buffer{nil, ends.buffer()}, []arrow.ArrayData{child}, 0, 0)
 }
 
 func makeArray(data arrow.ArrayData) arrow.Array {
