@@ -56,6 +56,9 @@ func Load(r io.Reader) (Model, error) {
 	case "cnn":
 		m := new(CNN)
 		return m, restore(m, meta, list)
+	case "pooled":
+		m := new(Pooled)
+		return m, restore(m, meta, list)
 	default:
 		return nil, fmt.Errorf("nn: load: the file holds a model %q, which is not known", kind)
 	}

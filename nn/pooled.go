@@ -1,0 +1,287 @@
+package nn
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Pooled is the network for few examples. The first convolution of a [CNN] has
+// weights for each of the k places of a field, k·a_v rows of them; with 140
+// labelled nodes and 1433 words it learns them by heart. Here all vertices of a
+// field share one table, a convolution of size 1, and what it makes of them is
+// pooled before the activation: the mean of the vertices at each distance from
+// the root, then the mean of the distances. So the root counts as much as all its
+// neighbours together, which keeps a node apart from the hub beside it.
+//
+//	                d₀         d₁            d₂
+//	vertices  x = [ ● │ ● ● ● │ ● ● ● ● … ]                 (B, w, k, a_v)
+//	outputs   y = act(b + ⅓(W·x̄₀ + W·x̄₁ + W·x̄₂))           (B, w, maps)
+//
+// followed by dropout and the output layer, which reads the w·maps outputs of a
+// row. The sparse indices of a vertex enter as their sum over the root of their
+// number, so that a long text weighs no more than a short one.
+//
+// The data must say how far each vertex is: their first discrete channel must be
+// the distance, as operators.Normalize{Distances: 3} puts it there; it is not
+// read as an attribute. A vertex whose distance is -1 is a dummy, and counts
+// nowhere.
+//
+// The fields are settings, zero meaning the default; Init, Load and their use
+// are those of a [CNN]. A row costs O(entries·maps), for the entries of the k
+// vertices together.
+type Pooled struct {
+	W int // fields of a row; 0 = as many as the data have
+	K int // vertices of a field; 0 = as many as the data have
+
+	Maps int // outputs of a field; 0 = 32
+
+	Activation Activation // of the outputs; "" = ReLU
+
+	// Dropout is the probability that an output is dropped, below 1, to a
+	// precision of 2⁻¹⁶; 0 = 0.5, negative = none.
+	Dropout float64
+
+	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
+	Optimizer Optimizer // nil = RMSprop{}
+	Seed      uint64    // of the initial weights and of dropout
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	*core
+}
+
+var _ Model = (*Pooled)(nil)
+
+func (c *Pooled) settings() settings {
+	return settings{
+		kind: "pooled", name: "Pooled", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
+		sizes:   []size{{"Maps", &c.Maps, 32}},
+		words:   []word{c.Activation.word()},
+		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed,
+	}
+}
+
+// Init builds the network for data of that shape, with the weights that Seed
+// stands for.
+func (c *Pooled) Init(s Shape) error { return initialise(c, s) }
+
+// Save writes the network as a safetensors file, as that of CNN does.
+func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
+
+// Load reads what Save wrote, as that of CNN does.
+func (c *Pooled) Load(r io.Reader) error { return load(c, r) }
+
+// String returns the settings in one line.
+func (c *Pooled) String() string { return c.settings().String() }
+
+func (c *Pooled) fits(s Shape) error {
+	switch {
+	case len(s.Cats) == 0:
+		return fmt.Errorf("there is no discrete channel, and the first must be the distance of a vertex: set Normalize.Distances")
+	case len(s.Cats) == 1 && s.Attrs == 0 && s.Sparse == 0:
+		return fmt.Errorf("vertices have no channel but their distance")
+	case s.hasEdges():
+		return fmt.Errorf("the fields come with edges, which Pooled does not read")
+	}
+	return nil
+}
+
+func (c *Pooled) lay(p *params, s Shape) body {
+	l := &pooledLayers{cells: s.vertices(), maps: c.Maps, act: c.Activation.kind()}
+	for _, n := range l.cats[1:] {
+		l.total += n
+	}
+	if l.total > 0 {
+		l.table = p.add("pooled.table", l.total, l.maps)
+	}
+	if l.sparse > 0 {
+		l.wide = p.add("pooled.sparse", l.sparse, l.maps)
+	}
+	if l.attrs > 0 {
+		l.dense = p.add("pooled.weight", l.attrs, l.maps)
+	}
+	l.bias = p.add("pooled.bias", l.maps)
+	return l
+}
+
+// pooledLayers is a Pooled at work.
+type pooledLayers struct {
+	cells
+	maps  int
+	act   activation
+	total int // rows of table
+
+	table *weight // (Σcats but the first, maps), or nil
+	wide  *weight // (sparse, maps), or nil
+	dense *weight // (c_v, maps), or nil
+	bias  *weight // (maps)
+
+	share []float32 // (B, w, k): what each vertex counts, 0 for a dummy
+	means []float32 // (B, w, c_v): pooled continuous channels
+	y     []float32 // (B, w, maps)
+	row   []float32 // (maps)
+	count []int     // vertices of a field by distance
+}
+
+func (l *pooledLayers) init(r random) {
+	for _, w := range []*weight{l.table, l.wide, l.dense} {
+		if w != nil {
+			glorot(w.w, l.total+l.sparse+l.attrs, l.maps, r)
+		}
+	}
+}
+
+func (l *pooledLayers) width() int { return l.w * l.maps }
+
+func (l *pooledLayers) forward(b batch) ([]float32, error) {
+	fields := b.rows * l.w
+	l.share, l.means = grown(l.share, fields*l.n), grown(l.means, fields*l.attrs)
+	l.y, l.row = grown(l.y, fields*l.maps), grown(l.row, l.maps)
+	if err := l.shares(b); err != nil {
+		return nil, err
+	}
+	y := l.y[:fields*l.maps]
+	l.pool(b.nodes.attrs, fields)
+	if l.dense != nil {
+		kernel.Gemm(fields, l.maps, l.attrs, l.means, l.attrs, l.dense.w, l.maps, y, l.maps, false)
+	} else {
+		clear(y)
+	}
+	for i, share := range l.share[:fields*l.n] {
+		if share == 0 {
+			continue
+		}
+		if err := l.add(y[i/l.n*l.maps:][:l.maps], share, b.nodes, i); err != nil {
+			return nil, err
+		}
+	}
+	l.act.forward(y, fields, l.maps, l.bias.w)
+	return y, nil
+}
+
+// shares finds what each vertex counts: one over the number of vertices as far
+// away as it is, and over the number of distances in its field.
+func (l *pooledLayers) shares(b batch) error {
+	d, groups := len(l.cats), l.cats[0]
+	l.count = grown(l.count, groups)
+	for f := range b.rows * l.w {
+		clear(l.count)
+		distances := 0
+		for i := range l.n {
+			at := (f*l.n + i) * d
+			g := b.nodes.cats[at]
+			if g < -1 || int(g) >= groups {
+				return l.badValue(at, g, 0)
+			}
+			if g < 0 {
+				continue
+			}
+			if l.count[g]++; l.count[g] == 1 {
+				distances++
+			}
+		}
+		for i := range l.n {
+			share := &l.share[f*l.n+i]
+			if g := b.nodes.cats[(f*l.n+i)*d]; g >= 0 {
+				*share = 1 / float32(distances*l.count[g])
+			} else {
+				*share = 0
+			}
+		}
+	}
+	return nil
+}
+
+// badValue blames value v at position at of the discrete channels of a batch.
+func (l *pooledLayers) badValue(at int, v int32, channel int) error {
+	cell := at / len(l.cats)
+	return rowErrorf(cell/l.n/l.w, "field %d, vertex %d, discrete channel %d: value %d, want -1 to %d",
+		cell/l.n%l.w, cell%l.n, channel, v, l.cats[channel]-1)
+}
+
+// pool sets means to the mean continuous channels of each field.
+func (l *pooledLayers) pool(attrs []float32, fields int) {
+	c := l.attrs
+	if c == 0 {
+		return
+	}
+	clear(l.means[:fields*c])
+	for i, share := range l.share[:fields*l.n] {
+		if share != 0 {
+			kernel.Axpy(share, attrs[i*c:i*c+c], l.means[i/l.n*c:][:c])
+		}
+	}
+}
+
+// add adds the table rows of vertex i of the batch to y (maps).
+func (l *pooledLayers) add(y []float32, share float32, in inputs, i int) error {
+	first := int32(0)
+	for c, n := range l.cats[1:] {
+		at := i*len(l.cats) + c + 1
+		v := in.cats[at]
+		if v < -1 || int(v) >= n {
+			return l.badValue(at, v, c+1)
+		}
+		if v >= 0 {
+			kernel.Axpy(share, l.table.w[int(first+v)*l.maps:][:l.maps], y)
+		}
+		first += int32(n)
+	}
+	if l.wide == nil {
+		return nil
+	}
+	set := in.sparse[in.offsets[i]:in.offsets[i+1]]
+	for _, v := range set {
+		if v < 0 || int(v) >= l.sparse {
+			return rowErrorf(i/l.n/l.w, "field %d, vertex %d, sparse channel: value %d, want 0 to %d",
+				i/l.n%l.w, i%l.n, v, l.sparse-1)
+		}
+	}
+	if len(set) > 0 {
+		row := l.row[:l.maps]
+		clear(row)
+		kernel.GatherAdd(row, l.maps, l.wide.w, set)
+		kernel.Axpy(share*rootOf(set), row, y)
+	}
+	return nil
+}
+
+// rootOf is what each index of a set is multiplied with.
+func rootOf(set []int32) float32 { return float32(1 / math.Sqrt(float64(len(set)))) }
+
+func (l *pooledLayers) backward(dx []float32, b batch) {
+	fields, c := b.rows*l.w, l.maps
+	clearGrad(l.table, l.wide, l.dense, l.bias)
+	l.act.backward(dx, l.y[:fields*c])
+	kernel.AddBiasGrad(l.bias.g, dx, fields, c)
+	if l.dense != nil {
+		kernel.GemmTN(fields, c, l.attrs, l.means, l.attrs, dx, c, l.dense.g, c, false)
+	}
+	row := l.row[:c]
+	for i, share := range l.share[:fields*l.n] {
+		if share == 0 {
+			continue
+		}
+		dy := dx[i/l.n*c:][:c]
+		first := int32(0)
+		for ch, n := range l.cats[1:] {
+			if v := b.nodes.cats[i*len(l.cats)+ch+1]; v >= 0 {
+				kernel.Axpy(share, dy, l.table.g[int(first+v)*c:][:c])
+			}
+			first += int32(n)
+		}
+		if l.wide == nil {
+			continue
+		}
+		if set := b.nodes.sparse[b.nodes.offsets[i]:b.nodes.offsets[i+1]]; len(set) > 0 {
+			clear(row)
+			kernel.Axpy(share*rootOf(set), dy, row)
+			kernel.ScatterAdd(l.wide.g, c, set, row)
+		}
+	}
+}
