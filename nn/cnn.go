@@ -165,8 +165,8 @@ func (l *cnnLayers) backward(dx []float32, b batch) {
 
 	// The dense layer has set its gradients; the convolutions add to theirs,
 	// graph by graph.
-	l.conv1.clearGrad()
-	l.conv2.clearGrad()
+	l.conv1.startGrad()
+	l.conv2.startGrad()
 	if l.edges == nil {
 		dy1 := l.dy1[:w1]
 		for i := range b.rows {
@@ -176,7 +176,7 @@ func (l *cnnLayers) backward(dx []float32, b batch) {
 		}
 		return
 	}
-	l.edges.clearGrad()
+	l.edges.startGrad()
 	l.dye = grown(l.dye, w1)
 	l.dym = grown(l.dym, wm)
 	dy1, dye, dym := l.dy1[:w1], l.dye[:w1], l.dym[:wm]

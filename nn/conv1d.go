@@ -16,6 +16,8 @@ type conv1D struct {
 
 	weight *weight // (size, in, maps)
 	bias   *weight // (maps)
+
+	turned []float32 // (maps, size, in), the weights as backward reads them
 }
 
 func newConv1D(p *params, name string, n, in, size, maps int, act activation) *conv1D {
@@ -28,7 +30,13 @@ func newConv1D(p *params, name string, n, in, size, maps int, act activation) *c
 
 func (l *conv1D) init(r random) { glorot(l.weight.w, l.size*l.in, l.size*l.maps, r) }
 
-func (l *conv1D) clearGrad() { clearGrad(l.weight, l.bias) }
+// startGrad prepares for backward, which adds up the gradients of the graphs of
+// one batch.
+func (l *conv1D) startGrad() {
+	clearGrad(l.weight, l.bias)
+	l.turned = grown(l.turned, len(l.weight.w))
+	kernel.Transpose(l.turned, l.weight.w, l.size*l.in, l.maps)
+}
 
 // steps is the number of steps of the output.
 func (l *conv1D) steps() int { return l.n - l.size + 1 }
@@ -49,6 +57,6 @@ func (l *conv1D) backward(dx, dy, y, x []float32) {
 	kernel.GemmTN(l.steps(), l.maps, n, x, l.in, dy, l.maps, l.weight.g, l.maps, true)
 	if dx != nil {
 		clear(dx)
-		kernel.GemmNT(l.steps(), l.maps, n, dy, l.maps, l.weight.w, l.maps, dx, l.in, true)
+		kernel.Gemm(l.steps(), n, l.maps, dy, l.maps, l.turned, n, dx, l.in, true)
 	}
 }

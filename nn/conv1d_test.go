@@ -53,6 +53,7 @@ func TestConv1DGradients(t *testing.T) {
 		}
 		loss()
 		dx := slices.Repeat([]float32{99}, len(x)) // backward sets, it does not add
+		l.startGrad()
 		l.backward(dx, slices.Clone(r), y, x)
 		checkGrad(t, "x", x, dx, loss)
 		checkGrad(t, "weight", l.weight.w, l.weight.g, loss)

@@ -83,7 +83,9 @@ func (l *fieldConv) init(r random) {
 	}
 }
 
-func (l *fieldConv) clearGrad() { clearGrad(l.table, l.wide, l.dense, l.bias) }
+// startGrad prepares for backward, which adds up the gradients of the graphs of
+// one batch.
+func (l *fieldConv) startGrad() { clearGrad(l.table, l.wide, l.dense, l.bias) }
 
 // size is the number of outputs of one graph.
 func (l *fieldConv) size() int { return l.w * l.maps }

@@ -48,6 +48,8 @@ func TestFences(t *testing.T) {
 					}
 				}
 				GemmNT(s.m, s.n, s.k, mem(s.m*s.n), s.n, mem(s.k*s.n), s.n, mem(size(s.m, s.k, 2)), 2, true)
+				Gemm(s.m, s.n, s.k, mem(s.m*s.k), s.k, mem(s.k*s.n), s.n, mem(size(s.m, s.n, 2)), 2, true)
+				Transpose(mem(s.m*s.n), mem(s.m*s.n), s.m, s.n)
 			}
 			for _, n := range lengths {
 				Axpy(1, mem(n), mem(n))

@@ -11,16 +11,22 @@ import "fmt"
 //
 //	A is m×k, stride lda ≥ 1; rows may overlap (lda < k)
 //	B is k×n, stride ldb ≥ n
-//	C is m×n, stride ldc ≥ n
+//	C is m×n, stride ldc ≥ n, or ldc ≥ 1 when acc is set
 //
 // Overlapping rows of A make a one-dimensional convolution a matrix product:
 // position i of a width-q, stride-1 filter over c channels reads the q·c values
-// from i·c on, so lda = c, k = q·c, and nothing is copied.
+// from i·c on, so lda = c, k = q·c, and nothing is copied. With acc, rows of C
+// may overlap (ldc < n), and every row is added: the gradient of that
+// convolution's input.
 func Gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	minC := n
+	if acc {
+		minC = 1
+	}
 	checkSizes("Gemm", m, n, k)
 	checkMatrix("Gemm", "A", a, m, k, lda, 1)
 	checkMatrix("Gemm", "B", b, k, n, ldb, n)
-	checkMatrix("Gemm", "C", c, m, n, ldc, n)
+	checkMatrix("Gemm", "C", c, m, n, ldc, minC)
 	if m == 0 || n == 0 {
 		return
 	}
@@ -59,8 +65,8 @@ func GemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 //	B is k×n, stride ldb ≥ n
 //	C is m×k, stride ldc ≥ k, or ldc ≥ 1 when acc is set
 //
-// With acc, rows of C may overlap (ldc < k), and every row is added: the
-// gradient of the input of a convolution, the mirror image of Gemm.
+// With acc, rows of C may overlap, as in Gemm. Each call turns B; where many
+// share a B, Transpose it once and use Gemm.
 func GemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	minC := k
 	if acc {
@@ -78,6 +84,17 @@ func GemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 		return
 	}
 	gemmNT(m, n, k, a, lda, b, ldb, c, ldc, acc)
+}
+
+// Transpose sets dst, which is (cols, rows), to the transpose of src, which is
+// (rows, cols). The two may not share memory.
+func Transpose(dst, src []float32, rows, cols int) {
+	checkSizes("Transpose", rows, cols, 0)
+	checkMatrix("Transpose", "dst", dst, cols, rows, rows, rows)
+	checkMatrix("Transpose", "src", src, rows, cols, cols, cols)
+	if rows > 0 && cols > 0 {
+		transpose(dst, rows, src, cols, rows, cols)
+	}
 }
 
 func checkSizes(op string, m, n, k int) {

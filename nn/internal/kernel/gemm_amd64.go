@@ -72,33 +72,30 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 		nb := min(maxSum, n-j0)
 		for p0 := 0; p0 < k; p0 += panelNT {
 			kb := min(panelNT, k-p0)
-			transpose(bt, b[p0*ldb+j0:], ldb, kb, nb)
+			transpose(bt[:], panelNT, b[p0*ldb+j0:], ldb, kb, nb)
 			tiles(m, kb, nb, a[j0:], lda, 1, bt[:], panelNT, c[p0:], ldc, acc || j0 > 0)
 		}
 	}
 	turnedPool.Put(bt)
 }
 
-// transpose sets bt[j][p] = b[p][j] for p < rows, j < cols. Blocks at the end
-// overlap the ones before, so only what is smaller than a block is left to Go.
-func transpose(bt *turned, b []float32, ldb, rows, cols int) {
+// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. Blocks at
+// the end overlap the ones before, so only what is smaller than a block is left
+// to Go.
+func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	lanes, block := 16, transposeAVX512
 	if inUse == avx2 {
 		lanes, block = 8, transposeAVX2
 	}
-	if rows < lanes || cols < 4 {
-		for p := range rows {
-			for j, v := range b[p*ldb : p*ldb+cols] {
-				bt[j*panelNT+p] = v
-			}
-		}
+	if inUse == generic || rows < lanes || cols < 4 {
+		transposeGeneric(dst, ldd, src, lds, rows, cols)
 		return
 	}
 	for p := 0; p < rows; p += lanes {
 		p := min(p, rows-lanes)
-		block(&bt[p], panelNT, &b[p*ldb], ldb, cols&^3)
+		block(&dst[p], ldd, &src[p*lds], lds, cols&^3)
 		if cols&3 != 0 {
-			block(&bt[(cols-4)*panelNT+p], panelNT, &b[p*ldb+cols-4], ldb, 4)
+			block(&dst[(cols-4)*ldd+p], ldd, &src[p*lds+cols-4], lds, 4)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func TestGemmStrides(t *testing.T) {
 				if i%3 == 0 {
 					g.overlapA = 1 + r.IntN(20)
 				}
-				if i%4 == 0 && p.name == "GemmNT" {
+				if i%4 == 0 && p.name != "GemmTN" {
 					g.overlapC = 1 + r.IntN(20)
 				}
 				checkProduct(t, p, g, r)
@@ -218,4 +218,25 @@ func FuzzGemm(f *testing.F) {
 		}
 		use(best)
 	})
+}
+
+func TestTranspose(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, rows := range lengths {
+			for _, cols := range []int{0, 1, 3, 4, 5, 8, 15, 16, 18} {
+				src, dst := random(r, rows*cols), newGuarded(rows*cols)
+				Transpose(dst.x, src, rows, cols)
+				for i := range rows {
+					for j := range cols {
+						if dst.x[j*rows+i] != src[i*cols+j] {
+							t.Fatalf("%d×%d: entry %d, %d is wrong", rows, cols, i, j)
+						}
+					}
+				}
+				dst.check(t, "Transpose", all)
+			}
+		}
+	})
+	mustPanic(t, "dst", func() { Transpose(make([]float32, 5), make([]float32, 6), 2, 3) })
 }

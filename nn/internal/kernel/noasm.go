@@ -19,6 +19,10 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	gemmNTGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
+func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	transposeGeneric(dst, ldd, src, lds, rows, cols)
+}
+
 func gatherAdd(dst, table []float32, rows int, idx []int32) int {
 	return gatherAddGeneric(dst, table, rows, idx)
 }
