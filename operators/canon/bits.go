@@ -19,6 +19,9 @@ type bitSearch struct {
 	matrix   [64]uint64
 	complete bool
 	levels   []*bitLevel
+	cells    [64]uint64
+	old      [64]uint64 // scratch of place
+	tied     [64]int32  // candidates of the position at hand
 }
 
 // bitLevel holds the cells of unplaced nodes at one branching position.
@@ -28,31 +31,14 @@ type bitLevel struct {
 	candidates [64]int32
 }
 
-// run returns the best order and whether it is proven to be the best.
-func (s *bitSearch) run(rows []uint64, colors []int32, budget int) (order []int32, done bool) {
+// run returns the best order that respects the cells, of which none is empty,
+// and whether it is proven to be the best.
+func (s *bitSearch) run(rows, cells []uint64, budget int) (order []int32, done bool) {
 	n := len(rows)
 	s.n, s.rows, s.budget, s.visited, s.complete = n, rows, budget, 0, false
-	var byColor [64]uint64
-	for v, c := range colors {
-		byColor[c] |= 1 << v
-	}
-	var cells [64]uint64
-	count := 0
-	for _, m := range byColor[:n] {
-		if m != 0 {
-			cells[count] = m
-			count++
-		}
-	}
-	if count == n {
-		for i, m := range cells[:n] {
-			s.best[i] = int32(bits.TrailingZeros64(m))
-		}
-		return s.best[:n], true
-	}
 	s.orbits.reset(n)
 	s.orbits.order = s.order[:n]
-	s.descend(0, cells[:], count)
+	s.descend(0, s.cells[:], copy(s.cells[:], cells))
 	return s.best[:n], s.visited <= s.budget
 }
 
@@ -75,8 +61,7 @@ func (s *bitSearch) descend(at int, cells []uint64, count int) int {
 	for ; at < s.n; at++ {
 		target := cells[0]
 		var row uint64
-		var tied [64]int32
-		ties := 0
+		tied, ties := &s.tied, 0
 		for m := target; m != 0; m &= m - 1 {
 			v := bits.TrailingZeros64(m)
 			x := s.row(v, at, cells[:count])
@@ -131,10 +116,9 @@ func (s *bitSearch) keeps(at int, row uint64) bool {
 func (s *bitSearch) place(v int, cells []uint64, count int) int {
 	adj := s.rows[v]
 	cells[0] &^= 1 << v
-	var old [64]uint64
-	copy(old[:count], cells)
+	copy(s.old[:count], cells)
 	k := 0
-	for _, m := range old[:count] {
+	for _, m := range s.old[:count] {
 		if a := m & adj; a != 0 {
 			cells[k] = a
 			k++

@@ -2,6 +2,7 @@ package canon
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -46,6 +47,8 @@ type Solver struct {
 	Visited int
 
 	bits   bitSearch
+	parts  parts
+	cells  [64]uint64
 	matrix matrixSearch
 	refine refiner
 	codes  []uint16
@@ -63,19 +66,47 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 	if n > 64 {
 		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
 	}
-	colors = s.dense(n, colors)
-	order, done := s.bits.run(rows, colors, s.budget())
-	s.Visited = s.bits.visited
+	return s.Cells(rows, s.cellsOf(s.dense(n, colors)))
+}
+
+// Cells is Bits with the colours given as the classes of nodes, smallest colour
+// first, none of them empty.
+func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
+	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())
+	s.Visited = visited
 	if done {
 		return order, Exact
 	}
-	codes := s.codesOf(rows)
-	order, done = s.bits.run(rows, s.refine.colors(n, codes, colors), s.budget())
-	s.Visited += s.bits.visited
+	s.colors = resize(s.colors, len(rows))
+	for i, c := range cells {
+		for ; c != 0; c &= c - 1 {
+			s.colors[bits.TrailingZeros64(c)] = int32(i)
+		}
+	}
+	cells = s.cellsOf(s.refine.colors(len(rows), s.codesOf(rows), s.colors))
+	order, visited, done = s.parts.solve(&s.bits, rows, cells, s.budget())
+	s.Visited += visited
 	if done {
 		return order, Refined
 	}
 	return order, Partial
+}
+
+// cellsOf returns the classes of colours from 0 to n-1, for n up to 64.
+func (s *Solver) cellsOf(colors []int32) []uint64 {
+	n := len(colors)
+	clear(s.cells[:n])
+	for v, c := range colors {
+		s.cells[c] |= 1 << v
+	}
+	kept := 0
+	for _, c := range s.cells[:n] {
+		if c != 0 {
+			s.cells[kept] = c
+			kept++
+		}
+	}
+	return s.cells[:kept]
 }
 
 // Matrix returns the canonical order of the graph with n nodes whose adjacency

@@ -10,8 +10,8 @@ import (
 // would part nodes of equal rank, structure decides: see the package comment.
 func (z *Normalizer) crop(global []float64) error {
 	r, g, k := &z.ranking, z.ix.g, z.K
-	nodeAttrs := !z.IgnoreAttributes && g.HasNodeAttributes()
-	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	nodeAttrs := z.nodeAttrs()
+	edgeTypes := z.edgeTypes()
 	plain := !nodeAttrs && !edgeTypes && !z.Uniform && z.refinement(global)
 	r.AtPendants = plain
 	rows, err := z.rank(r, &z.rowsU, z.hood, z.dist, z.arcs, global, k)

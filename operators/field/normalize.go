@@ -42,31 +42,37 @@ type Normalizer struct {
 	// Stats counts what happened.
 	Stats Stats
 
+	general bool // for tests: nothing is done on words
+
 	hood []int32
 	dist []uint8
 	ix   *Index
 
-	local   local
-	arcs    []arc // of G[U]
-	arcsN   []arc // of G[N]
-	rowsU   subgraph
-	rowsN   subgraph
-	ranking refine.Refiner // of U, then of N
-	inner   refine.Refiner // of N while U is being searched
-	search  refine.Search
-	leaves  cropLeaves
-	solver  canon.Solver
-	labels  []float64 // of U, then of N
-	keep    []int32   // local numbers of N, ascending
-	number  []int32   // new local numbers
-	order   []int32
-	nodes   []int32
-	distN   []uint8
-	colors  []int32
-	bits    [64]uint64
-	codes   []uint16
-	whole   recall // of U
-	inN     recall // of N
+	local    local
+	arcs     []arc // of G[U]
+	arcsN    []arc // of G[N]
+	rowsU    subgraph
+	rowsN    subgraph
+	ranking  refine.Refiner // of U, then of N
+	inner    refine.Refiner // of N while U is being searched
+	search   refine.Search
+	leaves   cropLeaves
+	solver   canon.Solver
+	labels   []float64 // of U, then of N
+	keep     []int32   // local numbers of N, ascending
+	number   []int32   // new local numbers
+	order    []int32
+	nodes    []int32
+	distN    []uint8
+	colors   []int32
+	bits     [maxWords]uint64
+	hoodBits [maxWords]uint64
+	words    refine.Words
+	cells    []uint64
+	cut      cut
+	codes    []uint16
+	whole    recall // of U
+	inN      recall // of N
 }
 
 // Stats counts the events of normalization that are worth knowing.
@@ -123,38 +129,47 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 		return ErrNoRoot
 	}
 	z.ix, z.hood, z.dist = ix, hood, dist
-	z.arcs = z.local.induce(ix, hood, z.arcs[:0])
 	z.Stats.Fields++
-
-	for i := range members {
-		members[i] = -1
+	var order []int32
+	var err error
+	if z.onWords(global) {
+		order, err = z.normalizeWords()
+	} else {
+		order, err = z.normalize(global)
 	}
-	cached := z.cacheable(global, len(hood))
-	before := z.Stats
-	if cached {
-		if value := z.whole.find(z, wholeField, hood, dist, z.arcs); value != nil {
-			z.Stats.addPacked(value[0])
-			for i := range min(z.K, len(hood)) {
-				members[i] = hood[uint8(value[1+i/8]>>(i%8*8))]
-			}
-			return nil
-		}
-	}
-	order, err := z.normalize(global)
 	if err != nil {
 		return err
 	}
-	if cached {
-		z.whole.add(z, before, order)
-	}
 	for i, v := range order {
 		members[i] = hood[v]
+	}
+	for i := len(order); i < len(members); i++ {
+		members[i] = -1
 	}
 	return nil
 }
 
 // normalize returns the local numbers of the members, borrowed.
 func (z *Normalizer) normalize(global []float64) ([]int32, error) {
+	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
+	cached := z.cacheable(global, len(z.hood))
+	before := z.Stats
+	if cached {
+		if value := z.whole.findArcs(z, wholeField, z.hood, z.dist, z.arcs); value != nil {
+			z.Stats.addPacked(value[0])
+			z.order = unpackOrder(z.order, value, min(z.K, len(z.hood)))
+			return z.order, nil
+		}
+	}
+	order, err := z.compute(global)
+	if err == nil && cached {
+		z.whole.add(z, before, order)
+	}
+	return order, err
+}
+
+// compute is normalize without the cache, from z.arcs.
+func (z *Normalizer) compute(global []float64) ([]int32, error) {
 	z.keep = z.keep[:0]
 	if len(z.hood) <= z.K {
 		for v := range z.hood {
@@ -227,11 +242,7 @@ func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist 
 func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64) ([]int32, error) {
 	n := len(chosen)
 	arcs := z.arcs
-	z.nodes, z.distN = z.nodes[:0], z.distN[:0]
-	for _, v := range chosen {
-		z.nodes = append(z.nodes, z.hood[v])
-		z.distN = append(z.distN, z.dist[v])
-	}
+	z.subset(chosen)
 	if n < len(z.hood) {
 		z.number = resize(z.number, len(z.hood))
 		for i := range z.number {
@@ -247,11 +258,11 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	cached := n < len(z.hood) && z.cacheable(global, n)
 	before := z.Stats
 	if cached {
-		if value := z.inN.find(z, finishField, z.nodes, z.distN, arcs); value != nil {
+		if value := z.inN.findArcs(z, finishField, z.nodes, z.distN, arcs); value != nil {
 			z.Stats.addPacked(value[0])
-			z.order = z.order[:0]
-			for i := range n {
-				z.order = append(z.order, chosen[uint8(value[1+i/8]>>(i%8*8))])
+			z.order = unpackOrder(z.order, value, n)
+			for i, v := range z.order {
+				z.order[i] = chosen[v]
 			}
 			return z.order, nil
 		}
@@ -259,7 +270,7 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global, 0); err != nil {
 		return nil, err
 	}
-	if !z.IgnoreAttributes && z.ix.g.HasNodeAttributes() && !r.Discrete() {
+	if z.nodeAttrs() && !r.Discrete() {
 		r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.nodes[u], z.nodes[v]) })
 	}
 	order := r.Elems
@@ -280,7 +291,7 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 // of r as colours.
 func (z *Normalizer) canonical(r *refine.Refiner, arcs []arc) []int32 {
 	g, n := z.ix.g, r.N()
-	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	edgeTypes := z.edgeTypes()
 	z.colors = resize(z.colors, n)
 	for v := range z.colors {
 		z.colors[v] = int32(r.Start(int32(v)))
@@ -309,12 +320,6 @@ func (z *Normalizer) canonical(r *refine.Refiner, arcs []arc) []int32 {
 		}
 		order, q = z.solver.Matrix(n, z.codes, z.colors)
 	}
-	z.Stats.Canon++
-	switch q {
-	case canon.Refined:
-		z.Stats.Refined++
-	case canon.Partial:
-		z.Stats.Partial++
-	}
+	z.countCanon(q)
 	return order
 }

@@ -11,6 +11,7 @@ type recall struct {
 	hash   uint64
 	value  []uint64
 	packed []uint64
+	rows   [maxCached]uint64
 	lookup int // in this window
 	hits   int // in this window
 	skip   int // problems not to be looked up
@@ -42,16 +43,39 @@ func (z *Normalizer) cacheable(global []float64, n int) bool {
 	return z.Cache != nil && n <= maxCached && z.refinement(global) && (z.IgnoreAttributes || z.ix.g.SparseCard == 0)
 }
 
-// find looks the problem up: the nodes, with their levels, and the arcs between
-// them. It returns the members' numbers, one per byte, behind a word of counts,
-// or nil.
-func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) []uint64 {
+// find looks the problem up: the nodes, with their levels, and the rows of the
+// undirected edges, of one type, between them. It returns the members' numbers,
+// one per byte, behind a word of counts, or nil.
+func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, rows []uint64) []uint64 {
+	if q.paused() {
+		return nil
+	}
+	q.begin(z, kind, nodes, dist)
+	q.key = append(q.key, rows...)
+	return q.ask(z)
+}
+
+// findArcs is find for arcs of any kind.
+func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) []uint64 {
+	if q.paused() {
+		return nil
+	}
+	q.begin(z, kind, nodes, dist)
+	q.appendArcs(z, len(nodes), arcs)
+	return q.ask(z)
+}
+
+func (q *recall) paused() bool {
 	q.hash = 0
 	if q.skip > 0 {
 		q.skip--
-		return nil
+		return true
 	}
-	q.problem(z, kind, nodes, dist, arcs)
+	return false
+}
+
+// ask looks up the problem in q.key.
+func (q *recall) ask(z *Normalizer) []uint64 {
 	q.hash = hashOf(q.key)
 	z.Stats.CacheLookups++
 	value := z.Cache.find(q.hash, q.key)
@@ -68,13 +92,21 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, a
 	return value
 }
 
-// problem writes all that the members depend on to q.key.
-func (q *recall) problem(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) {
+// unpackOrder writes to order the n numbers of a value.
+func unpackOrder(order []int32, value []uint64, n int) []int32 {
+	order = order[:0]
+	for i := range n {
+		order = append(order, int32(uint8(value[1+i/8]>>(i%8*8))))
+	}
+	return order
+}
+
+// begin writes to q.key all that the members depend on, but for the edges.
+func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) {
 	g, n := z.ix.g, len(nodes)
-	nodeAttrs := !z.IgnoreAttributes && g.NodeCats+g.NodeAttrs > 0
-	edgeTypes := !z.IgnoreAttributes && g.EdgeCats+g.EdgeAttrs > 0
+	nodeAttrs, edgeTypes := z.nodeAttrs(), z.edgeTypes()
 	settings := kind | uint64(n)<<8 | uint64(z.K)<<16
-	for i, on := range []bool{z.Uniform, g.Directed, nodeAttrs, edgeTypes} {
+	for i, on := range [...]bool{z.Uniform, g.Directed, nodeAttrs, edgeTypes} {
 		if on {
 			settings |= 1 << (32 + i)
 		}
@@ -93,16 +125,19 @@ func (q *recall) problem(z *Normalizer, kind uint64, nodes []int32, dist []uint8
 			q.key = appendValues(q.key, row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs))
 		}
 	}
+}
+
+// appendArcs writes the edges to q.key: as rows if they are of one type.
+func (q *recall) appendArcs(z *Normalizer, n int, arcs []arc) {
+	g, edgeTypes := z.ix.g, z.edgeTypes()
 	if !g.Directed && !edgeTypes {
-		// One word per node: the neighbours of smaller number.
-		begin := len(q.key)
-		for range n {
-			q.key = append(q.key, 0)
-		}
-		rows := q.key[begin:]
+		rows := q.rows[:n]
+		clear(rows)
 		for _, e := range arcs {
-			rows[max(e.a, e.b)] |= 1 << min(e.a, e.b)
+			rows[e.a] |= 1 << e.b
+			rows[e.b] |= 1 << e.a
 		}
+		q.key = append(q.key, rows...)
 		return
 	}
 	// The arcs come in an order that depends on the rest of the graph.

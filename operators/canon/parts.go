@@ -1,0 +1,131 @@
+package canon
+
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// parts cuts a problem on words into independent ones.
+//
+// Two cells matter to each other only if some nodes of one have neighbours among
+// some, but not all, of the other: a block of the matrix that is full of zeros or
+// of ones stays so in every order. Cells that do not hang together by such mixed
+// blocks can be ordered independently, since of two orders that differ in one
+// part only, the greater matrix is the one that is greater in the block of that
+// part; so are the smallest node numbers among equals. A cell that is in no mixed
+// block, not even with itself, holds twins and is ordered by number.
+type parts struct {
+	order  [64]int32
+	cellOf [64]uint64 // by node: its cell
+	first  [64]uint8  // by the smallest node of a cell: the cell's position
+	part   [64]uint64 // the parts found so far, disjoint
+	rows   [64]uint64 // of the part at hand, its nodes renumbered
+	cells  [64]uint64
+	nodes  [64]int32 // of the part, ascending
+}
+
+// solve returns the best order of the nodes that respects the cells and whether
+// it is proven to be the best. Every part has the whole budget.
+func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []int32, visited int, done bool) {
+	n := len(rows)
+	at := 0
+	for _, c := range cells {
+		p.first[bits.TrailingZeros64(c)] = uint8(at)
+		for m := c; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			p.order[at] = int32(v)
+			p.cellOf[v] = c
+			at++
+		}
+	}
+	count := p.find(rows, cells)
+	done = true
+	for _, part := range p.part[:count] {
+		sub, ok := p.one(s, rows, part, budget)
+		visited += s.visited
+		done = done && ok
+		// The order of the part keeps to its cells, which may lie apart.
+		i := 0
+		for m := part; i < len(sub); {
+			c := p.nextCell(m)
+			m &^= c
+			at := p.first[bits.TrailingZeros64(c)]
+			for range bits.OnesCount64(c) {
+				p.order[at] = p.nodes[sub[i]]
+				at++
+				i++
+			}
+		}
+	}
+	return p.order[:n], visited, done
+}
+
+// nextCell returns the cell of a set of cells that stands first.
+func (p *parts) nextCell(set uint64) uint64 {
+	best := uint64(0)
+	for m := set; m != 0; {
+		c := p.cellOf[bits.TrailingZeros64(m)]
+		m &^= c
+		if best == 0 || p.first[bits.TrailingZeros64(c)] < p.first[bits.TrailingZeros64(best)] {
+			best = c
+		}
+	}
+	return best
+}
+
+// find writes the parts with choices to p.part and returns their number.
+func (p *parts) find(rows, cells []uint64) int {
+	count := 0
+	for _, c := range cells {
+		if c&(c-1) == 0 {
+			continue
+		}
+		some, every := uint64(0), ^uint64(0)
+		for m := c; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			some |= rows[v]
+			every &= rows[v] | 1<<v
+		}
+		mixed := some &^ every &^ c
+		if mixed == 0 && (some&c == 0 || every&c == c) {
+			continue
+		}
+		part := c
+		for mixed != 0 {
+			other := p.cellOf[bits.TrailingZeros64(mixed)]
+			part |= other
+			mixed &^= other
+		}
+		kept := 0
+		for _, q := range p.part[:count] {
+			if q&part != 0 {
+				part |= q
+			} else {
+				p.part[kept] = q
+				kept++
+			}
+		}
+		p.part[kept] = part
+		count = kept + 1
+	}
+	return count
+}
+
+// one returns the best order of the nodes of one part, as places in p.nodes.
+func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int32, bool) {
+	n := 0
+	for m := part; m != 0; m &= m - 1 {
+		v := bits.TrailingZeros64(m)
+		p.nodes[n], p.rows[n] = int32(v), refine.Squeeze(rows[v], part)
+		n++
+	}
+	count := 0
+	for m := part; m != 0; {
+		c := p.nextCell(m)
+		m &^= c
+		p.cells[count] = refine.Squeeze(c, part)
+		count++
+	}
+	return s.run(p.rows[:n], p.cells[:count], budget)
+}

@@ -1,0 +1,120 @@
+package field_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// crowd is a graph of hubs: a few nodes that all others hang on, with some edges
+// among the others, so that neighbourhoods are large and ties many.
+func crowd(rng *rand.Rand, hubs, leaves, extra int) *graph.Graph {
+	var edges []graph.Edge
+	n := hubs + leaves
+	for v := hubs; v < n; v++ {
+		for range 1 + rng.IntN(2) {
+			edges = append(edges, graph.Edge{U: int32(v), V: int32(rng.IntN(hubs))})
+		}
+	}
+	for h := 1; h < hubs; h++ {
+		edges = append(edges, graph.Edge{U: int32(h), V: int32(rng.IntN(h))})
+	}
+	for range extra {
+		edges = append(edges, graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))})
+	}
+	return build(n, false, edges)
+}
+
+// sameAsGeneral compares fields, and what is counted, with the general way.
+func sameAsGeneral(t *testing.T, name string, g *graph.Graph, z field.Normalizer, roots []int32) {
+	t.Helper()
+	fast, slow := z, z
+	field.General(&slow)
+	ix := field.NewIndex(g, field.Both)
+	var a field.Assembler
+	got, want := make([]int32, z.K), make([]int32, z.K)
+	for _, root := range roots {
+		hood, dist := a.Assemble(ix, root, z.K)
+		if err := fast.Normalize(ix, hood, dist, nil, got); err != nil {
+			t.Fatal(err)
+		}
+		if err := slow.Normalize(ix, hood, dist, nil, want); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s, k=%d, root %d: %v, in general %v", name, z.K, root, got, want)
+		}
+		if counted(fast.Stats) != counted(slow.Stats) {
+			t.Fatalf("%s, k=%d, root %d: counts %+v, in general %+v", name, z.K, root, fast.Stats, slow.Stats)
+		}
+	}
+}
+
+func TestWordsChangeNothing(t *testing.T) {
+	list := variants()
+	rng := rand.New(rand.NewPCG(51, 52))
+	for i := range 60 {
+		list = append(list, named{"random", random(rng, 2+rng.IntN(60), rng.IntN(150), false)})
+		list = append(list, named{"preferential", preferential(rng, 100+rng.IntN(300), 1+i%4)})
+		list = append(list, named{"crowd", crowd(rng, 1+rng.IntN(12), 100+rng.IntN(300), rng.IntN(300))})
+		list = append(list, named{"dense", random(rng, 120, 100+rng.IntN(2000), false)})
+	}
+	for i, c := range list {
+		for v := range 2 {
+			g := c.g
+			if v == 1 {
+				g = withNodeAttributes(rng, g, i%3, 1-i%2)
+			}
+			roots := permutation(rng, g.N())[:min(g.N(), 8)]
+			for _, k := range []int{1, 2, 5, 10, 25, 50, 64, 65} {
+				sameAsGeneral(t, fmt.Sprint(c.name, " ", i), g, field.Normalizer{K: k, IgnoreAttributes: i%4 == 3}, roots)
+			}
+		}
+	}
+}
+
+func TestWordsChangeNothingOnRealGraphs(t *testing.T) {
+	for _, name := range []string{"power", "polbooks", "astro-ph", "email-Enron"} {
+		g := dataGraph(t, name)
+		rng := rand.New(rand.NewPCG(53, 54))
+		for _, k := range []int{5, 10, 25, 50} {
+			sameAsGeneral(t, name, g, field.Normalizer{K: k}, permutation(rng, g.N())[:min(g.N(), 300)])
+		}
+	}
+}
+
+// FuzzField compares the ways to the same field: on words and in general, with
+// and without a cache.
+func FuzzField(f *testing.F) {
+	f.Add([]byte{0, 1, 1, 2, 2, 3, 3, 4, 4, 0, 2, 5}, uint8(3), uint8(6), uint8(0))
+	f.Add([]byte{0, 1, 0, 2, 0, 3, 0, 4, 1, 5, 2, 6}, uint8(5), uint8(120), uint8(3))
+	f.Fuzz(func(t *testing.T, data []byte, k, size, flags uint8) {
+		n := 1 + int(size)
+		var edges []graph.Edge
+		if flags&1 == 1 { // a hub
+			for v := 1; v < n; v++ {
+				edges = append(edges, graph.Edge{U: 0, V: int32(v)})
+			}
+		}
+		for i := 0; i+1 < len(data) && i < 600; i += 2 {
+			edges = append(edges, graph.Edge{U: int32(int(data[i]) % n), V: int32(int(data[i+1]) % n)})
+		}
+		g := build(n, flags&8 == 8, edges)
+		rng := rand.New(rand.NewPCG(uint64(flags), 1))
+		if flags&2 == 2 {
+			g = withNodeAttributes(rng, g, 1, 0)
+		}
+		if flags&4 == 4 {
+			g = withEdgeAttributes(rng, g, 1, 0)
+		}
+		z := field.Normalizer{K: 1 + int(k)%64}
+		roots := []int32{0, int32(n / 2), int32(n - 1)}
+		sameAsGeneral(t, "fuzz", g, z, roots)
+		z.Cache = field.NewCache(1 << 12)
+		sameAsGeneral(t, "fuzz, cached", g, z, append(roots, roots...))
+	})
+}

@@ -1,0 +1,278 @@
+package refine
+
+import "math/bits"
+
+// Words is an ordered partition of at most 64 nodes of an undirected graph
+// without codes, kept as one word per cell: what Partition and Number are in
+// general. The zero value is a partition of no nodes; nothing is allocated.
+type Words struct {
+	n      int
+	starts uint64     // bit p: a cell begins at position p
+	open   uint64     // bit p: a cell of more than one node begins at position p
+	cell   [64]uint64 // the nodes of the cell that begins at position p
+	parts  [96]uint64 // splitters of the round
+}
+
+// Reset makes w the partition of the nodes 0 … len(levels)-1 by level; levels
+// ascend in node order, as a breadth-first search leaves them. More than 64
+// nodes panic.
+func (w *Words) Reset(levels []uint8) {
+	w.n, w.starts, w.open = len(levels), 0, 0
+	for begin := 0; begin < len(levels); {
+		end := begin + 1
+		for end < len(levels) && levels[end] == levels[begin] {
+			end++
+		}
+		w.starts |= 1 << begin
+		if end-begin > 1 {
+			w.open |= 1 << begin
+		}
+		w.cell[begin] = below(end) &^ below(begin)
+		begin = end
+	}
+}
+
+// below returns the set of the nodes smaller than v.
+func below(v int) uint64 { return 1<<v - 1 }
+
+// Discrete reports whether every cell holds one node.
+func (w *Words) Discrete() bool { return w.open == 0 }
+
+// AppendCells appends the cells in order.
+func (w *Words) AppendCells(cells []uint64) []uint64 {
+	for s := w.starts; s != 0; s &= s - 1 {
+		cells = append(cells, w.cell[bits.TrailingZeros64(s)])
+	}
+	return cells
+}
+
+// At returns the nodes before the cell that covers a position, and those of
+// the cell.
+func (w *Words) At(position int) (before, cell uint64) {
+	at := 63 - bits.LeadingZeros64(w.starts&below(position+1))
+	for s := w.starts & below(at); s != 0; s &= s - 1 {
+		before |= w.cell[bits.TrailingZeros64(s)]
+	}
+	return before, w.cell[at]
+}
+
+// Number refines to the textbook numbering, as Refiner.Number does, of the
+// graph in which v is adjacent to u where bit u of rows[v] is set. If cut is
+// positive, and below the number of nodes, it stops as soon as a cell begins at
+// that position, or, if twins is set, the cell that covers it holds nothing but
+// twins, which no round will tell apart. O(n²) at most, mostly far less.
+//
+// The rounds are those of Refiner.Number. Neighbours in a splitter are counted
+// for all nodes at once, in bit planes; to order cells by a number is to split
+// them by its bits, from the highest.
+func (w *Words) Number(rows []uint64, cut int, twins bool) {
+	if w.settled(cut) {
+		return
+	}
+	before := w.starts
+	if w.firstRound(rows, cut) {
+		return
+	}
+	for w.starts != before {
+		if cut > 0 && twins {
+			if _, cell := w.At(cut); Interchangeable(rows, cell) {
+				return
+			}
+		}
+		n := w.collect(before)
+		before = w.starts
+		for i := 0; i < n; {
+			size := int(w.parts[i])
+			if w.splitByParts(rows, w.parts[i+1:i+1+size], cut) {
+				return
+			}
+			i += 1 + size
+		}
+	}
+}
+
+// firstRound splits by the cells as they stand; see Refiner.endFirst for the
+// order. It reports whether the numbering is settled.
+func (w *Words) firstRound(rows []uint64, cut int) bool {
+	// The neighbours of each cell, and of those that come after it.
+	var near, later [64]uint64
+	n, all := 0, uint64(0)
+	for s := w.starts; s != 0; s &= s - 1 {
+		near[n] = neighbors(rows, w.cell[bits.TrailingZeros64(s)])
+		w.parts[n] = w.cell[bits.TrailingZeros64(s)]
+		n++
+	}
+	for i := n - 1; i >= 0; i-- {
+		later[i] = all
+		all |= near[i]
+	}
+	w.split(^all) // empty lists
+	for i, s := range w.parts[:n] {
+		if w.settled(cut) {
+			return true
+		}
+		// Lists that end here come first, shorter ones before longer ones.
+		ends := near[i] &^ later[i]
+		w.split(ends)
+		w.splitBy(rows, s, ends)
+	}
+	return w.settled(cut)
+}
+
+func neighbors(rows []uint64, nodes uint64) uint64 {
+	all := uint64(0)
+	for ; nodes != 0; nodes &= nodes - 1 {
+		all |= rows[bits.TrailingZeros64(nodes)]
+	}
+	return all
+}
+
+// collect writes to w.parts, for each cell that was split since the given
+// cells, in order, the number of its fragments and the fragments. It returns
+// the number of words.
+func (w *Words) collect(before uint64) int {
+	n := 0
+	for fresh := w.starts &^ before; fresh != 0; {
+		first := bits.TrailingZeros64(fresh)
+		begin := 63 - bits.LeadingZeros64(before&below(first))
+		end := bits.TrailingZeros64(before &^ below(first)) // 64 where there is none
+		here := fresh & below(end)
+		fresh &^= here
+		w.parts[n], w.parts[n+1] = uint64(1+bits.OnesCount64(here)), w.cell[begin]
+		n += 2
+		for ; here != 0; here &= here - 1 {
+			w.parts[n] = w.cell[bits.TrailingZeros64(here)]
+			n++
+		}
+	}
+	return n
+}
+
+// splitByParts splits by the fragments of one cell, all but the last, and
+// reports whether the numbering is settled. More neighbours in a fragment mean
+// fewer in all that stand behind it, so either may be counted.
+func (w *Words) splitByParts(rows, parts []uint64, cut int) bool {
+	rest := uint64(0)
+	for _, s := range parts {
+		rest |= s
+	}
+	for _, s := range parts[:len(parts)-1] {
+		rest &^= s
+		if bits.OnesCount64(s) <= bits.OnesCount64(rest) {
+			w.splitBy(rows, s, 0)
+		} else {
+			w.splitBy(rows, rest, ^uint64(0))
+		}
+		if w.settled(cut) {
+			return true
+		}
+	}
+	return false
+}
+
+// settled reports whether splitting on would change nothing of interest.
+func (w *Words) settled(cut int) bool {
+	return w.open == 0 || cut > 0 && w.starts>>cut&1 == 1
+}
+
+// splitBy splits every cell by the number of neighbours in the splitter, higher
+// numbers first, but lower ones among the nodes of flip.
+func (w *Words) splitBy(rows []uint64, splitter, flip uint64) {
+	if splitter&(splitter-1) == 0 {
+		w.split(rows[bits.TrailingZeros64(splitter)] ^ flip)
+		return
+	}
+	var plane [7]uint64
+	top := 0
+	for s := splitter; s != 0; s &= s - 1 {
+		carry := rows[bits.TrailingZeros64(s)]
+		for i := 0; carry != 0; i++ {
+			plane[i&7], carry = plane[i&7]^carry, plane[i&7]&carry
+			top = max(top, i)
+		}
+	}
+	for i := top; i >= 0; i-- {
+		w.split(plane[i] ^ flip)
+	}
+}
+
+// split splits every cell into the nodes of m and the others, in this order.
+func (w *Words) split(m uint64) {
+	for s := w.open; s != 0; s &= s - 1 {
+		begin := bits.TrailingZeros64(s)
+		x := w.cell[begin&63]
+		in := x & m
+		if in == 0 || in == x {
+			continue
+		}
+		w.divide(begin, in, x&^in)
+	}
+}
+
+// Interchangeable reports whether the nodes are twins: all have the same
+// neighbours outside, and all or none inside.
+func Interchangeable(rows []uint64, nodes uint64) bool {
+	first := rows[bits.TrailingZeros64(nodes)]
+	open, closed := true, true
+	for m := nodes; m != 0; m &= m - 1 {
+		v := bits.TrailingZeros64(m)
+		open = open && rows[v] == first
+		closed = closed && rows[v]|1<<v == first|nodes&-nodes
+	}
+	return open || closed
+}
+
+// SplitFunc splits every cell by compare: nodes that compare lower come first,
+// nodes that compare equal stay together.
+func (w *Words) SplitFunc(compare func(u, v int32) int) {
+	for s := w.open; s != 0; s &= s - 1 {
+		at := bits.TrailingZeros64(s)
+		for at < 64 && w.open>>at&1 == 1 {
+			// The nodes equal to the least one come first, the others after them.
+			rest, least := uint64(0), uint64(0)
+			for m := w.cell[at]; m != 0; m &= m - 1 {
+				v := bits.TrailingZeros64(m)
+				c := -1
+				if least != 0 {
+					c = compare(int32(v), int32(bits.TrailingZeros64(least)))
+				}
+				switch {
+				case c < 0:
+					rest |= least
+					least = 1 << v
+				case c == 0:
+					least |= 1 << v
+				default:
+					rest |= 1 << v
+				}
+			}
+			if rest == 0 {
+				break
+			}
+			w.divide(at, least, rest)
+			at += bits.OnesCount64(least)
+		}
+	}
+}
+
+// divide puts two cells in the place of one.
+func (w *Words) divide(begin int, in, out uint64) {
+	middle := begin + bits.OnesCount64(in)
+	w.cell[begin&63], w.cell[middle&63] = in, out
+	w.starts |= 1 << middle
+	if in&(in-1) == 0 {
+		w.open &^= 1 << begin
+	}
+	if out&(out-1) != 0 {
+		w.open |= 1 << middle
+	}
+}
+
+// Squeeze moves the bits of x that are in mask to the low end, in order.
+func Squeeze(x, mask uint64) uint64 {
+	out := uint64(0)
+	for x &= mask; x != 0; x &= x - 1 {
+		out |= 1 << bits.OnesCount64(mask&(x&-x-1))
+	}
+	return out
+}
