@@ -6,6 +6,8 @@ require (
 	github.com/apache/arrow/go/v15 v15.0.2 // records between stages
 	github.com/google/go-cmp v0.7.0 // tests: differences in words
 	github.com/google/renameio/v2 v2.0.2 // files that appear whole or not at all
+	github.com/klauspost/compress v1.20.3 // files: zstd and Snappy into memory of a known size
+	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline
 	github.com/schollz/progressbar/v3 v3.19.1 // examples only
 	go.uber.org/goleak v1.3.0 // flowtest and tests: no goroutine outlives a run
@@ -37,10 +39,8 @@ require (
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/flatbuffers v25.12.19+incompatible // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.5 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
-	github.com/pierrec/lz4/v4 v4.1.33 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/xtgo/set v1.0.0 // indirect

@@ -1,0 +1,184 @@
+// Package manifest is the list of the files that a sink has written side by
+// side: what is in each, and a checksum, so that a reader knows that it has all
+// of them, and whole, before it parses a byte.
+//
+//	m, err := manifest.Read("fields")
+//	if err != nil {
+//		return err
+//	}
+//	for _, f := range m.Files {
+//		if err := f.Verify(ctx, "fields"); err != nil {
+//			return err
+//		}
+//	}
+//
+// A manifest is the file manifest.json of the directory. It is written last, so
+// a directory that has one is complete. The checksums are those of sha256sum.
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Name is that of a manifest in its directory.
+const Name = "manifest.json"
+
+// Manifest says what a directory holds.
+type Manifest struct {
+	// Version is 1.
+	Version int `json:"version"`
+	// Schema is the Fingerprint of the records in all files.
+	Schema string `json:"schema"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	// Files are in the order of their rows.
+	Files []File `json:"files"`
+}
+
+// File is one file of a manifest.
+type File struct {
+	Name   string `json:"name"` // without a directory
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // of the whole file, in hexadecimal
+}
+
+// limit bounds the size of a manifest that is read: some 100 000 files.
+const limit = 32 << 20
+
+// Read reads the manifest of a directory. Where there is none the error is
+// fs.ErrNotExist.
+func Read(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, Name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > limit {
+		return nil, fmt.Errorf("manifest: %s: more than %d bytes", path, limit)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+	}
+	return m, nil
+}
+
+func (m *Manifest) check() error {
+	if m.Version != 1 {
+		return fmt.Errorf("version is %d, want 1", m.Version)
+	}
+	var rows, bytes int64
+	for _, f := range m.Files {
+		if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
+			return fmt.Errorf("%q is no name of a file in the directory", f.Name)
+		}
+		if f.Rows < 0 || f.Bytes < 0 {
+			return fmt.Errorf("%s: %d rows and %d bytes, want 0 or more", f.Name, f.Rows, f.Bytes)
+		}
+		rows += f.Rows
+		bytes += f.Bytes
+	}
+	if rows != m.Rows || bytes != m.Bytes {
+		return fmt.Errorf("%d rows and %d bytes, but its files have %d and %d", m.Rows, m.Bytes, rows, bytes)
+	}
+	return nil
+}
+
+// Of returns what the manifest beside a file says of it, and its schema. ok is
+// false where there is no manifest, or where it does not name the file.
+func Of(path string) (f File, schema string, ok bool, err error) {
+	dir, name := filepath.Split(path)
+	m, err := Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, "", false, nil
+	}
+	if err != nil {
+		return f, "", false, err
+	}
+	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		return f, "", false, nil
+	}
+	return m.Files[i], m.Schema, true, nil
+}
+
+// Verify reads the file in dir and compares its size and its checksum. O(bytes).
+func (f File) Verify(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, f.Name)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != f.Bytes {
+		return fmt.Errorf("manifest: %s has %d bytes, want %d", path, info.Size(), f.Bytes)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, &interruptible{ctx, file}); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {
+		return fmt.Errorf("manifest: %s has the checksum %.8s…, want %.8s…: it was changed or damaged", path, got, f.SHA256)
+	}
+	return nil
+}
+
+// interruptible is a reader that ends when its context does.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	if i.ctx.Err() != nil {
+		return 0, context.Cause(i.ctx)
+	}
+	return i.r.Read(p)
+}
+
+// Fingerprint is a checksum over the names, types and metadata of the columns,
+// in order. Two schemas that mean the same have the same one.
+func Fingerprint(s *arrow.Schema) string {
+	h := sha256.New()
+	metadata := func(m arrow.Metadata) {
+		keys := slices.Clone(m.Keys())
+		slices.Sort(keys)
+		for _, k := range keys {
+			v, _ := m.GetValue(k)
+			fmt.Fprintf(h, "\t%q=%q", k, v)
+		}
+		fmt.Fprintln(h)
+	}
+	for _, f := range s.Fields() {
+		fmt.Fprintf(h, "%q %s", f.Name, f.Type)
+		metadata(f.Metadata)
+	}
+	metadata(s.Metadata())
+	return hex.EncodeToString(h.Sum(nil))
+}

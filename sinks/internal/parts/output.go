@@ -1,0 +1,67 @@
+package parts
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+)
+
+// output counts and hashes what is written, and keeps the first error: the
+// writers of Arrow drop some.
+type output struct {
+	w   *bufio.Writer
+	h   hash.Hash // nil where nobody wants it
+	n   int64
+	err error
+}
+
+func newOutput(w io.Writer, sum bool) *output {
+	o := &output{w: bufio.NewWriterSize(w, 1<<16)}
+	if sum {
+		o.h = sha256.New()
+	}
+	return o
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	o.n += int64(n)
+	if o.h != nil {
+		o.h.Write(p[:n])
+	}
+	o.err = err
+	return n, err
+}
+
+// Close does nothing: there is more to do than Parquet's writer knows.
+func (o *output) Close() error { return nil }
+
+func (o *output) flush() error { return o.w.Flush() }
+
+// first returns the error of writing, where there was one, or err.
+func (o *output) first(err error) error {
+	if o.err != nil {
+		return o.err
+	}
+	return err
+}
+
+func (o *output) sum() string {
+	if o.h == nil {
+		return ""
+	}
+	return hex.EncodeToString(o.h.Sum(nil))
+}
+
+// plain is a writer of the caller's, who closes it.
+type plain struct{ w io.Writer }
+
+func (p plain) create() (io.Writer, error)   { return p.w, nil }
+func (plain) end(int64, int64, string) error { return nil }
+func (plain) publish() error                 { return nil }
+func (plain) discard() error                 { return nil }

@@ -1,0 +1,28 @@
+// Package parquet writes records as Parquet, for DuckDB, Polars, pandas and
+// whoever else reads it, and for package sources/parquet, which gives back what
+// came in.
+//
+//	err := flow.From(src).
+//		Via(operators.Select{W: 18}).
+//		Via(operators.Assemble{K: 10}).
+//		Via(operators.Normalize{}).
+//		To(parquet.Sink{Dir: "fields"}).
+//		Run(ctx)
+//
+// It is a package of its own so that only those who use it link it.
+//
+// What columns become, none of them with nulls:
+//
+//	int32, int64, float32   required int32, int64, float
+//	uint8                   required int32 (UINT_8)
+//	list<T>                 required LIST of required T
+//	list<list<T>>           required LIST of required LIST of required T
+//	fixed_size_list<T>[n]   LIST as above, every row of n values
+//
+// The Arrow schema, with the widths of fixed-size lists, shapes, channel and
+// class names, is kept under the key ARROW:schema, as Arrow's own libraries do.
+//
+// Values and levels are written with the column writers below Arrow's
+// record-wise one, which loses fixed-size lists, writes lists at a tenth of the
+// speed and links gRPC into every program.
+package parquet

@@ -1,0 +1,104 @@
+package parquet
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/parquet/file"
+)
+
+// encoder writes one file. It holds records until they make a row group.
+type encoder struct {
+	file    *file.Writer
+	columns []column
+	limit   int64
+
+	held  []arrow.Record
+	bytes int64
+}
+
+func (e *encoder) Write(rec arrow.Record) error {
+	rec.Retain()
+	e.held = append(e.held, rec)
+	e.bytes += size(rec)
+	if e.bytes < e.limit {
+		return nil
+	}
+	return e.flush()
+}
+
+// flush writes the held records as a row group, column after column.
+func (e *encoder) flush() error {
+	defer e.Abandon()
+	if len(e.held) == 0 {
+		return nil
+	}
+	return guard(func() error {
+		group := e.file.AppendRowGroup()
+		for i, c := range e.columns {
+			w, err := group.NextColumn()
+			if err != nil {
+				return err
+			}
+			for _, rec := range e.held {
+				if err := c.write(w, rec.Column(i)); err != nil {
+					return fmt.Errorf("column %q: %w", rec.ColumnName(i), err)
+				}
+			}
+		}
+		return group.Close()
+	})
+}
+
+func (e *encoder) Close() error {
+	if err := e.flush(); err != nil {
+		return err
+	}
+	return guard(e.file.Close)
+}
+
+func (e *encoder) Abandon() {
+	for _, rec := range e.held {
+		rec.Release()
+	}
+	e.held, e.bytes = nil, 0
+}
+
+// size is the number of bytes of the rows of rec, not of the buffers behind
+// them, which slices share.
+func size(rec arrow.Record) (n int64) {
+	for _, c := range rec.Columns() {
+		n += arraySize(c)
+	}
+	return n
+}
+
+func arraySize(a arrow.Array) int64 {
+	switch a := a.(type) {
+	case *array.FixedSizeList:
+		elem := a.DataType().(*arrow.FixedSizeListType)
+		return int64(a.Len()) * int64(elem.Len()) * width(elem.Elem())
+	case *array.List:
+		if a.Len() == 0 {
+			return 0
+		}
+		from, _ := a.ValueOffsets(0)
+		_, to := a.ValueOffsets(a.Len() - 1)
+		inner, ok := a.ListValues().(*array.List)
+		if !ok {
+			return 4*int64(a.Len()) + (to-from)*width(a.ListValues().DataType())
+		}
+		s := array.NewSlice(inner, from, to)
+		defer s.Release()
+		return 4*int64(a.Len()) + arraySize(s)
+	}
+	return int64(a.Len()) * width(a.DataType())
+}
+
+func width(t arrow.DataType) int64 {
+	if f, ok := t.(arrow.FixedWidthDataType); ok {
+		return int64(f.Bytes())
+	}
+	return 8
+}

@@ -1,0 +1,59 @@
+package parquet
+
+// Values in lists carry two small numbers, as in Dremel (Melnik et al. 2010):
+// the repetition level says at which depth a list goes on, the definition level
+// how much of the path to a value is there.
+//
+//	rows        [[7 8] []]   []   [[9]]
+//	value        7 8 -       -     9
+//	repetition   0 2 1       0     0
+//	definition   2 2 1       0     2
+
+// batch is how many levels are handed over at once, which bounds a page.
+const batch = 1 << 17
+
+// reserve hands over what is there unless n more levels fit, so that a row is
+// cut only where it is longer than a batch.
+func (c *typed[T]) reserve(n int) error {
+	if len(c.def)+n > batch {
+		return c.flush()
+	}
+	return nil
+}
+
+// nothing adds the levels of an empty list.
+func (c *typed[T]) nothing(rep, def int16) {
+	c.rep, c.def = append(c.rep, rep), append(c.def, def)
+}
+
+// list adds a list at a depth, whose first value repeats at rep.
+func (c *typed[T]) list(v []T, rep, depth int16) error {
+	if len(v) == 0 {
+		c.nothing(rep, depth-1)
+		return nil
+	}
+	for len(v) > 0 {
+		n := min(len(v), batch-len(c.def))
+		for range n {
+			c.rep, c.def = append(c.rep, rep), append(c.def, depth)
+			rep = depth
+		}
+		c.values = append(c.values, v[:n]...)
+		if v = v[n:]; len(v) > 0 {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flush hands over what is there.
+func (c *typed[T]) flush() error {
+	if len(c.def) == 0 {
+		return nil
+	}
+	err := c.put(c.w, c.values, c.def, c.rep)
+	c.values, c.def, c.rep = c.values[:0], c.def[:0], c.rep[:0]
+	return err
+}

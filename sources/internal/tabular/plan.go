@@ -1,0 +1,220 @@
+package tabular
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Options are what the sources of files have in common.
+type Options struct {
+	// Columns are those to read; nil for all.
+	Columns []string
+	// Layout says what graphs are, instead of the metadata in the file.
+	Layout *record.Layout
+}
+
+// Plan is how the columns of a file become those of a record.
+type Plan struct {
+	Schema *arrow.Schema
+	// Use says which columns of the file are read.
+	Use []bool
+
+	from   []int // per column of Schema: its place in the file, or -1 for a running number
+	types  []arrow.DataType
+	graphs bool
+	layout record.Layout
+	shapes []int // per column of Schema: the product of its shape, or -1
+	tops   []top
+	last   int64 // pos of the row before
+}
+
+// NewPlan checks the columns of a file against the record contract.
+//
+// Other programs write wider numbers, and lists where we have fixed-size lists:
+// that is converted. Columns that they do not have are filled in where there is
+// no doubt: graph_id and pos.
+func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
+	p := &Plan{Use: make([]bool, len(cols)), last: -1}
+	for _, name := range o.Columns {
+		if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == name }) {
+			return nil, fmt.Errorf("there is no column %q; there are %s", name, names(cols))
+		}
+	}
+	at := map[string]int{}
+	for i, c := range cols {
+		p.Use[i] = o.Columns == nil || slices.Contains(o.Columns, c.Name)
+		if !p.Use[i] {
+			continue
+		}
+		if _, twice := at[c.Name]; twice {
+			return nil, fmt.Errorf("there are two columns %q", c.Name)
+		}
+		at[c.Name] = i
+	}
+	_, offsets := at[record.Offsets]
+	_, neighbors := at[record.Neighbors]
+	p.graphs = offsets && neighbors
+	if o.Layout != nil && !p.graphs {
+		return nil, fmt.Errorf("there are no columns %s and %s for the graphs of Layout; there are %s", record.Offsets, record.Neighbors, names(cols))
+	}
+	var fields []arrow.Field
+	if p.graphs {
+		for _, name := range []string{record.GraphID, record.Pos} {
+			if _, ok := at[name]; !ok {
+				fields = append(fields, arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int64})
+				p.from = append(p.from, -1)
+			}
+		}
+	}
+	for i, c := range cols {
+		if !p.Use[i] {
+			continue
+		}
+		f, err := field(c)
+		if err != nil {
+			return nil, err
+		}
+		fields, p.from = append(fields, f), append(p.from, i)
+	}
+	if o.Layout != nil {
+		if err := describe(fields, *o.Layout); err != nil {
+			return nil, err
+		}
+	}
+	p.Schema = arrow.NewSchema(fields, &meta)
+	if p.graphs {
+		if err := p.wantGraphs(); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.prepare()
+}
+
+func names(cols []Column) string {
+	var s []string
+	for _, c := range cols {
+		s = append(s, c.Name)
+	}
+	return strings.Join(s, ", ")
+}
+
+// indices are the columns of node numbers, classes and other indices, which are
+// int32 whatever integers a file has.
+var indices = []string{
+	record.Offsets, record.Neighbors, record.NodeCat, record.EdgeCat, record.NodeTarget, record.NodeSparse,
+	record.Roots, record.RootTarget, record.Hood, record.Members, record.NodesCat, record.EdgesCat, record.NodesSparse, record.Target,
+}
+
+// field returns the field of a column in our records.
+func field(c Column) (arrow.Field, error) {
+	var elem arrow.DataType
+	switch c.Elem {
+	case arrow.UINT8:
+		elem = arrow.PrimitiveTypes.Uint8
+	case arrow.INT8, arrow.INT16, arrow.UINT16, arrow.INT32:
+		elem = arrow.PrimitiveTypes.Int32
+	case arrow.INT64, arrow.UINT32, arrow.UINT64:
+		elem = arrow.PrimitiveTypes.Int64
+		if slices.Contains(indices, c.Name) {
+			elem = arrow.PrimitiveTypes.Int32
+		}
+	case arrow.FLOAT32, arrow.FLOAT64:
+		elem = arrow.PrimitiveTypes.Float32
+	default:
+		return arrow.Field{}, fmt.Errorf("column %q is %s, which records of graphs do not have: name the others in Columns", c.Name, c.Type)
+	}
+	switch {
+	case c.Depth == 0:
+	case c.Depth == 1 && c.Width >= 0:
+		elem = arrow.FixedSizeListOf(int32(c.Width), elem)
+	case c.Depth == 1:
+		elem = arrow.ListOf(elem)
+	default:
+		elem = arrow.ListOf(arrow.ListOf(elem))
+	}
+	want, ok := map[string]arrow.DataType{
+		record.GraphID: arrow.PrimitiveTypes.Int64, record.Pos: arrow.PrimitiveTypes.Int64,
+		record.Offsets: record.ListType[int32](), record.Neighbors: record.ListType[int32](),
+		record.NodeCat: record.ListType[int32](), record.NodeAttr: record.ListType[float32](),
+		record.EdgeCat: record.ListType[int32](), record.EdgeAttr: record.ListType[float32](),
+		record.NodeTarget: record.ListType[int32](), record.NodeSparse: record.NestedType[int32](),
+	}[c.Name]
+	if ok {
+		if depth(want) != c.Depth || c.Width >= 0 {
+			return arrow.Field{}, fmt.Errorf("column %q is %s, want %s", c.Name, c.Type, want)
+		}
+		elem = want
+	}
+	return arrow.Field{Name: c.Name, Type: elem, Metadata: c.Meta}, nil
+}
+
+func depth(t arrow.DataType) (n int) {
+	for l, ok := t.(*arrow.ListType); ok; l, ok = l.Elem().(*arrow.ListType) {
+		n++
+	}
+	return n
+}
+
+// describe gives the columns of graphs the types and metadata of a layout.
+func describe(fields []arrow.Field, l record.Layout) error {
+	for _, f := range l.Schema().Fields() {
+		i := slices.IndexFunc(fields, func(g arrow.Field) bool { return g.Name == f.Name })
+		if i < 0 {
+			return fmt.Errorf("there is no column %q, which Layout describes", f.Name)
+		}
+		fields[i] = f
+	}
+	return nil
+}
+
+// wantGraphs makes sure that no attribute or target is without a meaning.
+func (p *Plan) wantGraphs() (err error) {
+	if p.layout, err = record.LayoutOf(p.Schema); err != nil {
+		return err
+	}
+	known := p.layout.Schema()
+	for _, name := range []string{record.NodeCat, record.NodeAttr, record.NodeSparse, record.EdgeCat, record.EdgeAttr, record.Target, record.NodeTarget} {
+		if p.Schema.HasField(name) && !known.HasField(name) {
+			return fmt.Errorf("column %q has no metadata that says what its values are: describe the graphs in Layout, or name the other columns in Columns", name)
+		}
+	}
+	return nil
+}
+
+// prepare reads shapes and numbers of values off the schema.
+func (p *Plan) prepare() error {
+	for i, f := range p.Schema.Fields() {
+		p.types = append(p.types, f.Type)
+		p.shapes = append(p.shapes, -1)
+		var shape []int
+		if err := record.Meta(p.Schema, f.Name, record.MetaShape, &shape); err != nil {
+			return err
+		}
+		if shape != nil {
+			n := 1
+			for _, d := range shape {
+				if d < 0 || d > 0 && n > (1<<31-1)/d {
+					return fmt.Errorf("column %q has the shape %v", f.Name, shape)
+				}
+				n *= d
+			}
+			if t, ok := f.Type.(*arrow.FixedSizeListType); ok && int(t.Len()) != n {
+				return fmt.Errorf("column %q has %d values a row, but the shape %v, of %d", f.Name, t.Len(), shape, n)
+			}
+			p.shapes[i] = n
+		}
+		t, ok, err := topOf(p.Schema, f)
+		if err != nil {
+			return err
+		}
+		if ok {
+			p.tops = append(p.tops, t)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package tabular
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/manifest"
+)
+
+// Decoder reads the batches of one file.
+type Decoder interface {
+	// Columns returns what the file holds, and the metadata of its schema.
+	Columns() ([]Column, arrow.Metadata)
+	// Choose says which columns are wanted. It is called before Next.
+	Choose(use []bool)
+	// Next returns the next batch, or io.EOF. It is valid until the next call.
+	Next() (Batch, error)
+}
+
+// Input is one file.
+type Input struct {
+	Name string // for messages
+	// Verify, if set, compares the file with its manifest.
+	Verify func(context.Context) error
+	// Schema is the fingerprint that the manifest has, or empty.
+	Schema string
+	// Rows is what the manifest says, or -1.
+	Rows int64
+	Open func() (Decoder, io.Closer, error)
+}
+
+// Reader reads files one after the other. It is a flow.Reader.
+type Reader struct {
+	mem     memory.Allocator
+	inputs  []Input
+	options Options
+	rows    int
+	wrap    func(file string, err error) error // of errors of a file
+
+	plan  *Plan
+	dec   Decoder
+	file  io.Closer
+	at    int          // of the file in hand
+	first int64        // number of the next row
+	read  int64        // rows of the file in hand
+	held  arrow.Record // what is left of a batch
+	err   error
+}
+
+// ErrClosed is the error of reading after Close.
+var ErrClosed = errors.New("the reader is closed")
+
+// NewReader opens the first file. Records have at most so many rows.
+func NewReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (*Reader, error) {
+	r := &Reader{mem: mem, inputs: inputs, options: o, rows: rows, wrap: wrap}
+	if err := r.open(ctx); err != nil {
+		return nil, wrap(inputs[0].Name, errors.Join(err, r.Close()))
+	}
+	return r, nil
+}
+
+// Schema returns that of all files.
+func (r *Reader) Schema() *arrow.Schema { return r.plan.Schema }
+
+// open opens the file in hand. All files must have the columns of the first.
+func (r *Reader) open(ctx context.Context) (err error) {
+	in := r.inputs[r.at]
+	if in.Verify != nil {
+		if err := in.Verify(ctx); err != nil {
+			return err
+		}
+	}
+	if r.dec, r.file, err = in.Open(); err != nil {
+		return err
+	}
+	r.read = 0
+	cols, meta := r.dec.Columns()
+	plan, err := NewPlan(cols, meta, r.options)
+	if err != nil {
+		return err
+	}
+	if in.Schema != "" && r.options.Columns == nil && r.options.Layout == nil && manifest.Fingerprint(plan.Schema) != in.Schema {
+		return errors.New("its columns are not those that the manifest names")
+	}
+	if r.plan == nil {
+		r.plan = plan
+	} else if manifest.Fingerprint(plan.Schema) != manifest.Fingerprint(r.plan.Schema) {
+		return fmt.Errorf("its columns are not those of %s", r.inputs[0].Name)
+	} else {
+		r.plan.Use, r.plan.from = plan.Use, plan.from
+	}
+	r.dec.Choose(r.plan.Use)
+	return nil
+}
+
+// Next returns the next record, which the caller owns, or io.EOF.
+func (r *Reader) Next(ctx context.Context) (arrow.Record, error) {
+	for r.err == nil {
+		if r.err = context.Cause(ctx); r.err != nil {
+			break
+		}
+		if r.held != nil {
+			return r.cut(), nil
+		}
+		if r.at == len(r.inputs) {
+			r.err = io.EOF
+			break
+		}
+		if r.err = r.load(ctx); r.err != nil {
+			r.err = r.wrap(r.inputs[r.at].Name, r.err)
+		}
+	}
+	return nil, r.err
+}
+
+// load reads the next batch, or goes on to the next file.
+func (r *Reader) load(ctx context.Context) error {
+	if r.dec == nil {
+		return r.open(ctx)
+	}
+	b, err := r.dec.Next()
+	if err == io.EOF {
+		if want := r.inputs[r.at].Rows; want >= 0 && r.read != want {
+			return fmt.Errorf("there are %d rows, want %d, as the manifest says", r.read, want)
+		}
+		if err := r.shut(); err != nil {
+			return err
+		}
+		r.at++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if b.Rows == 0 {
+		return nil
+	}
+	rec, err := r.plan.Record(r.mem, b, r.first)
+	if err != nil {
+		return err
+	}
+	r.held = rec
+	r.first += int64(b.Rows)
+	r.read += int64(b.Rows)
+	return nil
+}
+
+// cut takes the next rows of what is held.
+func (r *Reader) cut() arrow.Record {
+	rec := r.held
+	if rec.NumRows() <= int64(r.rows) {
+		r.held = nil
+		return rec
+	}
+	defer rec.Release()
+	r.held = rec.NewSlice(int64(r.rows), rec.NumRows())
+	return rec.NewSlice(0, int64(r.rows))
+}
+
+func (r *Reader) shut() error {
+	f := r.file
+	r.dec, r.file = nil, nil
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// Close ends reading.
+func (r *Reader) Close() error {
+	if r.held != nil {
+		r.held.Release()
+		r.held = nil
+	}
+	r.err = ErrClosed
+	return r.shut()
+}

@@ -1,0 +1,97 @@
+package sources
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/arrowipc"
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+)
+
+// IPC reads records of graphs, or of fields, from Arrow IPC: files (the format
+// also called Feather 2) and streams, plain or compressed by lz4 or zstd.
+//
+// What sinks.IPC wrote comes back with the same schema, metadata included. Of
+// other programs, columns of the same names are taken, where their numbers fit
+// those of package record: wider integers and floats, and large lists, are
+// converted; graph_id and pos are filled in where they are missing.
+//
+// Every value that a stage would follow is checked: offsets, neighbours,
+// indices, shapes. A damaged file is an error, whatever is in it, and never
+// takes more memory than MaxBytes. O(bytes), for graphs O(n + m log m).
+type IPC struct {
+	// Path is a file, or a directory of files *.arrow, *.arrows, *.feather,
+	// *.ipc. Where the directory has a manifest (package flow/manifest), each
+	// file is compared with that before it is parsed.
+	Path string
+	// Reader is read instead of Path, which then only names it in errors. An IPC
+	// file, unlike a stream, needs a Path.
+	Reader io.Reader
+	// Columns are those to read. The default is all.
+	Columns []string
+	// Layout says what the graphs are, for files whose metadata does not.
+	Layout *record.Layout
+	// Rows is the largest number of rows per record; larger batches of a file
+	// are cut. The default is 256.
+	Rows int
+	// MaxBytes bounds the memory for one batch of the file, beside the record
+	// that is made of it. The default is 1 GiB.
+	MaxBytes int64
+	// Unverified leaves out the comparison with the manifest.
+	Unverified bool
+}
+
+var _ flow.Source = IPC{}
+
+// String names the input, for the plan of a pipeline.
+func (s IPC) String() string { return "IPC(" + s.name() + ")" }
+
+func (s IPC) name() string {
+	if s.Path == "" && s.Reader != nil {
+		return "reader"
+	}
+	return s.Path
+}
+
+// Open reads the schema. Errors of files are [FileError].
+func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	switch {
+	case s.Rows < 0:
+		return nil, fmt.Errorf("sources: IPC: Rows is %d, want at least 0", s.Rows)
+	case s.MaxBytes < 0:
+		return nil, fmt.Errorf("sources: IPC: MaxBytes is %d, want at least 0", s.MaxBytes)
+	case s.Path == "" && s.Reader == nil:
+		return nil, errors.New("sources: IPC: no Path")
+	}
+	if s.Rows == 0 {
+		s.Rows = 256
+	}
+	if s.MaxBytes == 0 {
+		s.MaxBytes = 1 << 30
+	}
+	budget := func() *tabular.Budget { return &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes} }
+	var inputs []tabular.Input
+	if s.Reader != nil {
+		inputs = []tabular.Input{{Name: s.name(), Rows: -1, Open: func() (tabular.Decoder, io.Closer, error) {
+			d, err := arrowipc.NewReader(bufio.NewReaderSize(s.Reader, 1<<16), nil, -1, budget())
+			return d, io.NopCloser(nil), err
+		}}}
+	} else {
+		var err error
+		inputs, err = tabular.Inputs(s.Path, []string{".arrow", ".arrows", ".feather", ".ipc"}, !s.Unverified,
+			func(f tabular.File, size int64) (tabular.Decoder, error) {
+				return arrowipc.NewReader(bufio.NewReaderSize(f, 1<<16), f, size, budget())
+			})
+		if err != nil {
+			return nil, inFile(s.Path, err)
+		}
+	}
+	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout}, inFile)
+}

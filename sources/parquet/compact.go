@@ -1,0 +1,177 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"runtime"
+)
+
+// compact reads Thrift's compact protocol, in which Parquet's metadata is
+// written. Positions outside of it are caught by Go: caught turns the panic into
+// an error.
+type compact struct {
+	b     []byte
+	at    int
+	depth int
+}
+
+// Types of the compact protocol that are looked at.
+const (
+	typeTrue   = 1
+	typeFalse  = 2
+	typeByte   = 3
+	typeI16    = 4
+	typeI32    = 5
+	typeI64    = 6
+	typeDouble = 7
+	typeBinary = 8
+	typeList   = 9
+	typeSet    = 10
+	typeMap    = 11
+	typeStruct = 12
+	typeUUID   = 13
+)
+
+var errDamaged = errors.New("the metadata is damaged")
+
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = errDamaged
+	case error:
+		if r != errDamaged {
+			panic(r)
+		}
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+func (c *compact) byte() byte {
+	c.at++
+	return c.b[c.at-1]
+}
+
+func (c *compact) uvarint() uint64 {
+	x, n := binary.Uvarint(c.b[c.at:])
+	if n <= 0 {
+		panic(errDamaged)
+	}
+	c.at += n
+	return x
+}
+
+func (c *compact) int() int64 {
+	x := c.uvarint()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+func (c *compact) bytes() []byte {
+	n := c.uvarint()
+	if n > uint64(len(c.b)-c.at) {
+		panic(errDamaged)
+	}
+	c.at += int(n)
+	return c.b[c.at-int(n) : c.at]
+}
+
+// list returns the number of elements and their type. Each takes a byte at
+// least, so there are not more than bytes.
+func (c *compact) list() (n int, elem byte) {
+	head := c.byte()
+	size := uint64(head >> 4)
+	if size == 15 {
+		size = c.uvarint()
+	}
+	if size > uint64(len(c.b)-c.at) {
+		panic(errDamaged)
+	}
+	return int(size), head & 15
+}
+
+// structs calls f for each struct of a list of them.
+func (c *compact) structs(f func()) {
+	n, elem := c.list()
+	if elem != typeStruct {
+		panic(errDamaged)
+	}
+	for range n {
+		f()
+	}
+}
+
+// fields calls f with the number and type of each field of a struct. What f
+// does not read, and so returns false for, is skipped.
+func (c *compact) fields(f func(id int, typ byte) bool) {
+	if c.depth++; c.depth > 32 {
+		panic(errDamaged)
+	}
+	for id := 0; ; {
+		head := c.byte()
+		if head == 0 {
+			c.depth--
+			return
+		}
+		if step := int(head >> 4); step != 0 {
+			id += step
+		} else {
+			id = int(int16(c.int()))
+		}
+		if !f(id, head&15) {
+			c.skip(head & 15)
+		}
+	}
+}
+
+func (c *compact) skip(typ byte) {
+	switch typ {
+	case typeTrue, typeFalse:
+	case typeByte:
+		c.at++
+	case typeI16, typeI32, typeI64:
+		c.uvarint()
+	case typeDouble:
+		c.at += 8
+	case typeUUID:
+		c.at += 16
+	case typeBinary:
+		c.bytes()
+	case typeList, typeSet:
+		if c.depth++; c.depth > 32 {
+			panic(errDamaged)
+		}
+		n, elem := c.list()
+		for range n {
+			c.element(elem)
+		}
+		c.depth--
+	case typeMap:
+		n := c.uvarint()
+		if n > uint64(len(c.b)-c.at) {
+			panic(errDamaged)
+		}
+		if n == 0 {
+			return
+		}
+		kinds := c.byte()
+		for range n {
+			c.element(kinds >> 4)
+			c.element(kinds & 15)
+		}
+	case typeStruct:
+		c.fields(func(int, byte) bool { return false })
+	default:
+		panic(errDamaged)
+	}
+}
+
+// element skips one element of a collection, where a bool takes a byte.
+func (c *compact) element(typ byte) {
+	if typ == typeTrue || typ == typeFalse {
+		c.at++
+		return
+	}
+	c.skip(typ)
+}

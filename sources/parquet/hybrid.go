@@ -1,0 +1,65 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+var errShort = errors.New("a page ends early")
+
+// hybrid decodes runs and bit-packed groups of numbers of width bits: levels,
+// and indices into a dictionary. It fills dst.
+//
+//	header even: header/2 times the number in the next bytes
+//	header odd:  header/2 groups of 8 numbers, packed from the lowest bit on
+func hybrid[T uint8 | int32](dst []T, b []byte, width int) error {
+	size := (width + 7) / 8
+	for len(dst) > 0 {
+		head, n := binary.Uvarint(b)
+		if n <= 0 || head>>1 == 0 {
+			return errShort
+		}
+		b = b[n:]
+		if head&1 == 0 {
+			if len(b) < size {
+				return errShort
+			}
+			x := uint32(0)
+			for i := range size {
+				x |= uint32(b[i]) << (8 * i)
+			}
+			b = b[size:]
+			run := dst[:min(uint64(len(dst)), head>>1)]
+			for i := range run {
+				run[i] = T(x)
+			}
+			dst = dst[len(run):]
+			continue
+		}
+		run := dst[:min(uint64(len(dst)), head>>1*8)]
+		bytes := (len(run)*width + 7) / 8
+		if len(b) < bytes {
+			return errShort
+		}
+		packed(run, b[:bytes], width)
+		dst = dst[len(run):]
+		b = b[min(uint64(len(b)), head>>1*uint64(width)):]
+	}
+	return nil
+}
+
+// packed takes numbers of width bits, at most 32, from the lowest bit on.
+func packed[T uint8 | int32](dst []T, b []byte, width int) {
+	mask := uint64(1)<<width - 1
+	bits, have := uint64(0), 0
+	for i := range dst {
+		for have < width {
+			bits |= uint64(b[0]) << have
+			b = b[1:]
+			have += 8
+		}
+		dst[i] = T(bits & mask)
+		bits >>= width
+		have -= width
+	}
+}

@@ -1,0 +1,105 @@
+package parquet
+
+import (
+	"errors"
+
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+)
+
+// assembler makes offsets of lists from the levels of values (Melnik et al.
+// 2010, Dremel): the repetition level says at which depth a list goes on, the
+// definition level whether there is a value, or an empty list.
+type assembler struct {
+	column
+	values int        // so far
+	begin  [2][]int32 // where lists begin, by depth
+}
+
+var (
+	errNull   = errors.New("there are nulls, want none")
+	errLevels = errors.New("the levels of its values do not make lists")
+)
+
+// add takes the levels of n slots and returns the number of values in them.
+func (a *assembler) add(n int, rep, def []uint8) (int, error) {
+	before := a.values
+	if a.most > 0 && a.depth == 0 {
+		for _, d := range def {
+			if d != a.most {
+				return 0, errNull
+			}
+		}
+	}
+	switch a.depth {
+	case 0:
+		a.values += n
+	case 1:
+		for i, r := range rep {
+			if r == 0 {
+				a.begin[0] = append(a.begin[0], int32(a.values))
+			} else if r > 1 || len(a.begin[0]) == 0 {
+				return 0, errLevels
+			}
+			switch d := def[i]; {
+			case d == a.most:
+				a.values++
+			case d != a.inside[0]-1:
+				return 0, errNull
+			case r != 0:
+				return 0, errLevels
+			}
+		}
+	default:
+		for i, r := range rep {
+			if r > 2 || r > 0 && len(a.begin[0]) == 0 {
+				return 0, errLevels
+			}
+			if r == 0 {
+				a.begin[0] = append(a.begin[0], int32(len(a.begin[1])))
+			}
+			d := def[i]
+			if d == a.inside[0]-1 { // no list
+				if r != 0 {
+					return 0, errLevels
+				}
+				continue
+			}
+			if r < 2 && d >= a.inside[0] {
+				a.begin[1] = append(a.begin[1], int32(a.values))
+			} else if r == 2 && int(a.begin[0][len(a.begin[0])-1]) == len(a.begin[1]) {
+				return 0, errLevels
+			}
+			switch {
+			case d == a.most:
+				a.values++
+			case d != a.inside[1]-1:
+				return 0, errNull
+			case r == 2:
+				return 0, errLevels
+			}
+		}
+	}
+	return a.values - before, nil
+}
+
+// rows returns the number of rows.
+func (a *assembler) rows() int {
+	if a.depth == 0 {
+		return a.values
+	}
+	return len(a.begin[0])
+}
+
+// finish returns the offsets of the lists.
+func (a *assembler) finish() (ends [2][]int32) {
+	switch a.depth {
+	case 1:
+		ends[0] = append(a.begin[0][:len(a.begin[0]):len(a.begin[0])], int32(a.values))
+	case 2:
+		ends[0] = append(a.begin[0][:len(a.begin[0]):len(a.begin[0])], int32(len(a.begin[1])))
+		ends[1] = append(a.begin[1][:len(a.begin[1]):len(a.begin[1])], int32(a.values))
+	}
+	return ends
+}
+
+var _ tabular.Decoder = (*reader)(nil)

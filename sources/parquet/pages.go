@@ -1,0 +1,217 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/sources/internal/unpack"
+)
+
+// Types of pages.
+const (
+	pageData       = 0
+	pageIndex      = 1
+	pageDictionary = 2
+	pageData2      = 3
+)
+
+// page is the header of a page.
+type page struct {
+	kind                   int
+	plain, packed          int // bytes, decompressed and as they are
+	crc                    uint32
+	hasCRC                 bool
+	values, encoding       int
+	defEncoding            int
+	repEncoding            int
+	defBytes, repBytes     int // version 2
+	uncompressed, hasInner bool
+}
+
+var codecs = map[int]unpack.Codec{0: unpack.None, 1: unpack.Snappy, 2: unpack.Gzip, 6: unpack.Zstd, 7: unpack.LZ4Raw}
+
+// header reads the header of a page.
+func (c *compact) header() (p page) {
+	p.kind = -1
+	// Three structs with values in fields that differ in their numbers.
+	inner := func(set func(id int) *int) bool {
+		p.hasInner = true
+		c.fields(func(id int, typ byte) bool {
+			if to := set(id); to != nil && typ == typeI32 {
+				*to = c.small()
+				return true
+			}
+			if p.kind == pageData2 && id == 7 && typ == typeFalse {
+				p.uncompressed = true
+			}
+			return false
+		})
+		return true
+	}
+	c.fields(func(id int, typ byte) bool {
+		switch {
+		case id == 1 && typ == typeI32:
+			p.kind = c.small()
+		case id == 2 && typ == typeI32:
+			p.plain = c.small()
+		case id == 3 && typ == typeI32:
+			p.packed = c.small()
+		case id == 4 && typ == typeI32:
+			p.crc, p.hasCRC = uint32(c.int()), true
+		case id == 5 && typ == typeStruct && p.kind == pageData:
+			return inner(func(id int) *int {
+				return map[int]*int{1: &p.values, 2: &p.encoding, 3: &p.defEncoding, 4: &p.repEncoding}[id]
+			})
+		case id == 7 && typ == typeStruct && p.kind == pageDictionary:
+			return inner(func(id int) *int { return map[int]*int{1: &p.values, 2: &p.encoding}[id] })
+		case id == 8 && typ == typeStruct && p.kind == pageData2:
+			return inner(func(id int) *int {
+				return map[int]*int{1: &p.values, 4: &p.encoding, 5: &p.defBytes, 6: &p.repBytes}[id]
+			})
+		default:
+			return false
+		}
+		return true
+	})
+	return p
+}
+
+// pages reads the pages of a column of a row group, one after the other.
+type pages struct {
+	column column
+	codec  unpack.Codec
+	budget *tabular.Budget
+	b      []byte // what is left of them
+	left   int64  // values to come
+	buf    []byte // of what was decompressed
+	rep    []uint8
+	def    []uint8
+}
+
+// next reads a page: that of a dictionary, or one of values, in which case rep
+// and def are set, nil where all are 0. ok is false at the end.
+func (r *pages) next() (p page, values []byte, ok bool, err error) {
+	defer caught(&err)
+	for {
+		if r.left == 0 {
+			return p, nil, false, nil
+		}
+		c := &compact{b: r.b}
+		p = c.header()
+		r.b = r.b[c.at:]
+		if p.plain < 0 || p.packed < 0 || p.packed > len(r.b) {
+			return p, nil, false, fmt.Errorf("a page of %d bytes, where %d are left", p.packed, len(r.b))
+		}
+		body := r.b[:p.packed]
+		r.b = r.b[p.packed:]
+		if p.hasCRC && crc32.ChecksumIEEE(body) != p.crc {
+			return p, nil, false, errors.New("a page does not have its checksum: it was damaged")
+		}
+		switch {
+		case p.kind == pageIndex:
+			continue
+		case p.kind != pageData && p.kind != pageData2 && p.kind != pageDictionary || !p.hasInner:
+			return p, nil, false, fmt.Errorf("a page of the unknown kind %d", p.kind)
+		case p.values < 0 || p.kind != pageDictionary && int64(p.values) > r.left:
+			return p, nil, false, fmt.Errorf("a page of %d values, where %d are left", p.values, r.left)
+		}
+		values, err = r.open(p, body)
+		return p, values, err == nil, err
+	}
+}
+
+// open decompresses a page, and decodes its levels.
+func (r *pages) open(p page, body []byte) ([]byte, error) {
+	if p.kind == pageData2 {
+		if p.repBytes < 0 || p.defBytes < 0 || p.repBytes > len(body) || p.defBytes > len(body)-p.repBytes || p.plain < p.repBytes+p.defBytes {
+			return nil, fmt.Errorf("levels of %d and %d bytes in a page of %d", p.repBytes, p.defBytes, len(body))
+		}
+		rep, def := body[:p.repBytes], body[p.repBytes:p.repBytes+p.defBytes]
+		codec := r.codec
+		if p.uncompressed {
+			codec = unpack.None
+		}
+		b, err := r.inflate(body[p.repBytes+p.defBytes:], p.plain-p.repBytes-p.defBytes, codec)
+		if err != nil {
+			return nil, err
+		}
+		r.left -= int64(p.values)
+		return b, r.levels(p.values, func(rep1 bool) ([]byte, error) {
+			if rep1 {
+				return rep, nil
+			}
+			return def, nil
+		})
+	}
+	b, err := r.inflate(body, p.plain, r.codec)
+	if err != nil || p.kind == pageDictionary {
+		return b, err
+	}
+	r.left -= int64(p.values)
+	err = r.levels(p.values, func(rep bool) ([]byte, error) {
+		if rep && p.repEncoding != encodingRLE || !rep && p.defEncoding != encodingRLE {
+			return nil, errors.New("levels in an encoding that is not read")
+		}
+		if len(b) < 4 {
+			return nil, errShort
+		}
+		n := binary.LittleEndian.Uint32(b)
+		if uint64(n) > uint64(len(b)-4) {
+			return nil, errShort
+		}
+		level := b[4 : 4+n]
+		b = b[4+n:]
+		return level, nil
+	})
+	return b, err
+}
+
+// levels decodes the levels of n values, the repetition levels first.
+func (r *pages) levels(n int, bytes func(rep bool) ([]byte, error)) error {
+	r.rep, r.def = r.rep[:0], r.def[:0]
+	read := func(dst []uint8, most int, rep bool) ([]uint8, error) {
+		if most == 0 {
+			return dst, nil
+		}
+		if cap(dst) < n {
+			if err := r.budget.Take(int64(n), 1); err != nil {
+				return dst, err
+			}
+			dst = make([]uint8, n)
+		}
+		dst = dst[:n]
+		b, err := bytes(rep)
+		if err != nil {
+			return dst, err
+		}
+		return dst, hybrid(dst, b, bits.Len(uint(most)))
+	}
+	var err error
+	if r.rep, err = read(r.rep, r.column.depth, true); err == nil {
+		r.def, err = read(r.def, int(r.column.most), false)
+	}
+	return err
+}
+
+func (r *pages) inflate(b []byte, n int, codec unpack.Codec) ([]byte, error) {
+	if codec == unpack.None {
+		if n != len(b) {
+			return nil, fmt.Errorf("a page of %d bytes, want %d", len(b), n)
+		}
+		return b, nil
+	}
+	if cap(r.buf) < n {
+		if err := r.budget.Take(int64(n), 1); err != nil {
+			return nil, fmt.Errorf("a page: %w", err)
+		}
+		r.buf = make([]byte, n)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return r.buf[:n], unpack.Into(r.buf[:n], b, codec)
+}

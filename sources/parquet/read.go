@@ -1,0 +1,155 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+)
+
+// reader reads the row groups of a file.
+type reader struct {
+	r       io.ReaderAt
+	size    int64
+	budget  *tabular.Budget
+	footer  *footer
+	columns []tabular.Column
+	where   []column
+	meta    arrow.Metadata
+	use     []bool
+	group   int
+}
+
+func newReader(r io.ReaderAt, size int64, budget *tabular.Budget) (*reader, error) {
+	f, err := readFooter(r, size, budget)
+	if err != nil {
+		return nil, err
+	}
+	d := &reader{r: r, size: size, budget: budget, footer: f}
+	d.columns, d.where, d.meta, err = f.columns()
+	return d, err
+}
+
+func (d *reader) Columns() ([]tabular.Column, arrow.Metadata) { return d.columns, d.meta }
+
+func (d *reader) Choose(use []bool) { d.use = use }
+
+// Next reads the next row group.
+func (d *reader) Next() (b tabular.Batch, err error) {
+	if d.group == len(d.footer.groups) {
+		return b, io.EOF
+	}
+	g := d.footer.groups[d.group]
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("row group %d: %w", d.group, err)
+		}
+		d.group++
+	}()
+	if g.rows < 0 || g.rows > math.MaxInt32 {
+		return b, fmt.Errorf("%d rows, want 0 to %d", g.rows, math.MaxInt32)
+	}
+	d.budget.Reset()
+	if err := d.budget.Take(g.rows, 8); err != nil {
+		return b, err
+	}
+	b = tabular.Batch{Rows: int(g.rows), Data: make([]tabular.Data, len(d.columns))}
+	for i, c := range d.columns {
+		if !d.use[i] {
+			continue
+		}
+		if b.Data[i], err = d.column(g.chunks[d.where[i].leaf], d.where[i], int(g.rows)); err != nil {
+			return b, fmt.Errorf("column %q: %w", c.Name, err)
+		}
+	}
+	return b, nil
+}
+
+// column reads a column of a row group.
+func (d *reader) column(k chunk, c column, rows int) (out tabular.Data, err error) {
+	codec, known := codecs[k.codec]
+	start := k.data
+	if k.hasDictionary && k.dictionary > 0 && k.dictionary < start {
+		start = k.dictionary
+	}
+	switch {
+	case !k.meta || k.elsewhere:
+		return out, errors.New("its values are in another file")
+	case k.kind != c.kind:
+		return out, fmt.Errorf("values of the physical type %d, want %d", k.kind, c.kind)
+	case !known:
+		return out, fmt.Errorf("the compression %d is not read", k.codec)
+	case start < 4 || k.bytes < 0 || start > d.size || k.bytes > d.size-start:
+		return out, fmt.Errorf("%d bytes at %d in a file of %d", k.bytes, start, d.size)
+	case k.values < 0 || k.values > math.MaxInt32:
+		return out, fmt.Errorf("%d values, want 0 to %d", k.values, math.MaxInt32)
+	}
+	if err := d.budget.Take(k.bytes, 1); err != nil {
+		return out, err
+	}
+	p := &pages{column: c, codec: codec, budget: d.budget, b: make([]byte, k.bytes), left: k.values}
+	if _, err := d.r.ReadAt(p.b, start); err != nil {
+		return out, err
+	}
+	switch c.kind {
+	case kindInt32:
+		return read[int32](p, rows)
+	case kindInt64:
+		return read[int64](p, rows)
+	case kindFloat:
+		return read[float32](p, rows)
+	default:
+		return read[float64](p, rows)
+	}
+}
+
+// read decodes the pages of a column, whose values have the physical type T.
+func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
+	if err := p.budget.Take(p.left, 8+4*int64(p.column.depth)); err != nil {
+		return out, err
+	}
+	var dictionary []T
+	values := make([]T, 0, p.left)
+	a := &assembler{column: p.column}
+	for {
+		h, b, ok, err := p.next()
+		if err != nil {
+			return out, err
+		}
+		if !ok {
+			break
+		}
+		if h.kind == pageDictionary {
+			if err := p.budget.Take(int64(h.values), 8); err != nil {
+				return out, err
+			}
+			dictionary = make([]T, h.values)
+			if err := decode(dictionary, b, encodingPlain, nil); err != nil {
+				return out, fmt.Errorf("the dictionary: %w", err)
+			}
+			continue
+		}
+		n, err := a.add(h.values, p.rep, p.def)
+		if err != nil {
+			return out, err
+		}
+		at := len(values)
+		values = values[:at+n]
+		if err := decode(values[at:], b, h.encoding, dictionary); err != nil {
+			return out, err
+		}
+	}
+	out.Ends = a.finish()
+	out.Values = values
+	if p.column.wide {
+		out.Values = unsigned(values)
+	}
+	if got := a.rows(); got != rows {
+		return out, fmt.Errorf("there are %d rows, want %d", got, rows)
+	}
+	return out, nil
+}

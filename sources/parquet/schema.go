@@ -1,0 +1,214 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/sources/internal/arrowipc"
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+)
+
+// Physical types, logical types and converted types by their numbers.
+const (
+	kindInt32  = 1
+	kindInt64  = 2
+	kindFloat  = 4
+	kindDouble = 5
+
+	logicalList    = 3
+	logicalInteger = 10
+
+	convertedList  = 3
+	convertedUint8 = 11 // uint 8, 16, 32, 64, then int 8, 16, 32, 64
+	convertedInt64 = 18
+)
+
+// column says where the values of a top-level field are, and what their levels
+// mean.
+type column struct {
+	leaf   int // its number among all leaves, or -1
+	kind   int
+	depth  int      // of lists
+	most   uint8    // the definition level of a value
+	inside [2]uint8 // the definition level of an element of a list, by depth
+	wide   bool     // values are unsigned and take all of their bits
+}
+
+// columns reads the schema.
+func (f *footer) columns() ([]tabular.Column, []column, arrow.Metadata, error) {
+	var meta arrow.Metadata
+	if len(f.elements) == 0 {
+		return nil, nil, meta, errors.New("there is no schema")
+	}
+	var cols []tabular.Column
+	var where []column
+	at, leaf := 1, 0
+	for range max(0, f.elements[0].children) {
+		if at >= len(f.elements) {
+			return nil, nil, meta, errors.New("the schema ends early")
+		}
+		c, w := f.field(at)
+		end, leaves, err := f.end(at, 0)
+		if err != nil {
+			return nil, nil, meta, err
+		}
+		if w.leaf >= 0 {
+			w.leaf = leaf
+		}
+		at, leaf = end, leaf+leaves
+		cols, where = append(cols, c), append(where, w)
+	}
+	if at != len(f.elements) {
+		return nil, nil, meta, fmt.Errorf("the schema has %d elements too many", len(f.elements)-at)
+	}
+	for i, g := range f.groups {
+		if len(g.chunks) != leaf {
+			return nil, nil, meta, fmt.Errorf("row group %d has %d columns, want %d", i, len(g.chunks), leaf)
+		}
+	}
+	meta, err := f.restore(cols)
+	return cols, where, meta, err
+}
+
+// end returns the element after the tree at an element, and its leaves.
+func (f *footer) end(at, depth int) (end, leaves int, err error) {
+	if at >= len(f.elements) || depth > 64 {
+		return 0, 0, errors.New("the schema ends early, or is too deep")
+	}
+	n := f.elements[at].children
+	if at++; n == 0 {
+		return at, 1, nil
+	}
+	for range max(n, 0) {
+		var more int
+		if at, more, err = f.end(at, depth+1); err != nil {
+			return 0, 0, err
+		}
+		leaves += more
+	}
+	return at, leaves, nil
+}
+
+// field describes a top-level field: a number, or a LIST, of a group with the
+// only child that repeats, in the shapes that the format allows:
+//
+//	optional group x (LIST) { repeated group list { optional int32 element } }
+//	optional group x (LIST) { repeated int32 element }
+func (f *footer) field(at int) (tabular.Column, column) {
+	e := f.elements[at]
+	c := tabular.Column{Name: e.name, Width: -1, Type: "of a type without numbers"}
+	w, def := column{leaf: -1}, uint8(0)
+	for {
+		switch e.repetition {
+		case optional:
+			def++
+		case repeated:
+			return c, w
+		}
+		if e.children == 0 {
+			break
+		}
+		list := e.logical == logicalList || e.converted == convertedList
+		if !list || e.children != 1 || w.depth == 2 || at+1 >= len(f.elements) || f.elements[at+1].repetition != repeated {
+			return c, w
+		}
+		at++
+		e = f.elements[at]
+		def++
+		w.inside[w.depth] = def
+		w.depth++
+		switch {
+		case e.children == 0:
+			e.repetition = required // it is the element
+		case e.children != 1 || at+1 >= len(f.elements):
+			return c, w
+		default:
+			at++
+			e = f.elements[at]
+		}
+	}
+	if t := e.number(); t != 0 {
+		c.Elem, c.Type, c.Depth = t, t.String(), w.depth
+		for range w.depth {
+			c.Type = "list<" + c.Type + ">"
+		}
+		w.leaf, w.kind, w.most = 0, e.kind, def
+		w.wide = t == arrow.UINT32 || t == arrow.UINT64
+	}
+	return c, w
+}
+
+// number returns the type of the numbers of a leaf, or 0.
+func (e element) number() arrow.Type {
+	ints := map[[2]int]arrow.Type{
+		{8, 0}: arrow.UINT8, {16, 0}: arrow.UINT16, {32, 0}: arrow.UINT32, {64, 0}: arrow.UINT64,
+		{8, 1}: arrow.INT8, {16, 1}: arrow.INT16, {32, 1}: arrow.INT32, {64, 1}: arrow.INT64,
+	}
+	bits, signed := 32, 1
+	switch e.kind {
+	case kindFloat:
+		return map[bool]arrow.Type{true: arrow.FLOAT32}[e.plain()]
+	case kindDouble:
+		return map[bool]arrow.Type{true: arrow.FLOAT64}[e.plain()]
+	case kindInt64:
+		bits = 64
+	case kindInt32:
+	default:
+		return 0
+	}
+	switch {
+	case e.logical == logicalInteger:
+		if e.bits > bits {
+			return 0
+		}
+		if bits = e.bits; !e.signed {
+			signed = 0
+		}
+	case e.logical != 0:
+		return 0
+	case e.converted >= convertedUint8 && e.converted <= convertedInt64:
+		if e.converted < convertedUint8+4 {
+			signed = 0
+		}
+		if b := 8 << ((e.converted - convertedUint8) % 4); b <= bits {
+			bits = b
+		} else {
+			return 0
+		}
+	case e.converted >= 0:
+		return 0
+	}
+	return ints[[2]int{bits, signed}]
+}
+
+// plain reports whether a leaf is nothing but its physical type.
+func (e element) plain() bool { return e.logical == 0 && e.converted < 0 }
+
+// restore takes widths and metadata from the Arrow schema, if the file has one
+// that fits.
+func (f *footer) restore(cols []tabular.Column) (arrow.Metadata, error) {
+	message := f.arrowSchema()
+	if message == nil {
+		return arrow.Metadata{}, nil
+	}
+	from, meta, err := arrowipc.DecodeSchema(message)
+	if err != nil {
+		return meta, fmt.Errorf("the Arrow schema: %w", err)
+	}
+	if len(from) != len(cols) {
+		return meta, fmt.Errorf("the Arrow schema has %d columns, want %d", len(from), len(cols))
+	}
+	for i, a := range from {
+		c := &cols[i]
+		if a.Name != c.Name {
+			return meta, fmt.Errorf("column %d is %q, but %q in the Arrow schema", i, c.Name, a.Name)
+		}
+		if c.Elem == 0 || a.Elem == 0 || a.Depth != c.Depth {
+			continue
+		}
+		c.Meta, c.Width = a.Meta, a.Width
+	}
+	return meta, nil
+}

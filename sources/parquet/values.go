@@ -1,0 +1,155 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+)
+
+// physical is a type that values are stored as.
+type physical interface {
+	int32 | int64 | float32 | float64
+}
+
+// Encodings of values.
+const (
+	encodingPlain           = 0
+	encodingPlainDictionary = 2
+	encodingRLE             = 3
+	encodingDelta           = 5
+	encodingDictionary      = 8
+	encodingSplit           = 9
+)
+
+// decode fills dst with the values of a page.
+func decode[T physical](dst []T, b []byte, encoding int, dictionary []T) error {
+	size := int(unsafe.Sizeof(*new(T)))
+	switch encoding {
+	case encodingPlain:
+		if len(b) < len(dst)*size {
+			return errShort
+		}
+		plain(dst, b)
+	case encodingSplit:
+		if len(b) < len(dst)*size {
+			return errShort
+		}
+		raw := bytesOf(dst)
+		for i := range dst {
+			for j := range size {
+				raw[i*size+j] = b[j*len(dst)+i]
+			}
+		}
+	case encodingDictionary, encodingPlainDictionary:
+		if len(b) < 1 || b[0] > 32 {
+			return errShort
+		}
+		at := make([]int32, len(dst))
+		if err := hybrid(at, b[1:], int(b[0])); err != nil {
+			return err
+		}
+		for i, j := range at {
+			if uint32(j) >= uint32(len(dictionary)) {
+				return fmt.Errorf("entry %d of a dictionary of %d", uint32(j), len(dictionary))
+			}
+			dst[i] = dictionary[j]
+		}
+	case encodingDelta:
+		switch dst := any(dst).(type) {
+		case []int32:
+			return delta(dst, b)
+		case []int64:
+			return delta(dst, b)
+		}
+		fallthrough
+	default:
+		return fmt.Errorf("values in the encoding %d, which is not read", encoding)
+	}
+	return nil
+}
+
+// plain copies values, which are little-endian as our machines are.
+func plain[T physical](dst []T, b []byte) { copy(bytesOf(dst), b) }
+
+func bytesOf[T physical](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
+}
+
+// delta decodes DELTA_BINARY_PACKED: blocks of differences above the least one
+// of their block, each block in parts of one width in bits.
+func delta[T int32 | int64](dst []T, b []byte) error {
+	next := func() (uint64, bool) {
+		x, n := binary.Uvarint(b)
+		if n <= 0 {
+			return 0, false
+		}
+		b = b[n:]
+		return x, true
+	}
+	zigzag := func(x uint64) int64 { return int64(x>>1) ^ -int64(x&1) }
+	block, ok1 := next()
+	parts, ok2 := next()
+	total, ok3 := next()
+	first, ok4 := next()
+	if !ok1 || !ok2 || !ok3 || !ok4 || parts == 0 || block%parts != 0 || block/parts%8 != 0 || block == 0 || block > 1<<20 || total < uint64(len(dst)) {
+		return errShort
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	last := zigzag(first)
+	dst[0] = T(last)
+	dst = dst[1:]
+	size := int(block / parts)
+	for len(dst) > 0 {
+		least, ok := next()
+		if !ok || uint64(len(b)) < parts {
+			return errShort
+		}
+		widths := b[:parts]
+		b = b[parts:]
+		for _, width := range widths {
+			if len(dst) == 0 {
+				break
+			}
+			bytes := size / 8 * int(width)
+			if width > 64 || len(b) < bytes {
+				return errShort
+			}
+			n := min(size, len(dst))
+			for i := range n {
+				last += zigzag(least) + int64(bitsAt(b, i*int(width), int(width)))
+				dst[i] = T(last)
+			}
+			dst, b = dst[n:], b[bytes:]
+		}
+	}
+	return nil
+}
+
+// bitsAt returns width bits from bit at on.
+func bitsAt(b []byte, at, width int) (x uint64) {
+	for i := 0; i < width; {
+		n := min(8-(at+i)%8, width-i)
+		x |= (uint64(b[(at+i)/8]>>((at+i)%8)) & (1<<n - 1)) << i
+		i += n
+	}
+	return x
+}
+
+// unsigned turns values that use all their bits into what they stand for.
+func unsigned(v any) any {
+	switch v := v.(type) {
+	case []int32:
+		return cast[uint32](v)
+	case []int64:
+		return cast[uint64](v)
+	}
+	return v
+}
+
+func cast[B, A tabular.Number](v []A) []B {
+	return unsafe.Slice((*B)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+}
