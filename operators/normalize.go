@@ -44,6 +44,10 @@ type Normalize struct {
 	// Edges adds the k×k edge tensor of each field: edges_cat and edges where
 	// the graphs have edge attributes, otherwise edges with 1 for an edge.
 	Edges bool
+	// Distances adds a discrete channel in front of those of nodes_cat: the hops
+	// from the root, which as a channel of Distances values takes 0 … Distances-1,
+	// the last also for all beyond. The default is none.
+	Distances int
 	// Mask adds the column mask, (w, k): 1 for a node, 0 for a dummy.
 	Mask bool
 	// KeepGraph keeps the columns of the graph.
@@ -81,6 +85,9 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err := checkK(z.K); err != nil {
 		return nil, err
 	}
+	if z.Distances < 0 || z.Distances > 256 {
+		return nil, fmt.Errorf("Distances is %d, want 0 to 256", z.Distances)
+	}
 	if z.By == nil {
 		z.By = labeling.WL
 	}
@@ -110,8 +117,12 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 	}
 	l := z.layout
 	fields := []arrow.Field{record.TensorField[int32](record.Members, []int{z.w, z.K}, nil)}
-	if d := len(l.NodeCat); d > 0 {
-		fields = append(fields, record.TensorField[int32](record.NodesCat, []int{z.w, z.K, d}, l.NodeCat))
+	if d := z.nodeCats(); d > 0 {
+		channels := l.NodeCat
+		if z.Distances > 0 {
+			channels = append([]record.Channel{{Name: "distance", Card: z.Distances}}, channels...)
+		}
+		fields = append(fields, record.TensorField[int32](record.NodesCat, []int{z.w, z.K, d}, channels))
 	}
 	if c := len(l.NodeAttr); c > 0 {
 		fields = append(fields, record.TensorField[float32](record.Nodes, []int{z.w, z.K, c}, l.NodeAttr))
@@ -144,6 +155,14 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 		fields[i].Name += z.Suffix
 	}
 	return record.Extend(record.Without(in, drop...), fields...)
+}
+
+// nodeCats is the number of discrete channels of nodes_cat.
+func (z *normalizer) nodeCats() int {
+	if z.Distances > 0 {
+		return 1 + len(z.layout.NodeCat)
+	}
+	return len(z.layout.NodeCat)
 }
 
 // hasEdges reports whether there is a column edges.
@@ -217,7 +236,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 	l := z.layout
 	z.members = record.NewFixed[int32](mem, wk)
 	z.mask = record.NewFixed[uint8](mem, wk)
-	z.nodesCat = record.NewFixed[int32](mem, wk*len(l.NodeCat))
+	z.nodesCat = record.NewFixed[int32](mem, wk*z.nodeCats())
 	z.nodes = record.NewFixed[float32](mem, wk*len(l.NodeAttr))
 	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
 	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
@@ -264,7 +283,10 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	if z.Mask {
 		fillMask(members, z.mask.Grow(1))
 	}
-	if g.NodeCats > 0 {
+	switch {
+	case z.Distances > 0:
+		z.fillDistances(&g, row, members, z.nodesCat.Extend(1))
+	case g.NodeCats > 0:
 		field.NodeCats(&g, members, z.nodesCat.Extend(1))
 	}
 	if g.NodeAttrs > 0 {
@@ -308,6 +330,24 @@ func fillTargets(class, roots, out []int32) {
 		if i < len(roots) && roots[i] >= 0 {
 			out[i] = class[roots[i]]
 		}
+	}
+}
+
+// fillDistances writes the discrete attributes behind the distance. Members and
+// neighbourhood are both in the order of distances, so the distance of member j
+// is that of node j of the neighbourhood, whichever node it is.
+func (z *normalizer) fillDistances(g *graph.Graph, row int, members, out []int32) {
+	d := 1 + g.NodeCats
+	for i, v := range members {
+		cell := out[i*d : (i+1)*d]
+		if v < 0 {
+			for j := range cell {
+				cell[j] = -1
+			}
+			continue
+		}
+		cell[0] = min(int32(z.dist.At(row, i/z.K)[i%z.K]), int32(z.Distances)-1)
+		copy(cell[1:], g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats])
 	}
 }
 
@@ -374,7 +414,7 @@ func (z *normalizer) check(g *graph.Graph, row int) error {
 
 func (z *normalizer) finish(rows int) map[string]arrow.Array {
 	cols := map[string]arrow.Array{record.Members + z.Suffix: z.members.Finish(rows)}
-	if len(z.layout.NodeCat) > 0 {
+	if z.nodeCats() > 0 {
 		cols[record.NodesCat+z.Suffix] = z.nodesCat.Finish(rows)
 	}
 	if len(z.layout.NodeAttr) > 0 {
