@@ -79,111 +79,73 @@ func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *params, s Shape) body {
 	act := c.Activation.kind()
-	l := &cnnLayers{conv1: newFieldConv(p, "conv1", s.vertices(), c.Maps1, act)}
-	maps := c.Maps1
-	if s.hasEdges() {
-		l.edges = newFieldConv(p, "edges", s.edges(), c.Maps1, act)
-		l.merge = newMerge(c.Merge, s.W, c.Maps1)
-		maps = l.merge.width()
-	}
-	l.conv2 = newConv1D(p, "conv2", s.W, maps, min(c.Size2, s.W), c.Maps2, act)
+	l := &cnnLayers{fields: newReader(p, s, c.Maps1, act, c.Merge), some: max(1, fieldsAtOnce/s.W)}
+	l.conv2 = newConv1D(p, "conv2", s.W, l.fields.channels(), min(c.Size2, s.W), c.Maps2, act)
 	l.hidden = newDense(p, "hidden", l.conv2.steps()*c.Maps2, c.Hidden, act)
 	return l
 }
 
 // cnnLayers is a CNN at work.
 //
-//	vertices (B, w, k, a_v) ─ conv1 (B, w, 16) ┐
-//	                                           merge ─ conv2 (B, w-9, 8) ─ hidden (B, 128)
-//	edges (B, w, k, k, a_e) ─ edges (B, w, 16) ┘
+//	fields (B, w, 16) ─ conv2 (B, w-9, 8) ─ hidden (B, 128)
 type cnnLayers struct {
-	conv1  *fieldConv
-	edges  *fieldConv // nil: the fields come without edges, and conv2 reads conv1
-	merge  *merge
+	fields *reader
 	conv2  *conv1D
 	hidden *dense
+	some   int // graphs that the convolutions take at a time
 
-	// Activations of a batch, then gradients; those of one graph suffice below
+	// Activations of a batch, then gradients; those of some graphs suffice below
 	// conv2. Each is as long as the largest batch so far needed.
-	y1, ye, ym, y2, y3 []float32
-	dy1, dye, dym, dy2 []float32
+	y2, y3   []float32
+	dx1, dy2 []float32
 }
 
 func (l *cnnLayers) init(r random) {
-	l.conv1.init(r)
-	if l.edges != nil {
-		l.edges.init(r)
-	}
+	l.fields.init(r)
 	l.conv2.init(r)
 	l.hidden.init(r)
 }
 
 func (l *cnnLayers) width() int { return l.hidden.out }
 
-// forward runs the convolutions graph by graph, so that the output of the
-// first is still in the cache when the second reads it; the dense layer runs on
-// the batch at once, so that its weights are read once.
+// fieldsAtOnce is how many fields a product of the first layers should have
+// rows for, or short graphs would be many products of a few rows.
+const fieldsAtOnce = 32
+
+// forward runs the convolutions a few graphs at a time, so that the output of
+// the first is still in the cache when the second reads it; the dense layer runs
+// on the batch at once, so that its weights are read once.
 func (l *cnnLayers) forward(b batch) ([]float32, error) {
-	if err := l.conv1.grow(b.nodes, b.rows); err != nil {
+	if err := l.fields.grow(b); err != nil {
 		return nil, err
 	}
-	w1, wm, w2 := l.conv1.size(), l.conv2.n*l.conv2.in, l.hidden.in
-	l.y1 = grown(l.y1, b.rows*w1)
-	l.y2 = grown(l.y2, b.rows*w2)
+	n := l.hidden.in
+	l.y2 = grown(l.y2, b.rows*n)
 	l.y3 = grown(l.y3, b.rows*l.hidden.out)
-	if l.edges != nil {
-		if err := l.edges.grow(b.edges, b.rows); err != nil {
+	for i := 0; i < b.rows; i += l.some {
+		graphs := min(l.some, b.rows-i)
+		if err := l.fields.forward(&b, i, graphs); err != nil {
 			return nil, err
 		}
-		l.ye = grown(l.ye, b.rows*w1)
-		l.ym = grown(l.ym, b.rows*wm)
-	}
-	for i := range b.rows {
-		x := l.y1[i*w1 : i*w1+w1]
-		if err := l.conv1.forward(x, b.nodes, i); err != nil {
-			return nil, err
-		}
-		if l.edges != nil {
-			ye, ym := l.ye[i*w1:i*w1+w1], l.ym[i*wm:i*wm+wm]
-			if err := l.edges.forward(ye, b.edges, i); err != nil {
-				return nil, err
-			}
-			l.merge.forward(ym, x, ye)
-			x = ym
-		}
-		l.conv2.forward(l.y2[i*w2:i*w2+w2], x)
+		l.conv2.forward(l.y2[i*n:], l.fields.output(i, graphs), graphs)
 	}
 	l.hidden.forward(l.y3, l.y2, b.rows)
 	return l.y3[:b.rows*l.hidden.out], nil
 }
 
 func (l *cnnLayers) backward(dx []float32, b batch) {
-	w1, wm, w2 := l.conv1.size(), l.conv2.n*l.conv2.in, l.hidden.in
-	l.dy1 = grown(l.dy1, w1)
-	l.dy2 = grown(l.dy2, b.rows*w2)
+	n := l.hidden.in
+	l.dx1 = grown(l.dx1, l.some*l.fields.size())
+	l.dy2 = grown(l.dy2, b.rows*n)
 	l.hidden.backward(l.dy2, dx, l.y3, l.y2, b.rows)
 
-	// The dense layer has set its gradients; the convolutions add to theirs,
-	// graph by graph.
-	l.conv1.startGrad()
+	// The dense layer has set its gradients; the convolutions add to theirs.
+	l.fields.startGrad()
 	l.conv2.startGrad()
-	if l.edges == nil {
-		dy1 := l.dy1[:w1]
-		for i := range b.rows {
-			y1 := l.y1[i*w1 : i*w1+w1]
-			l.conv2.backward(dy1, l.dy2[i*w2:i*w2+w2], l.y2[i*w2:i*w2+w2], y1)
-			l.conv1.backward(dy1, y1, b.nodes, i)
-		}
-		return
-	}
-	l.edges.startGrad()
-	l.dye = grown(l.dye, w1)
-	l.dym = grown(l.dym, wm)
-	dy1, dye, dym := l.dy1[:w1], l.dye[:w1], l.dym[:wm]
-	for i := range b.rows {
-		l.conv2.backward(dym, l.dy2[i*w2:i*w2+w2], l.y2[i*w2:i*w2+w2], l.ym[i*wm:i*wm+wm])
-		l.merge.backward(dy1, dye, dym)
-		l.conv1.backward(dy1, l.y1[i*w1:i*w1+w1], b.nodes, i)
-		l.edges.backward(dye, l.ye[i*w1:i*w1+w1], b.edges, i)
+	for i := 0; i < b.rows; i += l.some {
+		graphs := min(l.some, b.rows-i)
+		dx1 := l.dx1[:graphs*l.fields.size()]
+		l.conv2.backward(dx1, l.dy2[i*n:], l.y2[i*n:], l.fields.output(i, graphs), graphs)
+		l.fields.backward(dx1, &b, i, graphs)
 	}
 }

@@ -41,22 +41,52 @@ func (l *conv1D) startGrad() {
 // steps is the number of steps of the output.
 func (l *conv1D) steps() int { return l.n - l.size + 1 }
 
-// forward computes y (steps, maps) of one graph from x (n, in).
-func (l *conv1D) forward(y, x []float32) {
-	kernel.Gemm(l.steps(), l.maps, l.size*l.in, x, l.in, l.weight.w, l.maps, y, l.maps, false)
-	l.act.forward(y, l.steps(), l.maps, l.bias.w)
+// forward computes y (graphs, steps, maps) from x (graphs, n, in).
+func (l *conv1D) forward(y, x []float32, graphs int) {
+	rows, steps := l.rows(graphs)
+	for i := range rows {
+		x, y := x[i*l.n*l.in:], y[i*steps*l.maps:]
+		kernel.Gemm(steps, l.maps, l.size*l.in, x, l.stride(), l.weight.w, l.maps, y, l.maps, false)
+	}
+	l.act.forward(y, graphs*l.steps(), l.maps, l.bias.w)
 }
 
-// backward adds to the gradients of the weights and sets dx (n, in), unless it
-// is nil, to the gradient of x. dy is the gradient of y, and is overwritten; x
-// and y are those of forward.
-func (l *conv1D) backward(dx, dy, y, x []float32) {
-	n := l.size * l.in
-	l.act.backward(dy, y)
-	kernel.AddBiasGrad(l.bias.g, dy, l.steps(), l.maps)
-	kernel.GemmTN(l.steps(), l.maps, n, x, l.in, dy, l.maps, l.weight.g, l.maps, true)
-	if dx != nil {
-		clear(dx)
-		kernel.Gemm(l.steps(), n, l.maps, dy, l.maps, l.turned, n, dx, l.in, true)
+// rows returns how many products of how many steps a number of graphs is: one a
+// graph, or one in all where the filter covers a graph whole.
+func (l *conv1D) rows(graphs int) (rows, steps int) {
+	if l.steps() == 1 {
+		return 1, graphs
+	}
+	return graphs, l.steps()
+}
+
+// stride is the distance from the values that one step reads to those of the
+// next.
+func (l *conv1D) stride() int {
+	if l.steps() == 1 {
+		return l.n * l.in
+	}
+	return l.in
+}
+
+// backward adds to the gradients of the weights and sets dx (graphs, n, in),
+// unless it is nil, to the gradient of x. dy is the gradient of y, and is
+// overwritten; x and y are those of forward.
+func (l *conv1D) backward(dx, dy, y, x []float32, graphs int) {
+	all, n := graphs*l.steps(), l.size*l.in
+	l.act.backward(dy[:all*l.maps], y[:all*l.maps])
+	kernel.AddBiasGrad(l.bias.g, dy, all, l.maps)
+	rows, steps := l.rows(graphs)
+	for i := range rows {
+		x, dy := x[i*l.n*l.in:], dy[i*steps*l.maps:]
+		kernel.GemmTN(steps, l.maps, n, x, l.stride(), dy, l.maps, l.weight.g, l.maps, true)
+	}
+	if dx == nil {
+		return
+	}
+	clear(dx[:graphs*l.n*l.in])
+	for i := range rows {
+		dx, dy := dx[i*l.n*l.in:], dy[i*steps*l.maps:]
+		kernel.Gemm(steps, n, l.maps, dy, l.maps, l.turned, n, dx, l.stride(), true)
 	}
 }

@@ -21,21 +21,21 @@ func TestConv1D(t *testing.T) {
 	for _, c := range convCases {
 		l, r := convLayer(c), newRand(1)
 		copy(l.bias.w, normal(r, c.maps))
-		x := normal(r, c.n*c.in)
-		y := make([]float32, l.steps()*c.maps)
-		l.forward(y, x)
+		const graphs = 3
+		x := normal(r, graphs*c.n*c.in)
+		y := make([]float32, graphs*l.steps()*c.maps)
+		l.forward(y, x, graphs)
 
 		want := make([]float64, len(y))
-		for i := range l.steps() {
-			for m := range c.maps {
-				sum := float64(l.bias.w[m])
-				for j := range c.size {
-					for ch := range c.in {
-						sum += float64(x[(i+j)*c.in+ch]) * float64(l.weight.w[(j*c.in+ch)*c.maps+m])
-					}
+		for i := range want {
+			g, step, m := i/c.maps/l.steps(), i/c.maps%l.steps(), i%c.maps
+			sum := float64(l.bias.w[m])
+			for j := range c.size {
+				for ch := range c.in {
+					sum += float64(x[(g*c.n+step+j)*c.in+ch]) * float64(l.weight.w[(j*c.in+ch)*c.maps+m])
 				}
-				want[i*c.maps+m] = max(sum, 0)
 			}
+			want[i] = max(sum, 0)
 		}
 		compare(t, "y", y, want, 1e-5)
 	}
@@ -45,16 +45,17 @@ func TestConv1DGradients(t *testing.T) {
 	for _, c := range convCases {
 		l := convLayer(c)
 		fixBias(l.bias.w)
-		x := normal(newRand(2), c.n*c.in)
-		y, r := make([]float32, l.steps()*c.maps), normal(newRand(3), l.steps()*c.maps)
+		const graphs = 2
+		x := normal(newRand(2), graphs*c.n*c.in)
+		y, r := make([]float32, graphs*l.steps()*c.maps), normal(newRand(3), graphs*l.steps()*c.maps)
 		loss := func() float64 {
-			l.forward(y, x)
+			l.forward(y, x, graphs)
 			return weighted(r, y)
 		}
 		loss()
 		dx := slices.Repeat([]float32{99}, len(x)) // backward sets, it does not add
 		l.startGrad()
-		l.backward(dx, slices.Clone(r), y, x)
+		l.backward(dx, slices.Clone(r), y, x, graphs)
 		checkGrad(t, "x", x, dx, loss)
 		checkGrad(t, "weight", l.weight.w, l.weight.g, loss)
 		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)

@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
 
 // fieldConv is the first layer: a convolution over the w·n cells of a graph
 // whose size and stride are both n, so that every output reads one receptive
@@ -42,7 +46,8 @@ type cells struct {
 	cats   []int // values of each discrete channel
 	attrs  int   // c, continuous channels
 	sparse int   // values of the sparse channel
-	side   int   // of the square that the cells are, 0 when they are vertices
+	side   int   // of the square that the cells of a field are, 0 when they are vertices
+	fields int   // fields that were put together as one, 0 when none were
 }
 
 // width is the number of discrete values of one graph, w·n·d.
@@ -87,9 +92,6 @@ func (l *fieldConv) init(r random) {
 // one batch.
 func (l *fieldConv) startGrad() { clearGrad(l.table, l.wide, l.dense, l.bias) }
 
-// size is the number of outputs of one graph.
-func (l *fieldConv) size() int { return l.w * l.maps }
-
 // grow makes room for a batch and reads its sparse channel. A value that it
 // does not have is a *RowError.
 func (l *fieldConv) grow(in inputs, rows int) error {
@@ -108,7 +110,7 @@ func (l *fieldConv) start() {
 	if l.first != nil {
 		return
 	}
-	for range 16 {
+	for len(l.first) < 160 {
 		at := 0
 		for range l.n {
 			for _, n := range l.cats {
@@ -122,13 +124,21 @@ func (l *fieldConv) start() {
 
 func (l *fieldConv) badValue(row, at int, v int32) error {
 	d := len(l.cats)
-	f, cell := at/d/l.n, at/d%l.n
+	kind := "discrete"
 	if l.side > 0 {
-		return rowErrorf(row, "field %d, vertices %d and %d, discrete edge channel %d: value %d, want -1 to %d",
-			f, cell/l.side, cell%l.side, at%d, v, l.cats[at%d]-1)
+		kind = "discrete edge"
 	}
-	return rowErrorf(row, "field %d, vertex %d, discrete channel %d: value %d, want -1 to %d",
-		f, cell, at%d, v, l.cats[at%d]-1)
+	return rowErrorf(row, "%s, %s channel %d: value %d, want -1 to %d", l.place(at/d), kind, at%d, v, l.cats[at%d]-1)
+}
+
+// place names a cell of a graph.
+func (l *fieldConv) place(cell int) string {
+	n := l.n / max(1, l.fields)
+	f, c := cell/n, cell%n
+	if l.side > 0 {
+		return fmt.Sprintf("field %d, vertices %d and %d", f, c/l.side, c%l.side)
+	}
+	return fmt.Sprintf("field %d, vertex %d", f, c)
 }
 
 // readSparse turns the values of the sparse channel into rows of its table.
@@ -146,8 +156,8 @@ func (l *fieldConv) readSparse(in inputs, rows int) error {
 		for at := l.offsets[i]; at < l.offsets[i+1]; at++ {
 			v := in.sparse[base+at]
 			if v < 0 || int(v) >= l.sparse {
-				return rowErrorf(i/l.n/l.w, "field %d, vertex %d, sparse channel: value %d, want 0 to %d",
-					i/l.n%l.w, i%l.n, v, l.sparse-1)
+				return rowErrorf(i/l.n/l.w, "%s, sparse channel: value %d, want 0 to %d",
+					l.place(i%(l.n*l.w)), v, l.sparse-1)
 			}
 			l.rows[at] = first + v
 		}
@@ -155,56 +165,54 @@ func (l *fieldConv) readSparse(in inputs, rows int) error {
 	return nil
 }
 
-// forward computes y (w, maps) of graph i of the batch that grow has seen,
-// activation included. A value that its channel does not have is a *RowError.
-func (l *fieldConv) forward(y []float32, in inputs, i int) error {
-	c := l.maps
+// forward computes y (graphs, w, maps) of that many graphs of the batch that
+// grow has seen, from graph i on, activation included. A value that its channel
+// does not have is a *RowError.
+func (l *fieldConv) forward(y []float32, in inputs, i, graphs int) error {
+	c, fields := l.maps, graphs*l.w
 	if l.dense != nil {
 		n := l.n * l.attrs
-		kernel.Gemm(l.w, c, n, in.attrs[i*l.w*n:(i+1)*l.w*n], n, l.dense.w, c, y, c, false)
+		kernel.Gemm(fields, c, n, in.attrs[i*l.w*n:], n, l.dense.w, c, y, c, false)
 	} else {
-		clear(y[:l.w*c])
+		clear(y[:fields*c])
 	}
 	if l.table != nil {
-		n := l.n * len(l.cats)
-		idx, cats := l.idx[i*l.w*n:(i+1)*l.w*n], in.cats[i*l.w*n:(i+1)*l.w*n]
-		if bad := kernel.RowOffsets(idx, l.first, l.count, cats, c); bad >= 0 {
-			return l.badValue(i, bad, cats[bad])
+		at, end := i*l.width(), (i+graphs)*l.width()
+		if bad := kernel.RowOffsets(l.idx[at:end], l.first, l.count, in.cats[at:end], c); bad >= 0 {
+			return l.badValue((at+bad)/l.width(), (at+bad)%l.width(), in.cats[at+bad])
 		}
-		kernel.GatherFields(y, l.w, c, l.table.w, idx)
+		kernel.GatherFields(y, fields, c, l.table.w, l.idx[at:end])
 	}
 	if l.wide != nil {
-		for f := range l.w {
-			kernel.GatherAdd(y[f*c:], c, l.wide.w, l.sparseRows(i, f))
+		for f := range fields {
+			kernel.GatherAdd(y[f*c:], c, l.wide.w, l.sparseRows(i*l.w+f))
 		}
 	}
-	l.act.forward(y, l.w, c, l.bias.w)
+	l.act.forward(y, fields, c, l.bias.w)
 	return nil
 }
 
-// sparseRows returns the rows that field f of graph i reads.
-func (l *fieldConv) sparseRows(i, f int) []int32 {
-	at := (i*l.w + f) * l.n
-	return l.rows[l.offsets[at]:l.offsets[at+l.n]]
+// sparseRows returns the rows that a field of the batch reads.
+func (l *fieldConv) sparseRows(field int) []int32 {
+	return l.rows[l.offsets[field*l.n]:l.offsets[(field+1)*l.n]]
 }
 
 // backward adds to the gradients of the weights. dy is the gradient of y, and
-// is overwritten; y, in and i are those of forward.
-func (l *fieldConv) backward(dy, y []float32, in inputs, i int) {
-	c := l.maps
+// is overwritten; y, in, i and graphs are those of forward.
+func (l *fieldConv) backward(dy, y []float32, in inputs, i, graphs int) {
+	c, fields := l.maps, graphs*l.w
 	l.act.backward(dy, y)
-	kernel.AddBiasGrad(l.bias.g, dy, l.w, c)
+	kernel.AddBiasGrad(l.bias.g, dy, fields, c)
 	if l.dense != nil {
 		n := l.n * l.attrs
-		kernel.GemmTN(l.w, c, n, in.attrs[i*l.w*n:(i+1)*l.w*n], n, dy, c, l.dense.g, c, true)
+		kernel.GemmTN(fields, c, n, in.attrs[i*l.w*n:], n, dy, c, l.dense.g, c, true)
 	}
 	if l.table != nil {
-		n := l.n * len(l.cats)
-		kernel.ScatterFields(l.table.g, l.idx[i*l.w*n:(i+1)*l.w*n], dy, l.w, c)
+		kernel.ScatterFields(l.table.g, l.idx[i*l.width():(i+graphs)*l.width()], dy, fields, c)
 	}
 	if l.wide != nil {
-		for f := range l.w {
-			kernel.ScatterAdd(l.wide.g, c, l.sparseRows(i, f), dy[f*c:])
+		for f := range fields {
+			kernel.ScatterAdd(l.wide.g, c, l.sparseRows(i*l.w+f), dy[f*c:])
 		}
 	}
 }

@@ -38,14 +38,16 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 		if err := c.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		l, r := layersOf(c).conv1, newRand(4)
+		l, r := layersOf(c).fields.conv1, newRand(4)
 		copy(l.bias.w, normal(r, len(l.bias.w)))
 		b := randomBatch(s, 1, 6)
 		if err := l.grow(b.nodes, 1); err != nil {
 			t.Fatal(err)
 		}
 		y := make([]float32, s.W*l.maps)
-		l.forward(y, b.nodes, 0)
+		if err := l.forward(y, b.nodes, 0, 1); err != nil {
+			t.Fatal(err)
+		}
 		want := slices.Concat(newReference(c).conv1(b, 0)...)
 		compare(t, "y", y, want, 1e-5)
 	}
@@ -57,11 +59,11 @@ func TestFieldConvGradients(t *testing.T) {
 		fixBias(l.bias.w)
 		y, r := make([]float32, s.W*l.maps), normal(newRand(8), s.W*l.maps)
 		loss := func() float64 {
-			l.forward(y, b.nodes, 0)
+			l.forward(y, b.nodes, 0, 1)
 			return weighted(r, y)
 		}
 		loss()
-		l.backward(slices.Clone(r), y, b.nodes, 0)
+		l.backward(slices.Clone(r), y, b.nodes, 0, 1)
 		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
 		if l.table != nil {
 			checkGrad(t, "table", l.table.w, l.table.g, loss)
@@ -86,13 +88,13 @@ func TestFieldConvDummies(t *testing.T) {
 	for i := range y {
 		y[i] = 99 // forward must not add to what was there
 	}
-	l.forward(y, b.nodes, 0)
+	l.forward(y, b.nodes, 0, 1)
 	for f := range l.w {
 		if got := y[6*f : 6*f+6]; !slices.Equal(got, []float32{1, 0, 2, 0, 3, 0}) {
 			t.Errorf("field %d of dummies is %v", f, got)
 		}
 	}
-	l.backward(slices.Repeat([]float32{1}, l.w*6), y, b.nodes, 0)
+	l.backward(slices.Repeat([]float32{1}, l.w*6), y, b.nodes, 0, 1)
 	if kernel.Dot(l.table.g, l.table.g) != 0 {
 		t.Error("dummies have changed the gradient of the table")
 	}
@@ -101,7 +103,7 @@ func TestFieldConvDummies(t *testing.T) {
 func TestFieldConvIndex(t *testing.T) {
 	l, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
 	in := inputs{cats: []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}}
-	y := make([]float32, l.size())
+	y := make([]float32, l.w*l.maps)
 	if err := l.grow(in, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +115,13 @@ func TestFieldConvIndex(t *testing.T) {
 			want[i] *= int32(l.maps)
 		}
 	}
-	if err := l.forward(y, in, 0); err != nil || !slices.Equal(l.idx, want) {
+	if err := l.forward(y, in, 0, 1); err != nil || !slices.Equal(l.idx, want) {
 		t.Errorf("rows of %v begin at %v, want %v; %v", in.cats, l.idx, want, err)
 	}
 	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
 		in.cats[5] = v
 		bad := fmt.Sprintf("nn: row 0: field 1, vertex 0, discrete channel 1: value %d, want -1 to 1", v)
-		if err := l.forward(y, in, 0); err == nil || err.Error() != bad {
+		if err := l.forward(y, in, 0, 1); err == nil || err.Error() != bad {
 			t.Errorf("%v, want %s", err, bad)
 		}
 	}

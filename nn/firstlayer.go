@@ -24,9 +24,10 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 	if c.steps > 0 {
 		return fmt.Errorf("nn: the code is to be set before the first step, and there were %d", c.steps)
 	}
-	l := c.work.body.(*cnnLayers).conv1
+	fields := c.work.body.(*cnnLayers).fields
+	l := fields.conv1
 	if layer == "edges" {
-		if l = c.work.body.(*cnnLayers).edges; l == nil {
+		if l = fields.edges; l == nil {
 			return errors.New("nn: the network reads no edges")
 		}
 	}

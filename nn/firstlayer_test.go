@@ -34,14 +34,14 @@ func TestUseCode(t *testing.T) {
 		l     *fieldConv
 		in    inputs
 		coder *RBM
-	}{{l.conv1, b.nodes, vertices}, {l.edges, b.edges, pairs}} {
+	}{{l.fields.conv1, b.nodes, vertices}, {l.fields.edges, b.edges, pairs}} {
 		if err := layer.l.grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}
 		n, d, a := layer.l.n, len(layer.l.cats), layer.l.attrs
 		for i := range 5 {
-			y := make([]float32, layer.l.size())
-			if err := layer.l.forward(y, layer.in, i); err != nil {
+			y := make([]float32, layer.l.w*layer.l.maps)
+			if err := layer.l.forward(y, layer.in, i, 1); err != nil {
 				t.Fatal(err)
 			}
 			for f := range s.W {

@@ -14,23 +14,23 @@ func (m *Merge) word() word {
 	return word{"Merge", (*string)(m), []string{string(Concat), string(Sum)}}
 }
 
-// merge is the layer: two inputs (w, maps), one output (w, width).
+// merge is the layer: two inputs of maps channels a field, one output.
 type merge struct {
-	sum     bool
-	w, maps int
+	sum  bool
+	maps int
 }
 
-func newMerge(m Merge, w, maps int) *merge { return &merge{sum: m == Sum, w: w, maps: maps} }
+func newMerge(m Merge, maps int) *merge { return &merge{sum: m == Sum, maps: maps} }
 
-// width is the number of channels of the output.
-func (l *merge) width() int {
+// channels is the number of channels of the output.
+func (l *merge) channels() int {
 	if l.sum {
 		return l.maps
 	}
 	return 2 * l.maps
 }
 
-// forward computes y (w, width) from a and b (w, maps).
+// forward computes y (fields, channels) from a and b (fields, maps).
 func (l *merge) forward(y, a, b []float32) {
 	if l.sum {
 		for i, v := range a {
@@ -39,13 +39,13 @@ func (l *merge) forward(y, a, b []float32) {
 		return
 	}
 	c := l.maps
-	for f := range l.w {
-		copy(y[2*f*c:], a[f*c:f*c+c])
-		copy(y[(2*f+1)*c:], b[f*c:f*c+c])
+	for at := 0; at < len(a); at += c {
+		copy(y[2*at:], a[at:at+c])
+		copy(y[2*at+c:], b[at:at+c])
 	}
 }
 
-// backward sets da and db (w, maps) to the gradients of a and b.
+// backward sets da and db (fields, maps) to the gradients of a and b.
 func (l *merge) backward(da, db, dy []float32) {
 	if l.sum {
 		copy(da, dy)
@@ -53,8 +53,8 @@ func (l *merge) backward(da, db, dy []float32) {
 		return
 	}
 	c := l.maps
-	for f := range l.w {
-		copy(da[f*c:], dy[2*f*c:(2*f+1)*c])
-		copy(db[f*c:], dy[(2*f+1)*c:(2*f+2)*c])
+	for at := 0; at < len(da); at += c {
+		copy(da[at:at+c], dy[2*at:])
+		copy(db[at:at+c], dy[2*at+c:])
 	}
 }

@@ -54,6 +54,15 @@ func (e *RowError) Error() string { return fmt.Sprintf("nn: row %d: %v", e.Row, 
 // Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
+// shiftRow returns err, where it names a row of a part of a batch that begins
+// with row from, for the batch.
+func shiftRow(err error, from int) error {
+	if r, ok := err.(*RowError); ok {
+		return &RowError{r.Row + from, r.Err}
+	}
+	return err
+}
+
 // rowErrorf returns a *RowError.
 func rowErrorf(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}

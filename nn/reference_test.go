@@ -131,22 +131,48 @@ func (r *reference) loss(b batch) float64 {
 // randomBatch draws values that are real, missing and repeated.
 func randomBatch(s Shape, rows int, seed uint64) batch {
 	r := rand.New(rand.NewPCG(seed, 99))
-	b := batch{
-		rows:    rows,
-		targets: make([]int32, rows),
+	b := batch{rows: rows}
+	cells := rows * s.W * s.K
+	b.nodes.cats = randomCats(r, cells, s.Cats)
+	b.nodes.attrs = randomAttrs(r, cells*s.Attrs)
+	b.edges.cats = randomCats(r, cells*s.K, s.EdgeCats)
+	b.edges.attrs = randomAttrs(r, cells*s.K*s.EdgeAttrs)
+	if s.Sparse > 0 {
+		b.nodes.offsets = make([]int32, cells+1)
+		for i := range cells {
+			for v := range int32(s.Sparse) {
+				if r.IntN(4) == 0 {
+					b.nodes.sparse = append(b.nodes.sparse, v)
+				}
+			}
+			b.nodes.offsets[i+1] = int32(len(b.nodes.sparse))
+		}
 	}
-	b.nodes.cats = make([]int32, rows*s.W*s.K*len(s.Cats))
-	b.nodes.attrs = make([]float32, rows*s.W*s.K*s.Attrs)
-	for i := range b.nodes.cats {
-		b.nodes.cats[i] = r.Int32N(int32(s.Cats[i%len(s.Cats)])+1) - 1
+	if s.Classes == 0 {
+		b.values = randomAttrs(r, rows)
+		return b
 	}
-	for i := range b.nodes.attrs {
-		b.nodes.attrs[i] = float32(r.NormFloat64())
-	}
+	b.targets = make([]int32, rows)
 	for i := range b.targets {
 		b.targets[i] = r.Int32N(int32(s.Classes))
 	}
 	return b
+}
+
+func randomCats(r *rand.Rand, cells int, cards []int) []int32 {
+	x := make([]int32, cells*len(cards))
+	for i := range x {
+		x[i] = r.Int32N(int32(cards[i%len(cards)])+1) - 1
+	}
+	return x
+}
+
+func randomAttrs(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
 }
 
 func smallBatch(rows int) batch { return randomBatch(small, rows, 1) }

@@ -83,7 +83,7 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 func (r *replica) learn(b batch, step, row int) (seen tally, learned float64, err error) {
 	y, err := r.forward(b)
 	if err != nil {
-		return tally{}, 0, err
+		return tally{}, 0, shiftRow(err, row)
 	}
 	units := r.loss.units(r.shape)
 	r.dy = grown(r.dy, b.rows*units)

@@ -54,14 +54,30 @@ func Load(r io.Reader) (Model, error) {
 	}
 	switch kind := meta[metaModel]; kind {
 	case "cnn":
-		m := new(CNN)
-		return m, restore(m, meta, list)
+		return restored[CNN](meta, list)
+	case "gru":
+		return restored[GRU](meta, list)
+	case "link":
+		return restored[Link](meta, list)
 	case "pooled":
-		m := new(Pooled)
-		return m, restore(m, meta, list)
+		return restored[Pooled](meta, list)
+	case "pslr":
+		return restored[PSLR](meta, list)
 	default:
 		return nil, fmt.Errorf("nn: load: the file holds a model %q, which is not known", kind)
 	}
+}
+
+func restored[M any, P interface {
+	*M
+	architecture
+	Model
+}](meta map[string]string, list []tensorData) (Model, error) {
+	m := P(new(M))
+	if err := restore(m, meta, list); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // load is Load of every model. m is as before when it fails.

@@ -9,17 +9,23 @@ import (
 
 // tensorsOf wraps the slices of b, without a copy.
 func tensorsOf(s Shape, b batch) Batch {
-	var t Batch
-	if len(s.Cats) > 0 {
-		t.Cats = tensor.New(tensor.WithShape(b.rows, s.W, s.K, len(s.Cats)), tensor.WithBacking(b.nodes.cats))
+	of := func(x any, have bool, shape ...int) *tensor.Dense {
+		if !have {
+			return nil
+		}
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
 	}
-	if s.Attrs > 0 {
-		t.Attrs = tensor.New(tensor.WithShape(b.rows, s.W, s.K, s.Attrs), tensor.WithBacking(b.nodes.attrs))
+	w, k := s.W, s.K
+	return Batch{
+		Cats:          of(b.nodes.cats, len(s.Cats) > 0, b.rows, w, k, len(s.Cats)),
+		Attrs:         of(b.nodes.attrs, s.Attrs > 0, b.rows, w, k, s.Attrs),
+		Sparse:        of(b.nodes.sparse, s.Sparse > 0, len(b.nodes.sparse)),
+		SparseOffsets: of(b.nodes.offsets, s.Sparse > 0, len(b.nodes.offsets)),
+		EdgeCats:      of(b.edges.cats, len(s.EdgeCats) > 0, b.rows, w, k, k, len(s.EdgeCats)),
+		EdgeAttrs:     of(b.edges.attrs, s.EdgeAttrs > 0, b.rows, w, k, k, s.EdgeAttrs),
+		Targets:       of(b.targets, b.targets != nil, b.rows),
+		Values:        of(b.values, b.values != nil, b.rows),
 	}
-	if b.targets != nil {
-		t.Targets = tensor.New(tensor.WithShape(b.rows), tensor.WithBacking(b.targets))
-	}
-	return t
 }
 
 func TestBatchErrors(t *testing.T) {

@@ -1,0 +1,145 @@
+package nn
+
+import "io"
+
+// GRU reads the w fields of a graph one after the other, in their order, with
+// a gated recurrent unit: the recurrent networks of the paper's future work. A
+// convolution of size and stride k makes channels of each field, as in CNN; the
+// unit's state after the last field, or the mean of its states, then passes
+// dropout and the output layer.
+//
+// Dummy fields, of graphs with fewer than w vertices, are steps as well, without
+// input.
+//
+// The fields are its settings, as those of CNN. A GRU is used by one goroutine
+// at a time.
+type GRU struct {
+	W int // fields of a graph; 0 = as many as the data have
+	K int // vertices of a field; 0 = as many as the data have
+
+	Maps1  int // channels of the convolution; 0 = 16
+	Hidden int // units of the state; 0 = 32
+
+	Activation Activation // of the convolution; "" = ReLU
+	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+	Pool       Pool       // what of the states is read; "" = Last
+
+	// Dropout is the probability that a unit of what is read is dropped, below 1;
+	// 0 = 0.5, negative = none.
+	Dropout float64
+
+	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
+	Optimizer Optimizer // nil = RMSprop{}
+	Seed      uint64    // of the initial weights and of dropout
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	*core
+}
+
+// Pool is what a recurrent network makes of its states, of which it has one per
+// field.
+type Pool string
+
+const (
+	Last Pool = "last" // the state after the last field
+	Mean Pool = "mean" // the mean of the states
+)
+
+// word returns the setting.
+func (p *Pool) word() word {
+	return word{"Pool", (*string)(p), []string{string(Last), string(Mean)}}
+}
+
+var _ Model = (*GRU)(nil)
+
+func (m *GRU) settings() settings {
+	return settings{
+		kind: "gru", name: "GRU", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
+		words:   []word{m.Activation.word(), m.Merge.word(), m.Pool.word()},
+		dropout: &m.Dropout, loss: &m.Loss, optimizer: &m.Optimizer, seed: &m.Seed,
+	}
+}
+
+// Init does what CNN.Init does.
+func (m *GRU) Init(s Shape) error { return initialise(m, s) }
+
+// Save writes the model as CNN.Save does.
+func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
+
+// Load reads what Save wrote, as CNN.Load does.
+func (m *GRU) Load(r io.Reader) error { return load(m, r) }
+
+// String returns the settings in one line.
+func (m *GRU) String() string { return m.settings().String() }
+
+func (m *GRU) fits(Shape) error { return nil }
+
+func (m *GRU) lay(p *params, s Shape) body {
+	l := &gruLayers{fields: newReader(p, s, m.Maps1, m.Activation.kind(), m.Merge), mean: m.Pool == Mean}
+	l.gru = newGRULayer(p, "gru", s.W, l.fields.channels(), m.Hidden)
+	return l
+}
+
+// gruLayers is a GRU at work.
+//
+//	fields (B, w, 16) ─ gru (B, w, 32) ─ last or mean (B, 32)
+type gruLayers struct {
+	fields *reader
+	gru    *gruLayer
+	mean   bool
+
+	y, dx1 []float32
+}
+
+func (l *gruLayers) init(r random) {
+	l.fields.init(r)
+	l.gru.init(r)
+}
+
+func (l *gruLayers) width() int { return l.gru.units }
+
+func (l *gruLayers) forward(b batch) ([]float32, error) {
+	if err := l.fields.grow(b); err != nil {
+		return nil, err
+	}
+	if err := l.fields.forward(&b, 0, b.rows); err != nil {
+		return nil, err
+	}
+	l.gru.forward(l.fields.output(0, b.rows), b.rows)
+	u, n := l.gru.units, l.gru.n
+	l.y = grown(l.y, b.rows*u)
+	for i := range b.rows {
+		y := l.y[i*u : i*u+u]
+		if !l.mean {
+			copy(y, l.gru.output(i, n-1))
+			continue
+		}
+		clear(y)
+		for t := range n {
+			for j, v := range l.gru.output(i, t) {
+				y[j] += v
+			}
+		}
+		for j := range y {
+			y[j] /= float32(n)
+		}
+	}
+	return l.y[:b.rows*u], nil
+}
+
+func (l *gruLayers) backward(dx []float32, b batch) {
+	if l.mean {
+		for i := range dx {
+			dx[i] /= float32(l.gru.n)
+		}
+	}
+	size := b.rows * l.fields.size()
+	l.dx1 = grown(l.dx1, size)
+	l.gru.backward(l.dx1, dx, l.mean, l.fields.output(0, b.rows), b.rows)
+	l.fields.startGrad()
+	l.fields.backward(l.dx1[:size], &b, 0, b.rows)
+}

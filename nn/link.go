@@ -1,0 +1,183 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Link tells which pairs of nodes are joined: link prediction, the paper's
+// missing edges. Of the w fields of a row, an even number, the first half
+// belongs to one end and the second half to the other.
+//
+// One encoder with the same weights reads both ends, a convolution of size and
+// stride k and a dense layer. What the two codes a and b have in common and what
+// not is a∘b beside |a-b|, which are the same when the ends are swapped, and so
+// is every later number, to the last bit. A dense layer, dropout and one output
+// follow; class 1 is a link.
+//
+// The fields are its settings, as those of CNN. A Link is used by one goroutine
+// at a time.
+type Link struct {
+	W int // fields of a row, of both ends together; 0 = as many as the data have
+	K int // vertices of a field; 0 = as many as the data have
+
+	Maps1  int // channels of the convolution; 0 = 16
+	Code   int // units of an end's code; 0 = 64
+	Hidden int // units of the dense layer on both; 0 = 64
+
+	Activation Activation // of all layers but the last; "" = ReLU
+	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+
+	// Dropout is the probability that a hidden unit is dropped, below 1; 0 = 0.5,
+	// negative = none.
+	Dropout float64
+
+	Optimizer Optimizer // nil = RMSprop{}
+	Seed      uint64    // of the initial weights and of dropout
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	*core
+}
+
+var _ Model = (*Link)(nil)
+
+func (m *Link) settings() settings {
+	loss := BinaryCrossEntropy
+	return settings{
+		kind: "link", name: "Link", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
+		words:   []word{m.Activation.word(), m.Merge.word()},
+		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed,
+	}
+}
+
+// Init does what CNN.Init does. The data must have 2 classes and an even number
+// of fields.
+func (m *Link) Init(s Shape) error { return initialise(m, s) }
+
+// Save writes the model as CNN.Save does.
+func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
+
+// Load reads what Save wrote, as CNN.Load does.
+func (m *Link) Load(r io.Reader) error { return load(m, r) }
+
+// String returns the settings in one line.
+func (m *Link) String() string { return m.settings().String() }
+
+func (m *Link) fits(s Shape) error {
+	if s.W%2 != 0 {
+		return fmt.Errorf("w = %d, want an even number: half for each end of a link", s.W)
+	}
+	return nil
+}
+
+func (m *Link) lay(p *params, s Shape) body {
+	act := m.Activation.kind()
+	s.W /= 2
+	l := &linkLayers{fields: newReader(p, s, m.Maps1, act, m.Merge)}
+	l.code = newDense(p, "code", l.fields.size(), m.Code, act)
+	l.hidden = newDense(p, "hidden", 2*m.Code, m.Hidden, act)
+	return l
+}
+
+// linkLayers is a Link at work. A row of w fields lies in memory as two rows of
+// w/2, one for each end.
+//
+//	fields (2·B, w/2, 16) ─ code (2·B, 64) ─ pair (B, 2·64) ─ hidden (B, 64)
+type linkLayers struct {
+	fields *reader
+	code   *dense
+	hidden *dense
+
+	y2, pair, y3    []float32
+	dx1, dy2, dpair []float32
+}
+
+func (l *linkLayers) init(r random) {
+	l.fields.init(r)
+	l.code.init(r)
+	l.hidden.init(r)
+}
+
+func (l *linkLayers) width() int { return l.hidden.out }
+
+func (l *linkLayers) forward(b batch) ([]float32, error) {
+	ends := b
+	ends.rows = 2 * b.rows
+	if err := l.fields.grow(ends); err != nil {
+		return nil, endError(err)
+	}
+	if err := l.fields.forward(&ends, 0, ends.rows); err != nil {
+		return nil, endError(err)
+	}
+	c := l.code.out
+	l.y2 = grown(l.y2, ends.rows*c)
+	l.pair = grown(l.pair, b.rows*2*c)
+	l.y3 = grown(l.y3, b.rows*l.hidden.out)
+	l.code.forward(l.y2, l.fields.output(0, ends.rows), ends.rows)
+	for i := range b.rows {
+		pairForward(l.pair[2*i*c:2*(i+1)*c], l.y2[2*i*c:2*(i+1)*c])
+	}
+	l.hidden.forward(l.y3, l.pair, b.rows)
+	return l.y3[:b.rows*l.hidden.out], nil
+}
+
+// pairForward sets y to a∘b and |a-b|, side by side, of the codes a and b that
+// lie side by side in x.
+func pairForward(y, x []float32) {
+	c := len(x) / 2
+	a, b := x[:c], x[c:]
+	product, difference := y[:c], y[c:]
+	for j, v := range a {
+		product[j] = v * b[j]
+		difference[j] = max(v-b[j], b[j]-v)
+	}
+}
+
+// pairBackward sets dx to the gradient of x.
+func pairBackward(dx, dy, x []float32) {
+	c := len(x) / 2
+	a, b := x[:c], x[c:]
+	for j, v := range a {
+		dp, dd := dy[j], dy[c+j]
+		switch {
+		case v < b[j]:
+			dd = -dd
+		case v == b[j]:
+			dd = 0 // |x| has no derivative at 0; this is the one that prefers no end
+		}
+		dx[j] = dp*b[j] + dd
+		dx[c+j] = dp*v - dd
+	}
+}
+
+func (l *linkLayers) backward(dx []float32, b batch) {
+	ends := b
+	ends.rows = 2 * b.rows
+	c := l.code.out
+	l.dpair = grown(l.dpair, b.rows*2*c)
+	l.dy2 = grown(l.dy2, ends.rows*c)
+	l.dx1 = grown(l.dx1, ends.rows*l.fields.size())
+	l.hidden.backward(l.dpair, dx, l.y3, l.pair, b.rows)
+	for i := range b.rows {
+		at, end := 2*i*c, 2*(i+1)*c
+		pairBackward(l.dy2[at:end], l.dpair[at:end], l.y2[at:end])
+	}
+	dx1 := l.dx1[:ends.rows*l.fields.size()]
+	l.code.backward(dx1, l.dy2, l.y2, l.fields.output(0, ends.rows), ends.rows)
+	l.fields.startGrad()
+	l.fields.backward(dx1, &ends, 0, ends.rows)
+}
+
+// endError returns err for the row that has an end that could not be read.
+func endError(err error) error {
+	var r *RowError
+	if !errors.As(err, &r) {
+		return err
+	}
+	return &RowError{r.Row / 2, fmt.Errorf("end %d: %w", r.Row%2, r.Err)}
+}

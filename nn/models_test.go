@@ -1,0 +1,315 @@
+package nn
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+)
+
+// modelCases are all models in all their forms, small enough for differences
+// weight by weight, which need derivatives everywhere: hence tanh and sigmoid.
+var modelCases = []struct {
+	name string
+	s    Shape
+	new  func() Model
+}{
+	{"CNN", small, func() Model {
+		return &CNN{Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, Activation: Tanh, Seed: 7}
+	}},
+	{"CNN, nodes", Shape{W: 1, K: 3, Cats: []int{2, 3}, Attrs: 2, Classes: 4}, func() Model {
+		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, Activation: Tanh, Seed: 7}
+	}},
+	{"CNN, edges, concat", Shape{W: 3, K: 2, Cats: []int{3}, EdgeCats: []int{2, 3}, EdgeAttrs: 2, Classes: 3}, func() Model {
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Activation: Tanh, Seed: 7, Optimizer: Adam{}}
+	}},
+	{"CNN, edges, sum", Shape{W: 3, K: 2, Attrs: 2, EdgeCats: []int{3}, Classes: 2}, func() Model {
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Activation: Sigmoid, Merge: Sum, Seed: 7, Loss: BinaryCrossEntropy, Dropout: -1}
+	}},
+	{"CNN, sparse", Shape{W: 2, K: 3, Sparse: 7, Classes: 2}, func() Model {
+		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, Activation: Tanh, Seed: 7, Optimizer: SGD{Momentum: 0.9, Nesterov: true}}
+	}},
+	{"CNN, regression", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 1, Sparse: 4}, func() Model {
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Activation: Tanh, Seed: 7}
+	}},
+	{"PSLR", Shape{W: 3, K: 2, Cats: []int{3, 2}, Attrs: 2, Sparse: 3, EdgeCats: []int{2}, EdgeAttrs: 1, Classes: 3}, func() Model {
+		return &PSLR{Optimizer: RMSprop{WeightDecay: 0.1, ClipNorm: 2}}
+	}},
+	{"PSLR, regression", Shape{W: 3, K: 2, Attrs: 2}, func() Model { return &PSLR{Optimizer: SGD{}} }},
+	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
+		return &GRU{Maps1: 4, Hidden: 3, Activation: Tanh, Seed: 7}
+	}},
+	{"GRU, mean", Shape{W: 3, K: 2, Cats: []int{3}, Attrs: 1}, func() Model {
+		return &GRU{Maps1: 3, Hidden: 4, Activation: Sigmoid, Pool: Mean, Seed: 7, Optimizer: SGD{Momentum: 0.5}}
+	}},
+	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
+		return &Link{Maps1: 3, Code: 4, Hidden: 5, Activation: Tanh, Seed: 7}
+	}},
+}
+
+// coreOf returns what is inside a model.
+func coreOf(m Model) *core { return *m.(architecture).settings().core }
+
+// forModels runs a test for every model, initialised, with biases that are not
+// 0.
+func forModels(t *testing.T, f func(t *testing.T, s Shape, m Model)) {
+	for _, test := range modelCases {
+		t.Run(test.name, func(t *testing.T) {
+			f(t, test.s, ready(t, test.s, test.new()))
+		})
+	}
+}
+
+func ready(t testing.TB, s Shape, m Model) Model {
+	t.Helper()
+	if err := m.Init(s); err != nil {
+		t.Fatal(err)
+	}
+	r := newRand(11)
+	for _, w := range coreOf(m).work.list {
+		if len(w.shape) > 1 && w.w[0] != 0 {
+			continue
+		}
+		for i := range w.w {
+			w.w[i] = float32(0.2 * r.NormFloat64())
+		}
+	}
+	return m
+}
+
+// Every weight's gradient against differences of the loss, under the mask of
+// dropout that the step drew. The weights are float32, so the differences are
+// wide, yet short of the next kink of Link's |a-b|, and of fourth order:
+// (8·(f(h)-f(-h)) - (f(2h)-f(-2h))) / 12h.
+func TestModelGradients(t *testing.T) {
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		work := coreOf(m).work
+		b := randomBatch(s, 5, 3)
+		loss := func() float64 {
+			_, learned, err := work.learn(b, 3, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return learned / float64(b.rows)
+		}
+		loss()
+		grad := slices.Clone(work.g)
+		const h = 1.0 / 512
+		at, moved := 0, 0
+		for _, l := range work.list {
+			for i, v := range l.w {
+				f := func(x float32) float64 { l.w[i] = v + x; return loss() }
+				want := (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
+				l.w[i] = v
+				if got := float64(grad[at+i]); math.Abs(got-want) > 1e-4*(1+math.Abs(want)) {
+					t.Fatalf("d loss / d %s[%d] = %v, want %v", l.name, i, got, want)
+				}
+				if want != 0 {
+					moved++
+				}
+			}
+			at += (len(l.w) + align - 1) / align * align
+		}
+		if moved < len(work.w)/4 {
+			t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(work.w))
+		}
+	})
+}
+
+// Rows do not see each other: a batch is its rows, whatever memory held before,
+// and its gradient is their mean.
+func TestModelBatchIsItsRows(t *testing.T) {
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		c := coreOf(m)
+		c.work.drop = nil
+		whole := randomBatch(s, 7, 5)
+		learn := func(b batch) (y, g []float32) {
+			y, err := c.work.forward(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y = slices.Clone(y)
+			if _, _, err := c.work.learn(b, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			return y[:b.rows*c.loss.units(s)], slices.Clone(c.work.g)
+		}
+		y, g := learn(whole)
+		var ys []float64
+		sum := make([]float64, len(g))
+		for _, cut := range [][2]int{{0, 1}, {1, 4}, {4, 7}} {
+			y, g := learn(whole.part(cut[0], cut[1], s))
+			for _, v := range y {
+				ys = append(ys, float64(v))
+			}
+			for i, v := range g {
+				sum[i] += float64(v) * float64(cut[1]-cut[0]) / 7
+			}
+		}
+		compare(t, "gradient", g, sum, 1e-6)
+		compare(t, "output", y, ys, 1e-6)
+	})
+}
+
+// Saved, loaded as what it is and as any model, and saved again.
+func TestModelSaveLoad(t *testing.T) {
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		b := randomBatch(s, 9, 1)
+		for range 5 {
+			if _, err := coreOf(m).step(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var file bytes.Buffer
+		if err := m.Save(&file); err != nil {
+			t.Fatal(err)
+		}
+		any, err := Load(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprintf("%T %v", any, any), fmt.Sprintf("%T %v", m, m); got != want {
+			t.Errorf("loaded as\n%s, want\n%s", got, want)
+		}
+		if coreOf(any).Hash() != coreOf(m).Hash() {
+			t.Error("other weights")
+		}
+		var again bytes.Buffer
+		if err := any.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+			t.Errorf("saved again, the bytes differ (%v)", err)
+		}
+		in := tensorsOf(s, b)
+		in.Targets, in.Values = nil, nil
+		p, err := m.Predict(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := any.Predict(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns := max(1, s.Classes)
+		if !slices.Equal(p.Shape(), []int{9, columns}) || !slices.Equal(p.Float32s(), q.Float32s()) {
+			t.Errorf("predictions %v, and %v after loading", p, q)
+		}
+		for i := range 9 {
+			row := p.Float32s()[i*columns : (i+1)*columns]
+			sum := float32(0)
+			for _, v := range row {
+				sum += v
+			}
+			if s.Classes > 0 && math.Abs(float64(sum)-1) > 1e-6 {
+				t.Errorf("probabilities %v of row %d do not add up to 1", row, i)
+			}
+		}
+		if err := any.Init(s); err != nil {
+			t.Errorf("Init after Load: %v", err)
+		}
+		other := s.clone()
+		other.K++
+		if err := any.Init(other); err == nil || !strings.Contains(err.Error(), "vertices a field (k)") {
+			t.Errorf("Init for another k: %v", err)
+		}
+	})
+}
+
+// The same seed gives the same bytes, whatever the memory held.
+func TestModelSameBytes(t *testing.T) {
+	for _, test := range modelCases {
+		train := func(warm bool) string {
+			m := test.new()
+			if err := m.Init(test.s); err != nil {
+				t.Fatal(err)
+			}
+			c := coreOf(m)
+			if warm {
+				p := make([]float32, 40*max(1, test.s.Classes))
+				if err := c.predict(p, randomBatch(test.s, 40, 77)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 12 {
+				if _, err := c.step(randomBatch(test.s, 1+i%9, uint64(i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return c.Hash()
+		}
+		if train(false) != train(true) {
+			t.Errorf("%s: weights depend on what was predicted before", test.name)
+		}
+	}
+}
+
+func TestModelNoAllocations(t *testing.T) {
+	if underRace {
+		t.Skip("the kernels' pool of scratch memory is drained under the race detector")
+	}
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		in, less := tensorsOf(s, randomBatch(s, 8, 1)), tensorsOf(s, randomBatch(s, 5, 2))
+		dst := tensor.New(tensor.WithShape(5, max(1, s.Classes)), tensor.Of(tensor.Float32))
+		got := testing.AllocsPerRun(20, func() {
+			_, err := m.Step(in)
+			_, err2 := m.Step(less)
+			_, err3 := m.Predict(less, dst)
+			if err := errors.Join(err, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got != 0 {
+			t.Errorf("%v allocations a round, want none", got)
+		}
+	})
+}
+
+// Numbers are learned as classes are: what was predicted is measured first.
+func TestRegression(t *testing.T) {
+	s := Shape{W: 2, K: 2, Attrs: 1}
+	for _, m := range []Model{&CNN{Seed: 1, Dropout: -1, Optimizer: Adam{Rate: 1e-2}}, &PSLR{Optimizer: SGD{Rate: 0.1}}, &GRU{Seed: 1, Dropout: -1, Optimizer: Adam{Rate: 1e-2}}} {
+		if err := m.Init(s); err != nil {
+			t.Fatal(err)
+		}
+		c := coreOf(m)
+		var squares, abs float64
+		var last Result
+		for i := range 400 {
+			b := randomBatch(s, 32, uint64(i))
+			for j := range b.values {
+				x := b.nodes.attrs[4*j:]
+				b.values[j] = 3 + 2*x[0] - x[3]
+			}
+			p := make([]float32, 32)
+			if err := c.predict(p, b); err != nil {
+				t.Fatal(err)
+			}
+			var sq, ab float64
+			for j, v := range p {
+				d := float64(v) - float64(b.values[j])
+				sq += d * d
+				ab += math.Abs(d)
+			}
+			r, err := c.step(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(r.Loss-sq/32) > 1e-6*(1+r.Loss) || math.Abs(r.AbsError-ab/32) > 1e-6*(1+r.AbsError) || r.Correct != 0 {
+				t.Fatalf("%T: step %d: %+v, want a loss of %v and an error of %v", m, i, r, sq/32, ab/32)
+			}
+			squares += sq
+			abs += ab
+			last = r
+		}
+		n := float64(400 * 32)
+		if math.Abs(c.RMSE()-math.Sqrt(squares/n)) > 1e-6 || math.Abs(c.MAE()-abs/n) > 1e-6 || c.Accuracy() != 0 {
+			t.Errorf("%T: RMSE %v, MAE %v, accuracy %v, want %v, %v, 0", m, c.RMSE(), c.MAE(), c.Accuracy(), math.Sqrt(squares/n), abs/n)
+		}
+		if last.Loss > 0.05 {
+			t.Errorf("%T: has not learned a sum: %+v", m, last)
+		}
+	}
+}

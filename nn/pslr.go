@@ -1,0 +1,109 @@
+package nn
+
+import (
+	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// PSLR is the logistic regression on the patches of the PATCHY-SAN paper
+// (Niepert et al. 2016, section Experimental Set-up): one weight per class for
+// every channel of every vertex of every field, edges likewise where the data
+// have them, and nothing hidden. Without classes it is linear regression. It is
+// what a CNN must beat: it cannot learn from two vertices what neither says
+// alone.
+//
+// The problem is convex, so it begins at 0 and has no seed. Where there are more
+// weights than graphs, an Optimizer with WeightDecay is advisable, which is the
+// usual L2 penalty.
+//
+// The fields are its settings, as those of CNN. A PSLR is used by one goroutine
+// at a time.
+type PSLR struct {
+	W int // fields of a graph; 0 = as many as the data have
+	K int // vertices of a field; 0 = as many as the data have
+
+	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
+	Optimizer Optimizer // nil = RMSprop{}
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	*core
+}
+
+var _ Model = (*PSLR)(nil)
+
+func (m *PSLR) settings() settings {
+	return settings{
+		kind: "pslr", name: "PSLR", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		loss: &m.Loss, optimizer: &m.Optimizer, seed: new(uint64),
+	}
+}
+
+// Init does what CNN.Init does.
+func (m *PSLR) Init(s Shape) error { return initialise(m, s) }
+
+// Save writes the model as CNN.Save does.
+func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.Info) }
+
+// Load reads what Save wrote, as CNN.Load does.
+func (m *PSLR) Load(r io.Reader) error { return load(m, r) }
+
+// String returns the settings in one line.
+func (m *PSLR) String() string { return m.settings().String() }
+
+func (m *PSLR) fits(Shape) error { return nil }
+
+func (m *PSLR) lay(p *params, s Shape) body {
+	// All fields of a graph are read as one, so no weight is shared.
+	units := m.Loss.units(s)
+	whole := func(c cells) cells { c.n, c.w, c.fields = c.n*c.w, 1, c.w; return c }
+	l := &pslrLayers{vertices: newFieldConv(p, "vertices", whole(s.vertices()), units, linear)}
+	if s.hasEdges() {
+		l.edges = newFieldConv(p, "edges", whole(s.edges()), units, linear)
+	}
+	return l
+}
+
+// pslrLayers is a PSLR at work: its features are the outputs.
+type pslrLayers struct {
+	vertices, edges *fieldConv // edges is nil when the fields come without
+	y, ye           []float32
+}
+
+func (l *pslrLayers) init(random) {}
+
+func (l *pslrLayers) width() int { return l.vertices.maps }
+
+func (l *pslrLayers) forward(b batch) ([]float32, error) {
+	size := b.rows * l.width()
+	if err := l.vertices.grow(b.nodes, b.rows); err != nil {
+		return nil, err
+	}
+	l.y = grown(l.y, size)
+	if err := l.vertices.forward(l.y, b.nodes, 0, b.rows); err != nil {
+		return nil, err
+	}
+	if l.edges != nil {
+		if err := l.edges.grow(b.edges, b.rows); err != nil {
+			return nil, err
+		}
+		l.ye = grown(l.ye, size)
+		if err := l.edges.forward(l.ye, b.edges, 0, b.rows); err != nil {
+			return nil, err
+		}
+		kernel.Axpy(1, l.ye[:size], l.y[:size])
+	}
+	return l.y[:size], nil
+}
+
+func (l *pslrLayers) backward(dx []float32, b batch) {
+	l.vertices.startGrad()
+	l.vertices.backward(dx, l.y, b.nodes, 0, b.rows)
+	if l.edges != nil {
+		l.edges.startGrad()
+		l.edges.backward(dx, l.ye, b.edges, 0, b.rows)
+	}
+}
