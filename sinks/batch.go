@@ -13,8 +13,8 @@ import (
 )
 
 // Shape returns what a model must know of records with that schema, which are
-// those that operators.Normalize emits. Classes is 0 where there is no column
-// of classes.
+// those that operators.Normalize or PerRoot emits. Classes is 0 where there is no
+// column of classes.
 func Shape(s *arrow.Schema) (nn.Shape, error) {
 	var shape nn.Shape
 	wk := func(name string) (n int, err error) {
@@ -41,8 +41,11 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if shape.Attrs, err = wk(record.Nodes); err != nil {
 		return shape, err
 	}
-	if cats == 0 && shape.Attrs == 0 {
-		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes; graphs without attributes can be given one by operators.Channel")
+	if err := sparseShape(s, &shape); err != nil {
+		return shape, err
+	}
+	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 {
+		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel")
 	}
 	var channels []record.Channel
 	if err := record.Meta(s, record.NodesCat, record.MetaChannels, &channels); err != nil {
@@ -62,6 +65,26 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	return shape, nil
 }
 
+// sparseShape reads the shape of column nodes_sparse, where there is one.
+func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
+	if !s.HasField(record.NodesSparse) {
+		return nil
+	}
+	c, err := record.SparseChannel(s, record.NodesSparse)
+	if err != nil {
+		return err
+	}
+	var dims []int
+	if err := record.Meta(s, record.NodesSparse, record.MetaShape, &dims); err != nil {
+		return err
+	}
+	if len(dims) != 2 || shape.W != 0 && (dims[0] != shape.W || dims[1] != shape.K) {
+		return fmt.Errorf("column %q has the shape %v in its metadata, want w and k as the others have", record.NodesSparse, dims)
+	}
+	shape.W, shape.K, shape.Sparse = dims[0], dims[1], c.Card
+	return nil
+}
+
 // batchOf returns the rows of rec as tensors over its buffers.
 func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
 	rows := int(rec.NumRows())
@@ -75,6 +98,11 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 			return b, err
 		}
 	}
+	if s.Sparse > 0 {
+		if err := sparseOf(&b, rec, rows*s.W*s.K); err != nil {
+			return b, err
+		}
+	}
 	if targets {
 		v, err := record.Values[int32](rec, record.Target)
 		if err != nil {
@@ -83,6 +111,25 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 		b.Targets = tensor.New(tensor.WithShape(rows), tensor.WithBacking(v))
 	}
 	return b, nil
+}
+
+// sparseOf sets the sparse channel of b, which has a list for each of the
+// cells.
+func sparseOf(b *nn.Batch, rec arrow.Record, cells int) error {
+	lists, err := record.NestedOf[int32](rec, record.NodesSparse)
+	if err != nil {
+		return err
+	}
+	ends, values := lists.All()
+	if len(ends) != cells+1 {
+		return fmt.Errorf("column %q has %d lists, want %d", record.NodesSparse, len(ends)-1, cells)
+	}
+	if len(values) == 0 {
+		values = []int32{0} // a tensor needs a value, which no list has
+	}
+	b.Sparse = tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
+	b.SparseOffsets = tensor.New(tensor.WithShape(len(ends)), tensor.WithBacking(ends))
+	return nil
 }
 
 func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor.Dense, error) {

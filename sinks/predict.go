@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -21,9 +22,13 @@ type Predict struct {
 	Each func(Prediction) error
 }
 
-// Prediction is what a model says of one graph.
+// Prediction is what a model says of one graph, or of one root where
+// operators.PerRoot has made a row of each.
 type Prediction struct {
 	Graph int64
+	// Root is the root of the only field of the row, or -1 where a row has
+	// several fields.
+	Root int32
 	// Class is the most probable class, the first of equals.
 	Class int
 	// Probs has the probability of each class. It is borrowed.
@@ -74,11 +79,18 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
+	roots, err := p.roots(rec)
+	if err != nil {
+		return err
+	}
 	// A stream to be predicted need not know its targets.
 	targets, _ := record.Values[int32](rec, record.Target)
 	c := p.shape.Classes
 	for i, id := range ids {
-		one := Prediction{Graph: id, Probs: probs[i*c : (i+1)*c], Target: -1}
+		one := Prediction{Graph: id, Root: -1, Probs: probs[i*c : (i+1)*c], Target: -1}
+		if roots != nil {
+			one.Root = roots[i*p.shape.K]
+		}
 		for class, x := range one.Probs {
 			if x > one.Probs[one.Class] {
 				one.Class = class
@@ -92,6 +104,19 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 		}
 	}
 	return nil
+}
+
+// roots returns the members of the fields, of which the first is the root, or
+// nil where a row has several fields or the column is missing.
+func (p *predictor) roots(rec arrow.Record) ([]int32, error) {
+	if p.shape.W != 1 || !rec.Schema().HasField(record.Members) {
+		return nil, nil
+	}
+	members, width, err := record.FixedValues[int32](rec, record.Members)
+	if err == nil && width != p.shape.K {
+		err = fmt.Errorf("column %q has %d values a row, want %d", record.Members, width, p.shape.K)
+	}
+	return members, err
 }
 
 func (p *predictor) Close(error) error { return nil }
