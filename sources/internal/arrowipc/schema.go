@@ -155,6 +155,10 @@ func (n *node) column(name string, meta arrow.Metadata) tabular.Column {
 		leaf = leaf.children[0]
 	}
 	fixedInside := c.Depth == 2 && (n.kind == kindFixedList || n.children[0].kind == kindFixedList)
+	if n.kind == kindFixedList && n.width < 1 {
+		c.Type = fmt.Sprintf("%s[%d]", c.Type, n.width)
+		return c
+	}
 	if !leaf.dictionary && c.Depth <= 2 && !fixedInside {
 		c.Elem, c.Width = leaf.elem, n.width
 	}

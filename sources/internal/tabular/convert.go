@@ -39,6 +39,11 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 	if err != nil {
 		return nil, err
 	}
+	if x, ok := any(v).([]float32); ok {
+		if err := finite(x); err != nil {
+			return nil, err
+		}
+	}
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:
 		width := int(t.Len())
@@ -126,4 +131,14 @@ func narrow[T record.Value, N Number](from []N) ([]T, error) {
 		out[i] = y
 	}
 	return out, nil
+}
+
+// finite refuses what would spoil everything that is computed from it.
+func finite(v []float32) error {
+	for i, x := range v {
+		if x-x != 0 {
+			return fmt.Errorf("value %d is %v, want a finite number", i, x)
+		}
+	}
+	return nil
 }

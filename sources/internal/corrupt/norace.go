@@ -1,0 +1,5 @@
+//go:build !race
+
+package corrupt
+
+const slow = false

@@ -1,0 +1,48 @@
+package parquet_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources/internal/corrupt"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+// cap1 is what a reader may take for a row group.
+const cap1 = 1 << 20
+
+func TestDamaged(t *testing.T) {
+	made := stages(t)
+	for _, name := range []string{"graphs", "hoods", "fields"} {
+		for _, compression := range []string{"", "zstd", "snappy"} {
+			t.Run(name+compression, func(t *testing.T) {
+				var b bytes.Buffer
+				store(t, made[name], sink.Sink{W: &b, Compression: compression})
+				corrupt.Run(t, b.Bytes(), corrupt.Times(9), 16*cap1, func(b []byte) error {
+					_, _, err := drain(source(b), memory.DefaultAllocator)
+					return err
+				})
+			})
+		}
+	}
+}
+
+func source(b []byte) parquet.Source {
+	return parquet.Source{ReaderAt: bytes.NewReader(b), Size: int64(len(b)), MaxBytes: cap1}
+}
+
+func FuzzParquet(f *testing.F) {
+	for _, recs := range stages(f) {
+		for _, compression := range []string{"", "zstd", "snappy"} {
+			var b bytes.Buffer
+			store(f, recs, sink.Sink{W: &b, Compression: compression})
+			f.Add(b.Bytes())
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _, _ = drain(source(b), memory.DefaultAllocator)
+	})
+}
