@@ -36,6 +36,10 @@ type CNN struct {
 	Optimizer Optimizer // nil = RMSprop{}
 	Seed      uint64    // of the initial weights and of dropout
 
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
 	// Info is saved with the weights and loaded with them: class names,
 	// labelings, whatever its reader needs. Keys may not begin with "sanflow.".
 	Info map[string]string
@@ -50,7 +54,7 @@ func (c *CNN) settings() settings {
 		kind: "cnn", name: "CNN", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
 		words:   []word{c.Activation.word(), c.Merge.word()},
-		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed,
+		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 

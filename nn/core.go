@@ -33,6 +33,7 @@ type core struct {
 	shape Shape
 	loss  Loss
 	work  *replica // owns the weights
+	team  team
 	opt   stepper
 	rule  rule
 
@@ -78,6 +79,7 @@ func build(m architecture, s Shape) (*core, error) {
 	}
 	s = s.clone()
 	c := &core{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
+	c.team.core, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.size() < 0 {
 		return nil, fmt.Errorf("more than %d weights", maxWeights)
@@ -119,7 +121,7 @@ func (c *core) step(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
-	seen, learned, err := c.work.learn(b, c.steps, 0)
+	seen, learned, err := c.team.learn(b)
 	if err != nil {
 		return Result{}, err
 	}

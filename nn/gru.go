@@ -32,6 +32,10 @@ type GRU struct {
 	Optimizer Optimizer // nil = RMSprop{}
 	Seed      uint64    // of the initial weights and of dropout
 
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
 	// Info is saved with the weights and loaded with them. Keys may not begin
 	// with "sanflow.".
 	Info map[string]string
@@ -60,7 +64,7 @@ func (m *GRU) settings() settings {
 		kind: "gru", name: "GRU", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.Activation.word(), m.Merge.word(), m.Pool.word()},
-		dropout: &m.Dropout, loss: &m.Loss, optimizer: &m.Optimizer, seed: &m.Seed,
+		dropout: &m.Dropout, loss: &m.Loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 

@@ -36,6 +36,10 @@ type Link struct {
 	Optimizer Optimizer // nil = RMSprop{}
 	Seed      uint64    // of the initial weights and of dropout
 
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
 	// Info is saved with the weights and loaded with them. Keys may not begin
 	// with "sanflow.".
 	Info map[string]string
@@ -51,7 +55,7 @@ func (m *Link) settings() settings {
 		kind: "link", name: "Link", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
 		words:   []word{m.Activation.word(), m.Merge.word()},
-		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed,
+		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 

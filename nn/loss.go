@@ -89,14 +89,12 @@ func (l Loss) check(b batch, s Shape) error {
 }
 
 // compare compares the outputs y (rows, units) with the targets of b, and sets
-// dy to the gradient of the mean loss. dy may be y.
-func (l Loss) compare(y []float32, b batch, s Shape, dy []float32) tally {
+// dy to the gradient of scale times the sum of losses. dy may be y.
+func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
 	t := tally{rows: b.rows}
-	scale := 1 / float64(b.rows)
 	switch l {
 	case CrossEntropy:
-		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy)
-		t.loss *= float64(b.rows)
+		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy, scale)
 	case BinaryCrossEntropy:
 		for i, class := range b.targets {
 			z := float64(y[i])

@@ -91,7 +91,7 @@ func TestModelGradients(t *testing.T) {
 		work := coreOf(m).work
 		b := randomBatch(s, 5, 3)
 		loss := func() float64 {
-			_, learned, err := work.learn(b, 3, 32)
+			_, learned, err := work.learn(b, 3, 32, b.rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestModelBatchIsItsRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			y = slices.Clone(y)
-			if _, _, err := c.work.learn(b, 0, 0); err != nil {
+			if _, _, err := c.work.learn(b, 0, 0, b.rows); err != nil {
 				t.Fatal(err)
 			}
 			return y[:b.rows*c.loss.units(s)], slices.Clone(c.work.g)

@@ -64,7 +64,7 @@ func TestGradients(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := networkOf(t, test.c, test.s)
 			b := randomBatch(test.s, 5, 3)
-			seen, learned, err := c.work.learn(b, 3, 32)
+			seen, learned, err := c.work.learn(b, 3, 32, b.rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestBatchIsItsRows(t *testing.T) {
 	c := networkOf(t, CNN{Dropout: -1, Seed: 4}, s)
 	whole := randomBatch(s, 7, 5)
 	gradient := func(b batch) (logit, g []float32) {
-		if _, _, err := c.work.learn(b, 0, 0); err != nil {
+		if _, _, err := c.work.learn(b, 0, 0, b.rows); err != nil {
 			t.Fatal(err)
 		}
 		return slices.Clone(c.work.y[:b.rows*s.Classes]), slices.Clone(c.work.g)

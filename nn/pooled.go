@@ -48,6 +48,10 @@ type Pooled struct {
 	Optimizer Optimizer // nil = RMSprop{}
 	Seed      uint64    // of the initial weights and of dropout
 
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
 	// Info is saved with the weights and loaded with them. Keys may not begin
 	// with "sanflow.".
 	Info map[string]string
@@ -62,7 +66,7 @@ func (c *Pooled) settings() settings {
 		kind: "pooled", name: "Pooled", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.Activation.word()},
-		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed,
+		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 

@@ -114,7 +114,7 @@ func TestPooled(t *testing.T) {
 				}
 			}
 			b := sparseBatch(test.s, 6, 4)
-			seen, learned, err := c.work.learn(b, 3, 0)
+			seen, learned, err := c.work.learn(b, 3, 0, b.rows)
 			if err != nil {
 				t.Fatal(err)
 			}

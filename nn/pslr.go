@@ -26,6 +26,10 @@ type PSLR struct {
 	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
 	Optimizer Optimizer // nil = RMSprop{}
 
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
 	// Info is saved with the weights and loaded with them. Keys may not begin
 	// with "sanflow.".
 	Info map[string]string
@@ -38,7 +42,7 @@ var _ Model = (*PSLR)(nil)
 func (m *PSLR) settings() settings {
 	return settings{
 		kind: "pslr", name: "PSLR", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
-		loss: &m.Loss, optimizer: &m.Optimizer, seed: new(uint64),
+		loss: &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
 	}
 }
 

@@ -76,18 +76,20 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 }
 
 // learn predicts the rows of b, compares them with their targets, and sets the
-// gradients of the weights to those of the rows' mean loss under dropout. step
-// and row are the step's number and the row of the batch that b begins with. The
-// result is that of the prediction; learned is the sum of losses that the
-// gradients are of. Where one of the two is not finite there are no gradients.
-func (r *replica) learn(b batch, step, row int) (seen tally, learned float64, err error) {
+// gradients of the weights to what these rows have in that of the mean loss
+// under dropout of a batch of all rows. step and row are the step's number and
+// the row of the batch that b begins with. The result is that of the prediction;
+// learned is the sum of losses that the gradients are of. Where one of the two is
+// not finite there are no gradients.
+func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float64, err error) {
 	y, err := r.forward(b)
 	if err != nil {
 		return tally{}, 0, shiftRow(err, row)
 	}
 	units := r.loss.units(r.shape)
 	r.dy = grown(r.dy, b.rows*units)
-	seen = r.loss.compare(y, b, r.shape, r.dy)
+	scale := 1 / float64(all)
+	seen = r.loss.compare(y, b, r.shape, r.dy, scale)
 	if r.out == nil || !finite(seen.loss) {
 		if finite(seen.loss) {
 			r.body.backward(r.dy[:b.rows*units], b)
@@ -102,7 +104,7 @@ func (r *replica) learn(b batch, step, row int) (seen tally, learned float64, er
 		x = r.dropped
 		r.drop.forward(x, r.x[:size], step, row)
 		r.out.forward(r.y, x, b.rows)
-		if learned = r.loss.compare(r.y, b, r.shape, r.dy).loss; !finite(learned) {
+		if learned = r.loss.compare(r.y, b, r.shape, r.dy, scale).loss; !finite(learned) {
 			return seen, learned, nil
 		}
 	}

@@ -23,6 +23,7 @@ type settings struct {
 	loss      *Loss
 	optimizer *Optimizer
 	seed      *uint64
+	workers   *int
 }
 
 // size is a whole number that shapes the layers.
@@ -73,6 +74,12 @@ func (set settings) resolve(s Shape) error {
 		if !(*set.dropout < 1) {
 			return fmt.Errorf("%s is %v, want below 1", "Dropout", *set.dropout)
 		}
+	}
+	if *set.workers == 0 {
+		*set.workers = 1
+	}
+	if *set.workers < 0 {
+		return fmt.Errorf("%s is %d, want a positive number", "Workers", *set.workers)
 	}
 	var err error
 	if *set.loss, err = set.loss.resolve(s); err != nil {

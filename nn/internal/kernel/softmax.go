@@ -5,19 +5,16 @@ import (
 	"math"
 )
 
-// SoftmaxCE compares logits, which is (rows, classes) with classes =
-// len(logits)/rows, with the class that target names for each row:
+// SoftmaxCE compares logits, which is (rows, c), with the class that target
+// names for each row:
 //
-//	loss    = mean over rows of -log softmax(row)[target]
-//	grad    = (softmax(row) - onehot(target)) / rows
+//	loss    = sum over rows of -log softmax(row)[target]
+//	grad    = scale·(softmax(row) - onehot(target))
 //	correct = rows whose largest logit is the target's; the first of equals counts
 //
 // grad is written whole and may be logits. A row that holds NaN or +Inf makes
 // the loss NaN.
-//
-// There is no assembly: a batch has rows·classes exponentials, a handful beside
-// the products of the layer before.
-func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32) (loss float64, correct int) {
+func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, scale float64) (loss float64, correct int) {
 	checkRows("SoftmaxCE", "logits", logits, rows, c)
 	checkRows("SoftmaxCE", "grad", grad, rows, c)
 	if len(target) < rows {
@@ -27,39 +24,41 @@ func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32) (l
 		if t < 0 || int(t) >= c {
 			panic(fmt.Sprintf("kernel: SoftmaxCE: target[%d] is %d, want 0 to %d", i, t, c-1))
 		}
-		l, hit := softmaxRow(logits[i*c:i*c+c], int(t), grad[i*c:i*c+c], rows)
-		loss += l
-		if hit {
+		x, g := logits[i*c:i*c+c], grad[i*c:i*c+c]
+		best := 0
+		for j, v := range x {
+			if v > x[best] {
+				best = j
+			}
+		}
+		if best == int(t) {
 			correct++
 		}
-	}
-	if rows > 0 {
-		loss /= float64(rows)
-	}
-	return loss, correct
-}
-
-func softmaxRow(x []float32, t int, grad []float32, rows int) (loss float64, hit bool) {
-	best := 0
-	for j, v := range x {
-		if v > x[best] {
-			best = j
+		top := x[best]
+		loss += float64(top) - float64(x[t])
+		for j, v := range x {
+			g[j] = v - top // overwrites x[j] when grad is logits
 		}
 	}
-	top, xt := float64(x[best]), float64(x[t])
-	var sum float64
-	for j, v := range x {
-		e := math.Exp(float64(v) - top)
-		sum += e
-		grad[j] = float32(e) // overwrites x[j] when grad is logits
-	}
-	scale := 1 / (sum * float64(rows))
-	for j, e := range grad {
-		g := float64(e) * scale
-		if j == t {
-			g -= 1 / float64(rows)
+	Exp(grad[:rows*c], grad[:rows*c])
+	// The logarithm of a product of sums is taken once in many rows.
+	product := 1.0
+	for i, t := range target[:rows] {
+		g := grad[i*c : i*c+c]
+		var sum float64
+		for _, e := range g {
+			sum += float64(e)
 		}
-		grad[j] = float32(g)
+		if product *= sum; product > 1e200 {
+			loss += math.Log(product)
+			product = 1
+		}
+		part := scale / sum
+		own := float32(float64(g[t])*part - scale) // what is left of 1 must not be rounded off
+		for j, e := range g {
+			g[j] = float32(float64(e) * part)
+		}
+		g[t] = own
 	}
-	return math.Log(sum) - (xt - top), best == t
+	return loss + math.Log(product), correct
 }
