@@ -49,7 +49,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	bar := cli.NewProgress("reading graphs", -1)
 	defer bar.Done()
 	running := flow.From(src).To(&d.graphs).Start(ctx)
-	watch(running, func(s flow.Stats) { bar.Set(s.Stages[0].RowsOut) })
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[0].RowsOut) })
 	err := running.Wait()
 	if err == nil {
 		err = d.survey()
@@ -59,25 +59,6 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	return d, nil
-}
-
-// watch calls f with the statistics of a run now and then, until it ends.
-func watch(r *flow.Running, f func(flow.Stats)) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = r.Wait() // the caller looks at the error
-	}()
-	for {
-		select {
-		case <-done:
-			return
-		case <-time.After(100 * time.Millisecond):
-			if s := r.Stats(); len(s.Stages) > 0 {
-				f(s)
-			}
-		}
-	}
 }
 
 // survey notes the size and the class of each graph.
@@ -156,7 +137,7 @@ func (d *dataset) makeFields(ctx context.Context, c *config) (*fieldSet, error) 
 	defer bar.Done()
 	start := time.Now()
 	running := p.To(&out).Start(ctx)
-	watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
 	if err := running.Wait(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// generated are the graphs of the paper's figure that are made by a rule.
+var generated = fieldjob.Families
+
+// input is the graph whose fields are learned.
+type input struct {
+	name  string
+	graph *graph.Graph
+	ids   []int32 // what the file calls the nodes; nil: by their number
+
+	// What is drawn of it: the graph itself where it is small, else one of about
+	// a hundred nodes made by the same rule, else nothing.
+	portrait *graph.Graph
+}
+
+// id is what a node is called.
+func (in *input) id(v int32) int32 {
+	if in.ids == nil {
+		return v
+	}
+	return in.ids[v]
+}
+
+// Beyond this many nodes a drawing is a blot.
+const maxPortrait = 250
+
+// load makes or reads the graph of the command line.
+func (c *config) load(ctx context.Context) (in *input, err error) {
+	in = &input{name: c.graph}
+	switch {
+	case c.graph == "karate":
+		in.graph, err = karateClub()
+	case slices.Contains(generated, c.graph):
+		in.graph, _, err = fieldjob.Generate(c.graph, c.n, c.seed)
+		if err == nil && c.n > maxPortrait {
+			in.portrait, _, err = fieldjob.Generate(c.graph, 100, c.seed)
+		}
+	default:
+		err = cli.Await(ctx, func() error { return in.read(ctx, c.graph) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	if in.graph.N() <= maxPortrait {
+		in.portrait = in.graph
+	}
+	return in, nil
+}
+
+// read reads an edge list.
+func (in *input) read(ctx context.Context, path string) error {
+	if path == "polbooks" {
+		dir := os.Getenv("SANFLOW_DATA")
+		if dir == "" {
+			return fmt.Errorf("-graph polbooks: $SANFLOW_DATA is not set; its folder graphs holds polbooks.edges.gz")
+		}
+		path = filepath.Join(dir, "graphs", "polbooks.edges.gz")
+	}
+	net, err := sources.EdgeList{Path: path}.Read(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("-graph: %w", err)
+	}
+	in.graph, in.ids = net.Graph, net.IDs
+	in.name = filepath.Base(path)
+	for _, end := range []string{".gz", ".txt", ".edges"} {
+		in.name = strings.TrimSuffix(in.name, end)
+	}
+	return nil
+}

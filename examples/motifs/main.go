@@ -1,0 +1,160 @@
+// Command motifs draws the feature figure of the PATCHY-SAN paper: what a
+// restricted Boltzmann machine finds in the receptive fields of a graph.
+//
+//	go run ./examples/motifs                                   # the karate club
+//	go run ./examples/motifs -graph torus -out torus
+//	go run ./examples/motifs -graph power.edges.gz -k 7 -hidden 50 -json power.json
+//
+// The adjacency matrix of the field of every node, k·k numbers, is a row that
+// the machine learns from. Of its hidden units the strongest are shown, each on
+// a line of the sheet:
+//
+//   - its weights, k×k, the darker the stronger; row and column 1 are the root;
+//   - graphs that are drawn from the machine while that unit alone is on, the
+//     root yellow;
+//   - the fields of the graph that excite it most, with how many nodes have one
+//     like it.
+//
+// The sheet is written to the directory of -out, as motifs.svg and motifs.png,
+// beside the machine as motifs.safetensors.
+//
+// The setting is the paper's (Niepert et al. 2016, section Feature
+// Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive
+// divergence at a learning rate of 0.01.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+)
+
+func main() { cli.Main("motifs", run) }
+
+// config is the command line.
+type config struct {
+	graph          string
+	n              int
+	k, hidden      int
+	epochs, batch  int
+	rate           float64
+	seed           uint64
+	units, workers int
+	held           float64
+	out, json      string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("motifs", flag.ContinueOnError)
+	f.StringVar(&c.graph, "graph", "karate", "karate, the club; polbooks, a file below $SANFLOW_DATA/graphs; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
+	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
+	f.IntVar(&c.k, "k", 9, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
+	f.IntVar(&c.hidden, "hidden", 100, "hidden units")
+	f.IntVar(&c.epochs, "epochs", 30, "times that every field is learned from")
+	f.Float64Var(&c.rate, "lr", 0.01, "learning rate")
+	f.IntVar(&c.batch, "batch", 0, "fields per step; 0 = 10, or fewer on a graph of fewer than 1000 nodes")
+	f.Float64Var(&c.held, "held", 0, "share of the fields to keep from learning, for the gap of free energies")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of generated graph, weights, order and samples")
+	f.IntVar(&c.units, "units", 8, "hidden units to show, at most")
+	f.IntVar(&c.workers, "workers", 0, "goroutines for the fields; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; it is made where there is none")
+	f.StringVar(&c.json, "json", "", "file for the figures")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+// maxK keeps a row of k·k numbers, and the pictures of it, readable.
+const maxK = 32
+
+func (c *config) check() error {
+	switch {
+	case c.k > maxK:
+		return fmt.Errorf("-k is %d, want at most %d", c.k, maxK)
+	case !(c.rate > 0) || math.IsInf(c.rate, 0):
+		return fmt.Errorf("-lr is %v, want a positive number", c.rate)
+	case !(c.held >= 0 && c.held < 1):
+		return fmt.Errorf("-held is %v, want 0 or more, below 1", c.held)
+	case c.out == "":
+		return errors.New("-out is empty, want a directory")
+	}
+	return errors.Join(cli.AtLeast("n", c.n, 1), cli.AtLeast("k", c.k, 2), cli.AtLeast("hidden", c.hidden, 1),
+		cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("batch", c.batch, 0), cli.AtLeast("units", c.units, 1),
+		cli.AtLeast("workers", c.workers, 0))
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
+		return fmt.Errorf("-out: %w", err)
+	}
+	files := map[string]*cli.OutFile{}
+	for _, ext := range []string{"svg", "png", "safetensors"} {
+		f, err := cli.Create(filepath.Join(c.out, "motifs."+ext))
+		if err != nil {
+			return err
+		}
+		defer f.Cleanup()
+		files[ext] = f
+	}
+	var jsonFile *cli.OutFile
+	if c.json != "" {
+		if jsonFile, err = cli.Create(c.json); err != nil {
+			return err
+		}
+		defer jsonFile.Cleanup()
+	}
+
+	in, err := c.load(ctx)
+	if err != nil {
+		return err
+	}
+	fields, err := c.makeFields(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer fields.release()
+	l, err := c.learn(ctx, fields)
+	if err != nil {
+		return err
+	}
+	motifs, err := c.motifs(l.rbm, fields)
+	if err != nil {
+		return err
+	}
+	sheet := newSheet(c, in, fields, l, motifs)
+	for _, format := range []string{"svg", "png"} {
+		drawn, err := sheet.draw(ctx, format)
+		if err != nil {
+			return err
+		}
+		if err := files[format].Finish(drawn); err != nil {
+			return err
+		}
+	}
+	model, err := c.describe(l, in)
+	if err != nil {
+		return err
+	}
+	if err := files["safetensors"].Finish(model); err != nil {
+		return err
+	}
+	r := newReport(c, in, fields, l, motifs, model)
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
+	}
+	return r.print(os.Stdout)
+}
