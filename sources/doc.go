@@ -26,6 +26,7 @@
 //	DOT          index     always     –            –                –            –                –
 //	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
 //	Families     index     always     –            –                –            –                family
+//	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
 // A source is a value: it prints, it can be opened many times and by several

@@ -1,0 +1,124 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+)
+
+// Mapped streams graphs out of an Arrow IPC file that is mapped into memory: a
+// graph of millions of edges is there in less than a millisecond, no part of it
+// is read before it is used, and the pages of the file are the memory of all
+// programs that use it. The file holds records of graphs, uncompressed, as
+// sinks.IPC writes them; [IPC] reads other files, and checks every value. See
+// package mapped for what can be mapped, and for what happens to a file that
+// changes meanwhile.
+//
+// A large graph is converted once:
+//
+//	flow.From(sources.EdgeList{Path: "web.edges.gz"}).To(sinks.IPC{Path: "web.arrow"})
+//	flow.From(sources.Mapped{Path: "web.arrow"}).
+//		Via(operators.Select{}).Via(operators.Chunk{}). …
+type Mapped struct {
+	// Path is the file.
+	Path string
+	// Check looks at every node, edge and attribute of each graph before it is
+	// handed out, O(n + m log m), for files of unknown origin. Without it only
+	// the lengths of columns are checked, and a damaged graph ends the run with
+	// the panic of the stage that stumbles over it, or gives wrong fields.
+	Check bool
+}
+
+// String names the file, for the plan of a pipeline.
+func (s Mapped) String() string { return fmt.Sprintf("Mapped(%s)", s.Path) }
+
+// Open maps the file and checks its schema.
+func (s Mapped) Open(context.Context, memory.Allocator) (flow.Reader, error) {
+	f, err := mapped.Open(s.Path)
+	if err != nil {
+		return nil, fmt.Errorf("sources: Mapped: %w", err)
+	}
+	if _, err := record.LayoutOf(f.Schema()); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("sources: Mapped: %s: %w", s.Path, err)
+	}
+	return &mappedReader{Mapped: s, file: f}, nil
+}
+
+type mappedReader struct {
+	Mapped
+	file   *mapped.File
+	next   int
+	closed bool
+}
+
+func (r *mappedReader) Schema() *arrow.Schema { return r.file.Schema() }
+
+func (r *mappedReader) Next(ctx context.Context) (arrow.Record, error) {
+	switch {
+	case r.closed:
+		return nil, errClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case r.next == r.file.Len():
+		return nil, io.EOF
+	}
+	rec, err := r.file.Record(r.next)
+	if err == nil {
+		if err = r.check(ctx, rec); err != nil {
+			rec.Release()
+			rec = nil
+		}
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("sources: Mapped: %s: record %d: %w", r.Path, r.next, err)
+		}
+		return nil, err
+	}
+	r.next++
+	return rec, nil
+}
+
+func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
+	gs, err := record.GraphsOf(rec)
+	if err != nil || !r.Check {
+		return err
+	}
+	class := make([]int32, gs.Len())
+	if len(gs.Layout.Classes) > 0 {
+		if class, err = record.Values[int32](rec, record.Target); err != nil {
+			return err
+		}
+	}
+	for row := range gs.Len() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		item := Item{Graph: &graph.Graph{}, Class: class[row], NodeClass: gs.NodeClass(row)}
+		gs.At(row, item.Graph)
+		if err := item.check(&gs.Layout); err != nil {
+			return fmt.Errorf("graph %d: %w", gs.ID(row), err)
+		}
+	}
+	return nil
+}
+
+func (r *mappedReader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	if err := r.file.Close(); err != nil {
+		return fmt.Errorf("sources: Mapped: %s: %w", r.Path, err)
+	}
+	return nil
+}
