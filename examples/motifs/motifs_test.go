@@ -145,12 +145,12 @@ func TestJSON(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	var sums []string
 	for _, workers := range []string{"1", "3"} {
-		r, dir := motifs(t, "-graph", "preferential", "-n", "120", "-epochs", "2", "-held", "0.2", "-workers", workers)
+		r, dir := motifs(t, "-graph", "preferential", "-n", "60", "-epochs", "2", "-held", "0.2", "-units", "2", "-workers", workers)
 		svg, err := os.ReadFile(filepath.Join(dir, "motifs.svg"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r["rows"] != 96. || r["held"] != 24. || r["free_energy_gap"] == nil {
+		if r["rows"] != 48. || r["held"] != 12. || r["free_energy_gap"] == nil {
 			t.Errorf("%v rows, %v held, gap %v", r["rows"], r["held"], r["free_energy_gap"])
 		}
 		sums = append(sums, fmt.Sprint(r["model_sha256"], r["reconstruction_error"], string(svg)))
@@ -162,7 +162,7 @@ func TestDeterministic(t *testing.T) {
 
 // All fields of a torus are equal, and so is what is drawn.
 func TestTorus(t *testing.T) {
-	r, _ := motifs(t, "-graph", "torus", "-n", "400", "-k", "5", "-hidden", "10")
+	r, _ := motifs(t, "-graph", "torus", "-n", "36", "-k", "5", "-hidden", "10")
 	if r["distinct_fields"] != 1. || len(r["units"].([]any)) != 1 || r["reconstruction_error"].(float64) > 0.01 {
 		t.Errorf("%v", r)
 	}
