@@ -31,7 +31,8 @@ type Batch struct {
 
 	// Sparse and SparseOffsets, of int32, are the wide channel: vertex p of
 	// field f of graph i has the values Sparse[o[j]:o[j+1]], ascending, where o
-	// is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p.
+	// is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p. Sparse may be nil when
+	// there are no values.
 	Sparse, SparseOffsets *tensor.Dense
 
 	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
@@ -127,13 +128,16 @@ func (b Batch) openSparse(o *batch, s Shape) error {
 	if err != nil {
 		return err
 	}
-	if b.Sparse == nil {
-		return fmt.Errorf("nn: batch: Sparse is missing")
+	var values []int32
+	if offsets[cells] != 0 {
+		if b.Sparse == nil {
+			return fmt.Errorf("nn: batch: Sparse is missing")
+		}
+		if err := checkDense("Sparse", b.Sparse, tensor.Int32, b.Sparse.Shape().TotalSize()); err != nil {
+			return err
+		}
+		values = b.Sparse.Int32s()
 	}
-	if err := checkDense("Sparse", b.Sparse, tensor.Int32, b.Sparse.Shape().TotalSize()); err != nil {
-		return err
-	}
-	values := b.Sparse.Int32s()
 	if offsets[0] < 0 || int(offsets[cells]) > len(values) {
 		return fmt.Errorf("nn: batch: SparseOffsets go from %d to %d, Sparse has %d values", offsets[0], offsets[cells], len(values))
 	}
