@@ -1,0 +1,59 @@
+package sinks
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// edgeShape reads the shape of columns edges_cat and edges, where there are
+// such: Normalize.Edges adds them, and a model that is fed them reads them.
+func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
+	channels := func(name string) (int, error) {
+		if !s.HasField(name) {
+			return 0, nil
+		}
+		var dims []int
+		if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
+			return 0, err
+		}
+		if len(dims) != 4 || dims[0] != shape.W || dims[1] != shape.K || dims[2] != shape.K {
+			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want w = %d, k = %d twice, and channels", name, dims, shape.W, shape.K)
+		}
+		return dims[3], nil
+	}
+	cats, err := channels(record.EdgesCat)
+	if err != nil {
+		return err
+	}
+	if shape.EdgeAttrs, err = channels(record.Edges); err != nil {
+		return err
+	}
+	var names []record.Channel
+	if err := record.Meta(s, record.EdgesCat, record.MetaChannels, &names); err != nil {
+		return err
+	}
+	if len(names) != cats {
+		return fmt.Errorf("column %q has %d channels and names %d of them", record.EdgesCat, cats, len(names))
+	}
+	for _, c := range names {
+		shape.EdgeCats = append(shape.EdgeCats, c.Card)
+	}
+	return nil
+}
+
+// edgesOf sets the edges of b.
+func edgesOf(b *nn.Batch, rec arrow.Record, rows int, s nn.Shape) (err error) {
+	if d := len(s.EdgeCats); d > 0 {
+		if b.EdgeCats, err = dense[int32](rec, record.EdgesCat, rows, s.W, s.K, s.K, d); err != nil {
+			return err
+		}
+	}
+	if s.EdgeAttrs > 0 {
+		b.EdgeAttrs, err = dense[float32](rec, record.Edges, rows, s.W, s.K, s.K, s.EdgeAttrs)
+	}
+	return err
+}
