@@ -17,7 +17,8 @@ type Ref struct {
 
 // Take returns a record of the rows that refs names, in that order, which the
 // caller owns. Rows are copied. Records of different schemas, and a column of a
-// type that records of graphs do not have, are errors.
+// type that records of graphs do not have, are errors. The cost is that of the
+// rows, and of checking the lists of those records that refs names.
 func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, error) {
 	if len(recs) == 0 {
 		return nil, errors.New("record: take: no record to take from")
@@ -28,6 +29,7 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 			return nil, fmt.Errorf("record: take: record %d has a schema of its own", i)
 		}
 	}
+	recs, refs = named(recs, refs)
 	var cols []arrow.Array
 	for i, f := range schema.Fields() {
 		src := make([]arrow.Array, len(recs))
@@ -44,6 +46,23 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 		cols = append(cols, col)
 	}
 	return newRecord(schema, cols, len(refs)), nil
+}
+
+// named returns those of recs that refs names, in order of their first mention,
+// and refs into these: somebody who keeps thousands of records takes rows out of
+// a few.
+func named(recs []arrow.Record, refs []Ref) ([]arrow.Record, []Ref) {
+	at := make([]int32, len(recs)) // 1 + place in used, or 0
+	var used []arrow.Record
+	moved := make([]Ref, len(refs))
+	for i, r := range refs {
+		if at[r.Record] == 0 {
+			used = append(used, recs[r.Record])
+			at[r.Record] = int32(len(used))
+		}
+		moved[i] = Ref{Record: at[r.Record] - 1, Row: r.Row}
+	}
+	return used, moved
 }
 
 func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
