@@ -1,150 +1,167 @@
 package labeling
 
 import (
-	"math"
-	"math/bits"
-	"slices"
 	"sync"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
+// paths is a graph whose shortest paths are counted.
+type paths struct {
+	off, nbr []int32
+	// members[v] is the number of nodes that v stands for, all with the same
+	// neighbours: a path through v has the choice.
+	members []float64
+	// weight[v] is the number of nodes that v stands for as the end of a path.
+	weight []float64
+}
+
+// whole returns g as it is, every node standing for itself.
+func whole(g *graph.Graph) *paths {
+	p := &paths{off: g.Offsets, nbr: g.Neighbors}
+	for range g.N() {
+		p.members = append(p.members, 1)
+	}
+	p.weight = p.members
+	return p
+}
+
 // brandes is the state of one worker of betweenness: a breadth-first search
-// that counts shortest paths, and a sweep back that collects dependencies.
+// that counts shortest paths, and a sweep back that collects dependencies
+// (Brandes 2001).
 type brandes struct {
-	g         *graph.Graph
-	in, tails []int32 // rows of incoming arcs
-	dist      []int32 // -1 between searches
-	order     []int32 // nodes in the order in which the search met them
-	// sigma[v] is the number of shortest paths from the source to v: exact
-	// below 2⁵³, and times 2^exponent[v] where a search goes beyond.
+	*paths
+	state []uint8 // unseen, ahead or met; unseen between searches
+	order []int32 // nodes in the order in which the search met them
+	// next holds the edges that lead one level on: the heads of those that
+	// leave order[i] are next[first[i]:first[i+1]].
+	first, next []int32
+	// sigma[v] is the number of shortest paths from the source to one node of
+	// v: exact below 2⁵³, and times 2^exponent[v] where a search goes beyond.
+	// 0 between searches.
 	sigma    []float64
 	exponent []int
-	delta    []uint64 // dependency of the source on each node, in 2⁻³²
-	low      []uint64 // sums of dependencies, 128 bits
-	high     []uint64
-	terms    []float64
+	share    []float64 // what v passes on to each path that leads to it, in 2⁻³²
+	delta    []uint64  // dependency of the source on one node of v, in 2⁻³²
+	sums     []sum128  // of dependencies, by node
+
+	begin, back []int32 // edges by head, recount only
+	terms       []float64
 }
+
+// What a search knows of a node.
+const (
+	unseen = iota
+	ahead  // in the level after the one at hand
+	met
+)
 
 var brandesPool = sync.Pool{New: func() any { return new(brandes) }}
 
-func (b *brandes) reset(g *graph.Graph, in, tails []int32) {
-	n := g.N()
-	b.g, b.in, b.tails = g, in, tails
-	b.dist = grow(b.dist, n)
-	b.sigma = grow(b.sigma, n)
-	b.delta = grow(b.delta, n)
-	b.low = grow(b.low, n)
-	b.high = grow(b.high, n)
-	clear(b.low)
-	clear(b.high)
-	for v := range b.dist {
-		b.dist[v] = -1
-	}
+// reset makes b ready for searches on p, with sums of 0.
+func (b *brandes) reset(p *paths) {
+	n := len(p.members)
+	b.paths = p
+	b.state, b.sigma = grow(b.state, n), grow(b.sigma, n)
+	b.share, b.delta, b.sums = grow(b.share, n), grow(b.delta, n), grow(b.sums, n)
+	// One more: search writes before it knows whether it keeps.
+	b.order, b.first, b.next = grow(b.order, n+1), grow(b.first, n+1), grow(b.next, len(p.nbr)+1)
+	clear(b.state)
+	clear(b.sigma)
+	clear(b.sums)
 }
 
-// source adds the dependencies of source s to the sums. It costs what the
-// component of s costs, not the graph.
-func (b *brandes) source(s int32) {
-	if b.search(s) {
-		b.sweep()
+// put gives b back to the pool.
+func (b *brandes) put() {
+	b.paths = nil
+	brandesPool.Put(b)
+}
+
+// source adds the dependencies of source s, that many times, to the sums, and
+// returns the nodes that have any, borrowed. It costs what the component of s
+// costs, not the graph.
+func (b *brandes) source(s int32, times uint64) []int32 {
+	found, exact := b.search(s)
+	if exact {
+		b.sweep(found)
 	} else {
-		b.recount()
-		b.sweepScaled()
+		b.recount(found)
+		b.sweepScaled(found)
 	}
-	for _, w := range b.order[1:] {
-		var carry uint64
-		b.low[w], carry = bits.Add64(b.low[w], b.delta[w], 0)
-		b.high[w] += carry
+	order := b.order[:found]
+	for _, v := range order {
+		b.state[v] = unseen
+		b.sigma[v] = 0
 	}
-	for _, v := range b.order {
-		b.dist[v] = -1
+	for _, v := range order[1:] {
+		b.sums[v].add(b.delta[v], times)
 	}
+	return order[1:]
 }
 
-// search meets the nodes by distance from s and counts shortest paths. It
-// reports whether all counts are exact.
-func (b *brandes) search(s int32) (exact bool) {
-	dist, sigma, delta := b.dist, b.sigma, b.delta
-	order := append(b.order[:0], s)
-	dist[s], sigma[s], delta[s] = 0, 1, 0
-	exact = true
-	for i := 0; i < len(order); i++ {
+// search meets the nodes by distance from s and counts shortest paths, which
+// begin at a single node even where s stands for several. It returns the number
+// of nodes found, and whether all counts are exact.
+//
+// The inner loop does not branch on the state of a neighbour, which is as good
+// as random: it writes, and goes on if the node is to stay.
+func (b *brandes) search(s int32) (found int, exact bool) {
+	off, nbr, state, sigma := b.off, b.nbr, b.state, b.sigma
+	order, next := b.order, b.next
+	order[0], state[s], sigma[s] = s, met, 1
+	found, exact = 1, true
+	edges := 0
+	for i, end := 0, 1; i < found; i++ {
+		if i == end { // a level begins
+			for _, v := range order[i:found] {
+				state[v] = met
+			}
+			end = found
+		}
 		v := order[i]
-		after, paths := dist[v]+1, sigma[v]
-		if paths >= 1<<53 {
-			exact = false
+		b.first[i] = int32(edges)
+		count := 1.0
+		if i > 0 {
+			count = sigma[v] * b.members[v]
+			exact = exact && count < 1<<53
 		}
-		for _, w := range b.g.Adj(v) {
-			if dist[w] < 0 {
-				dist[w], sigma[w], delta[w] = after, paths, 0
-				order = append(order, w)
-			} else if dist[w] == after {
-				sigma[w] += paths
+		begin := edges
+		for _, w := range nbr[off[v]:off[v+1]] {
+			was := state[w]
+			fresh, on := 0, 0
+			if was == unseen {
+				fresh = 1
 			}
+			if was < met {
+				on = 1
+			}
+			state[w] = was | uint8(fresh)
+			order[found] = w
+			found += fresh
+			next[edges] = w
+			edges += on
+		}
+		for _, w := range next[begin:edges] {
+			sigma[w] += count
 		}
 	}
-	b.order = order
-	return exact
+	b.first[found] = int32(edges)
+	return found, exact
 }
 
-// sweep collects dependencies from the farthest nodes inwards. Each node
-// passes on its own pair and what it has collected, divided among its
-// predecessors by their path counts.
-func (b *brandes) sweep() {
-	dist, sigma, delta := b.dist, b.sigma, b.delta
-	for i := len(b.order) - 1; i > 0; i-- {
-		w := b.order[i]
-		share := (float64(delta[w]) + 1<<32) / sigma[w]
-		before := dist[w] - 1
-		for _, v := range b.tails[b.in[w]:b.in[w+1]] {
-			if dist[v] == before {
-				delta[v] += uint64(sigma[v]*share + 0.5)
-			}
+// sweep collects dependencies from the farthest nodes inwards. A node divides
+// its own pairs, and what it has collected, among the shortest paths to it.
+func (b *brandes) sweep(found int) {
+	sigma, share, next := b.sigma, b.share, b.next
+	for i := found - 1; i >= 0; i-- {
+		v := b.order[i]
+		paths := sigma[v]
+		sum := int64(0) // of rounded terms, so that their order is of no matter
+		for _, w := range next[b.first[i]:b.first[i+1]] {
+			sum += int64(paths*share[w] + 0.5)
 		}
-	}
-}
-
-// recount counts shortest paths again where they passed 2⁵³: every sum is
-// taken in sorted order, so that its rounding does not depend on numbers, and
-// kept as a fraction and an exponent, since counts may pass 2¹⁰²³.
-func (b *brandes) recount() {
-	b.exponent = grow(b.exponent, b.g.N())
-	b.sigma[b.order[0]], b.exponent[b.order[0]] = 1, 0
-	for _, w := range b.order[1:] {
-		top := math.MinInt
-		tails := b.tails[b.in[w]:b.in[w+1]]
-		for _, v := range tails {
-			if b.dist[v] == b.dist[w]-1 {
-				top = max(top, b.exponent[v])
-			}
-		}
-		b.terms = b.terms[:0]
-		for _, v := range tails {
-			if b.dist[v] == b.dist[w]-1 {
-				b.terms = append(b.terms, math.Ldexp(b.sigma[v], b.exponent[v]-top))
-			}
-		}
-		slices.Sort(b.terms)
-		sum := 0.0
-		for _, x := range b.terms {
-			sum += x
-		}
-		frac, exp := math.Frexp(sum)
-		b.sigma[w], b.exponent[w] = frac, exp+top
-	}
-}
-
-// sweepScaled is sweep on the counts of recount.
-func (b *brandes) sweepScaled() {
-	for i := len(b.order) - 1; i > 0; i-- {
-		w := b.order[i]
-		share := (float64(b.delta[w]) + 1<<32) / b.sigma[w]
-		for _, v := range b.tails[b.in[w]:b.in[w+1]] {
-			if b.dist[v] == b.dist[w]-1 {
-				b.delta[v] += uint64(math.Ldexp(b.sigma[v]*share, b.exponent[v]-b.exponent[w]) + 0.5)
-			}
-		}
+		b.delta[v] = uint64(sum)
+		share[v] = (b.weight[v]*(1<<32) + b.members[v]*float64(sum)) / paths
 	}
 }
 

@@ -69,33 +69,52 @@ func TestPageRankEqualsGonum(t *testing.T) {
 		}
 		near(t, "pagerank", label(t, labeling.PageRank, g), want, 1e-8)
 	}
-	err := labeling.PageRankCentrality{Damping: 1}.Label(labeling.Input{Graph: build(t, 1, true, nil)}, make([]float64, 1))
-	if err == nil {
-		t.Error("damping 1 passes")
+}
+
+// On undirected graphs, which take another iteration, against the definition.
+func TestPageRankOfUndirectedGraphs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for i := range 40 {
+		n := 1 + rng.IntN(60)
+		g := build(t, n, false, randomEdges(rng, n, rng.IntN(2*n)))
+		l := labeling.PageRankCentrality{Damping: []float64{0, 0.01, 0.5, 0.99}[i%4]}
+		d := l.Damping
+		if d == 0 {
+			d = 0.85
+		}
+		x, sum := label(t, l, g), 0.0
+		for _, r := range x {
+			sum += r
+		}
+		near(t, "sum", []float64{sum}, []float64{1}, 1e-12)
+		want, stuck := make([]float64, n), 0.0
+		for u := range int32(n) {
+			for _, v := range g.Adj(u) {
+				want[v] += d * x[u] / float64(g.Degree(u))
+			}
+			if g.Degree(u) == 0 {
+				stuck += x[u]
+			}
+		}
+		for v := range want {
+			want[v] += (1 - d + d*stuck) / float64(n)
+		}
+		near(t, l.String(), x, want, 2e-9)
 	}
 }
 
-func TestEigenvector(t *testing.T) {
-	// A star of four leaves: the eigenvalue is 2, the leaves have half the hub.
-	g := build(t, 5, false, []graph.Edge{{U: 0, V: 1}, {U: 0, V: 2}, {U: 0, V: 3}, {U: 0, V: 4}})
-	near(t, "eigenvector", label(t, labeling.Eigenvector, g), []float64{1, 0.5, 0.5, 0.5, 0.5}, 1e-6)
-	// Ax = λx with one λ, on a random connected graph.
-	rng := rand.New(rand.NewPCG(3, 4))
-	edges := append(cycle(0, 60), randomEdges(rng, 60, 120)...)
-	g = build(t, 60, false, edges)
-	x := label(t, labeling.Eigenvector, g)
-	lambda := 0.0
-	for v := range int32(60) {
-		sum := 0.0
-		for _, u := range g.Adj(v) {
-			sum += x[u]
+func TestPageRankErrors(t *testing.T) {
+	g := build(t, 3, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
+	for _, d := range []float64{1, -0.1, 2, math.NaN(), math.Inf(1)} {
+		if err := (labeling.PageRankCentrality{Damping: d}).Label(labeling.Input{Graph: g}, make([]float64, 3)); err == nil {
+			t.Errorf("damping %v passes", d)
 		}
-		if v == 0 {
-			lambda = sum / x[v]
-		}
-		if math.Abs(sum-lambda*x[v]) > 1e-4 {
-			t.Errorf("node %d: %v, want %v", v, sum, lambda*x[v])
-		}
+	}
+	// A walk that goes to and fro and hardly ever jumps.
+	slow := build(t, 3, true, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 0}, {U: 2, V: 0}})
+	l := labeling.PageRankCentrality{Damping: 1 - 1e-12}
+	if err := l.Label(labeling.Input{Graph: slow}, make([]float64, 3)); !errors.Is(err, labeling.ErrNotConverged) {
+		t.Errorf("%v, want %v", err, labeling.ErrNotConverged)
 	}
 }
 
@@ -141,15 +160,5 @@ func TestCoreEqualsDefinition(t *testing.T) {
 			}
 		}
 		near(t, "core", label(t, labeling.Core, g), want, 0)
-	}
-}
-
-// Where power iteration does not settle the error says so: the two greatest
-// eigenvalues of a path of 400 nodes differ by one in ten thousand.
-func TestEigenvectorNeedsAGap(t *testing.T) {
-	g := build(t, 400, false, cycle(0, 400)[:399])
-	err := labeling.Compute(labeling.Eigenvector, labeling.Input{Graph: g}, make([]float64, 400))
-	if !errors.Is(err, labeling.ErrNotConverged) {
-		t.Errorf("%v, want %v", err, labeling.ErrNotConverged)
 	}
 }

@@ -8,9 +8,16 @@ var PageRank = PageRankCentrality{}
 // PageRankCentrality labels a node with the probability that a random walk is
 // there: with probability Damping the walk takes one of the edges, or leaving
 // arcs, of its node, otherwise, or where there is none, it jumps to any node
-// (Page, Brin, Motwani and Winograd 1999). Power iteration in whole multiples of
-// 2⁻⁶⁰, whose sums do not depend on the order, until the change of all labels
-// together is below 10⁻⁹, after at most 1000 rounds. O(m) a round.
+// (Page, Brin, Motwani and Winograd 1999).
+//
+// In whole multiples of 2⁻⁶⁰, whose sums do not depend on the order, until the
+// change of all labels together is below 10⁻⁹; ErrNotConverged after 10000
+// rounds. O(m) a round. Directed graphs take power iteration, 130 rounds at most
+// with the default; undirected ones, whose walks have real eigenvalues,
+// Chebyshev's semi-iteration (Golub and Varga 1961), 40.
+//
+// Package network of gonum has PageRank of directed graphs only, with labels
+// that depend on numbering in their last digits.
 type PageRankCentrality struct {
 	// Damping is in [0, 1); 0 means 0.85.
 	Damping float64
@@ -33,40 +40,62 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	if n == 0 {
 		return nil
 	}
-	rank, next := make([]uint64, n), make([]uint64, n)
-	for v := range rank {
-		rank[v] = one / uint64(n)
+	off, tails := g.Offsets, g.Neighbors
+	if g.Directed {
+		off, tails, _ = g.Transpose()
 	}
-	for range 1000 {
+	rank, before, share := make([]int64, n), make([]int64, n), make([]int64, n)
+	for v := range rank {
+		rank[v] = int64(one / n)
+	}
+	omega := 1.0
+	for round := range maxRounds {
 		if err := in.Err(); err != nil {
 			return err
 		}
-		clear(next)
-		var stuck uint64 // mass on nodes without a way out
-		for u := range int32(n) {
-			row := g.Adj(u)
-			if len(row) == 0 {
-				stuck += rank[u]
-				continue
-			}
-			share := rank[u] / uint64(len(row))
-			for _, v := range row {
-				next[v] += share
+		stuck := int64(0) // mass on nodes without a way out
+		for u, x := range rank {
+			if d := g.Degree(int32(u)); d > 0 {
+				share[u] = x / int64(d)
+			} else {
+				stuck += x
 			}
 		}
-		base := uint64((1-damping)*one/float64(n) + damping*float64(stuck)/float64(n))
-		var change uint64
-		for v := range next {
-			next[v] = base + uint64(damping*float64(next[v]))
-			change += max(next[v], rank[v]) - min(next[v], rank[v])
+		base := (1 - damping) * one / float64(n)
+		if g.Directed {
+			base += damping * float64(stuck) / float64(n)
+		} else if round > 0 {
+			// What is stuck is left out: it would add to all ranks in
+			// proportion, and they are scaled in the end.
+			omega = 1 / (1 - damping*damping*omega/4)
+			if round == 1 {
+				omega = 1 / (1 - damping*damping/2)
+			}
 		}
-		rank, next = next, rank
+		change := int64(0)
+		for v, old := range rank {
+			sum := int64(0)
+			for _, u := range tails[off[v]:off[v+1]] {
+				sum += share[u]
+			}
+			x := base + damping*float64(sum)
+			if omega != 1 {
+				x = float64(before[v]) + omega*(x-float64(before[v]))
+			}
+			before[v] = int64(x)
+			change += max(before[v], old) - min(before[v], old)
+		}
+		rank, before = before, rank
 		if change < one/1_000_000_000 {
-			break
+			total := int64(0)
+			for _, x := range rank {
+				total += x
+			}
+			for v, x := range rank {
+				labels[v] = float64(x) / float64(total)
+			}
+			return nil
 		}
 	}
-	for v := range labels {
-		labels[v] = float64(rank[v]) / one
-	}
-	return nil
+	return ErrNotConverged
 }

@@ -117,22 +117,3 @@ func BenchmarkRank(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkBetweenness(b *testing.B) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for _, n := range []int{20, 4000} {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("n=%d,m=%d,workers=%d", n, 2*n, workers), func(b *testing.B) {
-				g := build(b, n, false, randomEdges(rng, n, 2*n))
-				l := labeling.BetweennessCentrality{Workers: workers}
-				labels := make([]float64, n)
-				b.ReportAllocs()
-				for b.Loop() {
-					if err := l.Label(labeling.Input{Graph: g}, labels); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}

@@ -69,24 +69,20 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 		return nil
 	}
 	count := min(l.sources(), n)
-	offsets, tails := g.Offsets, g.Neighbors
-	if g.Directed {
-		offsets, tails, _ = g.Transpose()
+	if count == n {
+		clear(errors)
+		return Betweenness.Label(in, labels)
 	}
 	b := brandesPool.Get().(*brandes)
-	defer func() {
-		b.g, b.in, b.tails = nil, nil, nil
-		brandesPool.Put(b)
-	}()
-	b.reset(g, offsets, tails)
+	defer b.put()
+	b.reset(whole(g))
 	squares := make([]float64, len(errors))
 	for _, s := range l.draw(g, count) {
 		if err := in.Err(); err != nil {
 			return err
 		}
-		b.source(s)
-		if errors != nil {
-			for _, v := range b.order[1:] {
+		for _, v := range b.source(s, 1) {
+			if errors != nil {
 				x := float64(b.delta[v]) / (1 << 32)
 				squares[v] += x * x
 			}
@@ -98,12 +94,10 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	}
 	scale := half * float64(n) / float64(count)
 	for v := range labels {
-		sum := float64(b.high[v])*(1<<32) + float64(b.low[v])/(1<<32)
+		sum := b.sums[v].float()
 		labels[v] = scale * sum
 		switch {
 		case errors == nil:
-		case count == n:
-			errors[v] = 0
 		case count == 1:
 			errors[v] = math.Inf(1)
 		default:

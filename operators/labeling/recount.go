@@ -1,0 +1,70 @@
+package labeling
+
+import (
+	"math"
+	"slices"
+)
+
+// recount counts shortest paths again where they passed 2⁵³: every sum is
+// taken in sorted order, so that its rounding does not depend on numbers, and
+// kept as a fraction and an exponent, since counts may pass 2¹⁰²³.
+func (b *brandes) recount(found int) {
+	n := len(b.members)
+	b.exponent, b.begin = grow(b.exponent, n), grow(b.begin, n+1)
+	edges := b.next[:b.first[found]]
+	clear(b.begin)
+	for _, w := range edges {
+		b.begin[w+1]++
+	}
+	for v := range n {
+		b.begin[v+1] += b.begin[v]
+	}
+	b.back = grow(b.back, len(edges))
+	for i, v := range b.order[:found] {
+		for _, w := range b.next[b.first[i]:b.first[i+1]] {
+			b.back[b.begin[w]] = v
+			b.begin[w]++ // the begin of w becomes its end
+		}
+	}
+	source := b.order[0]
+	b.sigma[source], b.exponent[source] = 1, 0
+	for _, w := range b.order[1:found] {
+		begin := int32(0)
+		if w > 0 {
+			begin = b.begin[w-1]
+		}
+		tails := b.back[begin:b.begin[w]]
+		top := math.MinInt
+		for _, v := range tails {
+			top = max(top, b.exponent[v])
+		}
+		b.terms = b.terms[:0]
+		for _, v := range tails {
+			count := b.sigma[v]
+			if v != source {
+				count *= b.members[v]
+			}
+			b.terms = append(b.terms, math.Ldexp(count, b.exponent[v]-top))
+		}
+		slices.Sort(b.terms)
+		sum := 0.0
+		for _, x := range b.terms {
+			sum += x
+		}
+		frac, exp := math.Frexp(sum)
+		b.sigma[w], b.exponent[w] = frac, exp+top
+	}
+}
+
+// sweepScaled is sweep on the counts of recount.
+func (b *brandes) sweepScaled(found int) {
+	for i := found - 1; i >= 0; i-- {
+		v := b.order[i]
+		sum := int64(0)
+		for _, w := range b.next[b.first[i]:b.first[i+1]] {
+			sum += int64(math.Ldexp(b.sigma[v]*b.share[w], b.exponent[v]-b.exponent[w]) + 0.5)
+		}
+		b.delta[v] = uint64(sum)
+		b.share[v] = (b.weight[v]*(1<<32) + b.members[v]*float64(sum)) / b.sigma[v]
+	}
+}
