@@ -130,7 +130,7 @@ func (s *selector) order(ctx context.Context, g *graph.Graph) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, _, err := labeling.Rank(g, labels)
+	order, _, err := labeling.RankContext(ctx, g, labels)
 	return order, err
 }
 

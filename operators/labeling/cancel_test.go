@@ -75,6 +75,35 @@ func TestCancellationIsQuick(t *testing.T) {
 	}
 }
 
+// Disjoint pairs of a six-cycle and two triangles, all of one colour to
+// refinement: an order takes as many searches within searches as there are.
+func TestRankStops(t *testing.T) {
+	var edges []graph.Edge
+	const parts = 300
+	for i := range int32(parts) {
+		edges = append(edges, cycle(12*i, 6)...)
+		edges = append(edges, cycle(12*i+6, 3)...)
+		edges = append(edges, cycle(12*i+9, 3)...)
+	}
+	g := build(t, 12*parts, false, edges)
+	for _, left := range []int64{0, 1, 10, 100} {
+		f := &fuse{Context: context.Background()}
+		f.left.Store(left)
+		_, _, err := labeling.RankContext(f, g, make([]float64, g.N()))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled after %d looks: %v", left, err)
+		}
+		if over := -f.left.Load(); over > 8 {
+			t.Errorf("went on for %d looks", over)
+		}
+	}
+	// The memory that a cancelled call leaves does for the next one.
+	small := build(t, 12, false, append(append(cycle(0, 6), cycle(6, 3)...), cycle(9, 3)...))
+	if order, canonical, err := labeling.Rank(small, make([]float64, 12)); err != nil || !canonical || len(order) != 12 {
+		t.Error(order, canonical, err)
+	}
+}
+
 // Pooled memory is fit for use after a cancellation.
 func TestLabelsAfterCancellation(t *testing.T) {
 	g := build(t, 5, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}, {U: 3, V: 4}})

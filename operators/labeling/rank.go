@@ -2,6 +2,7 @@ package labeling
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,6 +40,12 @@ const (
 // branches in large graphs; then the smallest number is taken and canonical is
 // false. A label that is NaN is an error.
 func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {
+	return RankContext(context.Background(), g, labels)
+}
+
+// RankContext is Rank with a context that ends it, which in a graph of a million
+// edges may take a minute. The error is then that of the context.
+func RankContext(ctx context.Context, g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {
 	n := g.N()
 	if len(labels) != n {
 		panic(fmt.Sprintf("labeling: rank: %d labels, want %d", len(labels), n))
@@ -51,6 +58,8 @@ func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err 
 	s := rankPool.Get().(*rankScratch)
 	defer rankPool.Put(s)
 	r := &s.refiner
+	r.Stop = func() bool { return ctx.Err() != nil }
+	defer func() { r.Stop = nil }()
 	r.Reset(n)
 	r.SplitFunc(func(u, v int32) int { return cmp.Compare(labels[v], labels[u]) })
 	rows := s.rows.Rows(g, false)
@@ -69,6 +78,9 @@ func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err 
 	s.leaves.rows = rows
 	_, canonical = s.search.Run(r, rows, &s.leaves)
 	s.leaves.rows = refine.Rows{}
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
 	return slices.Clone(s.leaves.order), canonical, nil
 }
 

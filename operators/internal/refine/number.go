@@ -27,7 +27,7 @@ import (
 // neighbours in it means fewer in all that stand behind it.
 func (r *Refiner) Number(g Rows, rounds, cut int) {
 	r.drop()
-	if r.Stop != nil && r.Stop() {
+	if r.stopped() {
 		return
 	}
 	n := r.N()
@@ -59,7 +59,7 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 	}
 	r.rule = moreFirst
 	for round := 1; round != rounds && len(r.origin) > 0; round++ {
-		if r.settled(cut) || cut > 0 && r.AtPendants && r.Pendants(g, cut) || r.Stop != nil && r.Stop() {
+		if r.settled(cut) || cut > 0 && r.AtPendants && r.Pendants(g, cut) || r.stopped() {
 			return
 		}
 		r.collectParts()

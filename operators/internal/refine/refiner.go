@@ -12,7 +12,8 @@ type Refiner struct {
 	Tracing bool
 	Trace   []int32
 
-	// Stop, if not nil, ends Number before a round for which it is true.
+	// Stop, if not nil, is asked now and then, and ends Number, Refine and
+	// Search early once it is true. What they leave is then of no use.
 	Stop func() bool
 
 	// AtPendants makes Number stop as well when the cell across the cut is one
@@ -121,8 +122,8 @@ func (r *Refiner) Individualize(v int32) {
 // Refine splits cells until the worklist is empty. After QueueAll the result
 // is the coarsest stable partition finer than the one given. O((n+m) log n).
 func (r *Refiner) Refine(g Rows) {
-	for r.length > 0 {
-		if r.Discrete() {
+	for i := 1; r.length > 0; i++ {
+		if r.Discrete() || i%256 == 0 && r.stopped() {
 			r.drop()
 			return
 		}
@@ -130,6 +131,8 @@ func (r *Refiner) Refine(g Rows) {
 		r.splitBy(g, r.Elems[r.first[c]:r.first[c]+r.size[c]])
 	}
 }
+
+func (r *Refiner) stopped() bool { return r.Stop != nil && r.Stop() }
 
 // drop empties the worklist.
 func (r *Refiner) drop() {

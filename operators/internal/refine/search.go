@@ -62,7 +62,8 @@ const keepMaps = 64
 
 // Run searches from the stable partition in r, reports the best leaf to leaves,
 // and returns the number of visited children and whether the budget sufficed.
-// Afterwards r holds some leaf, not necessarily the best.
+// Afterwards r holds some leaf, not necessarily the best. A search that Stop ends
+// has no leaf to report.
 func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool) {
 	s.r, s.g, s.leaves = r, g, leaves
 	s.spent, s.trace, s.hasLeaf = 0, 0, false
@@ -85,6 +86,10 @@ func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool
 func (s *Search) descend(depth, cursor int) int {
 	r := s.r
 	for {
+		if r.stopped() {
+			s.spent = s.budget + 1
+			return 0
+		}
 		at, ok := s.target(&cursor)
 		if !ok {
 			return s.leaf(depth)
