@@ -10,6 +10,7 @@ type bitSearch struct {
 	rows    []uint64
 	budget  int
 	visited int
+	stop    func() bool // or nil
 	orbits  orbits
 	order   [64]int32 // the current path
 	best    [64]int32
@@ -141,7 +142,7 @@ func (s *bitSearch) branch(at int, cells []uint64, count int, tied []int32) int 
 	s.orbits.enter(at)
 	for i, v := range l.candidates[:ties] {
 		if i > 0 {
-			if s.visited >= s.budget {
+			if s.visited >= s.budget || s.stop != nil && s.stop() {
 				s.visited = s.budget + 1
 				return s.n
 			}

@@ -9,6 +9,7 @@ type matrixSearch struct {
 	codes    []uint16
 	budget   int
 	visited  int
+	stop     func() bool // or nil
 	orbits   orbits
 	order    []int32  // placed nodes, then the unplaced cell by cell
 	last     []bool   // last[i]: a cell ends at position i
@@ -57,6 +58,10 @@ func (s *matrixSearch) run(n int, codes []uint16, colors []int32, budget int) (o
 // returns the position to which the search may return at once.
 func (s *matrixSearch) descend(at int) int {
 	for ; at < s.n; at++ {
+		if s.stop != nil && s.stop() {
+			s.visited = s.budget + 1
+			return 0
+		}
 		end := at
 		for !s.last[end] {
 			end++

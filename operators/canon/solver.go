@@ -45,6 +45,9 @@ type Solver struct {
 	Budget int
 	// Visited is the number of branches that the last call visited.
 	Visited int
+	// Stop, if not nil, is asked now and then. Once it is true the call ends
+	// early, with some order and Partial.
+	Stop func() bool
 
 	bits   bitSearch
 	parts  parts
@@ -72,10 +75,14 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 // Cells is Bits with the colours given as the classes of nodes, smallest colour
 // first, none of them empty.
 func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
+	s.bits.stop = s.Stop
 	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())
 	s.Visited = visited
 	if done {
 		return order, Exact
+	}
+	if s.stopped() {
+		return order, Partial
 	}
 	s.colors = resize(s.colors, len(rows))
 	for i, c := range cells {
@@ -118,10 +125,14 @@ func (s *Solver) Matrix(n int, codes []uint16, colors []int32) (order []int32, q
 		panic(fmt.Sprintf("canon: matrix has %d entries, want %d × %d", len(codes), n, n))
 	}
 	colors = s.dense(n, colors)
+	s.matrix.stop = s.Stop
 	order, done := s.matrix.run(n, codes, colors, s.budget())
 	s.Visited = s.matrix.visited
 	if done {
 		return order, Exact
+	}
+	if s.stopped() {
+		return order, Partial
 	}
 	order, done = s.matrix.run(n, codes, s.refine.colors(n, codes, colors), s.budget())
 	s.Visited += s.matrix.visited
@@ -130,6 +141,8 @@ func (s *Solver) Matrix(n int, codes []uint16, colors []int32) (order []int32, q
 	}
 	return order, Partial
 }
+
+func (s *Solver) stopped() bool { return s.Stop != nil && s.Stop() }
 
 func (s *Solver) budget() int {
 	if s.Budget > 0 {

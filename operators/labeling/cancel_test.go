@@ -104,6 +104,33 @@ func TestRankStops(t *testing.T) {
 	}
 }
 
+// Graphs whose canonical order takes seconds, as words and as a matrix, and
+// without a context an error.
+func TestCanonicalStops(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for _, n := range []int{60, 200} {
+		var edges []graph.Edge
+		for range 3 { // regular, so that refinement helps nothing
+			p := permutation(rng, n)
+			for i := range n {
+				edges = append(edges, graph.Edge{U: p[i], V: p[(i+1)%n]})
+			}
+		}
+		g := build(t, n, false, edges)
+		for _, left := range []int64{0, 1, 5, 50} {
+			f := &fuse{Context: context.Background()}
+			f.left.Store(left)
+			err := labeling.Compute(labeling.Canonical, labeling.Input{Graph: g, Context: f}, make([]float64, n))
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("n=%d: cancelled after %d looks: %v", n, left, err)
+			}
+			if over := -f.left.Load(); over > int64(n) {
+				t.Errorf("n=%d: went on for %d looks", n, over)
+			}
+		}
+	}
+}
+
 // Pooled memory is fit for use after a cancellation.
 func TestLabelsAfterCancellation(t *testing.T) {
 	g := build(t, 5, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}, {U: 3, V: 4}})

@@ -45,10 +45,13 @@ func (canonical) Label(in Input, labels []float64) error {
 			colors[v] = int32(d)
 		}
 	}
-	order, quality, err := canon.Form(in.Graph, colors)
+	solver := canon.Solver{Stop: func() bool { return in.Err() != nil }}
+	order, quality, err := solver.Graph(in.Graph, colors)
 	switch {
 	case err != nil:
 		return err
+	case in.Err() != nil:
+		return in.Err()
 	case quality == canon.Partial:
 		return ErrHard
 	}
