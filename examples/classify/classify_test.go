@@ -97,6 +97,9 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	for _, args := range [][]string{
 		{"-folds", "2", "-epochs", "2", "-w", "6", "-k", "5"},
 		{"-data", dir, "-folds", "3", "-k", "3", "-batch", "0", "-repeats", "2", "-protocol", "paper"},
+		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-edges", "-pretrain", "rbm"},
+		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-pretrain", "autoencoder"},
+		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-model-kind", "gru", "-edges"},
 	} {
 		var first map[string]any
 		for _, workers := range []string{"1", "2", "5", "1"} {
@@ -138,6 +141,41 @@ func TestJSON(t *testing.T) {
 	// Paths and stars of equal size are told apart by any field but the leaves'.
 	if r["accuracy"].(float64) < 99 {
 		t.Errorf("accuracy is %v, want 100", r["accuracy"])
+	}
+}
+
+// rings is a collection of n rings of 4 nodes whose edges are of one of two
+// types, which is their class.
+func rings(n int) map[string]string {
+	var edges, indicator, labels, types strings.Builder
+	for g := range n {
+		for v := range 4 {
+			u := (v + 1) % 4
+			fmt.Fprintln(&indicator, g+1)
+			fmt.Fprintf(&edges, "%d, %d\n%d, %d\n", 4*g+v+1, 4*g+u+1, 4*g+u+1, 4*g+v+1)
+			fmt.Fprintf(&types, "%d\n%d\n", g%2, g%2)
+		}
+		fmt.Fprintln(&labels, g%2)
+	}
+	return map[string]string{
+		"A": edges.String(), "graph_indicator": indicator.String(),
+		"graph_labels": labels.String(), "edge_labels": types.String(),
+	}
+}
+
+// Every kind of model tells the rings apart with their edges, and none without.
+func TestEdgesAndKinds(t *testing.T) {
+	dir := collection(t, rings(40))
+	for _, kind := range []string{"cnn", "pslr", "gru"} {
+		for _, args := range [][]string{{"-edges"}, nil} {
+			r := classify(t, append(args, "-data", dir, "-folds", "2", "-k", "4", "-batch", "4", "-epochs", "30", "-model-kind", kind)...)
+			if a := r["accuracy"].(float64); args != nil && a < 99 || args == nil && a > 51 {
+				t.Errorf("%s %v: accuracy %v", kind, args, a)
+			}
+			if r["edges"] != nil != (args != nil) || r["model_kind"] != nil != (kind != "cnn") {
+				t.Errorf("%s %v: the report says %v and %v", kind, args, r["model_kind"], r["edges"])
+			}
+		}
 	}
 }
 
@@ -202,6 +240,9 @@ func TestErrors(t *testing.T) {
 		{"-normalize best", `unknown labeling "best"`},
 		{"-protocol both", "nested or paper"},
 		{"-epochs x", "invalid value"},
+		{"-model-kind tree", "cnn, pslr or gru"},
+		{"-pretrain dream", "rbm, autoencoder or none"},
+		{"-pretrain rbm -model-kind gru", "a gru has no first layer"},
 		{"stray", "unexpected argument"},
 		{"-model /nowhere/at/all", "cannot write"},
 		{"-data " + notZip, "x.zip"},

@@ -129,7 +129,7 @@ func (d *dataset) makeFields(ctx context.Context, c *config) (*fieldSet, error) 
 	defer out.Release()
 	p = p.Via(operators.Select{W: f.w, By: c.selecting, Stride: c.stride}).
 		Via(operators.Assemble{K: c.k}).
-		Via(operators.Normalize{By: c.normal}).
+		Via(operators.Normalize{By: c.normal, Edges: c.edges}).
 		With(flow.Options{Workers: c.workers})
 	f.plan = p.String()
 

@@ -5,6 +5,9 @@
 //	go run ./examples/classify                      # a generated collection
 //	go run ./examples/classify -data MUTAG -k 5     # a TU collection, by name
 //	go run ./examples/classify -data MUTAG.zip -protocol paper -repeats 3
+//	go run ./examples/classify -data MUTAG -edges   # the paper's k = 10ᴱ
+//	go run ./examples/classify -data MUTAG -model-kind pslr
+//	go run ./examples/classify -data MUTAG -pretrain rbm
 //
 // Two protocols are reported, side by side and never mixed:
 //
@@ -22,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -38,6 +42,8 @@ type config struct {
 	epochs, batch     int
 	folds, repeats    int
 	protocol          string
+	edges             bool
+	kind, pretrain    string
 	seed              uint64
 	workers           int
 	model, json       string
@@ -58,6 +64,9 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.folds, "folds", 10, "folds of the cross-validation")
 	f.IntVar(&c.repeats, "repeats", 1, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
+	f.BoolVar(&c.edges, "edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
+	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields")
+	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.model, "model", "", "file for the network of the last fold")
@@ -77,6 +86,15 @@ func (c *config) check() (err error) {
 	}
 	if c.protocol != "nested" && c.protocol != "paper" {
 		return fmt.Errorf("-protocol is %q, want nested or paper", c.protocol)
+	}
+	if !slices.Contains([]string{"cnn", "pslr", "gru"}, c.kind) {
+		return fmt.Errorf("-model-kind is %q, want cnn, pslr or gru", c.kind)
+	}
+	if !slices.Contains([]string{"none", "rbm", "autoencoder"}, c.pretrain) {
+		return fmt.Errorf("-pretrain is %q, want rbm, autoencoder or none", c.pretrain)
+	}
+	if c.pretrain != "none" && c.kind != "cnn" {
+		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", c.pretrain, c.kind)
 	}
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),

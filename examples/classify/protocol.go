@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -115,7 +114,7 @@ func (e *evaluation) train(ctx context.Context) error {
 			tasks = append(tasks, task{e.outerJob(i, b, e.epochs), &f.outer[b]})
 			if e.choosing() {
 				seed := seedFor(e.c.seed, streamInner, uint64(i), uint64(batch))
-				tasks = append(tasks, task{job{f.inner, e.epochs, batch, seed}, &f.valid[b]})
+				tasks = append(tasks, task{e.job(f.inner, e.epochs, batch, seed), &f.valid[b]})
 			}
 		}
 	}
@@ -141,7 +140,11 @@ func (e *evaluation) train(ctx context.Context) error {
 
 func (e *evaluation) outerJob(i, b, epochs int) job {
 	seed := seedFor(e.c.seed, streamOuter, uint64(i), uint64(e.batches[b]))
-	return job{e.folds[i].split, epochs, e.batches[b], seed}
+	return e.job(e.folds[i].split, epochs, e.batches[b], seed)
+}
+
+func (e *evaluation) job(s split, epochs, batch int, seed uint64) job {
+	return job{s, epochs, batch, seed, e.c.kind, e.c.pretrain}
 }
 
 // choose lets each protocol choose epochs and batch size.
@@ -236,14 +239,14 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.describe(o.net)
+	e.describe(o.info)
 	var buf bytes.Buffer
 	err = o.net.Save(&buf)
 	return buf.Bytes(), err
 }
 
 // describe tells a reader of the model what it was trained on.
-func (e *evaluation) describe(net *nn.CNN) {
+func (e *evaluation) describe(info map[string]string) {
 	l := e.data.layout
 	var channels []string
 	for _, c := range append(l.NodeCat[:len(l.NodeCat):len(l.NodeCat)], l.NodeAttr...) {
@@ -262,7 +265,7 @@ func (e *evaluation) describe(net *nn.CNN) {
 		"w":         e.fields.w,
 		"stride":    e.c.stride,
 	} {
-		net.Info[k] = fmt.Sprint(v)
+		info[k] = fmt.Sprint(v)
 	}
 }
 

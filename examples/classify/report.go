@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
@@ -45,9 +46,12 @@ type report struct {
 	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker
 	Seconds      float64   `json:"seconds"`
 	ModelSHA256  string    `json:"model_sha256"`
+	ModelKind    string    `json:"model_kind,omitempty"` // where it is not the paper's network for vertices
+	Edges        bool      `json:"edges,omitempty"`
+	Pretrain     string    `json:"pretrain,omitempty"`
 
-	plan    string
-	dropout bool
+	plan  string
+	model string // in words
 }
 
 type score struct {
@@ -74,10 +78,42 @@ func newReport(c *config, d *dataset, f *fieldSet, e *evaluation, model []byte) 
 		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds,
 		TrainPerS:   float64(e.examples) / e.seconds,
 		ModelSHA256: hex.EncodeToString(sum[:]),
-		plan:        f.plan, dropout: !f.degree,
+		Edges:       c.edges,
+		plan:        f.plan, model: c.modelWords(f),
+	}
+	if c.kind != "cnn" {
+		r.ModelKind = c.kind
+	}
+	if c.pretrain != "none" {
+		r.Pretrain = c.pretrain
 	}
 	r.Accuracy, r.Std = v.score().Accuracy, v.score().Std
 	return r
+}
+
+// modelWords says what is trained.
+func (c *config) modelWords(f *fieldSet) string {
+	var words []string
+	switch c.kind {
+	case "pslr":
+		words = append(words, "logistic regression on the patches")
+	case "gru":
+		words = append(words, "recurrent network")
+	}
+	if c.edges {
+		words = append(words, "edges merged")
+	}
+	if c.pretrain != "none" {
+		words = append(words, "first layer by "+c.pretrain)
+	}
+	switch {
+	case c.kind == "pslr":
+	case f.degree:
+		words = append(words, "dropout none, as in the paper for graphs without attributes")
+	default:
+		words = append(words, "dropout 0.5")
+	}
+	return strings.Join(words, ", ")
 }
 
 func median(x []int) int {
@@ -87,12 +123,8 @@ func median(x []int) int {
 
 // print writes the closing table.
 func (r *report) print(out io.Writer) error {
-	dropout := "0.5"
-	if !r.dropout {
-		dropout = "none, as in the paper for graphs without attributes"
-	}
-	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; w %d, k %d, stride %d; dropout %s\n\n%s\n\n",
-		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, r.W, r.K, r.Stride, dropout, r.plan)
+	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; w %d, k %d, stride %d; %s\n\n%s\n\n",
+		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, r.W, r.K, r.Stride, r.model, r.plan)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name string, s score, note string) {
 		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)

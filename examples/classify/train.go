@@ -23,6 +23,8 @@ type job struct {
 	split
 	epochs, batch int
 	seed          uint64
+	kind          string // of the model
+	pretrain      string // what teaches its first layer
 }
 
 // point is a test after an epoch.
@@ -34,7 +36,8 @@ type point struct {
 // outcome is what came of a job.
 type outcome struct {
 	curve    []point // one per epoch
-	net      *nn.CNN
+	net      nn.Model
+	info     map[string]string // of net
 	examples int
 	seconds  float64 // in training, tests not counted
 }
@@ -52,7 +55,8 @@ func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error)
 	}
 	defer test.Release()
 
-	o := &outcome{net: newNet(f, j.seed)}
+	o := &outcome{info: map[string]string{}}
+	o.net = j.newNet(f, o.info)
 	scale, err := scaling(train)
 	if err != nil {
 		return nil, err
@@ -67,9 +71,14 @@ func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error)
 			(*rec).Release()
 			*rec = scaled
 		}
-		o.net.Info["mean"], o.net.Info["std"] = fmt.Sprint(scale.Mean), fmt.Sprint(scale.Std)
+		o.info["mean"], o.info["std"] = fmt.Sprint(scale.Mean), fmt.Sprint(scale.Std)
 	}
 
+	if j.pretrain != "none" {
+		if err := j.teach(ctx, o.net.(*nn.CNN), train); err != nil {
+			return nil, err
+		}
+	}
 	rows, start := 0, time.Now()
 	// A record of Replay is a batch, and none spans two epochs.
 	err = flow.From(sources.Records{Records: []arrow.Record{train}}).
@@ -91,14 +100,21 @@ func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error)
 	return o, err
 }
 
-// newNet is the network of the paper. Like the paper it does without dropout
-// on graphs that have no attributes, which are the social networks.
-func newNet(f *fieldSet, seed uint64) *nn.CNN {
-	net := &nn.CNN{Seed: seed, Info: map[string]string{}}
+// newNet is the network of the paper, or what else -model-kind names. Like the
+// paper it does without dropout on graphs that have no attributes, which are the
+// social networks.
+func (j job) newNet(f *fieldSet, info map[string]string) nn.Model {
+	dropout := 0.0 // the default
 	if f.degree {
-		net.Dropout = -1
+		dropout = -1
 	}
-	return net
+	switch j.kind {
+	case "pslr":
+		return &nn.PSLR{Info: info}
+	case "gru":
+		return &nn.GRU{Seed: j.seed, Dropout: dropout, Info: info}
+	}
+	return &nn.CNN{Seed: j.seed, Dropout: dropout, Info: info}
 }
 
 func take(rec arrow.Record, rows []int32) (arrow.Record, error) {
@@ -132,7 +148,7 @@ func scaled(ctx context.Context, rec arrow.Record, s operators.Standardize) (arr
 }
 
 // examine tests a network.
-func examine(ctx context.Context, net *nn.CNN, test arrow.Record) (p point, err error) {
+func examine(ctx context.Context, net nn.Model, test arrow.Record) (p point, err error) {
 	err = flow.From(sources.Records{Records: []arrow.Record{test}}).
 		To(sinks.Predict{Net: net, Each: func(q sinks.Prediction) error {
 			if q.Class == q.Target {
