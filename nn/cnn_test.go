@@ -29,7 +29,30 @@ var tenLosses = []float64{
 
 func TestTenLosses(t *testing.T) {
 	s := Shape{W: 3, K: 2, Cats: []int{3}, Attrs: 1, Classes: 2}
-	c := &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Optimizer: RMSprop{Rate: 0.01}, Seed: 1}
+	checkLosses(t, tenLosses, s, &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Optimizer: RMSprop{Rate: 0.01}, Seed: 1})
+}
+
+// The same for the network of k = 10ᴱ, with all that an optimizer can do.
+var tenLossesMerged = []float64{
+	0.6958188,
+	0.6865215,
+	0.6775345,
+	0.6732239,
+	0.6693402,
+	0.6650092,
+	0.6590826,
+	0.6523915,
+	0.6457331,
+	0.6377349,
+}
+
+func TestTenLossesMerged(t *testing.T) {
+	s := Shape{W: 3, K: 2, Cats: []int{3}, Attrs: 1, EdgeCats: []int{2}, EdgeAttrs: 1, Classes: 2}
+	o := Adam{Rate: 0.01, WeightDecay: 0.5, ClipNorm: 0.2}
+	checkLosses(t, tenLossesMerged, s, &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, Optimizer: o, Seed: 1})
+}
+
+func checkLosses(t *testing.T, want []float64, s Shape, c *CNN) {
 	if err := c.Init(s); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +61,11 @@ func TestTenLosses(t *testing.T) {
 		b.nodes.cats = append(b.nodes.cats, int32(min(j*j%5-1, 2)))
 		b.nodes.attrs = append(b.nodes.attrs, float32(j*5%7-3)/4)
 	}
-	for i, want := range tenLosses {
+	for j := range 4 * s.W * s.K * s.K {
+		b.edges.cats = append(b.edges.cats, int32(j*3%7%3-1))
+		b.edges.attrs = append(b.edges.attrs, float32(j*4%9-4)/5)
+	}
+	for i, want := range want {
 		r, err := c.step(b)
 		if err != nil {
 			t.Fatal(err)

@@ -24,10 +24,10 @@ func smallCNN(t testing.TB) *CNN {
 	return c
 }
 
-func saved(t testing.TB, c *CNN) []byte {
+func saved(t testing.TB, m Model) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := c.Save(&buf); err != nil {
+	if err := m.Save(&buf); err != nil {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
@@ -119,24 +119,24 @@ func TestSaveIsSafetensors(t *testing.T) {
 	}
 }
 
-// Whatever byte is damaged, except in Info, the file is refused.
+// Whatever byte is damaged, except in Info, the file is refused, or loaded as
+// what it was.
 func TestLoadDamaged(t *testing.T) {
-	c := smallCNN(t)
-	c.Info = nil
-	file := saved(t, c)
-	for n := range len(file) {
-		if new(CNN).Load(bytes.NewReader(file[:n])) == nil {
-			t.Fatalf("the first %d of %d bytes were loaded", n, len(file))
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		file := saved(t, m)
+		for n := range len(file) {
+			if _, err := Load(bytes.NewReader(file[:n])); err == nil {
+				t.Fatalf("the first %d of %d bytes were loaded", n, len(file))
+			}
 		}
-	}
-	for i := range file {
-		bad := bytes.Clone(file)
-		bad[i] ^= 0x10
-		var d CNN
-		if d.Load(bytes.NewReader(bad)) == nil && !bytes.Equal(saved(t, &d), file) {
-			t.Fatalf("byte %d of %d was changed, and the file loaded", i, len(file))
+		for i := range file {
+			bad := bytes.Clone(file)
+			bad[i] ^= 0x10
+			if d, err := Load(bytes.NewReader(bad)); err == nil && !bytes.Equal(saved(t, d), file) {
+				t.Fatalf("byte %d of %d was changed, and the file loaded", i, len(file))
+			}
 		}
-	}
+	})
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -198,28 +198,30 @@ func TestSaveErrors(t *testing.T) {
 
 // Whatever the bytes, Load returns; what it accepts is saved as itself.
 func FuzzLoad(f *testing.F) {
-	tiny := &CNN{Maps1: 1, Maps2: 1, Size2: 1, Hidden: 1}
-	if err := tiny.Init(Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err != nil {
-		f.Fatal(err)
+	for _, test := range modelCases {
+		m := test.new()
+		if err := m.Init(test.s); err != nil {
+			f.Fatal(err)
+		}
+		file := saved(f, m)
+		f.Add(file)
+		f.Add(file[:len(file)/2])
 	}
-	file := saved(f, tiny)
-	f.Add(file)
-	f.Add(file[:len(file)/2])
 	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		var c CNN
-		if err := c.Load(bytes.NewReader(file)); err != nil {
-			if c.core != nil {
-				t.Fatal("a failed load left a network")
+		m, err := Load(bytes.NewReader(file))
+		if err != nil {
+			if m != nil {
+				t.Fatal("a failed load gave a model")
 			}
 			return
 		}
-		once := saved(t, &c)
-		var d CNN
-		if err := d.Load(bytes.NewReader(once)); err != nil {
+		once := saved(t, m)
+		again, err := Load(bytes.NewReader(once))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(once, saved(t, &d)) {
+		if !bytes.Equal(once, saved(t, again)) {
 			t.Fatal("saved, loaded and saved again: the bytes differ")
 		}
 	})

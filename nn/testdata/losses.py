@@ -1,6 +1,7 @@
-"""Prints the ten losses of TestTenLosses: python3 nn/testdata/losses.py
+"""Prints the ten losses of TestTenLosses and those of TestTenLossesMerged:
+python3 nn/testdata/losses.py
 
-The network in plain Python, double precision: its own generator (PCG-DXSM,
+The networks in plain Python, double precision: its own generator (PCG-DXSM,
 from its definition), automatic differentiation instead of written-out
 gradients, one-hot inputs instead of gathered rows.
 """
@@ -71,79 +72,113 @@ def affine(bias, pairs):
     return s
 
 
-W, K, CATS, ATTRS, CLASSES, ROWS = 3, 2, 3, 1, 2, 4
+W, K, CATS, ATTRS, EDGE_CATS, EDGE_ATTRS, CLASSES, ROWS = 3, 2, 3, 1, 2, 1, 2, 4
 MAPS1, MAPS2, SIZE2, HIDDEN = 4, 3, 2, 5
 STEPS2 = W - SIZE2 + 1
-RATE, DECAY, EPS, SEED = 0.01, 0.9, 1e-7, 1
+RATE, SEED = 0.01, 1
 
-init = PCG(SEED, 1)
-
-
-def glorot(n, fan_in, fan_out):
-    limit = math.sqrt(6 / (fan_in + fan_out))
-    return [Value((2 * ((init.next() >> 40) / 2**24) - 1) * limit) for _ in range(n)]
-
-
-def zeros(n):
-    return [Value(0.0) for _ in range(n)]
-
-
-fan = K * (CATS + ATTRS), K * MAPS1
-table, attr, b1 = glorot(K * CATS * MAPS1, *fan), glorot(K * ATTRS * MAPS1, *fan), zeros(MAPS1)
-w2, b2 = glorot(SIZE2 * MAPS1 * MAPS2, SIZE2 * MAPS1, SIZE2 * MAPS2), zeros(MAPS2)
-w3, b3 = glorot(STEPS2 * MAPS2 * HIDDEN, STEPS2 * MAPS2, HIDDEN), zeros(HIDDEN)
-w4, b4 = glorot(HIDDEN * CLASSES, HIDDEN, CLASSES), zeros(CLASSES)
-weights = table + attr + b1 + w2 + b2 + w3 + b3 + w4 + b4
-square = [0.0] * len(weights)
-
-cat = [j * j % 5 - 1 for j in range(ROWS * W * K)]  # -1, 0 or 3; 3 is made 2
-cat = [min(v, 2) for v in cat]
+cat = [min(j * j % 5 - 1, 2) for j in range(ROWS * W * K)]
 val = [(j * 5 % 7 - 3) / 4 for j in range(ROWS * W * K)]
+edge_cat = [j * 3 % 7 % 3 - 1 for j in range(ROWS * W * K * K)]
+edge_val = [(j * 4 % 9 - 4) / 5 for j in range(ROWS * W * K * K)]
 target = [i % 2 for i in range(ROWS)]
 
 
-def hidden(i):
-    y1 = []
-    for f in range(W):
+def rmsprop(g, m, v, t):
+    """The step of one weight, and its memory."""
+    v = 0.9 * v + 0.1 * g**2
+    return RATE * g / (math.sqrt(v) + 1e-7), m, v
+
+
+def adam(g, m, v, t):
+    m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+    return RATE * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8), m, v
+
+
+def losses(merged, optimizer, decay, clip):
+    init = PCG(SEED, 1)
+
+    def glorot(n, fan_in, fan_out):
+        limit = math.sqrt(6 / (fan_in + fan_out))
+        return [Value((2 * ((init.next() >> 40) / 2**24) - 1) * limit) for _ in range(n)]
+
+    def zeros(n):
+        return [Value(0.0) for _ in range(n)]
+
+    def first_layer(n, cats, attrs):
+        """A convolution over fields of n cells: table, weights, biases."""
+        fan = n * (cats + attrs), n * MAPS1
+        return glorot(n * cats * MAPS1, *fan), glorot(n * attrs * MAPS1, *fan), zeros(MAPS1)
+
+    nodes = first_layer(K, CATS, ATTRS)
+    edges = first_layer(K * K, EDGE_CATS, EDGE_ATTRS) if merged else ([], [], [])
+    c = 2 * MAPS1 if merged else MAPS1
+    w2, b2 = glorot(SIZE2 * c * MAPS2, SIZE2 * c, SIZE2 * MAPS2), zeros(MAPS2)
+    w3, b3 = glorot(STEPS2 * MAPS2 * HIDDEN, STEPS2 * MAPS2, HIDDEN), zeros(HIDDEN)
+    w4, b4 = glorot(HIDDEN * CLASSES, HIDDEN, CLASSES), zeros(CLASSES)
+    decaying = sum(nodes[:2] + edges[:2], []) + w2 + w3 + w4
+    weights = decaying + nodes[2] + edges[2] + b2 + b3 + b4
+    memory = [(0.0, 0.0)] * len(weights)
+
+    def field(layer, f, n, kinds, kind, value):
+        """The channels of field f, all graphs counted."""
+        table, attr, bias = layer
+        y = []
         for m in range(MAPS1):
             pairs = []
-            for p in range(K):
-                v = (i * W + f) * K + p
-                for c in range(CATS):
-                    pairs.append((float(cat[v] == c), table[(p * CATS + c) * MAPS1 + m]))
-                pairs.append((val[v], attr[p * MAPS1 + m]))
-            y1.append(affine(b1[m], pairs).relu())
-    y2 = []
-    for s in range(STEPS2):
-        for m in range(MAPS2):
-            span = range(SIZE2 * MAPS1)
-            y2.append(affine(b2[m], [(y1[s * MAPS1 + j], w2[j * MAPS2 + m]) for j in span]).relu())
-    return [affine(b3[h], [(x, w3[j * HIDDEN + h]) for j, x in enumerate(y2)]).relu() for h in range(HIDDEN)]
+            for p in range(n):
+                v = f * n + p
+                for c in range(kinds):
+                    pairs.append((float(kind[v] == c), table[(p * kinds + c) * MAPS1 + m]))
+                pairs.append((value[v], attr[p * MAPS1 + m]))
+            y.append(affine(bias[m], pairs).relu())
+        return y
+
+    def hidden(i):
+        y1 = []
+        for f in range(i * W, (i + 1) * W):
+            y1 += field(nodes, f, K, CATS, cat, val)
+            if merged:
+                y1 += field(edges, f, K * K, EDGE_CATS, edge_cat, edge_val)
+        y2 = []
+        for s in range(STEPS2):
+            for m in range(MAPS2):
+                span = range(SIZE2 * c)
+                y2.append(affine(b2[m], [(y1[s * c + j], w2[j * MAPS2 + m]) for j in span]).relu())
+        return [affine(b3[h], [(x, w3[j * HIDDEN + h]) for j, x in enumerate(y2)]).relu() for h in range(HIDDEN)]
+
+    def loss(h, t):
+        z = [affine(b4[k], [(x, w4[j * CLASSES + k]) for j, x in enumerate(h)]) for k in range(CLASSES)]
+        total = z[0].exp()
+        for v in z[1:]:
+            total = total + v.exp()
+        return total.log() + z[t] * -1.0
+
+    for step in range(10):
+        y = [hidden(i) for i in range(ROWS)]
+        print(f"{sum(loss(y[i], target[i]).x for i in range(ROWS)) / ROWS:.7f},")
+
+        drop, mask = PCG(SEED, 2 | step << 32), []
+        while len(mask) < ROWS * HIDDEN:
+            bits = drop.next()
+            mask += [2.0 * (bits >> 16 * j & 0xFFFF >= 0x8000) for j in range(4)]
+        learn = Value(0.0)
+        for i in range(ROWS):
+            h = [x * mask[i * HIDDEN + j] for j, x in enumerate(y[i])]
+            learn = learn + loss(h, target[i]) * (1 / ROWS)
+        for w in weights:
+            w.grad = 0.0
+        learn.backward()
+        norm = math.sqrt(sum(w.grad**2 for w in weights))
+        shorter = min(1.0, clip / norm) if norm else 1.0
+        for n, w in enumerate(weights):
+            down, *memory[n] = optimizer(w.grad * shorter, *memory[n], step + 1)
+            w.x -= down
+        for w in decaying:
+            w.x -= RATE * decay * w.x
 
 
-def loss(h, t):
-    z = [affine(b4[c], [(x, w4[j * CLASSES + c]) for j, x in enumerate(h)]) for c in range(CLASSES)]
-    total = z[0].exp()
-    for v in z[1:]:
-        total = total + v.exp()
-    return total.log() + z[t] * -1.0
-
-
-for step in range(10):
-    y = [hidden(i) for i in range(ROWS)]
-    print(f"{sum(loss(y[i], target[i]).x for i in range(ROWS)) / ROWS:.7f},")
-
-    drop, mask = PCG(SEED, 2 | step << 32), []
-    while len(mask) < ROWS * HIDDEN:
-        bits = drop.next()
-        mask += [2.0 * (bits >> 16 * j & 0xFFFF >= 0x8000) for j in range(4)]
-    learn = Value(0.0)
-    for i in range(ROWS):
-        h = [x * mask[i * HIDDEN + j] for j, x in enumerate(y[i])]
-        learn = learn + loss(h, target[i]) * (1 / ROWS)
-    for w in weights:
-        w.grad = 0.0
-    learn.backward()
-    for n, w in enumerate(weights):
-        square[n] = DECAY * square[n] + (1 - DECAY) * w.grad**2
-        w.x -= RATE * w.grad / (math.sqrt(square[n]) + EPS)
+print("TestTenLosses")
+losses(merged=False, optimizer=rmsprop, decay=0.0, clip=math.inf)
+print("TestTenLossesMerged")
+losses(merged=True, optimizer=adam, decay=0.5, clip=0.2)
