@@ -57,9 +57,6 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	for _, c := range channels {
 		shape.Cats = append(shape.Cats, c.Card)
 	}
-	if err := edgeShape(s, &shape); err != nil {
-		return shape, err
-	}
 	var classes []string
 	if err := record.Meta(s, record.Target, record.MetaClasses, &classes); err != nil {
 		return shape, err
@@ -106,9 +103,6 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 			return b, err
 		}
 	}
-	if err := edgesOf(&b, rec, rows, s); err != nil {
-		return b, err
-	}
 	if targets {
 		v, err := record.Values[int32](rec, record.Target)
 		if err != nil {
@@ -143,12 +137,8 @@ func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor
 	if err != nil {
 		return nil, err
 	}
-	want := 1
-	for _, d := range shape[1:] {
-		want *= d
-	}
-	if width != want {
-		return nil, fmt.Errorf("column %q has %d values a row, want %d for %v", name, width, want, shape[1:])
+	if want := shape[1] * shape[2] * shape[3]; width != want {
+		return nil, fmt.Errorf("column %q has %d values a row, want %d × %d × %d", name, width, shape[1], shape[2], shape[3])
 	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
 }

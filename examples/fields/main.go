@@ -37,6 +37,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -45,10 +46,7 @@ func main() { cli.Main("fields", run) }
 
 // config is the command line.
 type config struct {
-	graph, format    string
-	n                int
-	seed             uint64
-	directed         bool
+	graph            input.Graph
 	k, w, stride     int
 	selectBy, normBy string
 	scope            string
@@ -63,11 +61,11 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := flag.NewFlagSet("fields", flag.ContinueOnError)
-	f.StringVar(&c.graph, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
-	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of a generated graph")
-	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
-	f.BoolVar(&c.directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
+	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
+	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
+	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
+	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
+	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	f.IntVar(&c.w, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
@@ -100,14 +98,14 @@ func (c *config) check() (err error) {
 	case c.out != "" && !strings.HasSuffix(c.out, ".jsonl") && !strings.HasSuffix(c.out, ".arrow") && !strings.HasPrefix(c.out, "/dev/"):
 		return fmt.Errorf("-out is %q, want a name that ends in .jsonl or .arrow", c.out)
 	}
-	if c.format, err = format(c.graph, c.format); err != nil {
+	if err := c.graph.Check(); err != nil {
 		return err
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
 	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
-		cli.AtLeast("n", c.n, 1), cli.AtLeast("workers", c.workers, 1))
+		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 1))
 }
 
 func run(ctx context.Context, args []string) (err error) {

@@ -23,7 +23,7 @@ func (c *config) work(ctx context.Context, r *fieldjob.Runner, out output) (*rep
 	// Making a large graph, or sorting its edges, takes a while.
 	var reader flow.Reader
 	err := cli.Await(ctx, func() error {
-		src, err := c.source(ctx)
+		src, err := c.graph.Source(ctx)
 		if err == nil {
 			reader, err = src.Open(ctx, memory.DefaultAllocator)
 		}
@@ -98,7 +98,7 @@ func (c *config) label(ctx context.Context, j *fieldjob.Job) (err error) {
 		if err := labeling.Compute(c.selecting, in, labels); err != nil {
 			return err
 		}
-		if order, _, err = labeling.RankContext(ctx, j.Graph, labels); err != nil {
+		if order, _, err = labeling.Rank(j.Graph, labels); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -90,11 +89,12 @@ func (c *typed[T]) fixed(rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
-	if width == 0 || width > batch {
+	if width > batch {
 		for row := range int(rec.NumRows()) {
-			if err := errors.Join(c.reserve(width), c.list(v[row*width:(row+1)*width], 0, 1)); err != nil {
+			if err := c.reserve(width); err != nil {
 				return err
 			}
+			c.list(v[row*width:(row+1)*width], 0, 1)
 		}
 		return c.flush()
 	}
@@ -123,9 +123,10 @@ func (c *typed[T]) lists(rec arrow.Record) error {
 		return err
 	}
 	for row := range v.Len() {
-		if err := errors.Join(c.reserve(max(1, len(v.Row(row)))), c.list(v.Row(row), 0, 1)); err != nil {
+		if err := c.reserve(max(1, len(v.Row(row)))); err != nil {
 			return err
 		}
+		c.list(v.Row(row), 0, 1)
 	}
 	return c.flush()
 }
@@ -147,9 +148,7 @@ func (c *typed[T]) nested(rec arrow.Record) error {
 			c.nothing(0, 0)
 		}
 		for i := range v.RowLen(row) {
-			if err := errors.Join(c.reserve(1), c.list(v.At(row, i), int16(min(i, 1)), 2)); err != nil {
-				return err
-			}
+			c.list(v.At(row, i), int16(min(i, 1)), 2)
 		}
 	}
 	return c.flush()

@@ -9,11 +9,12 @@ package parquet
 //	repetition   0 2 1       0     0
 //	definition   2 2 1       0     2
 
-// batch is how many levels are handed over at once, which bounds a page.
+// batch is how many levels are handed over at once. A page, which takes no more
+// than two batches, begins and ends with a row, as its version 2 requires: a row
+// that is larger has a page of its own.
 const batch = 1 << 17
 
-// reserve hands over what is there unless n more levels fit, so that a row is
-// cut only where it is longer than a batch.
+// reserve hands over what is there unless a row of n more levels fits.
 func (c *typed[T]) reserve(n int) error {
 	if len(c.def)+n > batch {
 		return c.flush()
@@ -27,25 +28,15 @@ func (c *typed[T]) nothing(rep, def int16) {
 }
 
 // list adds a list at a depth, whose first value repeats at rep.
-func (c *typed[T]) list(v []T, rep, depth int16) error {
+func (c *typed[T]) list(v []T, rep, depth int16) {
 	if len(v) == 0 {
 		c.nothing(rep, depth-1)
-		return nil
 	}
-	for len(v) > 0 {
-		n := min(len(v), batch-len(c.def))
-		for range n {
-			c.rep, c.def = append(c.rep, rep), append(c.def, depth)
-			rep = depth
-		}
-		c.values = append(c.values, v[:n]...)
-		if v = v[n:]; len(v) > 0 {
-			if err := c.flush(); err != nil {
-				return err
-			}
-		}
+	for range v {
+		c.rep, c.def = append(c.rep, rep), append(c.def, depth)
+		rep = depth
 	}
-	return nil
+	c.values = append(c.values, v...)
 }
 
 // flush hands over what is there.

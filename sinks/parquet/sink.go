@@ -43,7 +43,7 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 // pageBytes is the size at which a page is complete: the default of most
-// writers. Rows are not cut by pages unless one is larger than that.
+// writers.
 const pageBytes = 1 << 20
 
 func (s Sink) target() parts.Target {
@@ -77,17 +77,24 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties := parquet.NewWriterProperties(
+	properties := []parquet.WriterProperty{
 		parquet.WithDictionaryDefault(false), // a member or an attribute rarely repeats for long
 		parquet.WithCompression(codec),
+		parquet.WithDataPageVersion(parquet.DataPageV2), // with version 1 Arrow copies all levels of a page at each run of them
 		parquet.WithDataPageSize(pageBytes),
-		parquet.WithBatchSize(1<<40), // the calls below are the batches
+		parquet.WithBatchSize(1 << 40), // the calls below are the batches
 		parquet.WithCreatedBy("sanflow"),
-	)
+		parquet.WithStats(false),
+	}
+	for _, f := range in.Fields() {
+		if _, flat := f.Type.(arrow.FixedWidthDataType); flat { // readers skip row groups by these
+			properties = append(properties, parquet.WithStatsFor(f.Name, true))
+		}
+	}
 	format := parts.Format{Ext: ".parquet", New: func(w io.Writer, _ *arrow.Schema) (e parts.Encoder, err error) {
 		err = guard(func() error {
 			e = &encoder{
-				file:    file.NewParquetWriter(w, root, file.WithWriterProps(properties), file.WithWriteMetadata(note)),
+				file:    file.NewParquetWriter(w, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)), file.WithWriteMetadata(note)),
 				columns: columns,
 				limit:   s.RowGroupBytes,
 			}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+func silence(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = null
+	t.Cleanup(func() {
+		os.Stdout = old
+		null.Close()
+	})
+}
+
+// export runs the command and returns the rows it has written.
+func export(t *testing.T, args ...string) []string {
+	t.Helper()
+	silence(t)
+	out := filepath.Join(t.TempDir(), "out")
+	if err := run(context.Background(), append(args, "-out", out)); err != nil {
+		t.Fatalf("export %v: %v", args, err)
+	}
+	return rows(t, out)
+}
+
+func rows(t *testing.T, dir string) (rows []string) {
+	t.Helper()
+	var src flow.Source = parquet.Source{Path: dir}
+	if stored(dir) == "arrow" {
+		src = sources.IPC{Path: dir}
+	}
+	r, err := src.Open(context.Background(), memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rec, err := r.Next(context.Background())
+		if err == io.EOF {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, flowtest.Rows(rec)...)
+		rec.Release()
+	}
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A path 5-7-9, and a node 20 with 22 apart; k is larger than one component.
+func TestRows(t *testing.T) {
+	graph := file(t, "a.edges", "5 7\n7 9\n20 22\n")
+	want := []string{
+		"graph_id=0 pos=0 roots=[5] members=[5,7,9] edges=[0,1,0,1,0,1,0,1,0]",
+		"graph_id=0 pos=0 roots=[7] members=[7,5,9] edges=[0,1,1,1,0,0,1,0,0]",
+		"graph_id=0 pos=0 roots=[9] members=[9,7,5] edges=[0,1,0,1,0,1,0,1,0]",
+		"graph_id=0 pos=0 roots=[20] members=[20,22,-1] edges=[0,1,0,1,0,0,0,0,0]",
+		"graph_id=0 pos=0 roots=[22] members=[22,20,-1] edges=[0,1,0,1,0,0,0,0,0]",
+	}
+	for _, as := range []string{"parquet", "arrow"} {
+		if got := export(t, "-graph", graph, "-k", "3", "-as", as); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", as, got, want)
+		}
+	}
+}
+
+// The fields depend neither on chunks nor on workers nor on the format.
+func TestChunks(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	var want []string
+	for _, args := range []string{
+		"-chunk 1 -workers 1", "-chunk 64 -workers 2", "-chunk 4096 -workers 3", "-chunk 7 -as arrow -compress lz4", "-part 1 -compress zstd",
+	} {
+		got := export(t, append(strings.Fields(args), "-graph", "preferential", "-n", "300", "-k", "8")...)
+		if want == nil {
+			want = got
+		}
+		if len(got) != 300 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d other rows", args, len(got))
+		}
+	}
+}
+
+// Graphs that were exported come back, and have the fields of the first ones.
+func TestGraphs(t *testing.T) {
+	silence(t)
+	dir := t.TempDir()
+	ctx := context.Background()
+	for _, args := range []string{
+		"-graph preferential -n 60 -graphs -out " + dir + "/a",
+		"-graph " + dir + "/a -graphs -as arrow -out " + dir + "/b",
+		"-graph " + dir + "/a -k 4 -out " + dir + "/fields",
+	} {
+		if err := run(ctx, strings.Fields(args)); err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+	}
+	if a, b := rows(t, dir+"/a"), rows(t, dir+"/b"); !slices.Equal(a, b) || len(a) != 1 {
+		t.Errorf("%d graphs, and %d from them", len(a), len(b))
+	}
+	if got, want := rows(t, dir+"/fields"), export(t, "-graph", "preferential", "-n", "60", "-k", "4"); !slices.Equal(got, want) {
+		t.Error("the graphs that came back have other fields")
+	}
+}
+
+// A row of a collection is a graph, with as many fields as nodes on average.
+func TestCollection(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "DS")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "0\n1\n", "node_labels": "7\n9\n9\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "DS_"+name+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := export(t, "-data", dir, "-k", "2")
+	want := []string{
+		"graph_id=0 pos=0 target=0 roots=[0,1] members=[0,1,1,0] nodes_cat=[0,1,1,0] edges=[0,1,1,0,0,1,1,0]",
+		"graph_id=1 pos=1 target=1 roots=[0,-1] members=[0,-1,-1,-1] nodes_cat=[1,-1,-1,-1] edges=[0,0,0,0,0,0,0,0]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := export(t, "-data", dir, "-k", "2", "-per", "root", "-edges=false"); len(got) != 3 {
+		t.Errorf("%q, want a row per node", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	silence(t)
+	dir := t.TempDir()
+	if err := run(context.Background(), strings.Fields("-graph torus -n 100 -k 5 -out "+dir+"/a -json "+dir+"/a.json")); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(dir + "/a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r map[string]any
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"graphs": 1, "nodes": 100, "edges": 200, "rows": 100, "fields": 100, "k": 5} {
+		if r[name] != want {
+			t.Errorf("%s is %v, want %v", name, r[name], want)
+		}
+	}
+	info, err := os.Stat(dir + "/a/part-00000.parquet")
+	if err != nil || r["bytes"] != float64(info.Size()) {
+		t.Errorf("bytes are %v, want those of %v, %v", r["bytes"], info, err)
+	}
+	for _, name := range []string{"seconds", "mb_per_s"} {
+		if x, ok := r[name].(float64); !ok || x <= 0 {
+			t.Errorf("%s is %v", name, r[name])
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	silence(t)
+	busy := t.TempDir()
+	if err := os.WriteFile(filepath.Join(busy, "part-00000.parquet"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain := file(t, "plain", "")
+	for _, c := range []struct{ args, want string }{
+		{"", "either -graph or -data"},
+		{"-graph torus -data MUTAG", "either -graph or -data"},
+		{"-graph torus -k 0", "-k is 0"},
+		{"-graph torus -k 257", "at most 256"},
+		{"-graph torus -chunk 0", "-chunk is 0"},
+		{"-graph torus -part 0", "-part is 0"},
+		{"-graph torus -w -1", "-w is -1"},
+		{"-graph torus -as csv", `-as is "csv"`},
+		{"-graph torus -per node", `-per is "node"`},
+		{"-graph torus -scope local", "hood or global"},
+		{"-graph torus -select best", `unknown labeling "best"`},
+		{"-graph torus -compress gzip -out " + busy + "/x", `"gzip"`},
+		{"-graph a.xml", "set -format"},
+		{"-graph nowhere.edges", "nowhere.edges: no such file"},
+		{"-graph nowhere.parquet", "nowhere.parquet: no such file"},
+		{"-graph torus -out " + busy, "part-00000.parquet, which no manifest names"},
+		{"-graph torus -out " + plain, "cannot write " + plain},
+		{"-graph torus -out " + plain + "/x", "cannot write " + plain + "/x"},
+		{"-graph torus -json /nowhere/at/all", "cannot write"},
+		{"-graph " + file(t, "bad.edges", "0 1\n\n1 x\n") + " -out " + busy + "/y", "bad.edges:3: "},
+		{"-graph " + file(t, "bad.parquet", "PAR1 and nothing else") + " -out " + busy + "/y", "bad.parquet: "},
+		{"stray", "unexpected argument"},
+	} {
+		err := run(context.Background(), strings.Fields(c.args))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want one with %q", c.args, err, c.want)
+		}
+	}
+	if left, _ := filepath.Glob(busy + "/*"); len(left) != 1 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// An interrupt leaves nothing behind, at whatever time it comes.
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	silence(t)
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
+		err := run(ctx, strings.Fields(fmt.Sprintf("-graph preferential -n 100000 -k 50 -out %s/a -json %s/a.json", dir, dir)))
+		if !errors.Is(err, cli.ErrInterrupted) {
+			t.Errorf("after %v: %v, want %v", after, err, cli.ErrInterrupted)
+		}
+		if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
+			t.Errorf("after %v: %v is left", after, left)
+		}
+	}
+}

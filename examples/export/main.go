@@ -1,0 +1,176 @@
+// Command export writes the receptive fields of a graph, or of a collection of
+// graphs, or the graphs themselves, as Parquet or Arrow for other tools.
+//
+//	go run ./examples/export -graph power.edges.gz -k 10 -out power
+//	go run ./examples/export -data MUTAG -k 10 -w 18 -select betweenness -out mutag -as arrow
+//	go run ./examples/export -data MUTAG -graphs -out graphs
+//
+// The directory gets numbered parts and manifest.json, which has the rows, the
+// bytes and the SHA-256 of each. It appears when all is written, and replaces
+// what an earlier export has left there only then.
+//
+// A row is one field, that of a root node (-per root), or all w fields of a
+// graph (-per graph, the default for -data):
+//
+//	graph_id  number of the graph
+//	pos       its position in the source
+//	roots     the root, or the w roots
+//	members   the k nodes of a field in rank order, -1 = dummy; by the ids of an
+//	          edge list, otherwise by number from 0
+//	nodes_cat, nodes   their discrete and continuous attributes, where there are
+//	edges     k×k, 1 = edge; or edges_cat and edges, the attributes of edges
+//	target    class of the graph, or of the root
+//
+// Lists are row-major; shapes, names of channels and of classes are in the
+// metadata of the Arrow schema. DuckDB, Polars and pandas read it like this:
+//
+//	duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
+//	python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
+//	python3 -c "import pandas; print(pandas.read_parquet('power'))"
+//
+// and sanflow like this, after it has compared the files with the manifest:
+//
+//	flow.From(parquet.Source{Path: "power"})   // sources/parquet, or sources.IPC
+//
+// A large graph streams in chunks of roots: memory is that of the graph and of
+// some chunks, and the fields depend neither on their size nor on the workers.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+func main() { cli.Main("export", run) }
+
+// config is the command line.
+type config struct {
+	graph            input.Graph
+	data             string
+	graphs           bool
+	k, w, stride     int
+	selectBy, normBy string
+	scope, per       string
+	edges            bool
+	chunk, workers   int
+	out, as, packed  string
+	partMB           int
+	json             string
+
+	selecting labeling.Labeling // nil: all nodes, by number
+	normal    labeling.Labeling
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	names := strings.Join(labeling.Names(), ", ")
+	f := flag.NewFlagSet("export", flag.ContinueOnError)
+	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
+	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download")
+	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
+	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
+	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
+	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
+	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
+	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
+	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
+	f.IntVar(&c.stride, "stride", 1, "distance between two roots in that order")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
+	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
+	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
+	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
+	f.IntVar(&c.chunk, "chunk", 1024, "roots that are worked on at once; results do not depend on it")
+	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.out, "out", "", "directory to write; without it the fields are only computed")
+	f.StringVar(&c.as, "as", "parquet", "parquet or arrow")
+	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
+	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
+	f.StringVar(&c.json, "json", "", "file for the figures")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+func (c *config) check() (err error) {
+	if (c.graph.Path == "") == (c.data == "") {
+		return errors.New("want either -graph or -data (-h lists the flags)")
+	}
+	if c.selectBy != "all" {
+		if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
+			return fmt.Errorf("-select: %w, or all", err)
+		}
+	}
+	if c.normal, err = labeling.Parse(c.normBy); err != nil {
+		return fmt.Errorf("-normalize: %w", err)
+	}
+	if c.per == "" {
+		if c.per = "root"; c.data != "" {
+			c.per = "graph"
+		}
+	}
+	switch {
+	case c.scope != "hood" && c.scope != "global":
+		return fmt.Errorf("-scope is %q, want hood or global", c.scope)
+	case c.per != "root" && c.per != "graph":
+		return fmt.Errorf("-per is %q, want root or graph", c.per)
+	case c.as != "parquet" && c.as != "arrow":
+		return fmt.Errorf("-as is %q, want parquet or arrow", c.as)
+	case c.k > field.MaxK:
+		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
+	}
+	if c.data == "" && stored(c.graph.Path) == "" {
+		if err := c.graph.Check(); err != nil {
+			return err
+		}
+	}
+	if c.packed == "none" {
+		c.packed = ""
+	}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	for _, n := range []struct {
+		name     string
+		v, least int
+	}{{"k", c.k, 1}, {"w", c.w, 0}, {"stride", c.stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 1}, {"part", c.partMB, 1}} {
+		if err := cli.AtLeast(n.name, n.v, n.least); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// A place that cannot be written to is found before the work, not after it.
+	var jsonFile *cli.OutFile
+	if c.json != "" {
+		if jsonFile, err = cli.Create(c.json); err != nil {
+			return err
+		}
+		defer jsonFile.Cleanup()
+	}
+	report, err := c.work(ctx)
+	if err != nil {
+		return err
+	}
+	if err := jsonFile.FinishJSON(report); err != nil {
+		return err
+	}
+	return report.print()
+}

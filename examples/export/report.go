@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// report is what a run has to tell.
+type report struct {
+	Graphs int64  `json:"graphs"`
+	Nodes  int64  `json:"nodes"`
+	Edges  int64  `json:"edges"`
+	K      int    `json:"k"`
+	W      int    `json:"w"` // 0: all nodes
+	Rows   int64  `json:"rows"`
+	Fields int64  `json:"fields"`
+	Bytes  int64  `json:"bytes"` // of all files, without the manifest
+	Out    string `json:"out"`
+	As     string `json:"as"`
+	// Seconds is all but reading a graph that is read at once, which
+	// ReadSeconds is.
+	Seconds     float64 `json:"seconds"`
+	ReadSeconds float64 `json:"read_seconds"`
+	MBPerS      float64 `json:"mb_per_s"`
+	FieldsPerS  float64 `json:"fields_per_s"`
+	PeakRSSMB   float64 `json:"peak_rss_mb"`
+	Workers     int     `json:"workers"`
+}
+
+func (r *report) measure(seconds float64) {
+	r.Seconds = seconds
+	if seconds > 0 {
+		r.MBPerS = float64(r.Bytes) / 1e6 / seconds
+		r.FieldsPerS = float64(r.Fields) / seconds
+	}
+	r.PeakRSSMB = peakRSS()
+}
+
+func (r *report) print() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)
+	if r.Fields > 0 {
+		fmt.Fprintf(w, "fields\t%d\tk %d, %.0f/s\n", r.Fields, r.K, r.FieldsPerS)
+	}
+	fmt.Fprintf(w, "rows\t%d\t%.1f MB in %.2f s, %.1f MB/s, %d workers\n", r.Rows, float64(r.Bytes)/1e6, r.Seconds, r.MBPerS, r.Workers)
+	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
+	if r.Out != "" {
+		fmt.Fprintf(w, "files\t%s\t%s, and manifest.json\n", r.Out, r.As)
+	}
+	return w.Flush()
+}
+
+// vmHWM reads the peak of memory out of /proc/self/status.
+func vmHWM(status string) float64 {
+	for line := range strings.Lines(status) {
+		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 64)
+			return kb * 1024 / 1e6
+		}
+	}
+	return 0
+}

@@ -1,0 +1,89 @@
+// Package input finds the graphs that a command line names: what the examples
+// fields and export share.
+package input
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Graph is the flags -graph, -format, -n, -seed and -directed.
+type Graph struct {
+	Path     string // or - for standard input, or one of fieldjob.Families
+	Format   string
+	N        int
+	Seed     uint64
+	Directed bool
+}
+
+// extensions tell the format of a file.
+var extensions = map[string]string{
+	".edges": "edges", ".edgelist": "edges", ".txt": "edges", ".tsv": "edges", ".csv": "edges",
+	".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6",
+	".dot": "dot", ".gv": "dot",
+	".zip": "tu",
+}
+
+// Check checks the format, or finds that of the file.
+func (g *Graph) Check() error {
+	known := []string{"edges", "graph6", "dot", "tu"}
+	switch {
+	case slices.Contains(fieldjob.Families, g.Path):
+		g.Format = "generated"
+		return nil
+	case slices.Contains(known, g.Format):
+		return nil
+	case g.Format != "":
+		return fmt.Errorf("-format is %q, want %s", g.Format, strings.Join(known, ", "))
+	case g.Path == "-":
+		g.Format = "graph6"
+		return nil
+	}
+	if info, err := os.Stat(g.Path); err == nil && info.IsDir() {
+		g.Format = "tu"
+		return nil
+	}
+	ext := filepath.Ext(strings.TrimSuffix(g.Path, ".gz"))
+	if f, ok := extensions[ext]; ok {
+		g.Format = f
+		return nil
+	}
+	return fmt.Errorf("-graph is %q, whose name does not tell the format: set -format, or generate %s",
+		g.Path, strings.Join(fieldjob.Families, ", "))
+}
+
+// Source returns where the graphs come from.
+func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
+	var stdin io.Reader
+	path := g.Path
+	if path == "-" {
+		path, stdin = "standard input", &interruptible{ctx: ctx, r: os.Stdin}
+	}
+	switch g.Format {
+	case "generated":
+		made, _, err := fieldjob.Generate(g.Path, g.N, g.Seed)
+		if err != nil {
+			return nil, err
+		}
+		return sources.Graphs{Items: []sources.Item{{Graph: made}}}, nil
+	case "edges":
+		return sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed}, nil
+	case "graph6":
+		return sources.Graph6{Path: path, Reader: stdin, Directed: g.Directed, Rows: 256}, nil
+	case "dot":
+		return sources.DOT{Path: path, Reader: stdin}, nil
+	}
+	if stdin != nil {
+		return nil, fmt.Errorf("-graph is -, but a TU collection is several files: name its zip or directory")
+	}
+	return sources.TU{Path: path, Directed: g.Directed}, nil
+}

@@ -1,0 +1,58 @@
+package input
+
+import (
+	"context"
+	"io"
+)
+
+// interruptible reads until its context ends, even where the reader below
+// waits for somebody to type.
+type interruptible struct {
+	ctx  context.Context
+	r    io.Reader
+	data chan []byte // from the goroutine that reads; closed at the end
+	left []byte
+	err  error
+}
+
+func (i *interruptible) Read(p []byte) (int, error) {
+	if i.data == nil {
+		i.data = make(chan []byte)
+		go i.pump()
+	}
+	if len(i.left) == 0 {
+		select {
+		case b, ok := <-i.data:
+			if !ok {
+				return 0, i.err
+			}
+			i.left = b
+		case <-i.ctx.Done():
+			return 0, context.Cause(i.ctx)
+		}
+	}
+	n := copy(p, i.left)
+	i.left = i.left[n:]
+	return n, nil
+}
+
+// pump ends with the input, with the context, or with the process.
+func (i *interruptible) pump() {
+	defer close(i.data)
+	for {
+		b := make([]byte, 1<<16)
+		n, err := i.r.Read(b)
+		if n > 0 {
+			select {
+			case i.data <- b[:n]:
+			case <-i.ctx.Done():
+				i.err = context.Cause(i.ctx)
+				return
+			}
+		}
+		if err != nil {
+			i.err = err
+			return
+		}
+	}
+}
