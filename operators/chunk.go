@@ -32,8 +32,10 @@ import (
 // left out, but for those that fill the last row, and a graph without roots
 // gives no row.
 //
-// A row costs some microseconds in each stage, which is why a Size below 100 is
-// slow.
+// What works on the graph itself, such as Channel, belongs before Chunk, where it
+// works once. Stages that copy rows, such as Shuffle, Batch and Replay, belong
+// behind Normalize, which drops the graph: of several chunks each would get a copy
+// of it. A row costs some microseconds in each stage, so a Size below 100 is slow.
 type Chunk struct {
 	// Size is w, the number of roots of a row. The default is 1024.
 	Size int

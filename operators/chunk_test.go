@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -281,5 +283,70 @@ func TestChunkShares(t *testing.T) {
 	}
 	if n := len(out.Records()); n != 13 {
 		t.Errorf("%d records, want 13", n)
+	}
+}
+
+// highWater is an allocator that knows how much was in use at most.
+type highWater struct {
+	memory.Allocator
+	now, most atomic.Int64
+}
+
+func (h *highWater) count(n int) {
+	now := h.now.Add(int64(n))
+	for most := h.most.Load(); now > most && !h.most.CompareAndSwap(most, now); most = h.most.Load() {
+	}
+}
+
+func (h *highWater) Allocate(n int) []byte {
+	h.count(n)
+	return h.Allocator.Allocate(n)
+}
+
+func (h *highWater) Reallocate(n int, b []byte) []byte {
+	h.count(n - len(b))
+	return h.Allocator.Reallocate(n, b)
+}
+
+func (h *highWater) Free(b []byte) {
+	h.count(-len(b))
+	h.Allocator.Free(b)
+}
+
+// The memory of a run is that of the graph and of the chunks in flight, however
+// many there are in all, and however slow the sink.
+func TestChunkMemory(t *testing.T) {
+	const k, size, workers = 10, 32, 2
+	most := func(side int) int64 {
+		g, err := generate.Torus(side, side)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := record.NewBuilder(memory.DefaultAllocator, record.Layout{})
+		if err := b.Append(g, record.Row{}); err != nil {
+			t.Fatal(err)
+		}
+		rec := b.Record()
+		defer rec.Release()
+		mem := &highWater{Allocator: memory.DefaultAllocator}
+		chunks := 0
+		sink := sinkFunc(func(arrow.Record) error {
+			if chunks++; chunks == 1 {
+				time.Sleep(20 * time.Millisecond) // the rest of the pipeline fills up
+			}
+			return nil
+		})
+		err = flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Select{}).Via(operators.Chunk{Size: size}).
+			Via(operators.Assemble{K: k}).Via(operators.Normalize{}).To(sink).
+			With(flow.Options{Workers: workers, Mem: mem}).Run(context.Background())
+		if err != nil || chunks != (side*side+size-1)/size || mem.now.Load() != 0 {
+			t.Fatal(err, chunks, mem.now.Load())
+		}
+		return mem.most.Load() - int64(4*side*side) // without the column roots of Select
+	}
+	small, large := most(24), most(96)
+	t.Logf("18 chunks: %d bytes, 288 chunks: %d bytes", small, large)
+	if large > 2*small {
+		t.Errorf("18 chunks take %d bytes, 288 chunks %d", small, large)
 	}
 }

@@ -18,14 +18,27 @@
 //	Assemble   reads the graph, roots   adds hood, dist
 //	Normalize  reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
 //	                                    mask, root_target; drops the graph, hood, dist
+//	PerRoot    what Normalize adds      a row for each root
 //	Batch      any                      exactly B rows per record
 //	Shuffle    any                      rows in random order
 //	Replay     any                      the stream again, every epoch in a new order
 //
 // Package record describes the columns. Channel, Select, Roots, Assemble and
-// Normalize handle each row by itself, so a pipeline runs them in several workers; a row they cannot handle
-// is refused, and the pipeline's policy decides what follows. Their cores are
-// functions over slices, in packages labeling, field and canon.
+// Normalize handle each row by itself, so a pipeline runs them in several
+// workers; a row they cannot handle is refused, and the pipeline's policy decides
+// what follows. Their cores are functions over slices, in packages labeling, field
+// and canon.
+//
+// # One large graph
+//
+// The nodes of one graph become a stream by Chunk, whose rows share the graph:
+//
+//	flow.From(sources.EdgeList{Path: "email-Enron.edges.gz"}).
+//		Via(operators.Select{}).          // all nodes; or a labeling and a W; or Roots
+//		Via(operators.Chunk{Size: 1024}). // 36 rows of 1024 roots
+//		Via(operators.Assemble{K: 10}).
+//		Via(operators.Normalize{}).       // (1024, 10, a_v) each
+//		Via(operators.PerRoot{}).         // 36 692 rows, (1, 10, a_v)
 //
 // Choose finds the labeling that suits a collection, labeling.Auto.
 //

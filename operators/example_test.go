@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -36,6 +37,30 @@ func ExampleBatch() {
 	// [3 4 5]
 	// [6 7 8]
 	// [9]
+}
+
+// One graph as chunks of four roots; the last one is filled up with zero fields.
+//
+//	0 ── 1 ── 2 ── 3 ── 4 ── 5
+func ExampleChunk() {
+	edges := strings.NewReader("0 1\n1 2\n2 3\n3 4\n4 5\n")
+	err := flow.From(sources.EdgeList{Path: "path.edges", Reader: edges}).
+		Via(operators.Select{}).
+		Via(operators.Chunk{Size: 4}).
+		Via(operators.Assemble{K: 3}).
+		Via(operators.Normalize{}).
+		To(sinkFunc(func(rec arrow.Record) error {
+			members, _, err := record.FixedValues[int32](rec, record.Members)
+			fmt.Println(members)
+			return err
+		})).
+		Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// [0 1 2 1 0 2 2 1 3 3 2 4]
+	// [4 3 5 5 4 3 -1 -1 -1 -1 -1 -1]
 }
 
 func ExampleShuffle() {
