@@ -57,6 +57,9 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	for _, c := range channels {
 		shape.Cats = append(shape.Cats, c.Card)
 	}
+	if err := edgeShape(s, &shape); err != nil {
+		return shape, err
+	}
 	var classes []string
 	if err := record.Meta(s, record.Target, record.MetaClasses, &classes); err != nil {
 		return shape, err
@@ -103,14 +106,25 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 			return b, err
 		}
 	}
-	if targets {
-		v, err := record.Values[int32](rec, record.Target)
-		if err != nil {
-			return b, err
-		}
-		b.Targets = tensor.New(tensor.WithShape(rows), tensor.WithBacking(v))
+	if err := edgesOf(&b, rec, rows, s); err != nil {
+		return b, err
 	}
-	return b, nil
+	switch {
+	case !targets:
+	case s.Classes == 0:
+		b.Values, err = targetOf[float32](rec, rows)
+	default:
+		b.Targets, err = targetOf[int32](rec, rows)
+	}
+	return b, err
+}
+
+func targetOf[T record.Value](rec arrow.Record, rows int) (*tensor.Dense, error) {
+	v, err := record.Values[T](rec, record.Target)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.New(tensor.WithShape(rows), tensor.WithBacking(v)), nil
 }
 
 // sparseOf sets the sparse channel of b, which has a list for each of the
@@ -137,8 +151,12 @@ func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor
 	if err != nil {
 		return nil, err
 	}
-	if want := shape[1] * shape[2] * shape[3]; width != want {
-		return nil, fmt.Errorf("column %q has %d values a row, want %d × %d × %d", name, width, shape[1], shape[2], shape[3])
+	want := 1
+	for _, d := range shape[1:] {
+		want *= d
+	}
+	if width != want {
+		return nil, fmt.Errorf("column %q has %d values a row, want %d for %v", name, width, want, shape[1:])
 	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
 }

@@ -12,11 +12,12 @@
 //
 // The columns that each sink reads:
 //
-//	Train    nodes_cat (w, k, d_v), nodes (w, k, c_v), nodes_sparse (w, k), target  one step per record
-//	Predict  the same without target                                              one Prediction per row
-//	Pretrain members; edges_cat and edges (w, k, k, ·), or nodes_cat and nodes  one step per Batch fields
-//	Collect  any
+//	Train     nodes_cat (w, k, d_v), nodes (w, k, c_v), nodes_sparse (w, k),
+//	          edges_cat (w, k, k, d_e), edges (w, k, k, c_e), target   one step per record
+//	Predict   the same without target                                 one Prediction per row
+//	Pretrain  members; edges_cat and edges, or nodes_cat and nodes     one step per Batch fields
+//	Collect   any
 //
-// Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those of package
-// record.
+// Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those
+// of package record.
 package sinks

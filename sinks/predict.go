@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -35,6 +36,9 @@ type Prediction struct {
 	Probs []float32
 	// Target is the class that the record names, or -1 where it names none.
 	Target int
+	// Value is the number predicted, and TargetValue the one that the record
+	// names or NaN, where numbers were learned: then there are no Probs.
+	Value, TargetValue float32
 }
 
 var _ flow.Sink = Predict{}
@@ -74,7 +78,7 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 	if err != nil {
 		return rowError(flow.Name(p.Predict), rec, err)
 	}
-	probs := dst.Float32s()
+	answers := dst.Float32s()
 	ids, err := record.Values[int64](rec, record.GraphID)
 	if err != nil {
 		return err
@@ -85,9 +89,15 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 	}
 	// A stream to be predicted need not know its targets.
 	targets, _ := record.Values[int32](rec, record.Target)
+	values, _ := record.Values[float32](rec, record.Target)
 	c := p.shape.Classes
 	for i, id := range ids {
-		one := Prediction{Graph: id, Root: -1, Probs: probs[i*c : (i+1)*c], Target: -1}
+		one := Prediction{Graph: id, Root: -1, Target: -1, TargetValue: float32(math.NaN())}
+		if c > 0 {
+			one.Probs = answers[i*c : (i+1)*c]
+		} else {
+			one.Value = answers[i]
+		}
 		if roots != nil {
 			one.Root = roots[i*p.shape.K]
 		}
@@ -98,6 +108,9 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 		}
 		if targets != nil {
 			one.Target = int(targets[i])
+		}
+		if values != nil {
+			one.TargetValue = values[i]
 		}
 		if err := p.Each(one); err != nil {
 			return err

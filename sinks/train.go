@@ -8,13 +8,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
 // Train lets a model learn from the stream: each record is one step, so
 // operators.Batch before it sets the batch size. The model predicts every
 // batch before it learns from it; its Accuracy and the results handed to
-// OnStep are those of that test.
+// OnStep are those of that test. Where the targets are numbers, float32 instead
+// of classes, it learns these.
 type Train struct {
 	// Net learns. It is initialised with the shape of the records, or checked
 	// against that. It must be set, and no one else may use it during the run.
@@ -35,8 +37,8 @@ func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shape.Classes == 0 {
-		return nil, errors.New("there is no column target with class names to learn from")
+	if f, ok, _ := record.Field(in, record.Target); shape.Classes == 0 && (!ok || f.Type.ID() != arrow.FLOAT32) {
+		return nil, errors.New("there is no column target with class names, or of float32, to learn from")
 	}
 	return &trainer{t, shape}, t.Net.Init(shape)
 }
