@@ -98,7 +98,7 @@ func (c *config) label(ctx context.Context, j *fieldjob.Job) (err error) {
 		if err := labeling.Compute(c.selecting, in, labels); err != nil {
 			return err
 		}
-		if order, _, err = labeling.Rank(j.Graph, labels); err != nil {
+		if order, _, err = labeling.RankContext(ctx, j.Graph, labels); err != nil {
 			return err
 		}
 	}
