@@ -15,16 +15,57 @@
 // In a pipeline sinks.Train makes these calls, and reads the shape off the
 // records.
 //
+// # Models
+//
+// All are a [Model]: struct literals whose zero fields are documented defaults,
+// fitted to data by Init, fed by Step, asked by Predict and Evaluate, and kept by
+// Save. [Load] reads any of them.
+//
+//	CNN      the paper's network; with edges its k = 10ᴱ     vertices ┐
+//	                                                         edges ─ merge ─ conv ─ dense ─ out
+//	PSLR     the paper's logistic regression on patches      vertices, edges ─ out
+//	GRU      recurrent: the w fields in rank order           vertices, edges ─ merge ─ gru ─ out
+//	Link     are two nodes joined: w/2 fields for each       (vertices, edges ─ merge ─ dense)² ─ dense ─ out
+//	Pooled   for few examples: one table for all vertices    vertices ─ means by distance ─ out
+//
+// What is learned is in the [Shape] and the targets of the [Batch]:
+//
+//	classes of graphs     Classes: 3, Targets    a row is a graph of w fields
+//	classes of nodes      Classes: 3, Targets    a row is a root: W is 1
+//	numbers               Classes: 0, Values     a row is either
+//	links                 Classes: 2, Targets    a row is a pair of roots
+//
+// [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
+// begin with it (CNN.UseCode).
+//
+// # Learning
+//
+// Every step makes the [Loss] of a batch smaller by way of an [Optimizer]:
+// [RMSprop], which is the paper's, [SGD] or [Adam], each with weight decay and
+// gradient clipping. [EarlyStop] ends a training when it helps no more.
+//
+// What a step reports was predicted before the model learned from it, without
+// dropout, so over a stream in which no row comes twice Accuracy, RMSE and MAE
+// are those of unseen data.
+//
+// # Shapes
+//
 // Shapes are given in the letters of package operators: B graphs in a batch, w
 // fields a graph, k vertices a field, a_v channels a vertex, of which d_v are
-// discrete and c_v continuous. A discrete channel travels as an index, -1 for
-// none; it is never expanded to a one-hot vector.
+// discrete and c_v continuous, and a_e channels an edge, of which d_e and c_e. A
+// discrete channel travels as an index, -1 for none; it is never expanded to a
+// one-hot vector. A sparse channel is a list of indices.
+//
+// # Same bytes
 //
 // The same seed and the same batches give the same weights, byte for byte, on
-// the same machine. Across machines they agree up to rounding, since the
-// kernels are chosen by what the processor has.
+// the same machine, at any number of workers. Across machines they agree up to
+// rounding, since the kernels are chosen by what the processor has.
+//
+// # Inside
 //
 // The package knows neither streams nor Arrow. Tensors enter and leave in
 // tensor.go; everything else works on slices, in layers that are written by
-// hand, one file each.
+// hand, one file each. What all models share is in core.go, a model adds its
+// settings and how its layers are laid out.
 package nn

@@ -1,0 +1,195 @@
+package nn_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn"
+)
+
+// ints and floats are tensors over slices.
+func ints(x []int32, shape ...int) *tensor.Dense {
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+}
+
+func floats(x []float32, shape ...int) *tensor.Dense {
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+}
+
+// Nodes of a large graph: a row is the field of one root, so W is 1. A node is
+// of class 1 when most of its neighbours, the vertices after it, are of kind 1.
+func ExampleCNN_nodes() {
+	const b, k = 32, 6
+	net := &nn.CNN{Seed: 1}
+	if err := net.Init(nn.Shape{W: 1, K: k, Cats: []int{2}, Classes: 2}); err != nil {
+		log.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	cats, targets := make([]int32, b*k), make([]int32, b)
+	for range 200 {
+		for i := range targets {
+			ones := int32(0)
+			for j := range k {
+				cats[i*k+j] = r.Int32N(2)
+				if j > 0 {
+					ones += cats[i*k+j]
+				}
+			}
+			targets[i] = ones / 3 // of five
+		}
+		if _, err := net.Step(nn.Batch{Cats: ints(cats, b, 1, k, 1), Targets: ints(targets, b)}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	p, err := net.Predict(nn.Batch{Cats: ints([]int32{0, 1, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0}, 2, 1, k, 1)}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range 2 {
+		fmt.Println(p.Float32s()[2*i+1] > 0.5)
+	}
+	// Output:
+	// true
+	// false
+}
+
+// A number for each graph: a shape without classes.
+func ExampleCNN_regression() {
+	const b = 32
+	net := &nn.CNN{Seed: 1, Dropout: -1}
+	if err := net.Init(nn.Shape{W: 2, K: 2, Attrs: 1}); err != nil {
+		log.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y := make([]float32, b*4), make([]float32, b)
+	var last nn.Result
+	for range 500 {
+		for i := range y {
+			for j := range 4 {
+				x[4*i+j] = r.Float32()
+			}
+			y[i] = x[4*i] * x[4*i+2] // of the two roots
+		}
+		var err error
+		if last, err = net.Step(nn.Batch{Attrs: floats(x, b, 2, 2, 1), Values: floats(y, b)}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println("off by less than 0.05 on average:", last.AbsError < 0.05)
+	// Output: off by less than 0.05 on average: true
+}
+
+// Two nodes are joined when they are of one kind. The answer does not depend on
+// which of them is named first.
+func ExampleLink() {
+	const b, k = 32, 3
+	net := &nn.Link{Seed: 1}
+	if err := net.Init(nn.Shape{W: 2, K: k, Cats: []int{3}, Classes: 2}); err != nil {
+		log.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	cats, joined := make([]int32, b*2*k), make([]int32, b)
+	for range 300 {
+		for i := range cats {
+			cats[i] = r.Int32N(3)
+		}
+		for i := range joined {
+			one, other := cats[i*2*k], cats[i*2*k+k] // the roots of both fields
+			joined[i] = 0
+			if one == other {
+				joined[i] = 1
+			}
+		}
+		if _, err := net.Step(nn.Batch{Cats: ints(cats, b, 2, k, 1), Targets: ints(joined, b)}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	p, err := net.Predict(nn.Batch{Cats: ints([]int32{
+		2, 0, 1 /**/, 2, 1, 1, // one kind
+		0, 1, 1 /**/, 2, 0, 0, // two kinds
+		2, 0, 0 /**/, 0, 1, 1, // the same pair, the other way round
+	}, 3, 2, k, 1)}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := p.Float32s()
+	fmt.Println(x[1] > 0.5, x[3] > 0.5, x[3] == x[5])
+	// Output: true false true
+}
+
+// Twelve graphs are learned by heart; those that were put aside tell when.
+func ExampleEarlyStop() {
+	shape := nn.Shape{W: 2, K: 3, Cats: []int{4}, Classes: 2}
+	draw := func(r *rand.Rand, rows int) nn.Batch {
+		cats, targets := make([]int32, rows*6), make([]int32, rows)
+		for i := range cats {
+			cats[i] = r.Int32N(4)
+		}
+		for i := range targets {
+			if cats[6*i]+cats[6*i+3] > 3 {
+				targets[i] = 1
+			}
+		}
+		return nn.Batch{Cats: ints(cats, rows, 2, 3, 1), Targets: ints(targets, rows)}
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	train, validation := draw(r, 12), draw(r, 200)
+
+	net := &nn.CNN{Seed: 1}
+	if err := net.Init(shape); err != nil {
+		log.Fatal(err)
+	}
+	stop := nn.EarlyStop{Patience: 20}
+	var last nn.Result
+	for done := false; !done; {
+		_, err := net.Step(train)
+		if err == nil {
+			last, err = net.Evaluate(validation)
+		}
+		if err == nil {
+			done, err = stop.Observe(net, last.Loss)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	best, _ := stop.Best()
+	err := stop.Restore(net)
+	again, err2 := net.Evaluate(validation)
+	if err := errors.Join(err, err2); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("worse at the end:", last.Loss > best, "· restored:", again.Loss == best)
+	// Output: worse at the end: true · restored: true
+}
+
+// What kind of model a file holds is in the file.
+func ExampleLoad() {
+	var file bytes.Buffer
+	net := &nn.GRU{Hidden: 8, Info: map[string]string{"classes": "no,yes"}}
+	err := net.Init(nn.Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2})
+	if err == nil {
+		err = net.Save(&file)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	model, err := nn.Load(&file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(model)
+	fmt.Println(model.(*nn.GRU).Info)
+
+	// It says for what data it is when it is given others.
+	fmt.Println(model.Init(nn.Shape{W: 18, K: 5, Cats: []int{7}, Classes: 2}))
+	// Output:
+	// GRU{W: 18, K: 10, Maps1: 16, Hidden: 8, Activation: relu, Merge: concat, Pool: last, Dropout: 0.5, Loss: cross-entropy, Optimizer: {Rate:0.001 Decay:0.9 Epsilon:1e-07 WeightDecay:0 ClipNorm:0}, Seed: 0}
+	// map[classes:no,yes]
+	// the model is for 10 vertices a field (k), the data have 5
+}
