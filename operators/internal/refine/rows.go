@@ -2,6 +2,7 @@ package refine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -89,7 +90,7 @@ func EdgeTypes(g *graph.Graph, types []uint32, order *[]int32) []uint32 {
 func CompareEdges(g *graph.Graph, a, b int32) int {
 	return cmp.Or(
 		slices.Compare(row(g.EdgeCat, a, g.EdgeCats), row(g.EdgeCat, b, g.EdgeCats)),
-		slices.Compare(row(g.EdgeAttr, a, g.EdgeAttrs), row(g.EdgeAttr, b, g.EdgeAttrs)),
+		compareValues(row(g.EdgeAttr, a, g.EdgeAttrs), row(g.EdgeAttr, b, g.EdgeAttrs)),
 	)
 }
 
@@ -98,9 +99,23 @@ func CompareEdges(g *graph.Graph, a, b int32) int {
 func CompareNodes(g *graph.Graph, u, v int32) int {
 	return cmp.Or(
 		slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats)),
-		slices.Compare(row(g.NodeAttr, u, g.NodeAttrs), row(g.NodeAttr, v, g.NodeAttrs)),
+		compareValues(row(g.NodeAttr, u, g.NodeAttrs), row(g.NodeAttr, v, g.NodeAttrs)),
 		slices.Compare(g.Sparse(u), g.Sparse(v)),
 	)
+}
+
+// compareValues compares lists of values of equal length. -0 comes before 0, and
+// NaN before all else, by its bits: what is equal has the same bytes.
+func compareValues(a, b []float32) int {
+	for i, x := range a {
+		if c := cmp.Compare(x, b[i]); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(int32(math.Float32bits(x)), int32(math.Float32bits(b[i]))); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
