@@ -2,6 +2,7 @@ package field
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -11,10 +12,11 @@ const MaxK = 256
 // Assembler gathers neighbourhoods. The zero value is ready; an Assembler is
 // not safe for concurrent use.
 type Assembler struct {
-	seen  marks
-	hood  []int32
-	dist  []uint8
-	radix []int32
+	seen marks
+	hood []int32
+	dist []uint8
+	bits []uint64 // zero between calls, as is used
+	used []uint64
 }
 
 // Assemble returns the nodes around root, nearest first: a breadth-first search
@@ -41,10 +43,10 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 		end := len(a.hood)
 		for _, u := range a.hood[begin:end] {
 			if !ix.g.Directed || ix.dir != In {
-				a.meet(ix.g.Adj(u))
+				a.hood = a.seen.meet(ix.g.Adj(u), a.hood)
 			}
 			if ix.g.Directed && ix.dir != Out {
-				a.meet(ix.in(u))
+				a.hood = a.seen.meet(ix.in(u), a.hood)
 			}
 		}
 		if len(a.hood) == end {
@@ -55,52 +57,46 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 			a.sort(a.hood[end:])
 		}
 		d := a.dist[end-1] + 1
-		for range len(a.hood) - end {
-			a.dist = append(a.dist, d)
+		a.dist = slices.Grow(a.dist, len(a.hood)-end)[:len(a.hood)]
+		for i := end; i < len(a.dist); i++ {
+			a.dist[i] = d
 		}
 		begin = end
 	}
 	return a.hood, a.dist
 }
 
-func (a *Assembler) meet(row []int32) {
-	for _, v := range row {
-		if a.seen.add(v) {
-			a.hood = append(a.hood, v)
-		}
-	}
-}
-
-// sort sorts node numbers, by radix where there are many.
+// sort sorts different node numbers: many by setting bits in an array that has
+// one for every node, and in one that tells which words of that are in use.
 func (a *Assembler) sort(x []int32) {
-	if len(x) < 200 { // BenchmarkAssemble on email-Enron: same speed about here
-		slices.Sort(x)
+	if len(x) <= 16 { // BenchmarkField: same speed about here
+		for i, v := range x {
+			for ; i > 0 && x[i-1] > v; i-- {
+				x[i] = x[i-1]
+			}
+			x[i] = v
+		}
 		return
 	}
-	top := slices.Max(x)
-	if cap(a.radix) < len(x) {
-		a.radix = make([]int32, 2*len(x))
+	if words := len(a.seen.stamp)/64 + 1; len(a.bits) < words {
+		a.bits = make([]uint64, words)
+		a.used = make([]uint64, words/64+1)
 	}
-	from, to := x, a.radix[:len(x)]
-	swapped := false
-	for shift := 0; top>>shift > 0; shift += 8 {
-		var count [257]int
-		for _, v := range from {
-			count[v>>shift&255+1]++
-		}
-		for i := range 256 {
-			count[i+1] += count[i]
-		}
-		for _, v := range from {
-			b := v >> shift & 255
-			to[count[b]] = v
-			count[b]++
-		}
-		from, to = to, from
-		swapped = !swapped
+	for _, v := range x {
+		a.bits[v>>6] |= 1 << (v & 63)
+		a.used[v>>12] |= 1 << (v >> 6 & 63)
 	}
-	if swapped {
-		copy(x, from)
+	n := 0
+	for i, used := range a.used {
+		for ; used != 0; used &= used - 1 {
+			word := i<<6 + bits.TrailingZeros64(used)
+			for m := a.bits[word]; m != 0; m &= m - 1 {
+				x[n] = int32(word<<6 + bits.TrailingZeros64(m))
+				n++
+			}
+			a.bits[word] = 0
+		}
+		a.used[i] = 0
 	}
 }
 
@@ -121,6 +117,18 @@ func (m *marks) next(n int) {
 		clear(m.stamp)
 		m.now = 1
 	}
+}
+
+// meet adds the nodes of a row and appends those that are new.
+func (m *marks) meet(row, fresh []int32) []int32 {
+	stamp, now := m.stamp, m.now
+	for _, v := range row {
+		if stamp[v] != now {
+			stamp[v] = now
+			fresh = append(fresh, v)
+		}
+	}
+	return fresh
 }
 
 // add reports whether v is new.

@@ -7,15 +7,9 @@ import (
 
 // cropLarge is crop for a neighbourhood of more than 64 nodes of what onWords
 // accepts: it writes the first k nodes to z.keep, ascending.
-//
-// All levels but the last are kept as they are, so only the last one has to be
-// ranked, and of it only what stands at the cut. Two rounds of the textbook
-// numbering decide nearly always, and are computed here for the nodes that ask
-// for them, from the edges at the last level: G[U] is neither built nor refined.
-// If they do not decide, the general way does, from the start.
 func (z *Normalizer) cropLarge() error {
 	z.Stats.Cropped++
-	if z.cut.run(z) {
+	if z.cut.run(z, nil) {
 		z.keep = z.keep[:0]
 		for v := range int32(z.cut.base) {
 			z.keep = append(z.keep, v)
@@ -30,7 +24,13 @@ func (z *Normalizer) cropLarge() error {
 	return z.crop(nil)
 }
 
-// cut chooses among the nodes of the last level, which are numbered from 0.
+// cut chooses the nodes that a cut to k leaves, as crop does, where that is easy.
+//
+// All levels but the last are kept as they are, so only the last one has to be
+// ranked, and of it only what stands at the cut. Two rounds of the textbook
+// numbering decide nearly always, and are computed here for the nodes that ask
+// for them, from the edges at the last level: G[U] is neither built nor refined.
+// The nodes of the last level are numbered from 0.
 type cut struct {
 	base int // nodes of the levels before
 	need int // nodes of the last level still to be chosen
@@ -42,10 +42,15 @@ type cut struct {
 	down  [maxWords]uint32 // by node of the level before: its neighbours in the last level
 	rows  [maxWords]uint64 // of the nodes before the last level
 	key   []uint32         // by node of the last level, for narrow
+
+	lists  []int32  // for tied nodes: their neighbours in the last level
+	at     []uint32 // by tied node: where its list begins
+	colors []uint32 // of what lists holds, sorted
 }
 
-// run reports whether it could choose.
-func (c *cut) run(z *Normalizer) bool {
+// run reports whether it could choose. rows are those of U, or nil if U is too
+// large for words.
+func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	n := len(z.hood)
 	c.base = firstOf(z.dist, z.dist[n-1])
 	c.need = z.K - c.base
@@ -53,9 +58,14 @@ func (c *cut) run(z *Normalizer) bool {
 		return false // not the last level is cut
 	}
 	near := firstOf(z.dist, z.dist[c.base-1])
-	c.count(z, near)
 	m := n - c.base
 	c.key = resize(c.key, m)
+	c.inner, c.side = resize(c.inner, m), resize(c.side, m)
+	if rows == nil {
+		c.count(z, near)
+	} else {
+		c.countWords(rows, near)
+	}
 	c.taken, c.tied = c.taken[:0], c.tied[:0]
 	for j := range int32(m) {
 		c.tied = append(c.tied, j)
@@ -63,35 +73,28 @@ func (c *cut) run(z *Normalizer) bool {
 
 	// First round: by the list of the neighbours' levels. See round1.
 	for j := range m {
-		c.key[j] = uint32(bits.OnesCount64(c.inner[j]))
-		if c.side[j] > 0 {
-			c.key[j] = 2*maxWords - c.key[j]
-		}
+		c.key[j] = round1Last(uint32(bits.OnesCount64(c.inner[j])), c.side[j])
 	}
 	if c.narrow() {
 		return true
 	}
 	side := c.side[c.tied[0]] > 0
-	if side {
-		for _, j := range c.tied {
-			c.key[j] = c.side[j]
-		}
-		if c.narrow() {
-			return true
-		}
+	if side && !c.listAside(z, rows) {
+		return false
 	}
-	plain := !z.nodeAttrs()
-	if c.same() {
-		if !side {
-			return plain && c.takeTwins(z)
-		}
-	} else if c.secondRound(z, near) {
+	if c.twins(z, side) {
 		return true
 	}
-	if !side {
-		return plain && c.same() && c.takeTwins(z)
+
+	// Second round: by the lists of the colours that the first one gives, which
+	// begin with those of the level before.
+	if !c.same() && c.secondRound(z, rows, near) {
+		return true
 	}
-	return false
+	if side && c.secondRoundAside(z) {
+		return true
+	}
+	return c.twins(z, side)
 }
 
 // firstOf returns the first place of a level; levels ascend.
@@ -104,15 +107,12 @@ func firstOf(dist []uint8, level uint8) int {
 // begins at near, and inside.
 func (c *cut) count(z *Normalizer, near int) {
 	ix, l, base := z.ix, &z.local, c.base
-	m := len(z.hood) - base
-	c.inner, c.side = resize(c.inner, m), resize(c.side, m)
 	clear(c.inner)
 	clear(c.side)
 	for i := near; i < base; i++ {
 		down := uint32(0)
 		for _, v := range ix.g.Adj(z.hood[i]) {
-			s := l.stamp[v]
-			if j := int(uint32(s)) - base; s>>32 == l.now && j >= 0 {
+			if j := int(l.place[v]) - 1 - base; j >= 0 {
 				c.inner[j] |= 1 << i
 				down++
 			}
@@ -125,8 +125,7 @@ func (c *cut) count(z *Normalizer, near int) {
 		}
 		own := uint32(0)
 		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			s := l.stamp[v]
-			if i := int(uint32(s)) - base; s>>32 == l.now && i >= 0 {
+			if i := int(l.place[v]) - 1 - base; i >= 0 {
 				c.side[i]++
 				own++
 			}
@@ -135,34 +134,54 @@ func (c *cut) count(z *Normalizer, near int) {
 	}
 }
 
+// countWords is count for rows on words.
+func (c *cut) countWords(rows []uint64, near int) {
+	before := uint64(1)<<c.base - 1
+	for j, row := range rows[c.base:] {
+		c.inner[j] = row & before
+		c.side[j] = uint32(bits.OnesCount64(row &^ before))
+	}
+	for i := near; i < c.base; i++ {
+		c.down[i] = uint32(bits.OnesCount64(rows[i] &^ before))
+	}
+}
+
 // round1 is the rank of a node inside its level after one round: its list has p
 // entries of the level before, s of its own and q of the next. More of a smaller
 // level make a smaller list, but a list that ends is smaller than one that goes
-// on. p and s are at most 127, s more if q is 0.
+// on. p and s are at most 127; see round1Last for the last level.
 func round1(p, s, q uint32) uint64 {
-	switch {
-	case s == 0 && q == 0:
-		return uint64(p)
-	case q == 0:
-		return 1<<63 | uint64(127-p)<<56 | uint64(s)
+	if q == 0 {
+		return uint64(round1Last(p, s)) << 32
 	}
-	return 1<<63 | uint64(127-p)<<56 | 1<<48 | uint64(127-s)<<40 | uint64(q)
+	return uint64(1<<31|(127-p)<<24|1<<23|(127-s)<<16)<<32 | uint64(q)
+}
+
+// round1Last is round1 where q is 0 and s less than 2²³.
+func round1Last(p, s uint32) uint32 {
+	if s == 0 {
+		return p
+	}
+	return 1<<31 | (127-p)<<24 | s
 }
 
 // narrow takes the nodes of smaller key among the tied ones and drops those of
 // greater key. It reports whether nothing is left to choose.
 func (c *cut) narrow() bool {
-	for shift := 24; shift >= 0 && c.need < len(c.tied); shift -= 8 {
+	if len(c.tied) <= 32 {
+		return c.narrowFew()
+	}
+	first, differ := c.key[c.tied[0]], uint32(0)
+	for _, j := range c.tied {
+		differ |= c.key[j] ^ first
+	}
+	for differ != 0 && c.need < len(c.tied) {
+		// The highest byte that differs.
+		shift := (bits.Len32(differ) - 1) &^ 7
+		differ &= 1<<shift - 1
 		var count [256]int32
-		first := c.key[c.tied[0]] >> shift & 255
-		mixed := false
 		for _, j := range c.tied {
-			d := c.key[j] >> shift & 255
-			count[d]++
-			mixed = mixed || d != first
-		}
-		if !mixed {
-			continue
+			count[c.key[j]>>shift&255]++
 		}
 		at, need := uint32(0), int32(c.need)
 		for need > count[at] {
@@ -180,6 +199,34 @@ func (c *cut) narrow() bool {
 		}
 		c.tied, c.need = kept, int(need)
 	}
+	return c.settled()
+}
+
+// narrowFew is narrow for at most 32 nodes.
+func (c *cut) narrowFew() bool {
+	if c.need == len(c.tied) {
+		return c.settled()
+	}
+	var sorted [32]uint32
+	for i, j := range c.tied {
+		x := c.key[j]
+		for ; i > 0 && sorted[i-1] > x; i-- {
+			sorted[i] = sorted[i-1]
+		}
+		sorted[i] = x
+	}
+	last := sorted[c.need-1]
+	kept := c.tied[:0]
+	for _, j := range c.tied {
+		switch x := c.key[j]; {
+		case x < last:
+			c.taken = append(c.taken, j)
+			c.need--
+		case x == last:
+			kept = append(kept, j)
+		}
+	}
+	c.tied = kept
 	return c.settled()
 }
 
@@ -204,42 +251,166 @@ func (c *cut) same() bool {
 	return true
 }
 
-// takeTwins takes the smallest of the tied nodes, which no round will tell apart.
-func (c *cut) takeTwins(z *Normalizer) bool {
+// twins takes the smallest of the tied nodes if they are interchangeable, so
+// that no round will tell them apart. Attributes might.
+func (c *cut) twins(z *Normalizer, side bool) bool {
+	if z.nodeAttrs() || !c.same() {
+		return false
+	}
+	if side {
+		first := c.tied[0]
+		open, closed := true, true
+		for _, j := range c.tied[1:] {
+			open = open && slices.Equal(c.aside(first), c.aside(j))
+			closed = closed && slices.Contains(c.aside(j), first) && equalBut(c.aside(first), c.aside(j), j, first)
+		}
+		if !open && !closed {
+			return false
+		}
+	}
 	z.Stats.Ties++
 	z.Stats.Searches++
 	c.taken = append(c.taken, c.tied[:c.need]...)
 	return true
 }
 
-// secondRound tells tied nodes apart by the colours that the first round gives
-// to their neighbours in the level before, which begins at near.
-func (c *cut) secondRound(z *Normalizer, near int) bool {
-	z.local.rows(z.ix, z.hood[:c.base], c.rows[:])
-	level := (1<<c.base - 1) &^ uint64(1<<near-1)
-	var order [maxWords]uint64
-	var key [maxWords]uint64
-	n := 0
-	for i := near; i < c.base; i++ {
-		key[i] = round1(uint32(bits.OnesCount64(c.rows[i]&^level)), uint32(bits.OnesCount64(c.rows[i]&level)), c.down[i])
-		at := n
-		for ; at > 0 && key[order[at-1]] > key[i]; at-- {
-			order[at] = order[at-1]
-		}
-		order[at] = uint64(i)
-		n++
+// equalBut reports whether a without x is b without y; a and b ascend.
+func equalBut(a, b []int32, x, y int32) bool {
+	if len(a) != len(b) {
+		return false
 	}
-	for i := 0; i < n; {
-		color, class := key[order[i]], uint64(0)
-		for ; i < n && key[order[i]] == color; i++ {
-			class |= 1 << order[i]
+	i := 0
+	for _, v := range b {
+		if v == y {
+			continue
 		}
+		if i < len(a) && a[i] == x {
+			i++
+		}
+		if i == len(a) || a[i] != v {
+			return false
+		}
+		i++
+	}
+	return true
+}
+
+// aside returns the neighbours of a tied node in the last level, ascending.
+func (c *cut) aside(j int32) []int32 { return c.lists[c.at[j] : c.at[j]+c.side[j]] }
+
+// listAside lists the neighbours in the last level of all tied nodes. It gives
+// up on nodes with far more neighbours elsewhere.
+func (c *cut) listAside(z *Normalizer, rows []uint64) bool {
+	l, g := &z.local, z.ix.g
+	c.lists = c.lists[:0]
+	c.at = resize(c.at, len(c.key))
+	for _, j := range c.tied {
+		if rows != nil {
+			c.at[j] = uint32(len(c.lists))
+			for m := rows[c.base+int(j)] >> c.base; m != 0; m &= m - 1 {
+				c.lists = append(c.lists, int32(bits.TrailingZeros64(m)))
+			}
+			continue
+		}
+		u := z.hood[c.base+int(j)]
+		if g.Degree(u) > 32*len(z.hood) {
+			return false
+		}
+		c.at[j] = uint32(len(c.lists))
+		for _, v := range g.Adj(u) {
+			if i := int(l.place[v]) - 1 - c.base; i >= 0 {
+				c.lists = append(c.lists, int32(i))
+			}
+		}
+	}
+	return true
+}
+
+// secondRoundAside tells tied nodes, which have the same number of neighbours in
+// the last level, apart by the colours of those.
+func (c *cut) secondRoundAside(z *Normalizer) bool {
+	c.colors = resize(c.colors, len(c.lists))
+	for _, j := range c.tied {
+		colors := c.colors[c.at[j] : c.at[j]+c.side[j]]
+		for i, v := range c.aside(j) {
+			colors[i] = round1Last(uint32(bits.OnesCount64(c.inner[v])), c.side[v])
+		}
+		slices.Sort(colors)
+	}
+	for i := range c.side[c.tied[0]] {
 		for _, j := range c.tied {
-			c.key[j] = maxWords - uint32(bits.OnesCount64(c.inner[j]&class))
+			c.key[j] = c.colors[c.at[j]+i]
 		}
 		if c.narrow() {
 			return true
 		}
 	}
 	return false
+}
+
+// secondRound tells tied nodes apart by the colours that the first round gives
+// to their neighbours in the level before, which begins at near.
+func (c *cut) secondRound(z *Normalizer, rows []uint64, near int) bool {
+	before := uint64(1)<<c.base - 1
+	if rows == nil {
+		rows = c.rows[:]
+		z.local.rows(z.ix, z.hood, c.base, rows)
+	}
+	level := before &^ (1<<near - 1)
+	// The level in the order of its colours, and the rank of each node in it.
+	var order, rank [maxWords]uint8
+	var key [maxWords]uint64
+	n := 0
+	for i := near; i < c.base; i++ {
+		key[i] = round1(uint32(bits.OnesCount64(rows[i]&before&^level)), uint32(bits.OnesCount64(rows[i]&level)), c.down[i])
+		at := n
+		for ; at > 0 && key[order[at-1]] > key[i]; at-- {
+			order[at] = order[at-1]
+		}
+		order[at] = uint8(i)
+		n++
+	}
+	for i := 1; i < n; i++ {
+		rank[order[i]] = rank[order[i-1]]
+		if key[order[i]] != key[order[i-1]] {
+			rank[order[i]] = uint8(i)
+		}
+	}
+	// Lists are compared four entries at a time.
+	for done := 0; done < bits.OnesCount64(c.inner[c.tied[0]]); done += 4 {
+		for _, j := range c.tied {
+			c.key[j] = fourOf(c.inner[j], done, &rank)
+		}
+		if c.narrow() {
+			return true
+		}
+	}
+	return false
+}
+
+// fourOf returns the entries from the given one on of the ascending list of the
+// ranks of some nodes, packed.
+func fourOf(nodes uint64, from int, rank *[maxWords]uint8) uint32 {
+	if nodes&(nodes-1) == 0 {
+		return uint32(rank[bits.TrailingZeros64(nodes)&63])
+	}
+	var list [maxWords]uint8
+	n := 0
+	for ; nodes != 0; nodes &= nodes - 1 {
+		x := rank[bits.TrailingZeros64(nodes)&63]
+		at := n
+		for ; at > 0 && list[at-1] > x; at-- {
+			list[at] = list[at-1]
+		}
+		list[at] = x
+		n++
+	}
+	packed := uint32(0)
+	for i := from; i < from+4; i++ {
+		packed <<= 8
+		if i < n {
+			packed |= uint32(list[i])
+		}
+	}
+	return packed
 }

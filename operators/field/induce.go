@@ -14,48 +14,78 @@ type arc struct {
 	entry int32 // CSR position in the whole graph
 }
 
-// local numbers the nodes of a neighbourhood. It holds, for every node of the
-// graph, the position last given to it and the call that gave it.
-type local struct {
-	stamp []uint64
-	now   uint64
-}
+// local numbers the nodes of a neighbourhood: it holds, for every node of the
+// graph, 0 or one plus its place in the neighbourhood.
+type local struct{ place []int32 }
 
+// number numbers the nodes of a graph of n nodes. forget has to follow.
 func (l *local) number(n int, nodes []int32) {
-	if len(l.stamp) < n {
-		l.stamp = make([]uint64, n)
-		l.now = 0
-	}
-	l.now++
-	if l.now == 1<<32 {
-		clear(l.stamp)
-		l.now = 1
+	if len(l.place) < n {
+		l.place = make([]int32, n)
 	}
 	for i, v := range nodes {
-		l.stamp[v] = l.now<<32 | uint64(i)
+		l.place[v] = int32(i) + 1
 	}
 }
 
-// induce appends the arcs of ix between the nodes, each undirected edge once.
-// It reads the short lists of ix only.
+// forget undoes number.
+func (l *local) forget(nodes []int32) {
+	for _, v := range nodes {
+		l.place[v] = 0
+	}
+}
+
+// induce appends the arcs of ix between the numbered nodes, each undirected edge
+// once. It reads the short lists of ix only.
 func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
-	l.number(ix.g.N(), nodes)
 	for i, u := range nodes {
 		begin, end := ix.off[u], ix.off[u+1]
 		for j, v := range ix.other[begin:end] {
-			s := l.stamp[v]
-			if s>>32 != l.now {
+			at := l.place[v]
+			if at == 0 {
 				continue
 			}
 			e := ix.entry[int(begin)+j]
 			if e >= 0 {
-				arcs = append(arcs, arc{int32(i), int32(uint32(s)), e})
+				arcs = append(arcs, arc{int32(i), at - 1, e})
 			} else {
-				arcs = append(arcs, arc{int32(uint32(s)), int32(i), ^e})
+				arcs = append(arcs, arc{at - 1, int32(i), ^e})
 			}
 		}
 	}
 	return arcs
+}
+
+// rows writes to rows, for the first count of the numbered nodes, at most 64,
+// the set of their neighbours among themselves.
+func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
+	rows = rows[:count]
+	clear(rows)
+	for i, u := range nodes[:count] {
+		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
+			if j := l.place[v] - 1; uint(j) < uint(len(rows)) {
+				rows[i] |= 1 << j
+				rows[j] |= 1 << i
+			}
+		}
+	}
+}
+
+// rowsAmong is rows for some of the numbered nodes: member holds, for every
+// numbered node, 0 or one plus its place in nodes.
+func (l *local) rowsAmong(ix *Index, nodes []int32, member []uint8, rows []uint64) {
+	rows = rows[:len(nodes)]
+	clear(rows)
+	for i, u := range nodes {
+		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
+			if at := l.place[v] - 1; at >= 0 {
+				if j := int(member[at]) - 1; j >= 0 {
+					rows[i] |= 1 << j
+					rows[j] |= 1 << i
+				}
+			}
+		}
+	}
 }
 
 // restrict appends the arcs whose ends are both among the chosen nodes, given by

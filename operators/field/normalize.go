@@ -67,9 +67,12 @@ type Normalizer struct {
 	colors   []int32
 	bits     [maxWords]uint64
 	hoodBits [maxWords]uint64
+	rows     []uint64 // of the field made last, or nil; see Rows
+	inHood   []int32
 	words    refine.Words
 	cells    []uint64
 	cut      cut
+	member   []uint8
 	codes    []uint16
 	whole    recall // of U
 	inN      recall // of N
@@ -130,18 +133,20 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	}
 	z.ix, z.hood, z.dist = ix, hood, dist
 	z.Stats.Fields++
-	var order []int32
-	var err error
+	z.local.number(ix.g.N(), hood)
+	nodes, order, err := hood, []int32(nil), error(nil)
 	if z.onWords(global) {
-		order, err = z.normalizeWords()
+		nodes, order, err = z.normalizeWords()
 	} else {
+		z.rows = nil
 		order, err = z.normalize(global)
 	}
+	z.local.forget(hood)
 	if err != nil {
 		return err
 	}
 	for i, v := range order {
-		members[i] = hood[v]
+		members[i] = nodes[v]
 	}
 	for i := len(order); i < len(members); i++ {
 		members[i] = -1

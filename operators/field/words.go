@@ -25,71 +25,89 @@ func (z *Normalizer) edgeTypes() bool {
 	return !z.IgnoreAttributes && z.ix.g.EdgeCats+z.ix.g.EdgeAttrs > 0
 }
 
-// rows writes to rows the neighbours of every node among the others, as sets of
-// places in nodes. number must have numbered the nodes, and may have numbered
-// more behind them.
-func (l *local) rows(ix *Index, nodes []int32, rows []uint64) {
-	clear(rows[:len(nodes)])
-	for i, u := range nodes {
-		own := uint64(0)
-		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			s := l.stamp[v]
-			if j := uint32(s); s>>32 == l.now && int(j) < len(nodes) {
-				own |= 1 << j
-				rows[j&63] |= 1 << i
-			}
-		}
-		rows[i] |= own
-	}
-}
-
-// normalizeWords is normalize for what onWords accepts.
-func (z *Normalizer) normalizeWords() ([]int32, error) {
+// normalizeWords is normalize for what onWords accepts. The order is that of the
+// members among nodes, whose rows it leaves in z.rows.
+func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	n := len(z.hood)
-	z.local.number(z.ix.g.N(), z.hood)
 	if n > maxWords {
 		if err := z.cropLarge(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		z.subset(z.keep)
-		z.local.number(z.ix.g.N(), z.nodes)
-		z.local.rows(z.ix, z.nodes, z.bits[:])
-		return z.finishWords(z.keep, true), nil
+		z.member = resize(z.member, n)
+		clear(z.member)
+		for i, v := range z.keep {
+			z.member[v] = uint8(i) + 1
+		}
+		z.rows = z.bits[:len(z.keep)]
+		z.local.rowsAmong(z.ix, z.nodes, z.member, z.rows)
+		return z.nodes, z.finishWords(z.nodes, z.distN, true), nil
 	}
-	z.local.rows(z.ix, z.hood, z.hoodBits[:])
+	z.rows = z.hoodBits[:n]
+	z.local.rows(z.ix, z.hood, n, z.rows)
 	before := z.Stats
 	cached := z.cacheable(nil, n)
 	if cached {
-		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.hoodBits[:n]); value != nil {
+		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, min(n, z.K))
-			return z.order, nil
+			return z.hood, z.order, nil
 		}
 	}
-	if n > z.K {
-		keep, err := z.cropWords(z.hoodBits[:n])
-		if err != nil {
-			return nil, err
+	if n <= z.K {
+		order = z.finishWords(z.hood, z.dist, false)
+		if cached {
+			z.whole.add(z, before, order)
 		}
-		z.keep = z.keep[:0]
-		for m := keep; m != 0; m &= m - 1 {
-			v := bits.TrailingZeros64(m)
-			z.bits[len(z.keep)] = refine.Squeeze(z.hoodBits[v], keep)
-			z.keep = append(z.keep, int32(v))
-		}
-	} else {
-		z.keep = z.keep[:0]
-		for v := range int32(n) {
-			z.keep = append(z.keep, v)
-		}
-		z.bits = z.hoodBits
+		return z.hood, order, nil
 	}
+	keep, err := z.cropWords(z.rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	z.keep = z.keep[:0]
+	for m := keep; m != 0; m &= m - 1 {
+		v := bits.TrailingZeros64(m)
+		z.bits[len(z.keep)] = refine.Squeeze(z.hoodBits[v], keep)
+		z.keep = append(z.keep, int32(v))
+	}
+	z.rows = z.bits[:len(z.keep)]
 	z.subset(z.keep)
-	order := z.finishWords(z.keep, n > z.K)
+	order = z.finishWords(z.nodes, z.distN, true)
 	if cached {
-		z.whole.add(z, before, order)
+		z.inHood = z.inHood[:0]
+		for _, v := range order {
+			z.inHood = append(z.inHood, z.keep[v])
+		}
+		z.whole.add(z, before, z.inHood)
 	}
-	return order, nil
+	return z.nodes, order, nil
+}
+
+// Rows writes to rows, of length K, the edges of the field that Normalize made
+// last: bit j of rows[i] is set where members i and j are adjacent. It knows
+// them for undirected graphs without edge types, labeling.WL and K up to 64, and
+// reports whether it does. O(k + m) for m edges of the field; Edges looks them
+// up in the graph instead.
+func (z *Normalizer) Rows(rows []uint64) bool {
+	if z.rows == nil {
+		return false
+	}
+	var place [maxWords]uint8
+	members := uint64(0)
+	for i, v := range z.order {
+		place[v&63] = uint8(i)
+		members |= 1 << v
+	}
+	for i, v := range z.order {
+		row := uint64(0)
+		for m := z.rows[v] & members; m != 0; m &= m - 1 {
+			row |= 1 << place[bits.TrailingZeros64(m)&63]
+		}
+		rows[i] = row
+	}
+	clear(rows[len(z.order):])
+	return true
 }
 
 // subset writes the chosen nodes and their distances to z.nodes and z.distN.
@@ -104,23 +122,20 @@ func (z *Normalizer) subset(chosen []int32) {
 // cropWords is crop for at most 64 nodes with the given rows.
 func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 	z.Stats.Cropped++
-	plain := !z.nodeAttrs()
-	z.words.Reset(z.dist)
-	z.words.Number(rows, z.K, plain)
-	before, cell := z.words.At(z.K)
-	rest := z.K - bits.OnesCount64(before)
-	if rest == 0 {
-		return before, nil
-	}
-	if plain && refine.Interchangeable(rows, cell) {
-		z.Stats.Ties++
-		z.Stats.Searches++
-		for ; rest > 0; rest-- {
-			before |= cell & -cell
-			cell &= cell - 1
+	if z.cut.run(z, rows) {
+		keep = 1<<z.cut.base - 1
+		for _, j := range z.cut.taken {
+			keep |= 1 << (z.cut.base + int(j))
 		}
-		return before, nil
+		return keep, nil
 	}
+	w, before := &z.words, z.Stats
+	w.Reset(z.dist)
+	w.Number(rows, z.K, !z.nodeAttrs())
+	if keep, ok := z.cutWords(rows); ok {
+		return keep, nil
+	}
+	z.Stats = before
 	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
 	if err := z.crop(nil); err != nil {
 		return 0, err
@@ -131,28 +146,57 @@ func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 	return keep, nil
 }
 
-// finishWords is finish for the chosen nodes, whose rows are in z.bits. cropped
-// says that they are not all.
-func (z *Normalizer) finishWords(chosen []int32, cropped bool) []int32 {
-	n := len(chosen)
-	rows := z.bits[:n]
+// cutWords cuts the ranking in z.words as crop does. It gives up where choices
+// have to be compared.
+func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
+	w := &z.words
+	keep, tied := w.At(z.K)
+	if bits.OnesCount64(keep) == z.K {
+		return keep, true
+	}
+	z.Stats.Ties++
+	if z.nodeAttrs() {
+		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.hood[u], z.hood[v]) })
+		w.RefineAll(rows)
+		if keep, tied = w.At(z.K); bits.OnesCount64(keep) == z.K {
+			return keep, true
+		}
+	}
+	z.Stats.Searches++
+	for !refine.Interchangeable(rows, tied) {
+		if w.Alike(rows, z.K) != refine.Alike {
+			return 0, false
+		}
+		w.RefineFrom(rows, int32(bits.TrailingZeros64(tied)))
+		if keep, tied = w.At(z.K); bits.OnesCount64(keep) == z.K {
+			return keep, true
+		}
+	}
+	for n := z.K - bits.OnesCount64(keep); n > 0; n-- {
+		keep |= tied & -tied
+		tied &= tied - 1
+	}
+	return keep, true
+}
+
+// finishWords is finish for the chosen nodes, whose rows are in z.rows. cropped
+// says that they are not all. The order is in places of nodes.
+func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
+	n, rows := len(nodes), z.rows
 	before := z.Stats
 	cached := cropped && z.cacheable(nil, n)
 	if cached {
-		if value := z.inN.find(z, finishField, z.nodes, z.distN, rows); value != nil {
+		if value := z.inN.find(z, finishField, nodes, dist, rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, n)
-			for i, v := range z.order {
-				z.order[i] = chosen[v]
-			}
 			return z.order
 		}
 	}
 	w := &z.words
-	w.Reset(z.distN)
+	w.Reset(dist)
 	w.Number(rows, 0, false)
 	if !w.Discrete() && z.nodeAttrs() {
-		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.nodes[u], z.nodes[v]) })
+		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, nodes[u], nodes[v]) })
 	}
 	z.cells = w.AppendCells(z.cells[:0])
 	z.order = z.order[:0]
@@ -168,9 +212,6 @@ func (z *Normalizer) finishWords(chosen []int32, cropped bool) []int32 {
 	}
 	if cached {
 		z.inN.add(z, before, z.order)
-	}
-	for i, v := range z.order {
-		z.order[i] = chosen[v]
 	}
 	return z.order
 }

@@ -118,3 +118,42 @@ func FuzzField(f *testing.F) {
 		sameAsGeneral(t, "fuzz, cached", g, z, append(roots, roots...))
 	})
 }
+
+// Rows are the edges of the field, whichever way it was made.
+func TestRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(55, 56))
+	list := variants()
+	for range 20 {
+		list = append(list, named{"crowd", crowd(rng, 1+rng.IntN(12), 100+rng.IntN(300), rng.IntN(300))})
+	}
+	for _, c := range list {
+		for _, k := range []int{1, 5, 20, 64, 65} {
+			z := field.Normalizer{K: k, Cache: field.NewCache(1 << 16)}
+			var a field.Assembler
+			ix := field.NewIndex(c.g, field.Both)
+			members, rows := make([]int32, k), make([]uint64, k)
+			entry := make([]int32, k*k)
+			for _, root := range permutation(rng, c.g.N())[:min(c.g.N(), 10)] {
+				hood, dist := a.Assemble(ix, root, k)
+				if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
+					t.Fatal(err)
+				}
+				ok := !c.g.Directed && c.g.EdgeCats+c.g.EdgeAttrs == 0 && k <= 64
+				if z.Rows(rows) != ok {
+					t.Fatalf("%s, k=%d: Rows is %v, want %v", c.name, k, !ok, ok)
+				}
+				if !ok {
+					continue
+				}
+				field.Edges(c.g, members, entry)
+				for i, row := range rows {
+					for j := range k {
+						if row>>j&1 == 1 != (entry[i*k+j] >= 0) {
+							t.Fatalf("%s, k=%d, root %d: rows %b, want edges %v", c.name, k, root, rows, entry)
+						}
+					}
+				}
+			}
+		}
+	}
+}

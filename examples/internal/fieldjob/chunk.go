@@ -3,6 +3,7 @@ package fieldjob
 import (
 	"context"
 	"math"
+	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
@@ -28,20 +29,20 @@ type Chunk struct {
 type worker struct {
 	walk field.Assembler
 	norm field.Normalizer
-	dist []int32 // of the nodes met last
-	rank []int32 // 1 + place of the members of the field at hand; 0 elsewhere
+	rows []uint64 // of the field at hand
+	rank []int32  // 1 + place of the members of the field at hand; 0 elsewhere
 }
 
 func newWorker(k int, by labeling.Labeling, cache *field.Cache) *worker {
-	return &worker{norm: field.Normalizer{K: k, By: by, Cache: cache}}
+	return &worker{rows: make([]uint64, k), norm: field.Normalizer{K: k, By: by, Cache: cache}}
 }
 
 // make fills the chunk.
 func (w *worker) make(ctx context.Context, c *Chunk) error {
 	g, ix, k, n := c.Job.Graph, c.Job.ix(), c.K, len(c.Roots)
 	w.norm.Context = ctx
-	if len(w.dist) < g.N() {
-		w.dist, w.rank = make([]int32, g.N()), make([]int32, g.N())
+	if len(w.rank) < g.N() {
+		w.rank = make([]int32, g.N())
 	}
 	c.Members, c.Dist = grow(c.Members, n*k), grow(c.Dist, n*k)
 	c.Edges = grow(c.Edges, n*k*k)
@@ -55,13 +56,12 @@ func (w *worker) make(ctx context.Context, c *Chunk) error {
 		if err := w.norm.Normalize(ix, hood, dist, c.Job.Labels, members); err != nil {
 			return err
 		}
-		for j, v := range hood {
-			w.dist[v] = int32(dist[j])
-		}
-		for j, v := range members {
+		// Members stand in the order of distance, as the nodes of hood do, and
+		// a cut leaves whole levels in front of it.
+		for j := range members {
 			c.Dist[i*k+j] = -1
-			if v >= 0 {
-				c.Dist[i*k+j] = w.dist[v]
+			if j < len(hood) {
+				c.Dist[i*k+j] = int32(dist[j])
 			}
 		}
 		w.edges(g, members, c.Edges[i*k*k:(i+1)*k*k])
@@ -76,6 +76,15 @@ func (w *worker) make(ctx context.Context, c *Chunk) error {
 func (w *worker) edges(g *graph.Graph, members, out []int32) {
 	clear(out)
 	k := len(members)
+	if w.norm.Rows(w.rows) && g.EdgeCats == 0 {
+		for i, m := range w.rows {
+			row := out[i*k : (i+1)*k]
+			for ; m != 0; m &= m - 1 {
+				row[bits.TrailingZeros64(m)] = 1
+			}
+		}
+		return
+	}
 	value := func(entry int) int32 {
 		if g.EdgeCats > 0 {
 			return 1 + min(g.EdgeCat[entry*g.EdgeCats], math.MaxInt32-1)

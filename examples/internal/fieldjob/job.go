@@ -73,6 +73,15 @@ func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 	for len(r.workers) < r.Workers {
 		r.workers = append(r.workers, newWorker(r.K, r.By, r.cache))
 	}
+	defer func() {
+		for _, w := range r.workers {
+			r.Stats.Add(w.norm.Stats)
+			w.norm.Stats = field.Stats{}
+		}
+	}()
+	if r.Workers == 1 {
+		return r.alone(ctx, jobs)
+	}
 	outer := ctx
 	eg, ctx := errgroup.WithContext(ctx)
 	work := make(chan *Chunk)
@@ -131,19 +140,41 @@ func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 		return nil
 	})
 	err := eg.Wait()
-	for _, w := range r.workers {
-		r.Stats.Add(w.norm.Stats)
-		w.norm.Stats = field.Stats{}
-	}
 	if err != nil && outer.Err() != nil { // whichever stage noticed first
 		return context.Cause(outer)
 	}
 	return err
 }
 
-// chunkSize is the number of roots that are handed out at once: some
-// milliseconds of work, and at most a megabyte of edges.
-func chunkSize(k int) int { return max(1, min(128, 1<<18/(k*k))) }
+// alone is Run for one worker, which needs no other goroutine.
+func (r *Runner) alone(ctx context.Context, jobs []*Job) error {
+	size := chunkSize(r.K)
+	for _, j := range jobs {
+		for lo := 0; lo < len(j.Roots); lo += size {
+			c := r.chunk(j, j.Roots[lo:min(lo+size, len(j.Roots))])
+			if err := r.workers[0].make(ctx, c); err != nil {
+				return err
+			}
+			for _, then := range []func(*Chunk) error{r.Encode, r.Emit} {
+				if then == nil {
+					continue
+				}
+				if err := then(c); err != nil {
+					return err
+				}
+			}
+			if r.Done != nil {
+				r.Done(int64(len(c.Roots)))
+			}
+			r.spare.Put(c)
+		}
+	}
+	return nil
+}
+
+// chunkSize is the number of roots that are handed out at once: some tenths of a
+// millisecond of work, and edges that stay in the nearer caches.
+func chunkSize(k int) int { return max(1, min(128, 1<<15/(k*k))) }
 
 func (r *Runner) chunk(j *Job, roots []int32) *Chunk {
 	c, ok := r.spare.Get().(*Chunk)

@@ -10,7 +10,15 @@ type Words struct {
 	starts uint64     // bit p: a cell begins at position p
 	open   uint64     // bit p: a cell of more than one node begins at position p
 	cell   [64]uint64 // the nodes of the cell that begins at position p
+
 	parts  [96]uint64 // splitters of the round
+	near   [64]uint64 // by cell of the first round: the neighbours of its nodes
+	later  [64]uint64 // the same for all cells behind it
+	plane  [8]uint64  // bit i of plane j is bit j of a number that node i has
+	planes int
+
+	list      worklist
+	fragments [64]uint64
 }
 
 // Reset makes w the partition of the nodes 0 … len(levels)-1 by level; levels
@@ -94,8 +102,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 // firstRound splits by the cells as they stand; see Refiner.endFirst for the
 // order. It reports whether the numbering is settled.
 func (w *Words) firstRound(rows []uint64, cut int) bool {
-	// The neighbours of each cell, and of those that come after it.
-	var near, later [64]uint64
+	near, later := &w.near, &w.later
 	n, all := 0, uint64(0)
 	for s := w.starts; s != 0; s &= s - 1 {
 		near[n] = neighbors(rows, w.cell[bits.TrailingZeros64(s)])
@@ -182,17 +189,25 @@ func (w *Words) splitBy(rows []uint64, splitter, flip uint64) {
 		w.split(rows[bits.TrailingZeros64(splitter)] ^ flip)
 		return
 	}
-	var plane [7]uint64
-	top := 0
+	w.count(rows, splitter)
+	for i := w.planes - 1; i >= 0; i-- {
+		w.split(w.plane[i&7] ^ flip)
+	}
+}
+
+// count writes to w.plane the number of neighbours that every node has in the
+// splitter.
+func (w *Words) count(rows []uint64, splitter uint64) {
+	w.plane[0], w.planes = 0, 1
 	for s := splitter; s != 0; s &= s - 1 {
 		carry := rows[bits.TrailingZeros64(s)]
 		for i := 0; carry != 0; i++ {
-			plane[i&7], carry = plane[i&7]^carry, plane[i&7]&carry
-			top = max(top, i)
+			if i == w.planes {
+				w.plane[i&7] = 0
+				w.planes++
+			}
+			w.plane[i&7], carry = w.plane[i&7]^carry, w.plane[i&7]&carry
 		}
-	}
-	for i := top; i >= 0; i-- {
-		w.split(plane[i] ^ flip)
 	}
 }
 
