@@ -253,6 +253,8 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	if err := z.check(&g, row); err != nil {
 		return err
 	}
+	hoodEnds, hoods := z.hood.Row(row)
+	distEnds, dists := z.dist.Row(row)
 	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) { ix.Reset(g, z.direction) })
 	var global []float64 // labels of the whole graph
 	if z.Global {
@@ -264,17 +266,17 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	z.norm.Context = ctx
 	k, members := z.K, z.field
 	for i := range z.w {
-		if ctx.Err() != nil {
+		if i%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		m, hood := members[i*k:(i+1)*k], z.hood.At(row, i)
+		m, hood := members[i*k:(i+1)*k], hoods[hoodEnds[i]:hoodEnds[i+1]]
 		if len(hood) == 0 { // a zero field
 			for j := range m {
 				m[j] = -1
 			}
 			continue
 		}
-		if err := z.norm.Normalize(index, hood, z.dist.At(row, i), global, m); err != nil {
+		if err := z.norm.Normalize(index, hood, dists[distEnds[i]:distEnds[i+1]], global, m); err != nil {
 			return err
 		}
 	}
@@ -389,8 +391,10 @@ func (z *normalizer) check(g *graph.Graph, row int) error {
 		return fmt.Errorf("there are %d neighbourhoods with %d lists of distances, want %d", got, z.dist.RowLen(row), z.w)
 	}
 	n := g.N()
+	hoodEnds, hoods := z.hood.Row(row)
+	distEnds, dists := z.dist.Row(row)
 	for i := range z.w {
-		hood, dist := z.hood.At(row, i), z.dist.At(row, i)
+		hood, dist := hoods[hoodEnds[i]:hoodEnds[i+1]], dists[distEnds[i]:distEnds[i+1]]
 		if len(hood) != len(dist) {
 			return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
 		}

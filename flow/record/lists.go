@@ -70,7 +70,16 @@ func (v *values[T]) grow(n int) []T {
 	return s
 }
 
-func (v *values[T]) add(x ...T) { copy(v.extend(len(x)), x) }
+func (v *values[T]) add(x []T) { copy(v.extend(len(x)), x) }
+
+// push appends one value.
+func (v *values[T]) push(x T) {
+	if v.n == len(v.all) {
+		v.reserve(v.n + 1)
+	}
+	v.all[v.n] = x
+	v.n++
+}
 
 // buffer returns the values as a buffer that is still v's.
 func (v *values[T]) buffer() *memory.Buffer {
@@ -114,7 +123,7 @@ func NewColumn[T Value](mem memory.Allocator) *Column[T] {
 }
 
 // Append adds rows.
-func (b *Column[T]) Append(x ...T) { b.v.add(x...) }
+func (b *Column[T]) Append(x ...T) { b.v.add(x) }
 
 // Finish returns the column, which the caller owns, and empties b.
 func (b *Column[T]) Finish() arrow.Array { return makeArray(b.v.finish()) }
@@ -136,8 +145,8 @@ func NewLists[T Value](mem memory.Allocator) *Lists[T] {
 // Append adds a row that holds x.
 func (b *Lists[T]) Append(x []T) {
 	b.start()
-	b.v.add(x...)
-	b.ends.add(listEnd(b.v.n))
+	b.v.add(x)
+	b.ends.push(listEnd(b.v.n))
 }
 
 // Grow adds a row of n zeros and returns it for writing, which must happen
@@ -145,7 +154,7 @@ func (b *Lists[T]) Append(x []T) {
 func (b *Lists[T]) Grow(n int) []T {
 	b.start()
 	row := b.v.grow(n)
-	b.ends.add(listEnd(b.v.n))
+	b.ends.push(listEnd(b.v.n))
 	return row
 }
 
@@ -156,9 +165,13 @@ func (b *Lists[T]) Len() int { return b.v.n }
 // listEnd is n as an Arrow offset.
 func listEnd(n int) int32 {
 	if n > math.MaxInt32 {
-		panic(fmt.Sprintf("record: %d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32))
+		panicTooLong(n)
 	}
 	return int32(n)
+}
+
+func panicTooLong(n int) {
+	panic(fmt.Sprintf("record: %d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32))
 }
 
 func (b *Lists[T]) start() {
@@ -204,7 +217,7 @@ func (b *Nested[T]) EndRow() {
 	if b.ends.n == 0 {
 		b.ends.grow(1)
 	}
-	b.ends.add(listEnd(b.n))
+	b.ends.push(listEnd(b.n))
 }
 
 // Finish returns the column, which the caller owns, and empties b.
