@@ -109,14 +109,22 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 	if err := edgesOf(&b, rec, rows, s); err != nil {
 		return b, err
 	}
-	if targets {
-		v, err := record.Values[int32](rec, record.Target)
-		if err != nil {
-			return b, err
-		}
-		b.Targets = tensor.New(tensor.WithShape(rows), tensor.WithBacking(v))
+	switch {
+	case !targets:
+	case s.Classes == 0:
+		b.Values, err = targetOf[float32](rec, rows)
+	default:
+		b.Targets, err = targetOf[int32](rec, rows)
 	}
-	return b, nil
+	return b, err
+}
+
+func targetOf[T record.Value](rec arrow.Record, rows int) (*tensor.Dense, error) {
+	v, err := record.Values[T](rec, record.Target)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.New(tensor.WithShape(rows), tensor.WithBacking(v)), nil
 }
 
 // sparseOf sets the sparse channel of b, which has a list for each of the

@@ -24,6 +24,9 @@ type Train struct {
 	// OnStep, if set, is called after each step, on the goroutine of the sink.
 	// An error ends the run.
 	OnStep func(nn.Result) error
+	// Checkpoint lets the training be stopped and gone on with. The default is
+	// not to.
+	Checkpoint Checkpoint
 }
 
 var _ flow.Sink = Train{}
@@ -40,12 +43,18 @@ func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
 	if f, ok, _ := record.Field(in, record.Target); shape.Classes == 0 && (!ok || f.Type.ID() != arrow.FLOAT32) {
 		return nil, errors.New("there is no column target with class names, or of float32, to learn from")
 	}
-	return &trainer{t, shape}, t.Net.Init(shape)
+	if err := t.Net.Init(shape); err != nil {
+		return nil, err
+	}
+	progress, err := t.Checkpoint.open(t.Net)
+	return &trainer{Train: t, shape: shape, progress: progress}, err
 }
 
 type trainer struct {
 	Train
-	shape nn.Shape
+	shape    nn.Shape
+	progress *progress // nil: no checkpoints
+	stepping bool
 }
 
 func (t *trainer) Write(_ context.Context, rec arrow.Record) error {
@@ -56,14 +65,21 @@ func (t *trainer) Write(_ context.Context, rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
+	if old, err := t.progress.pass(rec); old || err != nil {
+		return err
+	}
+	t.stepping = true
 	r, err := t.Net.Step(b)
 	if err != nil {
 		return rowError(flow.Name(t.Train), rec, fmt.Errorf("after %d graphs: %w", t.Net.Seen(), err))
 	}
-	if t.OnStep == nil {
-		return nil
+	if t.OnStep != nil {
+		if err := t.OnStep(r); err != nil {
+			return err
+		}
 	}
-	return t.OnStep(r)
+	t.stepping = false
+	return t.progress.done()
 }
 
-func (t *trainer) Close(error) error { return nil }
+func (t *trainer) Close(err error) error { return t.progress.close(err, t.stepping) }
