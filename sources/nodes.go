@@ -167,7 +167,7 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 	}
 	n.Stats.Isolated = isolated(n.Graph)
 	if s.Identity {
-		return n, n.identify()
+		return n, n.Identify()
 	}
 	return n, nil
 }
@@ -183,8 +183,9 @@ func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
 	}, nil
 }
 
-// identify puts an index of its own behind those of each node.
-func (n *NodeSet) identify() error {
+// Identify does what Nodes.Identity asks for: it puts an index of its own behind
+// those of each node.
+func (n *NodeSet) Identify() error {
 	g := n.Graph
 	if len(g.NodeSparse) > math.MaxInt32-g.N() || g.SparseCard > math.MaxInt32-g.N() {
 		return fmt.Errorf("sources: Nodes: %d nodes with %d features do not fit 32-bit offsets", g.N(), len(g.NodeSparse))

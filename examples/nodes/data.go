@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// dataset is the graph with the parts of its nodes; of the nodes in them the
+// class is known.
+type dataset struct {
+	*sources.NodeSet
+	name             string
+	train, val, test []int32
+	dealt            bool // by the seed; the data have no split
+	identity         bool
+}
+
+// Streams of random numbers under one seed.
+const (
+	streamSplit uint64 = iota
+	streamOrder
+	streamNets
+	streamMemory
+)
+
+func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+func load(ctx context.Context, c *config) (*dataset, error) {
+	bar := cli.NewProgress("reading", -1)
+	defer bar.Done()
+	src := sources.Nodes{Path: c.data, Edges: c.graph, Labels: c.labels, Identity: c.identity == "on"}
+	set, err := src.Read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	}
+	d := &dataset{NodeSet: set, name: c.name(), identity: src.Identity}
+	if c.identity == "auto" && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
+		d.identity = true
+		if err := set.Identify(); err != nil {
+			return nil, err
+		}
+	}
+	if len(set.Classes) < 2 {
+		return nil, fmt.Errorf("%s: all nodes are of class %s; there is nothing to tell apart", d.name, set.Classes[0])
+	}
+	return d, d.divide(c)
+}
+
+// divide finds the parts.
+func (d *dataset) divide(c *config) error {
+	if d.Split != nil && c.protocol == "split" {
+		d.train, d.val, d.test = d.Part(sources.Train), d.Part(sources.Val), d.Part(sources.Test)
+	} else {
+		var all []int32
+		for v, class := range d.Class {
+			if class >= 0 {
+				all = append(all, int32(v))
+			}
+		}
+		if c.protocol == "prequential" {
+			newRand(c.seed, streamOrder).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			d.test = all
+			return nil
+		}
+		d.dealt = true
+		newRand(c.seed, streamSplit).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		a, b := len(all)*3/5, len(all)*4/5
+		d.train, d.val, d.test = all[:a], all[a:b], all[b:]
+	}
+	if len(d.val) == 0 && len(d.train) >= 5 {
+		newRand(c.seed, streamSplit).Shuffle(len(d.train), func(i, j int) { d.train[i], d.train[j] = d.train[j], d.train[i] })
+		n := len(d.train) / 5
+		d.val, d.train = d.train[:n], d.train[n:]
+	}
+	for name, part := range map[string][]int32{"training": d.train, "validation": d.val, "test": d.test} {
+		if len(part) == 0 {
+			return fmt.Errorf("%s: there are no %s nodes with a class", d.name, name)
+		}
+	}
+	return nil
+}
+
+// majority is the share, in percent, of the largest class among nodes.
+func (d *dataset) majority(nodes []int32) float64 {
+	count := make([]int, len(d.Classes))
+	most := 0
+	for _, v := range nodes {
+		count[d.Class[v]]++
+		most = max(most, count[d.Class[v]])
+	}
+	return 100 * float64(most) / float64(len(nodes))
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// distances is the number of values of the distance of a node from its root:
+// itself, its neighbours, everyone beyond.
+const distances = 3
+
+// fields is the pipeline from the graph to a row for each of the roots, in
+// order.
+func (d *dataset) fields(c *config, roots []int32, chunk int) flow.Pipeline {
+	return flow.From(d.NodeSet).
+		Via(operators.Roots{Nodes: roots}).
+		Via(operators.Chunk{Size: chunk}).
+		Via(operators.Assemble{K: c.k}).
+		// Attributes take no part in the order: that keeps the number of a node,
+		// where it is one, out of it, and lets finished fields be remembered.
+		Via(operators.Normalize{By: c.normal, Distances: distances, IgnoreAttributes: true}).
+		Via(operators.PerRoot{}).
+		With(flow.Options{Workers: c.workers})
+}
+
+// collect makes the rows of the roots in memory, one record for all.
+func (d *dataset) collect(ctx context.Context, c *config, what string, roots []int32, known known, r *report) (arrow.Record, error) {
+	p := d.fields(c, roots, 256).Via(operators.Batch{Size: len(roots)})
+	if c.neighbourLabels {
+		p = p.Via(neighbourLabels{classes: d.Class, names: d.Classes, known: known})
+	}
+	bar := cli.NewProgress("fields of "+what, int64(len(roots)))
+	defer bar.Done()
+	var out sinks.Collect
+	defer out.Release()
+	start := time.Now()
+	running := p.To(&out).Start(ctx)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-2].RowsIn) })
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	r.roots += len(roots)
+	r.rootSeconds += time.Since(start).Seconds()
+	rec := out.Records()[0]
+	rec.Retain()
+	return rec, nil
+}

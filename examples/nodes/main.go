@@ -1,0 +1,228 @@
+// Command nodes tells the nodes of one large graph apart: each node is the root
+// of a receptive field, and the fields pass through a pipeline to a network.
+//
+//	go run ./examples/nodes -data Cora.zip                          # the split of the file
+//	go run ./examples/nodes -data Cora.zip -protocol prequential -out curve.svg
+//	go run ./examples/nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
+//
+// Two protocols:
+//
+//	split        the network learns from the training nodes; when to stop is
+//	             chosen on the validation nodes, and the test nodes are looked at
+//	             once, at the end. Data without a split are dealt by the seed, 60,
+//	             20 and 20 % of the nodes with a class; without a validation part
+//	             a fifth of the training nodes becomes one.
+//	prequential  all nodes arrive once, in an order that the seed decides; each is
+//	             predicted before the network learns from it.
+//
+// The graph and the attributes of all nodes are known from the start, as is
+// usual for such data; classes are not. With -neighbour-labels the classes that
+// are known at the time (of training nodes, or of nodes that came before) are
+// an attribute of the other members of a field, never of its root.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+func main() { cli.Main("nodes", run) }
+
+// config is the command line.
+type config struct {
+	data, graph, labels string
+	k                   int
+	normBy              string
+	normal              labeling.Labeling
+	protocol            string
+	net                 string
+	nets                int
+	identity            string
+	neighbourLabels     bool
+	epochs, batch       int
+	rate, decay         float64
+	decays              []float64 // to choose from
+	maps                int
+	window              int
+	seed                uint64
+	workers             int
+	out, json           string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("nodes", flag.ContinueOnError)
+	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt")
+	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
+	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
+	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
+	f.StringVar(&c.protocol, "protocol", "split", "split or prequential")
+	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
+	f.IntVar(&c.nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
+	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
+	f.BoolVar(&c.neighbourLabels, "neighbour-labels", false, "let known classes of the other nodes of a field be an attribute")
+	f.IntVar(&c.epochs, "epochs", 0, "split: epochs; 0 = until validation levels off. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
+	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
+	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
+	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, where there are up to 5000 nodes to learn from, else 0")
+	f.IntVar(&c.maps, "maps", 0, "outputs of the pooled network's first layer; 0 = four per class, at least 64")
+	f.IntVar(&c.window, "window", 0, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of splits, weights and orders")
+	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.out, "out", "", "file for a picture of the curve, .svg or .png")
+	f.StringVar(&c.json, "json", "", "file for the results")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+func (c *config) check() (err error) {
+	switch ext := filepath.Ext(c.out); {
+	case c.data == "" && c.graph == "":
+		return errors.New("neither -data nor -graph is set (-h lists the flags)")
+	case c.data != "" && (c.graph != "" || c.labels != ""):
+		return errors.New("-data and -graph or -labels are both set, want one")
+	case c.graph != "" && c.labels == "":
+		return errors.New("-graph is set without -labels")
+	case c.protocol != "split" && c.protocol != "prequential":
+		return fmt.Errorf("-protocol is %q, want split or prequential", c.protocol)
+	case c.net != "pooled" && c.net != "cnn":
+		return fmt.Errorf("-net is %q, want pooled or cnn", c.net)
+	case c.identity != "auto" && c.identity != "on" && c.identity != "off":
+		return fmt.Errorf("-identity is %q, want auto, on or off", c.identity)
+	case !(c.rate >= 0 && c.rate <= 10):
+		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
+	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
+		return fmt.Errorf("-decay is %v, want -1, or 0 to 1000", c.decay)
+	case c.out != "" && ext != ".svg" && ext != ".png":
+		return fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
+	}
+	if c.normal, err = labeling.Parse(c.normBy); err != nil {
+		return fmt.Errorf("-normalize: %w", err)
+	}
+	if c.normal == labeling.Auto {
+		return errors.New("-normalize is auto, which is for collections of graphs")
+	}
+	err = errors.Join(
+		cli.AtLeast("k", c.k, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
+		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
+	)
+	if err == nil && c.k > field.MaxK {
+		err = fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
+	}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	return err
+}
+
+// few is the number of training nodes up to which learning is cheap and
+// over-fitting what there is to fear.
+const few = 5000
+
+// settle gives the settings that are left open the values that fit the data.
+func (c *config) settle(d *dataset) {
+	online, small := c.protocol == "prequential", len(d.train) <= few
+	open := func(v *int, is bool, yes, no int) {
+		if *v == 0 {
+			*v = no
+			if is {
+				*v = yes
+			}
+		}
+	}
+	open(&c.batch, online, 8, 32)
+	open(&c.nets, !online && small, 5, 1)
+	open(&c.epochs, online, 4, 0)
+	open(&c.maps, true, max(64, 4*len(d.Classes)), 0)
+	if c.rate == 0 {
+		switch {
+		case online:
+			c.rate = 0.01
+		case small:
+			c.rate = 0.03
+		default:
+			c.rate = 0.003
+		}
+	}
+	c.decays = []float64{c.decay}
+	if c.decay < 0 {
+		c.decays = []float64{0}
+		if !online && small {
+			c.decays = []float64{0, 0.3, 3}
+		}
+	}
+}
+
+// name is what the data are called in the report.
+func (c *config) name() string {
+	base := filepath.Base(filepath.Clean(c.data + c.graph))
+	for _, ext := range []string{".gz", ".zip", ".edges", ".txt"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	// Places that cannot be written to are found before the work, not after it.
+	var jsonFile, picture *cli.OutFile
+	for _, f := range []struct {
+		path string
+		file **cli.OutFile
+	}{{c.json, &jsonFile}, {c.out, &picture}} {
+		if f.path == "" {
+			continue
+		}
+		if *f.file, err = cli.Create(f.path); err != nil {
+			return err
+		}
+		defer (*f.file).Cleanup()
+	}
+	d, err := load(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.settle(d)
+	r := newReport(c, d)
+	if c.protocol == "split" {
+		err = bySplit(ctx, c, d, r)
+	} else {
+		err = prequential(ctx, c, d, r)
+	}
+	if err != nil {
+		return err
+	}
+	r.RootsPerS = float64(r.roots) / r.rootSeconds
+	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
+	if picture != nil {
+		b, err := r.draw(strings.TrimPrefix(filepath.Ext(c.out), "."))
+		if err != nil {
+			return err
+		}
+		if err := picture.Finish(b); err != nil {
+			return err
+		}
+	}
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
+	}
+	return r.print(os.Stdout)
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// nodes runs the command and returns its JSON object.
+func nodes(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	silence(t)
+	out := filepath.Join(t.TempDir(), "out.json")
+	if err := run(context.Background(), append(args, "-json", out)); err != nil {
+		t.Fatalf("nodes %v: %v", args, err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r map[string]any
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// silence keeps the closing table out of the test's output.
+func silence(t *testing.T) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = null
+	t.Cleanup(func() {
+		os.Stdout = old
+		null.Close()
+	})
+}
+
+// villages is a folder with a graph of three communities of n nodes. Words tell
+// a little of the community; rich is how often they do, in percent.
+func villages(t *testing.T, n, rich int, split bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	var edges, labels, features, parts strings.Builder
+	for v := range 3 * n {
+		home := v / n
+		for range 3 {
+			u := home*n + r.IntN(n)
+			if r.IntN(8) == 0 {
+				u = r.IntN(3 * n)
+			}
+			fmt.Fprintln(&edges, v, u)
+		}
+		fmt.Fprintln(&labels, home)
+		word := r.IntN(30)
+		if r.IntN(100) < rich {
+			word = home*10 + r.IntN(10)
+		}
+		fmt.Fprintf(&features, "%d:1\n", word)
+		fmt.Fprintln(&parts, []string{"train", "none", "val", "test", "test"}[r.IntN(5)])
+	}
+	files := map[string]string{"edges": edges.String(), "labels": labels.String(), "features": features.String()}
+	if split {
+		files["split"] = parts.String()
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestJSON(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := villages(t, 60, 80, true)
+	for _, protocol := range []string{"split", "prequential"} {
+		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3")
+		for _, name := range strings.Fields("dataset nodes edges classes k protocol accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
+			if _, ok := r[name]; !ok {
+				t.Errorf("no field %s", name)
+			}
+		}
+		if r["nodes"] != 180. || r["classes"] != 3. || r["k"] != 10. || r["protocol"] != protocol || r["identity"] != false {
+			t.Errorf("%v", r)
+		}
+		if a := r["accuracy"].(float64); a < 75 || a > 100 {
+			t.Errorf("%s: accuracy %v", protocol, a)
+		}
+		if m := r["majority"].(float64); m < 33 || m > 45 {
+			t.Errorf("%s: majority %v", protocol, m)
+		}
+		if w := r["window_accuracy"].([]any); (len(w) == 0) != (protocol == "split") {
+			t.Errorf("%s: windows %v", protocol, w)
+		}
+	}
+}
+
+// Windows add up to the accuracy of the whole.
+func TestWindows(t *testing.T) {
+	r := nodes(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
+	w := r["window_accuracy"].([]any)
+	if len(w) != 4 {
+		t.Fatalf("windows %v, want 4 of 150 nodes", w)
+	}
+	sum := 0.
+	for i, x := range w {
+		sum += x.(float64) * float64(min(40, 150-40*i))
+	}
+	if a := r["accuracy"].(float64); a-sum/150 > 1e-9 || sum/150-a > 1e-9 {
+		t.Errorf("accuracy %v, of the windows %v", a, sum/150)
+	}
+}
+
+func TestWorkersDoNotMatter(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := villages(t, 120, 40, true)
+	for _, args := range [][]string{
+		{"-data", dir, "-epochs", "3", "-decay", "0"},
+		{"-data", dir, "-protocol", "prequential", "-neighbour-labels", "-identity", "on"},
+		{"-data", dir, "-net", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
+	} {
+		var first string
+		for _, workers := range []string{"1", "3", "2"} {
+			r := nodes(t, append(slices.Clone(args), "-workers", workers)...)
+			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
+				delete(r, clock)
+			}
+			if got := fmt.Sprint(r); first == "" {
+				first = got
+			} else if got != first {
+				t.Fatalf("%v: results differ at %s workers:\n%s\n%s", args, workers, first, got)
+			}
+		}
+	}
+}
+
+// Without features a node's number is one, and edge lists have no split.
+func TestLists(t *testing.T) {
+	dir := villages(t, 60, 0, false)
+	labels := filepath.Join(dir, "l")
+	var text strings.Builder
+	for v := range 180 {
+		fmt.Fprintln(&text, v, []string{"red", "green", "blue"}[v/60])
+	}
+	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := nodes(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels)
+	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 108. || r["val"] != 36. || r["test"] != 36. {
+		t.Errorf("%v", r)
+	}
+	if a := r["accuracy"].(float64); a < 60 {
+		t.Errorf("accuracy %v", a)
+	}
+}
+
+// The class of a member is given where it is known at the time, and never the
+// root's.
+func TestNeighbourLabels(t *testing.T) {
+	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &dataset{NodeSet: set}
+	order := rand.New(rand.NewPCG(4, 4)).Perm(60)
+	roots, came := make([]int32, 60), make([]int32, 60)
+	for i, v := range order {
+		roots[i], came[v] = int32(v), int32(i)
+	}
+	c := &config{k: 8, workers: 2}
+	const batch = 7
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	var out sinks.Collect
+	defer out.Release()
+	err = d.fields(c, roots, 10).
+		Via(operators.Batch{Size: batch}).
+		Via(neighbourLabels{d.Class, d.Classes, func(first, v int32) bool { return came[v] < came[first] }}).
+		With(flow.Options{Mem: mem}).
+		To(&out).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, given := 0, 0
+	for _, rec := range out.Records() {
+		members, _, err := record.FixedValues[int32](rec, record.Members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cats, width, err := record.FixedValues[int32](rec, record.NodesCat)
+		if err != nil || width != 2*c.k {
+			t.Fatalf("%v, %d values a row", err, width)
+		}
+		for row := range int(rec.NumRows()) {
+			for i, v := range members[row*c.k : (row+1)*c.k] {
+				want := int32(-1)
+				if v >= 0 && v != roots[at] && int(came[v]) < at/batch*batch {
+					want = d.Class[v]
+					given++
+				}
+				if got := cats[row*width+2*i+1]; got != want {
+					t.Errorf("root %d, the %dth to come: node %d, the %dth, has class %d, want %d", roots[at], at, v, came[v], got, want)
+				}
+			}
+			at++
+		}
+	}
+	if at != 60 || given == 0 {
+		t.Errorf("%d roots, %d classes given", at, given)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	dir := villages(t, 20, 40, true)
+	with := func(file, text string) string {
+		d := t.TempDir()
+		for _, name := range []string{"edges.txt", "labels.txt", "features.txt", "split.txt"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == file {
+				b = []byte(text)
+			}
+			if err := os.WriteFile(filepath.Join(d, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	notZip := filepath.Join(t.TempDir(), "x.zip")
+	if err := os.WriteFile(notZip, []byte("PK this is not"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"":                                          "neither -data nor -graph",
+		"-graph e":                                  "-graph is set without -labels",
+		"-data x -labels l":                         "both set",
+		"-data x -k 0":                              "-k is 0",
+		"-data x -k 300":                            "-k is 300, want at most",
+		"-data x -protocol both":                    "split or prequential",
+		"-data x -net gcn":                          "pooled or cnn",
+		"-data x -identity maybe":                   "auto, on or off",
+		"-data x -normalize best":                   `unknown labeling "best"`,
+		"-data x -normalize auto":                   "-normalize is auto",
+		"-data x -workers -1":                       "-workers is -1",
+		"-data x -rate -1":                          "-rate is -1",
+		"-data x -out y.gif":                        ".svg or .png",
+		"-data x -json /nowhere/at/all":             "cannot write",
+		"-data " + notZip:                           "x.zip",
+		"-data /nowhere/at/all.zip":                 "no such file",
+		"-data " + with("edges.txt", "0 1\n1 60\n"): "edges.txt:2: node 60",
+		"-data " + with("labels.txt", "1\n2\n"):     "edges.txt:1: node",
+		"-data " + with("labels.txt", strings.Repeat("7\n", 60)):    "all nodes are of class 7",
+		"-data " + with("split.txt", strings.Repeat("train\n", 60)): "no test nodes",
+	} {
+		if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", args, err, want)
+		}
+	}
+}
+
+// The context of an example ends with Ctrl-C.
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := villages(t, 2000, 40, true)
+	for _, args := range [][]string{{"-epochs", "1000"}, {"-protocol", "prequential", "-epochs", "1000"}} {
+		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
+			start := time.Now()
+			err := run(ctx, append([]string{"-data", dir}, args...))
+			if !errors.Is(err, cli.ErrInterrupted) {
+				t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
+			}
+			if took := time.Since(start) - after; took > 5*time.Second { // generous: a loaded machine, the race detector
+				t.Errorf("interrupted after %v: took another %v", after, took)
+			}
+		}
+	}
+}
+
+func TestPicture(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "curve.svg")
+	nodes(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
+	b, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(b), "</svg>") || !strings.Contains(string(b), "so far") {
+		t.Errorf("%v, %d bytes", err, len(b))
+	}
+}
+
+// The target of the project: above 72 %, with 140 nodes to learn from.
+func TestCora(t *testing.T) {
+	dir := os.Getenv("SANFLOW_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	file := filepath.Join(dir, "nodes", "Cora.zip")
+	if _, err := os.Stat(file); err != nil {
+		t.Skip("no data sets: SANFLOW_DATA is not set, and ../shared/data is not beside the repository")
+	}
+	r := nodes(t, "-data", file, "-nets", "2")
+	if a := r["accuracy"].(float64); a < 76 || r["train"] != 140. || r["test"] != 1000. {
+		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// report is the JSON object of -json; accuracies are in percent.
+type report struct {
+	Dataset  string `json:"dataset"`
+	Nodes    int    `json:"nodes"`
+	Edges    int    `json:"edges"`
+	Classes  int    `json:"classes"`
+	Words    int    `json:"sparse_features"`
+	Numbers  int    `json:"continuous_features"`
+	Identity bool   `json:"identity"` // a node's number is a feature, counted in sparse_features
+	K        int    `json:"k"`
+	Protocol string `json:"protocol"`
+	Split    string `json:"split,omitempty"` // where the parts come from
+	Train    int    `json:"train"`
+	Val      int    `json:"val"`
+	Test     int    `json:"test"` // nodes that accuracy is of
+
+	Accuracy float64 `json:"accuracy"` // of the mean of all networks
+	// EachAccuracy is that of each network alone, ValAccuracy that of their mean
+	// on the validation nodes.
+	EachAccuracy []float64 `json:"accuracy_of_each_network,omitempty"`
+	ValAccuracy  float64   `json:"validation_accuracy,omitempty"`
+	// WindowAccuracy is the accuracy in each window of the stream.
+	Window         int       `json:"window,omitempty"`
+	WindowAccuracy []float64 `json:"window_accuracy"`
+	Majority       float64   `json:"majority"` // share of the largest class of the nodes that accuracy is of
+
+	// RootsPerS counts the fields that were made in a second; in the
+	// prequential protocol, those that were made, predicted and learned from.
+	RootsPerS float64 `json:"roots_per_s"`
+	PeakRSSMB int64   `json:"peak_rss_mb"`
+	Seconds   float64 `json:"seconds"`
+
+	Epochs          []int   `json:"epochs"` // of each network; prequential: steps per batch
+	Batch           int     `json:"batch"`
+	Rate            float64 `json:"rate"`
+	Decay           float64 `json:"decay"`
+	Maps            int     `json:"maps"`
+	Net             string  `json:"net"`
+	Nets            int     `json:"nets"`
+	Normalize       string  `json:"normalize"`
+	NeighbourLabels bool    `json:"neighbour_labels"`
+	Seed            uint64  `json:"seed"`
+
+	roots       int
+	rootSeconds float64
+	curve       []float64 // split: validation by epoch of the first network; prequential: so far, by window
+}
+
+func newReport(c *config, d *dataset) *report {
+	r := &report{
+		Dataset: d.name, Nodes: d.Graph.N(), Edges: d.Graph.M(), Classes: len(d.Classes),
+		Words: d.Graph.SparseCard, Numbers: d.Graph.NodeAttrs, Identity: d.identity,
+		K: c.k, Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
+		WindowAccuracy: []float64{}, Majority: d.majority(d.test),
+		Batch: c.batch, Rate: c.rate, Decay: c.decays[0], Maps: c.maps, Net: c.net, Nets: c.nets, Normalize: c.normal.String(),
+		NeighbourLabels: c.neighbourLabels, Seed: c.seed,
+	}
+	switch {
+	case c.protocol == "prequential":
+		r.Epochs = []int{c.epochs}
+	case d.dealt:
+		r.Split = "by the seed"
+	default:
+		r.Split = "of the file"
+	}
+	return r
+}
+
+// print writes the closing table.
+func (r *report) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	identity := ""
+	if r.Identity {
+		identity = ", their numbers among them"
+	}
+	fmt.Fprintf(w, "%s\t%d nodes, %d edges, %d classes; %d sparse and %d continuous features%s\n",
+		r.Dataset, r.Nodes, r.Edges, r.Classes, r.Words, r.Numbers, identity)
+	fmt.Fprintf(w, "majority\t%.2f %%\tof %d nodes\n", r.Majority, r.Test)
+	if r.Protocol == "split" {
+		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
+		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
+		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks\n", r.Accuracy, r.Nets)
+	} else {
+		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
+		fmt.Fprintf(w, "last window\t%.2f %%\tof %d nodes\n", r.WindowAccuracy[len(r.WindowAccuracy)-1], r.Window)
+	}
+	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, %s, batch %d, rate %g, decay %g, seed %d\n",
+		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Net, r.Batch, r.Rate, r.Decay, r.Seed)
+	return w.Flush()
+}

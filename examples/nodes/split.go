@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+const mostEpochs = 200
+
+// bySplit learns from the training nodes, stops by the validation nodes, and
+// asks about the test nodes once.
+func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
+	learned := make([]bool, len(d.Class))
+	for _, v := range d.train {
+		learned[v] = true
+	}
+	var recs [3]arrow.Record
+	for i, part := range []struct {
+		what  string
+		nodes []int32
+	}{{"training", d.train}, {"validation", d.val}, {"test", d.test}} {
+		rec, err := d.collect(ctx, c, part.what, part.nodes, func(_, v int32) bool { return learned[v] }, r)
+		if err != nil {
+			return err
+		}
+		defer rec.Release()
+		recs[i] = rec
+	}
+	best, err := d.choose(ctx, c, r, recs[0], recs[1])
+	if err != nil {
+		return err
+	}
+	r.Epochs, r.Decay, r.ValAccuracy, r.curve = best.epochs, best.decay, best.val.accuracy(), best.curve
+	test := newAverage(len(d.test), len(d.Classes))
+	for _, net := range best.nets {
+		one := newAverage(len(d.test), len(d.Classes))
+		if err := examine(ctx, net, recs[2], one, test); err != nil {
+			return err
+		}
+		r.EachAccuracy = append(r.EachAccuracy, one.accuracy())
+	}
+	r.Accuracy = test.accuracy()
+	return nil
+}
+
+// committee is networks that were trained alike.
+type committee struct {
+	decay  float64
+	nets   []nn.Model // each as it was at its best epoch
+	epochs []int
+	val    *average  // what they say of the validation nodes
+	curve  []float64 // validation accuracy of the first network, by epoch
+}
+
+// choose trains networks with each weight decay, and returns those that tell the
+// validation nodes apart best.
+func (d *dataset) choose(ctx context.Context, c *config, r *report, train, val arrow.Record) (*committee, error) {
+	bar := cli.NewProgress("training", int64(len(c.decays)*c.nets))
+	defer bar.Done()
+	var best *committee
+	for _, decay := range c.decays {
+		m := &committee{decay: decay, val: newAverage(len(d.val), len(d.Classes))}
+		for i := range c.nets {
+			if err := d.fit(ctx, c, m, uint64(i), train, val); err != nil {
+				return nil, err
+			}
+			if err := examine(ctx, m.nets[i], val, m.val); err != nil {
+				return nil, err
+			}
+			bar.Add(1)
+		}
+		if best == nil || m.val.accuracy() > best.val.accuracy() ||
+			m.val.accuracy() == best.val.accuracy() && m.val.loss() < best.val.loss() {
+			best = m
+		}
+	}
+	return best, nil
+}
+
+// fit trains a further network and adds it to m.
+func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, train, val arrow.Record) error {
+	seeds := newRand(c.seed, streamNets+i<<8)
+	net := c.newNet(seeds.Uint64(), m.decay)
+	epochs, wait := c.epochs, c.epochs
+	if epochs == 0 {
+		// Twenty epochs without a better validation end it, or fewer if they are
+		// long.
+		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
+		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
+	}
+	var best bytes.Buffer
+	top, topLoss, at := -1., math.Inf(1), 0
+	for epoch := 1; epoch <= epochs && epoch-at <= wait; epoch++ {
+		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
+			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
+			To(sinks.Train{Net: net}).
+			With(flow.Options{Workers: 1}).Run(ctx)
+		if err != nil {
+			return err
+		}
+		a := newAverage(len(d.val), len(d.Classes))
+		if err := examine(ctx, net, val, a); err != nil {
+			return err
+		}
+		accuracy, loss := a.accuracy(), a.loss()
+		if i == 0 {
+			m.curve = append(m.curve, accuracy)
+		}
+		// With a number of epochs that the user has set, the last counts.
+		if c.epochs == 0 && (accuracy < top || accuracy == top && loss >= topLoss) {
+			continue
+		}
+		top, topLoss, at = accuracy, loss, epoch
+		best.Reset()
+		if err := net.Save(&best); err != nil {
+			return err
+		}
+	}
+	kept, err := nn.Load(&best)
+	m.nets, m.epochs = append(m.nets, kept), append(m.epochs, at)
+	return err
+}
+
+// newNet returns the network that -net names.
+func (c *config) newNet(seed uint64, decay float64) nn.Model {
+	opt := nn.Adam{Rate: c.rate, WeightDecay: decay}
+	if c.net == "cnn" {
+		return &nn.CNN{Seed: seed, Optimizer: opt}
+	}
+	return &nn.Pooled{Maps: c.maps, Seed: seed, Optimizer: opt}
+}
+
+// examine asks a network about all rows of rec.
+func examine(ctx context.Context, net nn.Model, rec arrow.Record, into ...*average) error {
+	row := 0
+	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
+		Via(operators.Batch{Size: 1024}).
+		To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+			for _, a := range into {
+				a.add(row, p)
+			}
+			row++
+			return nil
+		}}).
+		With(flow.Options{Workers: 1}).Run(ctx)
+}
+
+// average adds up the probabilities that several networks give, row by row.
+type average struct {
+	classes int
+	sum     []float64 // (rows, classes)
+	target  []int
+	nets    float64
+}
+
+func newAverage(rows, classes int) *average {
+	return &average{classes: classes, sum: make([]float64, rows*classes), target: make([]int, rows)}
+}
+
+func (a *average) add(row int, p sinks.Prediction) {
+	if row == 0 {
+		a.nets++
+	}
+	a.target[row] = p.Target
+	for c, x := range p.Probs {
+		a.sum[row*a.classes+c] += float64(x)
+	}
+}
+
+// right counts the rows whose most probable class, the first of equals, is
+// theirs.
+func (a *average) right() (right int) {
+	for row, target := range a.target {
+		probs := a.sum[row*a.classes:][:a.classes]
+		top := 0
+		for c, x := range probs {
+			if x > probs[top] {
+				top = c
+			}
+		}
+		if top == target {
+			right++
+		}
+	}
+	return right
+}
+
+// accuracy is the share of rows that are right, in percent.
+func (a *average) accuracy() float64 { return 100 * float64(a.right()) / float64(len(a.target)) }
+
+// loss is the mean cross-entropy.
+func (a *average) loss() (sum float64) {
+	for row, target := range a.target {
+		sum -= math.Log(max(a.sum[row*a.classes+target]/a.nets, 1e-30))
+	}
+	return sum / float64(len(a.target))
+}
