@@ -8,6 +8,7 @@
 //	go run ./examples/classify -data MUTAG -edges   # the paper's k = 10ᴱ
 //	go run ./examples/classify -data MUTAG -model-kind pslr
 //	go run ./examples/classify -data MUTAG -pretrain rbm
+//	go run ./examples/classify -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
 //
 // Two protocols are reported, side by side and never mixed:
 //
@@ -46,6 +47,8 @@ type config struct {
 	kind, pretrain    string
 	seed              uint64
 	workers           int
+	checkpoint        string
+	resume            bool
 	model, json       string
 	selecting, normal labeling.Labeling
 }
@@ -69,6 +72,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
+	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the network of the last fold")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
@@ -95,6 +100,9 @@ func (c *config) check() (err error) {
 	}
 	if c.pretrain != "none" && c.kind != "cnn" {
 		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", c.pretrain, c.kind)
+	}
+	if c.resume && c.checkpoint == "" {
+		return errors.New("-resume needs the directory of the run, -checkpoint DIR")
 	}
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),

@@ -34,6 +34,7 @@ type evaluation struct {
 	c       *config
 	fields  *fieldSet
 	data    *dataset
+	keep    *store
 	batches []int
 	epochs  int
 	folds   []*fold // repeat by repeat
@@ -64,7 +65,11 @@ func maxEpochs(graphs int) int {
 
 // evaluate trains on every fold and lets each protocol choose.
 func evaluate(ctx context.Context, c *config, d *dataset, f *fieldSet) (*evaluation, error) {
-	e := &evaluation{c: c, data: d, fields: f, batches: []int{c.batch}, epochs: c.epochs}
+	keep, err := openStore(c, d, f)
+	if err != nil {
+		return nil, err
+	}
+	e := &evaluation{c: c, data: d, fields: f, keep: keep, batches: []int{c.batch}, epochs: c.epochs}
 	if c.batch == 0 {
 		e.batches = []int{16, 32, 64}
 	}
@@ -114,7 +119,9 @@ func (e *evaluation) train(ctx context.Context) error {
 			tasks = append(tasks, task{e.outerJob(i, b, e.epochs), &f.outer[b]})
 			if e.choosing() {
 				seed := seedFor(e.c.seed, streamInner, uint64(i), uint64(batch))
-				tasks = append(tasks, task{e.job(f.inner, e.epochs, batch, seed), &f.valid[b]})
+				inner := e.job(f.inner, e.epochs, batch, seed)
+				inner.name = fmt.Sprintf("inner-%d-%d", i, batch)
+				tasks = append(tasks, task{inner, &f.valid[b]})
 			}
 		}
 	}
@@ -140,11 +147,16 @@ func (e *evaluation) train(ctx context.Context) error {
 
 func (e *evaluation) outerJob(i, b, epochs int) job {
 	seed := seedFor(e.c.seed, streamOuter, uint64(i), uint64(e.batches[b]))
-	return e.job(e.folds[i].split, epochs, e.batches[b], seed)
+	j := e.job(e.folds[i].split, epochs, e.batches[b], seed)
+	j.name = fmt.Sprintf("outer-%d-%d", i, e.batches[b])
+	return j
 }
 
 func (e *evaluation) job(s split, epochs, batch int, seed uint64) job {
-	return job{s, epochs, batch, seed, e.c.kind, e.c.pretrain}
+	return job{
+		split: s, epochs: epochs, batch: batch, seed: seed, kind: e.c.kind, pretrain: e.c.pretrain,
+		workers: 1, keep: e.keep, // jobs run side by side
+	}
 }
 
 // choose lets each protocol choose epochs and batch size.
@@ -235,7 +247,9 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	for e.batches[b] != v.batch[i] {
 		b++
 	}
-	o, err := e.outerJob(i, b, v.epochs[i]).do(ctx, e.fields, func() {})
+	j := e.outerJob(i, b, v.epochs[i])
+	j.name, j.last, j.workers = "last", true, e.c.workers
+	o, err := j.do(ctx, e.fields, func() {})
 	if err != nil {
 		return nil, err
 	}

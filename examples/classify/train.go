@@ -25,6 +25,11 @@ type job struct {
 	seed          uint64
 	kind          string // of the model
 	pretrain      string // what teaches its first layer
+	workers       int    // of the model
+
+	name string // in the store
+	keep *store // nil: nothing is kept
+	last bool   // the network is wanted, not only how it did
 }
 
 // point is a test after an epoch.
@@ -44,6 +49,20 @@ type outcome struct {
 
 // do runs a job. It is a function of the fields and the job alone.
 func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error) {
+	if !j.last {
+		if o, err := j.keep.finished(j.name); o != nil || err != nil {
+			return o, err
+		}
+	}
+	o, err := j.learn(ctx, f, tick)
+	if err != nil || j.last {
+		return o, err
+	}
+	return o, j.keep.finish(j.name, o)
+}
+
+// learn runs a job that has not ended before.
+func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, error) {
 	train, err := take(f.record, j.train)
 	if err != nil {
 		return nil, err
@@ -79,12 +98,12 @@ func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error)
 			return nil, err
 		}
 	}
-	rows, start := 0, time.Now()
+	start := time.Now()
 	// A record of Replay is a batch, and none spans two epochs.
 	err = flow.From(sources.Records{Records: []arrow.Record{train}}).
 		Via(operators.Replay{Epochs: j.epochs, Seed: j.seed, Rows: j.batch}).
-		To(sinks.Train{Net: o.net, OnStep: func(r nn.Result) error {
-			if rows += r.Rows; rows%len(j.train) != 0 {
+		To(sinks.Train{Net: o.net, Checkpoint: j.keep.checkpoint(j.name, o), OnStep: func(r nn.Result) error {
+			if o.examples += r.Rows; o.examples%len(j.train) != 0 {
 				return nil
 			}
 			o.seconds += time.Since(start).Seconds()
@@ -96,7 +115,6 @@ func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error)
 		}}).
 		With(flow.Options{Workers: 1}).
 		Run(ctx)
-	o.examples = rows
 	return o, err
 }
 
@@ -110,11 +128,11 @@ func (j job) newNet(f *fieldSet, info map[string]string) nn.Model {
 	}
 	switch j.kind {
 	case "pslr":
-		return &nn.PSLR{Info: info}
+		return &nn.PSLR{Workers: j.workers, Info: info}
 	case "gru":
-		return &nn.GRU{Seed: j.seed, Dropout: dropout, Info: info}
+		return &nn.GRU{Seed: j.seed, Dropout: dropout, Workers: j.workers, Info: info}
 	}
-	return &nn.CNN{Seed: j.seed, Dropout: dropout, Info: info}
+	return &nn.CNN{Seed: j.seed, Dropout: dropout, Workers: j.workers, Info: info}
 }
 
 func take(rec arrow.Record, rows []int32) (arrow.Record, error) {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// store is the directory of -checkpoint; a nil one keeps nothing.
+//
+//	run.json           what the run is of: another cannot go on with it
+//	NAME.json          the outcome of a training that has ended
+//	NAME.safetensors   the state of one that has not, or of the last
+type store struct{ dir string }
+
+// openStore begins a run in the directory, or goes on with the one there.
+func openStore(c *config, d *dataset, f *fieldSet) (*store, error) {
+	if c.checkpoint == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(c.checkpoint, 0o755); err != nil {
+		return nil, err
+	}
+	s := &store{c.checkpoint}
+	this, err := identity(c, d, f)
+	if err != nil {
+		return nil, err
+	}
+	var there []setting
+	switch err := s.read("run", &there); {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, s.write("run", this)
+	case err != nil:
+		return nil, err
+	case !c.resume:
+		return nil, fmt.Errorf("-checkpoint: %s holds a run; go on with it by -resume, or name another directory", s.dir)
+	}
+	if len(there) != len(this) {
+		return nil, fmt.Errorf("-resume: %s was written by another version of this command", s.dir)
+	}
+	for i, a := range there {
+		if b := this[i]; a != b {
+			return nil, fmt.Errorf("-resume: %s is of a run with %s %s, this one has %s %s", s.dir, a.Name, a.Value, b.Name, b.Value)
+		}
+	}
+	return s, nil
+}
+
+// setting is something that decides the result of a run.
+type setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// identity is all that decides the result of a run.
+func identity(c *config, d *dataset, f *fieldSet) ([]setting, error) {
+	sum, err := digest(f.record)
+	var list []setting
+	for _, s := range []struct {
+		name  string
+		value any
+	}{
+		{"-data", d.name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", f.w}, {"-stride", c.stride},
+		{"-select", c.selecting}, {"-normalize", c.normal},
+		{"-epochs", c.epochs}, {"-batch", c.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
+		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
+		{"fields of SHA-256", sum},
+	} {
+		list = append(list, setting{s.name, fmt.Sprint(s.value)})
+	}
+	return list, err
+}
+
+// digest returns the SHA-256 of the columns that are learned from.
+func digest(rec arrow.Record) (string, error) {
+	h := sha256.New()
+	for i, field := range rec.Schema().Fields() {
+		var values any
+		var err error
+		switch field.Name {
+		case record.NodesCat, record.EdgesCat:
+			values, _, err = record.FixedValues[int32](rec, field.Name)
+		case record.Nodes, record.Edges:
+			values, _, err = record.FixedValues[float32](rec, field.Name)
+		case record.Target:
+			values, err = record.Values[int32](rec, field.Name)
+		default:
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", field.Name, rec.Column(i).Len())
+		binary.Write(h, binary.LittleEndian, values) // a hash returns no error
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (s *store) path(name string) string { return filepath.Join(s.dir, name+".json") }
+
+func (s *store) read(name string, v any) error {
+	b, err := os.ReadFile(s.path(name))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("-resume: %s is damaged: %w", s.path(name), err)
+	}
+	return nil
+}
+
+func (s *store) write(name string, v any) error {
+	f, err := cli.Create(s.path(name))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	return f.FinishJSON(v)
+}
+
+// training is what a store keeps of a job beside the network.
+type training struct {
+	Curve    [][2]float64 `json:"curve"` // number correct, sum of losses
+	Examples int          `json:"examples"`
+	Seconds  float64      `json:"seconds"`
+}
+
+func (o *outcome) training() training {
+	t := training{Curve: [][2]float64{}, Examples: o.examples, Seconds: o.seconds}
+	for _, p := range o.curve {
+		t.Curve = append(t.Curve, [2]float64{float64(p.correct), p.loss})
+	}
+	return t
+}
+
+func (o *outcome) adopt(t training) {
+	o.examples, o.seconds, o.curve = t.Examples, t.Seconds, nil
+	for _, p := range t.Curve {
+		o.curve = append(o.curve, point{int(p[0]), p[1]})
+	}
+}
+
+// finished returns the outcome of a job that has ended, without its network, or
+// nil.
+func (s *store) finished(name string) (*outcome, error) {
+	if s == nil {
+		return nil, nil
+	}
+	var t training
+	err := s.read(name, &t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	o := new(outcome)
+	o.adopt(t)
+	return o, err
+}
+
+// finish keeps the outcome of a job.
+func (s *store) finish(name string, o *outcome) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.write(name, o.training()); err != nil {
+		return err
+	}
+	err := os.Remove(s.state(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s *store) state(name string) string { return filepath.Join(s.dir, name+".safetensors") }
+
+// checkpointEvery is the least time between two checkpoints of a training.
+var checkpointEvery = time.Second
+
+// checkpoint is how the training of a job is kept up to its last steps.
+func (s *store) checkpoint(name string, o *outcome) sinks.Checkpoint {
+	if s == nil {
+		return sinks.Checkpoint{}
+	}
+	return sinks.Checkpoint{
+		File: s.state(name), Every: checkpointEvery, Resume: true,
+		State: func() (string, error) {
+			b, err := json.Marshal(o.training())
+			return string(b), err
+		},
+		Restore: func(text string) error {
+			var t training
+			err := json.Unmarshal([]byte(text), &t)
+			o.adopt(t)
+			return err
+		},
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The test binary is the command when it is told to be; it then writes a
+// checkpoint after each step.
+const asCommand = "CLASSIFY_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		checkpointEvery = -1
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// results are the parts of a report that do not tell the time.
+func results(r map[string]any) map[string]any {
+	for name := range r {
+		if strings.HasSuffix(name, "_per_s") || name == "seconds" {
+			delete(r, name)
+		}
+	}
+	return r
+}
+
+// Killed at random moments and resumed, until it ends: the same weights and the
+// same accuracies as in one go.
+func TestKillAndResume(t *testing.T) {
+	data := collection(t, pathsAndStars(30))
+	// Validation splits and two batch sizes' worth of jobs; no epochs are fixed.
+	args := []string{"-data", data, "-k", "3", "-folds", "2", "-batch", "8", "-select", "degree"}
+	want := results(classify(t, args...))
+
+	dir := filepath.Join(t.TempDir(), "run")
+	out := filepath.Join(t.TempDir(), "out.json")
+	args = append(args, "-checkpoint", dir, "-resume")
+	rng := rand.New(rand.NewPCG(1, 2))
+	kills, mid := 0, 0 // kills, those that left a training half done
+	for {
+		cmd := command(append(args, "-json", out)...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if kills < 8 {
+			before := newest(dir)
+			for deadline := time.Now().Add(20 * time.Second); newest(dir) == before && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
+			cmd.Process.Kill()
+		}
+		err := cmd.Wait()
+		if err == nil {
+			break
+		}
+		if cmd.ProcessState.Exited() {
+			t.Fatalf("after %d kills: %v: %s", kills, err, &stderr)
+		}
+		kills++
+		if half, _ := filepath.Glob(filepath.Join(dir, "*.safetensors")); len(half) > 0 {
+			mid++
+		}
+	}
+	if kills < 3 || mid == 0 {
+		t.Errorf("%d kills, %d in the middle of a training: too few to tell", kills, mid)
+	}
+	// Once more: nothing is left to do.
+	if got := results(classify(t, args...)); !reflect.DeepEqual(got, want) {
+		t.Errorf("after %d kills:\n%v\nwant\n%v", kills, got, want)
+	}
+	t.Logf("%d kills, %d in the middle of a training", kills, mid)
+}
+
+// newest tells the last change of a directory's files.
+func newest(dir string) string {
+	var last time.Time
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return fmt.Sprint(len(files), last.UnixNano())
+}
+
+func TestResumeErrors(t *testing.T) {
+	silence(t)
+	data, other := collection(t, pathsAndStars(6)), collection(t, pathsAndStars(7))
+	dir := t.TempDir()
+	base := []string{"-data", data, "-k", "3", "-folds", "2", "-epochs", "2", "-checkpoint", dir}
+	with := func(args ...string) error {
+		return run(context.Background(), append(base[:len(base):len(base)], args...))
+	}
+	if err := with(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "holds a run; go on with it by -resume, or name another directory"},
+		{[]string{"-resume", "-seed", "2"}, "is of a run with -seed 1, this one has -seed 2"},
+		{[]string{"-resume", "-epochs", "3"}, "is of a run with -epochs 2, this one has -epochs 3"},
+		{[]string{"-resume", "-model-kind", "pslr"}, "is of a run with -model-kind cnn, this one has -model-kind pslr"},
+		{[]string{"-resume", "-data", other}, "is of a run with fields of SHA-256"},
+		{[]string{"-resume", "-checkpoint", ""}, "-resume needs the directory of the run"},
+	} {
+		if err := with(test.args...); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want %q", test.args, err, test.want)
+		}
+	}
+	for _, name := range []string{"last.safetensors", "outer-0-32.json", "run.json"} {
+		path := filepath.Join(dir, name)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content[:len(content)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("half of %s: %v", name, err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
