@@ -28,7 +28,8 @@ import (
 // memory does not grow with the number of roots, and no field depends on Size.
 //
 // All rows of a graph have its graph_id and its pos; the position is done when
-// the last of them has left the pipeline. Zero fields at the end of the roots are
+// the last of them has left the pipeline. A stage that cannot make one of the
+// fields refuses the row it stands in. Zero fields at the end of the roots are
 // left out, but for those that fill the last row, and a graph without roots
 // gives no row.
 //

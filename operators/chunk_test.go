@@ -169,9 +169,9 @@ func TestChunkSize(t *testing.T) {
 		{"directed", func(*testing.T) *graph.Graph { return directed() }, 1, operators.Normalize{By: labeling.Degree}},
 		{"attributes", func(*testing.T) *graph.Graph { return decorated(directed()) }, 1, operators.Normalize{Edges: true}},
 		{"global", func(*testing.T) *graph.Graph { return directed() }, 1, operators.Normalize{By: labeling.PageRank, Global: true}},
-		{"power", func(t *testing.T) *graph.Graph { return large(t, "power") }, 5, operators.Normalize{}},
-		{"astro-ph", func(t *testing.T) *graph.Graph { return large(t, "astro-ph") }, 80, operators.Normalize{}},
-		{"email-Enron", func(t *testing.T) *graph.Graph { return large(t, "email-Enron") }, 250, operators.Normalize{}},
+		{"power", func(t *testing.T) *graph.Graph { return large(t, "power") }, 9, operators.Normalize{}},
+		{"astro-ph", func(t *testing.T) *graph.Graph { return large(t, "astro-ph") }, 160, operators.Normalize{}},
+		{"email-Enron", func(t *testing.T) *graph.Graph { return large(t, "email-Enron") }, 500, operators.Normalize{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const k = 10
