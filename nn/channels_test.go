@@ -78,6 +78,8 @@ func TestChannelErrors(t *testing.T) {
 		{s, func(b *batch) { b.edges.attrs[8+1] = float32(math.NaN()) }, "nn: row 1: edge attribute is NaN"},
 		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[3*4+3:], 4) }, "nn: row 3: field 1, vertex 1, sparse channel: value 4, want 0 to 3"},
 		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[0:], -1) }, "nn: row 0: field 0, vertex 0, sparse channel: value -1, want 0 to 3"},
+		{s, func(b *batch) { b.nodes.offsets = []int32{0, 0, 2}; b.nodes.sparse = []int32{3, 3}; fill(b, 16) },
+			"nn: row 0: field 0, vertex 1, sparse channel: value 3 after 3, want them to ascend"},
 		{number, func(b *batch) { b.values[3] = float32(math.Inf(1)) }, "nn: row 3: the value to learn is +Inf"},
 	} {
 		for _, m := range []Model{&CNN{}, &PSLR{}, &GRU{}} {
@@ -97,6 +99,13 @@ func TestChannelErrors(t *testing.T) {
 				t.Errorf("%T: %s: the batch has changed the model", m, test.want)
 			}
 		}
+	}
+}
+
+// fill gives the remaining cells no value.
+func fill(b *batch, cells int) {
+	for len(b.nodes.offsets) <= cells {
+		b.nodes.offsets = append(b.nodes.offsets, int32(len(b.nodes.sparse)))
 	}
 }
 

@@ -153,12 +153,18 @@ func (l *fieldConv) readSparse(in inputs, rows int) error {
 	}
 	for i := range cells {
 		first := int32(i % l.n * l.sparse)
+		before := int32(-1)
 		for at := l.offsets[i]; at < l.offsets[i+1]; at++ {
 			v := in.sparse[base+at]
 			if v < 0 || int(v) >= l.sparse {
 				return rowErrorf(i/l.n/l.w, "%s, sparse channel: value %d, want 0 to %d",
 					l.place(i%(l.n*l.w)), v, l.sparse-1)
 			}
+			if v <= before {
+				return rowErrorf(i/l.n/l.w, "%s, sparse channel: value %d after %d, want them to ascend",
+					l.place(i%(l.n*l.w)), v, before)
+			}
+			before = v
 			l.rows[at] = first + v
 		}
 	}

@@ -313,3 +313,33 @@ func TestRegression(t *testing.T) {
 		}
 	}
 }
+
+// Weights that have run away stop the training with the step's number, and a
+// prediction with its row.
+func TestModelDiverged(t *testing.T) {
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		c := coreOf(m)
+		b := randomBatch(s, 4, 1)
+		if _, err := c.step(b); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range c.work.list {
+			w.w[0] = float32(math.NaN())
+		}
+		hash := c.Hash()
+		var row *RowError
+		_, err := c.step(b)
+		if err == nil || !strings.HasPrefix(err.Error(), "nn: step 2: the loss is NaN") || errors.As(err, &row) {
+			t.Errorf("Step: %v, want the step named", err)
+		}
+		if c.Hash() != hash || c.Seen() != 4 {
+			t.Error("the step has changed the model")
+		}
+		if err := c.predict(make([]float32, 4*max(1, s.Classes)), b); !errors.As(err, &row) {
+			t.Errorf("Predict: %v, want a row named", err)
+		}
+		if err := m.Save(new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "is NaN") {
+			t.Errorf("Save: %v, want the weight named", err)
+		}
+	})
+}

@@ -122,20 +122,22 @@ func TestSaveIsSafetensors(t *testing.T) {
 // Whatever byte is damaged, except in Info, the file is refused, or loaded as
 // what it was.
 func TestLoadDamaged(t *testing.T) {
+	stride := 1 // every byte of the first model, of the others some
 	forModels(t, func(t *testing.T, s Shape, m Model) {
 		file := saved(t, m)
-		for n := range len(file) {
+		for n := 0; n < len(file); n += stride {
 			if _, err := Load(bytes.NewReader(file[:n])); err == nil {
 				t.Fatalf("the first %d of %d bytes were loaded", n, len(file))
 			}
 		}
-		for i := range file {
+		for i := 0; i < len(file); i += stride {
 			bad := bytes.Clone(file)
 			bad[i] ^= 0x10
 			if d, err := Load(bytes.NewReader(bad)); err == nil && !bytes.Equal(saved(t, d), file) {
 				t.Fatalf("byte %d of %d was changed, and the file loaded", i, len(file))
 			}
 		}
+		stride = 11
 	})
 }
 

@@ -30,9 +30,9 @@ type Batch struct {
 	Values *tensor.Dense
 
 	// Sparse and SparseOffsets, of int32, are the wide channel: vertex p of
-	// field f of graph i has the values Sparse[o[j]:o[j+1]], ascending, where o
-	// is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p. Sparse may be nil when
-	// there are no values.
+	// field f of graph i has the values Sparse[o[j]:o[j+1]], each above the one
+	// before it, where o is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p. Sparse
+	// may be nil when there are no values.
 	Sparse, SparseOffsets *tensor.Dense
 
 	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
