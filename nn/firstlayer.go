@@ -3,14 +3,19 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
-// UseCode gives the first layer the code of a coder that has learned from
+// UseCode gives the first layer the weights of a coder that has learned from
 // fields: pretraining. The coder's rows must be the channels of one field,
 // vertex by vertex: k·a_v units, in each vertex the discrete channels as
 // one-hot, then the continuous ones; its hidden units become the Maps1 channels
-// of the layer, their biases its biases. It is called after Init and before the
-// first Step.
+// of the layer. It is called after Init and before the first Step.
+//
+// What is taken over is the directions: the weights are scaled, all by one
+// number, to the variance that Init draws with, and the biases stay 0. Those of
+// hidden units that are rarely on are far below 0, where ReLU would pass
+// nothing on, gradients neither.
 func (c *CNN) UseCode(coder Coder) error { return c.useCode(coder, "conv1") }
 
 // UseEdgeCode does for the branch of edges what UseCode does for that of
@@ -31,7 +36,7 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 			return errors.New("nn: the network reads no edges")
 		}
 	}
-	w, bias, _ := coder.Weights()
+	w, _, _ := coder.Weights()
 	if w == nil {
 		return ErrNotReady
 	}
@@ -42,7 +47,7 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 	if n, m := w.Shape()[0], w.Shape()[1]; n != l.n*each || m != l.maps {
 		return fmt.Errorf("nn: %s has %d inputs and %d maps, the coder %d and %d", layer, l.n*each, l.maps, n, m)
 	}
-	from := w.Float32s()
+	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.n*(each+l.maps)))) // see glorot
 	for cell := range l.n {
 		row := from[cell*each*l.maps:]
 		if l.table != nil {
@@ -55,6 +60,19 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 			copy(l.dense.w[cell*n:(cell+1)*n], row)
 		}
 	}
-	copy(l.bias.w, bias.Float32s())
+	clear(l.bias.w)
 	return nil
+}
+
+// scaled returns x times the number that makes its root mean square rms.
+func scaled(x []float32, rms float64) []float32 {
+	factor := float32(rms / math.Sqrt(squares(x)/float64(len(x))))
+	if !finite(float64(factor)) {
+		factor = 1 // all of x is 0
+	}
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = factor * v
+	}
+	return y
 }

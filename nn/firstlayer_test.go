@@ -7,7 +7,8 @@ import (
 )
 
 // After UseCode the first layer computes of a field what the coder does, up to
-// the activation.
+// the activation, the biases, and a factor that brings weights to the variance of
+// initial ones.
 func TestUseCode(t *testing.T) {
 	s := Shape{W: 2, K: 3, Cats: []int{2, 3}, Attrs: 2, EdgeCats: []int{2}, Classes: 2}
 	const maps = 4
@@ -38,6 +39,12 @@ func TestUseCode(t *testing.T) {
 		if err := layer.l.grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}
+		// Uniform numbers in ±√(6/(in+out)) have the variance 2/(in+out).
+		square, each := 0.0, len(layer.coder.weight.w)/maps
+		for _, w := range layer.coder.weight.w {
+			square += float64(w) * float64(w)
+		}
+		factor := math.Sqrt(2/float64(each+layer.l.n*maps)) / math.Sqrt(square/float64(each*maps))
 		n, d, a := layer.l.n, len(layer.l.cats), layer.l.attrs
 		for i := range 5 {
 			y := make([]float32, layer.l.w*layer.l.maps)
@@ -57,15 +64,15 @@ func TestUseCode(t *testing.T) {
 					}
 					units = append(units, layer.in.attrs[at*a:(at+1)*a]...)
 				}
-				p, err := layer.coder.Encode(rowsOf(len(units), units), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
 				var want []float64
-				for _, p := range p.Float32s() { // σ⁻¹, then ReLU
-					want = append(want, max(0, math.Log(float64(p)/(1-float64(p)))))
+				for j := range maps {
+					sum := 0.0
+					for u, x := range units {
+						sum += float64(x) * float64(layer.coder.weight.w[u*maps+j])
+					}
+					want = append(want, max(0, sum*factor))
 				}
-				compare(t, "field", y[f*maps:(f+1)*maps], want, 1e-2)
+				compare(t, "field", y[f*maps:(f+1)*maps], want, 1e-5)
 			}
 		}
 	}

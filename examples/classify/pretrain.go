@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// How the first layer is taught. Numbers were chosen by the accuracy on
-// validation splits.
+// How the first layer is taught, chosen by the accuracy on validation splits of
+// MUTAG: 1 and 3 epochs were as good, 30 and batches of 10 were worse.
 const (
 	teachEpochs = 10
 	teachBatch  = 100 // fields
