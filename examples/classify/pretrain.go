@@ -15,7 +15,7 @@ import (
 )
 
 // How the first layer is taught, chosen by the accuracy on validation splits of
-// MUTAG: 1 and 3 epochs were as good, 30 and batches of 10 were worse.
+// MUTAG: 10 epochs at a rate of 0.05 did as well as 3 at 0.01, 30 less well.
 const (
 	teachEpochs = 10
 	teachBatch  = 100 // fields
