@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,6 +111,31 @@ func TestChunks(t *testing.T) {
 		}
 		if len(got) != 300 || !slices.Equal(got, want) {
 			t.Errorf("%s: %d other rows", args, len(got))
+		}
+	}
+}
+
+// Not a byte of the files depends on chunks or workers.
+func TestSameFiles(t *testing.T) {
+	silence(t)
+	for _, as := range []string{"parquet", "arrow"} {
+		var want []byte
+		for _, args := range []string{"-chunk 1 -workers 2", "-chunk 64 -workers 1", "-chunk 4096 -workers 3"} {
+			out := filepath.Join(t.TempDir(), "out")
+			args := append(strings.Fields(args), "-graph", "preferential", "-n", "3000", "-k", "4", "-as", as, "-out", out)
+			if err := run(context.Background(), args); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(out, "part-00000."+as))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%v: %d bytes, other ones than %d", args, len(got), len(want))
+			}
 		}
 	}
 }

@@ -53,7 +53,8 @@ func (c *config) pipeline(from *counted) flow.Pipeline {
 	p = p.Via(operators.Assemble{K: c.k}).
 		Via(operators.Normalize{By: c.normal, Global: c.scope == "global", Edges: c.edges})
 	if c.per == "root" {
-		p = p.Via(operators.PerRoot{})
+		// Records of one size, so that the files are the same whatever the chunks.
+		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
 	}
 	return p.Via(finish{from})
 }
