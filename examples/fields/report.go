@@ -25,8 +25,8 @@ type report struct {
 	CanonCalls   int64   `json:"canon_calls"`
 	// CacheHitRate is the share of canonical orders that were known already.
 	CacheHitRate float64 `json:"cache_hit_rate"`
-	// Fallbacks counts fields whose order may depend on node numbers, since a
-	// budget was used up.
+	// Fallbacks counts fields for which a budget was used up, so that their
+	// order may depend on node numbers.
 	Fallbacks int64  `json:"fallbacks"`
 	Workers   int    `json:"workers"`
 	Select    string `json:"select"`
@@ -45,7 +45,7 @@ func (r *report) take(from *fieldjob.Runner) {
 	if r.Seconds > 0 {
 		r.FieldsPerS = float64(s.Fields) / r.Seconds
 	}
-	r.CanonCalls, r.Fallbacks = s.Canon, s.CropFallback+s.Partial
+	r.CanonCalls, r.Fallbacks = s.Canon, s.CropFallback+s.Refined+s.Partial
 	if s.CacheLookups > 0 {
 		r.CacheHitRate = float64(s.CacheHits) / float64(s.CacheLookups)
 	}
@@ -67,6 +67,6 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges\n", r.Graphs, r.Nodes, r.Edges)
 	fmt.Fprintf(w, "fields\t%d\tk %d, roots by %s, order by %s (%s)\n", r.Fields, r.K, r.Select, r.Normalize, r.Scope)
 	fmt.Fprintf(w, "speed\t%.0f/s\t%.3f s, %d workers; labels of whole graphs %.3f s\n", r.FieldsPerS, r.Seconds, r.Workers, r.LabelSeconds)
-	fmt.Fprintf(w, "canonical\t%d\torders computed; %d fields fell back to node numbers\n", r.CanonCalls, r.Fallbacks)
+	fmt.Fprintf(w, "canonical\t%d\torders computed; %d fields used up the budget\n", r.CanonCalls, r.Fallbacks)
 	return w.Flush()
 }

@@ -16,12 +16,14 @@ type Quality int
 const (
 	// Exact: the order is the canonical one.
 	Exact Quality = iota
-	// Refined: the budget was used up, and the order is canonical among those
-	// that respect the stable refinement of the colours. It still depends on
-	// structure alone.
+	// Refined: the budget was used up, and the order is that of a search which
+	// individualises nodes and refines colours. It depends on structure alone,
+	// but its matrix is not the greatest. Where a graph with many automorphisms
+	// takes about as many branches as the budget has, another numbering may
+	// still be Exact.
 	Refined
-	// Partial: the budget was used up twice. The order is a function of the
-	// input, but may change with the numbering of the nodes.
+	// Partial: that search used up its budget too. The order is a function of
+	// the input, but may change with the numbering of the nodes.
 	Partial
 )
 
@@ -53,7 +55,7 @@ type Solver struct {
 	parts  parts
 	cells  [64]uint64
 	matrix matrixSearch
-	refine refiner
+	refine refined
 	codes  []uint16
 	colors []int32
 	ranks  []int32
@@ -90,8 +92,12 @@ func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
 			s.colors[bits.TrailingZeros64(c)] = int32(i)
 		}
 	}
-	cells = s.cellsOf(s.refine.colors(len(rows), s.codesOf(rows), s.colors))
-	order, visited, done = s.parts.solve(&s.bits, rows, cells, s.budget())
+	return s.fallBack(len(rows), s.codesOf(rows))
+}
+
+// fallBack returns the order of refined, with the colours in s.colors.
+func (s *Solver) fallBack(n int, codes []uint16) (order []int32, q Quality) {
+	order, visited, done := s.refine.run(n, codes, s.colors, s.budget(), s.Stop)
 	s.Visited += visited
 	if done {
 		return order, Refined
@@ -134,12 +140,7 @@ func (s *Solver) Matrix(n int, codes []uint16, colors []int32) (order []int32, q
 	if s.stopped() {
 		return order, Partial
 	}
-	order, done = s.matrix.run(n, codes, s.refine.colors(n, codes, colors), s.budget())
-	s.Visited += s.matrix.visited
-	if done {
-		return order, Refined
-	}
-	return order, Partial
+	return s.fallBack(n, codes)
 }
 
 func (s *Solver) stopped() bool { return s.Stop != nil && s.Stop() }
