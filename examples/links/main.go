@@ -1,0 +1,199 @@
+// Command links finds missing edges: it hides some edges of a graph, learns from
+// the others, and is asked which pairs of nodes are joined.
+//
+//	go run ./examples/links -graph power.edges.gz
+//	go run ./examples/links -graph polbooks.edges.gz -json links.json
+//	go run ./examples/links -data Cora.zip
+//
+// A tenth of the edges is hidden, and as many pairs that are not joined are
+// drawn: those are the test. The edges that are left are hidden a part at a time
+// and become the examples to learn from, again with as many pairs that are not
+// joined; the first part is for validation. So each pair's fields, of the test
+// as of the training, are those of a graph without its edge: an edge that is
+// there would tell the answer.
+//
+// Each end of a pair is the root of a field. The members of both are labelled by
+// their distance from either end, and by their degree. What the network makes of
+// them is compared with two scores that need no learning, common neighbours and
+// the index of Adamic and Adar, on the same pairs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sources"
+)
+
+func main() { cli.Main("links", run) }
+
+// config is the command line.
+type config struct {
+	data, graph    string
+	k              int
+	normBy         string
+	normal         labeling.Labeling
+	share          float64
+	folds, repeats int
+	net            string
+	nets           int
+	epochs, batch  int
+	rate, decay    float64
+	seed           uint64
+	workers        int
+	json           string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("links", flag.ContinueOnError)
+	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip; directions are dropped")
+	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; classes are not looked at")
+	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
+	f.Float64Var(&c.share, "share", 0.1, "share of the edges to hide for the test")
+	f.IntVar(&c.folds, "folds", 10, "parts in which the other edges are hidden in turn, to learn from")
+	f.IntVar(&c.repeats, "repeats", 0, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
+	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
+	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged")
+	f.IntVar(&c.epochs, "epochs", 0, "epochs; 0 = until validation levels off")
+	f.IntVar(&c.batch, "batch", 32, "pairs per step, each side counted")
+	f.Float64Var(&c.rate, "rate", 0.01, "learning rate")
+	f.Float64Var(&c.decay, "decay", 0.1, "weight decay")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of what is hidden and drawn, of weights and orders")
+	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	f.StringVar(&c.json, "json", "", "file for the results")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check()
+}
+
+func (c *config) check() (err error) {
+	switch {
+	case c.data == "" && c.graph == "":
+		return errors.New("neither -graph nor -data is set (-h lists the flags)")
+	case c.data != "" && c.graph != "":
+		return errors.New("-graph and -data are both set, want one")
+	case !(c.share > 0 && c.share <= 0.5):
+		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
+	case c.net != "pooled" && c.net != "link":
+		return fmt.Errorf("-net is %q, want pooled or link", c.net)
+	case !(c.rate > 0 && c.rate <= 10):
+		return fmt.Errorf("-rate is %v, want more than 0 and at most 10", c.rate)
+	case !(c.decay >= 0 && c.decay <= 1000):
+		return fmt.Errorf("-decay is %v, want 0 to 1000", c.decay)
+	}
+	if c.normal, err = labeling.Parse(c.normBy); err != nil {
+		return fmt.Errorf("-normalize: %w", err)
+	}
+	if c.normal == labeling.Auto {
+		return errors.New("-normalize is auto, which is for collections of graphs")
+	}
+	err = errors.Join(
+		cli.AtLeast("k", c.k, 1), cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 0),
+		cli.AtLeast("nets", c.nets, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 1),
+		cli.AtLeast("workers", c.workers, 0),
+	)
+	if err == nil && c.k > field.MaxK {
+		err = fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
+	}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	return err
+}
+
+// name is what the data are called in the report.
+func (c *config) name() string {
+	base := filepath.Base(filepath.Clean(c.data + c.graph))
+	for _, ext := range []string{".gz", ".zip", ".edges", ".txt"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return base
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	var jsonFile *cli.OutFile
+	if c.json != "" {
+		// A place that cannot be written to is found before the work, not after.
+		if jsonFile, err = cli.Create(c.json); err != nil {
+			return err
+		}
+		defer jsonFile.Cleanup()
+	}
+	set, err := read(ctx, c)
+	if err != nil {
+		return err
+	}
+	hidden := max(1, int(c.share*float64(set.Graph.M())+0.5))
+	if c.repeats == 0 {
+		c.repeats = min(10, (500+hidden-1)/hidden)
+	}
+	r := &report{
+		Dataset: c.name(), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
+		Hidden: hidden, Share: c.share, Repeats: c.repeats,
+		Batch: c.batch, Rate: c.rate, Decay: c.decay, Net: c.net, Nets: c.nets,
+		Normalize: c.normal.String(), Seed: c.seed,
+	}
+	for i := range c.repeats {
+		if err := try(ctx, c, set, r, uint64(i)); err != nil {
+			return err
+		}
+	}
+	r.close()
+	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
+	}
+	return r.print(os.Stdout)
+}
+
+// try hides edges once, and finds them.
+func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) error {
+	rng := rand.New(rand.NewPCG(c.seed, i))
+	t, err := hide(set, c.share, c.folds, rng)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Dataset, err)
+	}
+	pairs := len(t.test.pairs)
+	for _, f := range t.folds {
+		pairs += len(f.pairs)
+	}
+	bar := cli.NewProgress(fmt.Sprintf("%d of %d: fields", i+1, c.repeats), int64(pairs))
+	defer bar.Done()
+	var recs [3]arrow.Record
+	for j, folds := range [3][]fold{t.folds[1:], t.folds[:1], {t.test}} {
+		if recs[j], err = fields(ctx, c, set.Graph, folds, bar, r); err != nil {
+			return err
+		}
+		defer recs[j].Release()
+	}
+	bar.Done()
+	bar = cli.NewProgress(fmt.Sprintf("%d of %d: epochs", i+1, c.repeats), -1)
+	defer bar.Done()
+	test, val, epochs, err := learn(ctx, c, t, recs, rng, bar)
+	if err != nil {
+		return err
+	}
+	r.add(t, test, val, epochs)
+	return nil
+}

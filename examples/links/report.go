@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// report is the JSON object of -json. Areas and precisions are means over the
+// repeats, from 0 to 1.
+type report struct {
+	Dataset string  `json:"dataset"`
+	Nodes   int     `json:"nodes"`
+	Edges   int     `json:"edges"`
+	K       int     `json:"k"`
+	Hidden  int     `json:"hidden"` // edges, and as many pairs that are not joined
+	Share   float64 `json:"share"`
+	Repeats int     `json:"repeats"`
+
+	AUC    float64 `json:"auc"`
+	AP     float64 `json:"ap"`
+	AUCStd float64 `json:"auc_std"`
+	// Of the same pairs: common neighbours, and the sum of 1/log(degree) over
+	// them, of Adamic and Adar.
+	CNAUC float64 `json:"cn_auc"`
+	CNAP  float64 `json:"cn_ap"`
+	AAAUC float64 `json:"aa_auc"`
+	AAAP  float64 `json:"aa_ap"`
+
+	EachAUC   []float64 `json:"auc_of_each_repeat"`
+	EachCNAUC []float64 `json:"cn_auc_of_each_repeat"`
+	EachAAAUC []float64 `json:"aa_auc_of_each_repeat"`
+	ValAUC    float64   `json:"validation_auc"`
+	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
+	// without one gives a link away where edges are hidden at random: it had an
+	// edge, and this may be it.
+	AttachedAUC   float64 `json:"attached_auc"`
+	AttachedAAAUC float64 `json:"attached_aa_auc"`
+	Attached      float64 `json:"attached"` // share of the pairs
+
+	RootsPerS float64 `json:"roots_per_s"` // fields that were made in a second
+	PeakRSSMB int64   `json:"peak_rss_mb"`
+	Seconds   float64 `json:"seconds"`
+
+	Epochs    []int   `json:"epochs"` // of each network
+	Batch     int     `json:"batch"`
+	Rate      float64 `json:"rate"`
+	Decay     float64 `json:"decay"`
+	Net       string  `json:"net"`
+	Nets      int     `json:"nets"`
+	Normalize string  `json:"normalize"`
+	Seed      uint64  `json:"seed"`
+
+	roots       int
+	rootSeconds float64
+	// One figure per repeat.
+	ap, cnAP, aaAP, valAUC []float64
+
+	attachedAUC, attachedAA, attached []float64
+}
+
+// add takes the figures of one repeat.
+func (r *report) add(t *trial, test, val []scored, epochs []int) {
+	cn, aa := blank(t.test), blank(t.test)
+	for i, p := range t.test.pairs {
+		cn[i].score, aa[i].score = common(t.test.graph, p.u, p.v)
+	}
+	r.EachAUC, r.ap = append(r.EachAUC, auc(test)), append(r.ap, averagePrecision(test))
+	r.EachCNAUC, r.cnAP = append(r.EachCNAUC, auc(cn)), append(r.cnAP, averagePrecision(cn))
+	r.EachAAAUC, r.aaAP = append(r.EachAAAUC, auc(aa)), append(r.aaAP, averagePrecision(aa))
+	var left, leftAA []scored
+	for i, p := range t.test.pairs {
+		if t.test.graph.Degree(p.u) > 0 && t.test.graph.Degree(p.v) > 0 {
+			left, leftAA = append(left, test[i]), append(leftAA, aa[i])
+		}
+	}
+	if a := auc(left); !math.IsNaN(a) { // there are links and others
+		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, auc(leftAA))
+	}
+	r.attached = append(r.attached, float64(len(left))/float64(len(test)))
+	r.valAUC = append(r.valAUC, auc(val))
+	r.Epochs = append(r.Epochs, epochs...)
+}
+
+// close makes the means.
+func (r *report) close() {
+	for _, f := range []struct {
+		mean *float64
+		each []float64
+	}{
+		{&r.AUC, r.EachAUC}, {&r.AP, r.ap}, {&r.CNAUC, r.EachCNAUC}, {&r.CNAP, r.cnAP},
+		{&r.AAAUC, r.EachAAAUC}, {&r.AAAP, r.aaAP}, {&r.ValAUC, r.valAUC},
+		{&r.AttachedAUC, r.attachedAUC}, {&r.AttachedAAAUC, r.attachedAA}, {&r.Attached, r.attached},
+	} {
+		if len(f.each) > 0 {
+			*f.mean = stat.Mean(f.each, nil)
+		}
+	}
+	if len(r.EachAUC) > 1 {
+		r.AUCStd = stat.StdDev(r.EachAUC, nil)
+	}
+	r.RootsPerS = float64(r.roots) / r.rootSeconds
+}
+
+// print writes the closing table.
+func (r *report) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d nodes, %d edges, %d of them hidden, %d times; k %d, %s, seed %d\n\n",
+		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, r.K, r.Net, r.Seed)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\tAUC\taverage precision\n")
+	fmt.Fprintf(w, "network\t%.4f ± %.4f\t%.4f\n", r.AUC, r.AUCStd, r.AP)
+	fmt.Fprintf(w, "common neighbours\t%.4f\t%.4f\n", r.CNAUC, r.CNAP)
+	fmt.Fprintf(w, "Adamic–Adar\t%.4f\t%.4f\n", r.AAAUC, r.AAAP)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nof the %.0f %% of pairs whose ends both have an edge left: AUC %.4f, Adamic–Adar %.4f\n",
+		100*r.Attached, r.AttachedAUC, r.AttachedAAAUC)
+	_, err := fmt.Fprintf(out, "validation AUC %.4f; %.0f roots/s, %d MB at most, %.1f s\n", r.ValAUC, r.RootsPerS, r.PeakRSSMB, r.Seconds)
+	return err
+}

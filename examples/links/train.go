@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+const mostEpochs = 200
+
+// learn trains networks on the pairs of all folds but the first, stops each by
+// those of the first, and returns what they think of the test pairs.
+func learn(ctx context.Context, c *config, t *trial, recs [3]arrow.Record, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (test, val []scored, epochs []int, err error) {
+	train, valid, hidden := recs[0], recs[1], recs[2]
+	test, val = blank(t.test), blank(t.folds[0])
+	for range c.nets {
+		net, at, err := fit(ctx, c, train, valid, t.folds[0], seeds, bar)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		epochs = append(epochs, at)
+		if err := ask(ctx, net, valid, val); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := ask(ctx, net, hidden, test); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return test, val, epochs, nil
+}
+
+// blank is the pairs of a fold without a score.
+func blank(f fold) []scored {
+	s := make([]scored, len(f.pairs))
+	for i := range s {
+		s[i].link = f.link[i]
+	}
+	return s
+}
+
+// fit trains one network, and returns it as it was at its best epoch.
+func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (nn.Model, int, error) {
+	net := c.newNet(seeds.Uint64())
+	epochs, wait := c.epochs, c.epochs
+	if epochs == 0 {
+		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
+		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
+	}
+	var best bytes.Buffer
+	top, at := math.Inf(-1), 0
+	for epoch := 1; epoch <= epochs && epoch-at <= wait; epoch++ {
+		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
+			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
+			To(sinks.Train{Net: net}).
+			With(flow.Options{Workers: 1}).Run(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		score := blank(pairs)
+		if err := ask(ctx, net, valid, score); err != nil {
+			return nil, 0, err
+		}
+		bar.Add(1)
+		// With a number of epochs that the user has set, the last counts.
+		a := auc(score) + averagePrecision(score)
+		if c.epochs == 0 && a <= top {
+			continue
+		}
+		top, at = a, epoch
+		best.Reset()
+		if err := net.Save(&best); err != nil {
+			return nil, 0, err
+		}
+	}
+	kept, err := nn.Load(&best)
+	return kept, at, err
+}
+
+// ask adds what a network says of each pair to its score: the mean of both
+// sides.
+func ask(ctx context.Context, net nn.Model, rec arrow.Record, pairs []scored) error {
+	row := 0
+	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
+		Via(operators.Batch{Size: 1024}).
+		To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+			pairs[row%len(pairs)].score += float64(p.Probs[1])
+			row++
+			return nil
+		}}).
+		With(flow.Options{Workers: 1}).Run(ctx)
+}
+
+// newNet returns the network that -net names.
+func (c *config) newNet(seed uint64) nn.Model {
+	opt := nn.Adam{Rate: c.rate, WeightDecay: c.decay}
+	if c.net == "link" {
+		return &nn.Link{Seed: seed, Optimizer: opt}
+	}
+	return &nn.Pooled{Seed: seed, Optimizer: opt}
+}
