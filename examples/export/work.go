@@ -30,7 +30,9 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	}
 	start := time.Now()
 	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
-	watch(running)
+	bar := cli.NewProgress("rows", -1)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
+	bar.Done()
 	if err := running.Wait(); err != nil {
 		return nil, cause(ctx, err)
 	}
@@ -65,27 +67,6 @@ func (c *config) sink(r *report) flow.Sink {
 		return sinks.IPC{Dir: c.out, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}
 	}
 	return parquet.Sink{Dir: c.out, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}
-}
-
-// watch shows progress until the run has ended.
-func watch(running *flow.Running) {
-	bar := cli.NewProgress("rows", -1)
-	defer bar.Done()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = running.Wait() // the caller looks at the error
-	}()
-	for {
-		select {
-		case <-ended:
-			return
-		case <-time.After(100 * time.Millisecond):
-			if s := running.Stats().Stages; len(s) > 0 {
-				bar.Set(s[len(s)-1].RowsIn)
-			}
-		}
-	}
 }
 
 // cause says why a context ended where that is what stopped the work.

@@ -83,7 +83,7 @@ func (c *typed[T]) flat(rec arrow.Record) error {
 }
 
 // fixed writes whole rows, as many as fit a batch, from where they are. Their
-// levels are always the same: 1 1 1 1 1 1 … and 0 1 1 0 1 1 ….
+// levels are always the same: 2 2 2 2 2 2 … and 0 1 1 0 1 1 ….
 func (c *typed[T]) fixed(rec arrow.Record) error {
 	v, width, err := record.FixedValues[T](rec, "c")
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *typed[T]) fixed(rec arrow.Record) error {
 	def, rep := slices.Grow(c.def, n)[:n], slices.Grow(c.rep, n)[:n]
 	c.def, c.rep = def[:0], rep[:0]
 	for i := range def {
-		def[i], rep[i] = 1, 1
+		def[i], rep[i] = 2, 1
 	}
 	for i := 0; i < n; i += width {
 		rep[i] = 0

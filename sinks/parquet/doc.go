@@ -11,12 +11,12 @@
 //
 // It is a package of its own so that only those who use it link it.
 //
-// What columns become, none of them with nulls:
+// What columns become, of which no value is null:
 //
 //	int32, int64, float32   required int32, int64, float
 //	uint8                   required int32 (UINT_8)
-//	list<T>                 required LIST of required T
-//	list<list<T>>           required LIST of required LIST of required T
+//	list<T>                 required LIST of optional T
+//	list<list<T>>           required LIST of optional LIST of optional T
 //	fixed_size_list<T>[n]   LIST as above, every row of n values
 //
 // The Arrow schema, with the widths of fixed-size lists, shapes, channel and

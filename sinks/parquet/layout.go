@@ -52,13 +52,17 @@ func node(f arrow.Field) (schema.Node, column, error) {
 	case arrow.FLOAT32:
 		kind = parquet.Types.Float
 	}
-	var n schema.Node
-	n, err := schema.NewPrimitiveNodeLogical(f.Name, parquet.Repetitions.Required, logical, kind, 0, -1)
-	for range depth {
-		if err != nil {
-			break
+	// What is in a list is optional, as in Arrow's types.
+	repetition := func(inside int) parquet.Repetition {
+		if inside > 0 {
+			return parquet.Repetitions.Optional
 		}
-		n, err = schema.ListOfWithName(f.Name, n, parquet.Repetitions.Required, -1)
+		return parquet.Repetitions.Required
+	}
+	var n schema.Node
+	n, err := schema.NewPrimitiveNodeLogical(f.Name, repetition(depth), logical, kind, 0, -1)
+	for inside := depth - 1; inside >= 0 && err == nil; inside-- {
+		n, err = schema.ListOfWithName(f.Name, n, repetition(inside), -1)
 	}
 	return n, c, err
 }

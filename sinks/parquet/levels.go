@@ -7,7 +7,11 @@ package parquet
 //	rows        [[7 8] []]   []   [[9]]
 //	value        7 8 -       -     9
 //	repetition   0 2 1       0     0
-//	definition   2 2 1       0     2
+//	definition   4 4 2       0     4
+//
+// A list counts for one level and its elements for another, since they could be
+// nulls: ours never are, but Polars 0.26 for Node reads lists of elements that
+// cannot be as zeros or nulls.
 
 // batch is how many levels are handed over at once. A page, which takes no more
 // than two batches, begins and ends with a row, as its version 2 requires: a row
@@ -30,10 +34,10 @@ func (c *typed[T]) nothing(rep, def int16) {
 // list adds a list at a depth, whose first value repeats at rep.
 func (c *typed[T]) list(v []T, rep, depth int16) {
 	if len(v) == 0 {
-		c.nothing(rep, depth-1)
+		c.nothing(rep, 2*depth-2)
 	}
 	for range v {
-		c.rep, c.def = append(c.rep, rep), append(c.def, depth)
+		c.rep, c.def = append(c.rep, rep), append(c.def, 2*depth)
 		rep = depth
 	}
 	c.values = append(c.values, v...)

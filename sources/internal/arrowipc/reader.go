@@ -22,6 +22,7 @@ type Reader struct {
 	nodes   []*node
 	meta    arrow.Metadata
 	use     []bool
+	file    bool // and not a stream
 
 	frame []byte   // metadata of the message in hand
 	body  []uint64 // its body, aligned
@@ -38,7 +39,7 @@ var magic = []byte("ARROW1")
 
 // NewReader reads the schema. size is that of the whole input, or -1. An IPC
 // file is read from its beginning, like the stream that it holds; its footer
-// only tells where that ends.
+// tells the schema, and where that ends.
 func NewReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) (_ *Reader, err error) {
 	defer caught(&err)
 	d := &Reader{r: r, left: size, budget: budget}
@@ -46,16 +47,13 @@ func NewReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) 
 	if n, err := io.ReadFull(r, start); err != nil {
 		return nil, fmt.Errorf("%d bytes are no Arrow IPC", n)
 	}
-	switch {
-	case string(start[:6]) == string(magic):
+	if string(start[:6]) == string(magic) {
 		if at == nil || size < 0 {
 			return nil, errors.New("this is an IPC file, not a stream: name it as Path")
 		}
-		if d.left, err = messages(at, size); err != nil {
-			return nil, err
-		}
-		start = nil
-	case size >= 0:
+		return d, d.readFooter(at, size)
+	}
+	if size >= 0 {
 		d.left -= 8
 	}
 	header, kind, _, err := d.message(start)
@@ -68,23 +66,37 @@ func NewReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) 
 	return d, d.readSchema(header)
 }
 
-// messages returns how many bytes of an IPC file are messages.
-func messages(at io.ReaderAt, size int64) (int64, error) {
+// readFooter reads the schema at the end of an IPC file: not every writer has it
+// at the beginning too. What is between are the messages.
+func (r *Reader) readFooter(at io.ReaderAt, size int64) error {
 	end := make([]byte, 10)
 	if size < 20 {
-		return 0, fmt.Errorf("%d bytes are no IPC file", size)
+		return fmt.Errorf("%d bytes are no IPC file", size)
 	}
 	if _, err := at.ReadAt(end, size-10); err != nil {
-		return 0, err
+		return err
 	}
 	if string(end[4:]) != string(magic) {
-		return 0, errors.New("the end of the IPC file is missing: it was truncated")
+		return errors.New("the end of the IPC file is missing: it was truncated")
 	}
-	footer := int64(int32(binary.LittleEndian.Uint32(end)))
-	if footer < 0 || footer > size-18 {
-		return 0, fmt.Errorf("the IPC file has a footer of %d bytes, which do not fit its %d", footer, size)
+	n := int64(int32(binary.LittleEndian.Uint32(end)))
+	if n < 0 || n > size-18 {
+		return fmt.Errorf("the IPC file has a footer of %d bytes, which do not fit its %d", n, size)
 	}
-	return size - 18 - footer, nil
+	if err := r.budget.Take(n, 1); err != nil {
+		return fmt.Errorf("the footer: %w", err)
+	}
+	footer := make([]byte, n)
+	if _, err := at.ReadAt(footer, size-10-n); err != nil {
+		return err
+	}
+	r.left = size - 18 - n
+	schema, ok := root(footer).table(1)
+	if !ok {
+		return errors.New("the IPC file has no schema")
+	}
+	r.file = true
+	return r.readSchema(schema)
 }
 
 // Columns returns what the file holds.
@@ -105,6 +117,10 @@ func (r *Reader) Next() (b tabular.Batch, err error) {
 		}
 		switch kind {
 		case headerDictionary: // of columns that are not read
+		case headerSchema:
+			if !r.file {
+				return b, errors.New("there is a second schema")
+			}
 		case headerBatch:
 			return r.batch(header, body)
 		default:
