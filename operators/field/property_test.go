@@ -3,6 +3,7 @@ package field_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
@@ -71,6 +72,17 @@ func drawAttributes(t *rapid.T, g *graph.Graph) {
 	for range g.N() * g.NodeAttrs {
 		g.NodeAttr = append(g.NodeAttr, value.Draw(t, "node attr"))
 	}
+	if rapid.Bool().Draw(t, "sparse") {
+		g.SparseCard, g.SparseOffsets = 3, []int32{0}
+		for range g.N() {
+			for i := range int32(3) {
+				if rapid.Bool().Draw(t, "index") {
+					g.NodeSparse = append(g.NodeSparse, i)
+				}
+			}
+			g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+		}
+	}
 	g.EdgeCat = make([]int32, len(g.Neighbors)*g.EdgeCats)
 	g.EdgeAttr = make([]float32, len(g.Neighbors)*g.EdgeAttrs)
 	for u := range int32(g.N()) {
@@ -104,6 +116,11 @@ func bytesOf(g *graph.Graph, members []int32) []byte {
 	for _, part := range []any{x.real, x.nodeCats, x.nodeAttrs, x.adjacency, x.edgeCats, x.edgeAttrs} {
 		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
 			panic(err)
+		}
+	}
+	for _, v := range members {
+		if v >= 0 && g.SparseCard > 0 {
+			fmt.Fprint(&b, g.Sparse(v))
 		}
 	}
 	return b.Bytes()
