@@ -14,12 +14,12 @@ import (
 	"github.com/sanflow/sanflow/flow/record/mapped"
 )
 
-// Mapped streams graphs out of an Arrow IPC file that is mapped into memory: a
-// graph of millions of edges is there in less than a millisecond, no part of it
-// is read before it is used, and the pages of the file are the memory of all
-// programs that use it. The file holds records of graphs, uncompressed, as
-// sinks.IPC writes them; [IPC] reads other files, and checks every value. See
-// package mapped for what can be mapped, and for what happens to a file that
+// Mapped streams records of graphs, or of fields, out of an Arrow IPC file that is
+// mapped into memory: a graph of millions of edges is there in less than a
+// millisecond, no part of it is read before it is used, and the pages of the file
+// are the memory of all programs that use it. The file is one that sinks.IPC has
+// written without compression; [IPC] reads other files, and checks every value.
+// See package mapped for what can be mapped, and for what happens to a file that
 // changes meanwhile.
 //
 // A large graph is converted once:
@@ -46,16 +46,24 @@ func (s Mapped) Open(context.Context, memory.Allocator) (flow.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sources: Mapped: %w", err)
 	}
-	if _, err := record.LayoutOf(f.Schema()); err != nil {
+	r := &mappedReader{Mapped: s, file: f, graphs: f.Schema().HasField(record.Offsets)}
+	switch {
+	case r.graphs:
+		_, err = record.LayoutOf(f.Schema())
+	case s.Check:
+		err = fmt.Errorf("Check looks at graphs, and there is no column %q", record.Offsets)
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("sources: Mapped: %s: %w", s.Path, err)
 	}
-	return &mappedReader{Mapped: s, file: f}, nil
+	return r, nil
 }
 
 type mappedReader struct {
 	Mapped
 	file   *mapped.File
+	graphs bool // are in the records
 	next   int
 	closed bool
 }
@@ -89,6 +97,9 @@ func (r *mappedReader) Next(ctx context.Context) (arrow.Record, error) {
 }
 
 func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
+	if !r.graphs {
+		return nil
+	}
 	gs, err := record.GraphsOf(rec)
 	if err != nil || !r.Check {
 		return err

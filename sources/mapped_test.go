@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -152,19 +151,39 @@ func TestMappedErrors(t *testing.T) {
 	if err := drain(sources.Mapped{Path: "nowhere.arrow"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	// A file of something else.
-	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int32}}, nil)
-	other := filepath.Join(t.TempDir(), "other.arrow")
-	f, err := os.Create(other)
+	// Columns of graphs that are not those of graphs.
+	less, err := record.Project(record.Without(rec.Schema(), record.Neighbors), rec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := ipc.NewFileWriter(f, ipc.WithSchema(schema))
-	if err = errors.Join(err, w.Close(), f.Close()); err != nil {
+	defer less.Release()
+	other := ipcFile(t, sources.Records{Records: []arrow.Record{less}})
+	if err := drain(sources.Mapped{Path: other}); err == nil || !strings.Contains(err.Error(), `graphs.arrow: record: no column "neighbors"`) {
+		t.Errorf("no neighbors: %v", err)
+	}
+}
+
+// Fields come back too.
+func TestMappedFields(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fields.arrow")
+	p := flow.From(sources.Families{Graphs: 20}).Via(operators.Select{W: 3}).Via(operators.Assemble{K: 4}).Via(operators.Normalize{})
+	var want, got sinks.Collect
+	defer want.Release()
+	defer got.Release()
+	for _, sink := range []flow.Sink{&want, sinks.IPC{Path: path}} {
+		if err := p.To(sink).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := flow.From(sources.Mapped{Path: path}).To(&got).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := drain(sources.Mapped{Path: other}); err == nil || !strings.Contains(err.Error(), `other.arrow: record: no column "graph_id"`) {
-		t.Errorf("other columns: %v", err)
+	if a, b := flowtest.Rows(got.Records()...), flowtest.Rows(want.Records()...); !slices.Equal(a, b) || len(a) != 20 {
+		t.Errorf("%v\nwant\n%v", a, b)
+	}
+	err := flow.From(sources.Mapped{Path: path, Check: true}).Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), `Check looks at graphs, and there is no column "offsets"`) {
+		t.Errorf("Check of fields: %v", err)
 	}
 }
 
