@@ -1,6 +1,7 @@
 package field
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -46,6 +47,10 @@ type cut struct {
 	lists  []int32  // for tied nodes: their neighbours in the last level
 	at     []uint32 // by tied node: where its list begins
 	colors []uint32 // of what lists holds, sorted
+
+	color    [maxWords]uint64 // by node before the last level: its colour after one round
+	around   []uint64         // lists of colours
+	from, to [maxWords]uint32 // by node: where its list is
 }
 
 // run reports whether it could choose. rows are those of U, or nil if U is too
@@ -94,7 +99,10 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	if side && c.secondRoundAside(z) {
 		return true
 	}
-	return c.twins(z, side)
+	if c.twins(z, side) {
+		return true
+	}
+	return !side && !c.same() && (c.thirdRound(z, rows, near) || c.twins(z, side))
 }
 
 // firstOf returns the first place of a level; levels ascend.
@@ -357,22 +365,86 @@ func (c *cut) secondRound(z *Normalizer, rows []uint64, near int) bool {
 		z.local.rows(z.ix, z.hood, c.base, rows)
 	}
 	level := before &^ (1<<near - 1)
+	for i := near; i < c.base; i++ {
+		c.color[i] = round1(uint32(bits.OnesCount64(rows[i]&before&^level)), uint32(bits.OnesCount64(rows[i]&level)), c.down[i])
+	}
+	return c.byLevelBefore(level, func(u, v uint8) int { return cmp.Compare(c.color[u], c.color[v]) })
+}
+
+// thirdRound tells tied nodes, which have no neighbours aside, apart by the
+// colours that the second round gives to their neighbours in the level before:
+// by colour of the first and the list of those of all neighbours.
+func (c *cut) thirdRound(z *Normalizer, rows []uint64, near int) bool {
+	hood := rows
+	if rows == nil {
+		rows = c.rows[:]
+	}
+	before := uint64(1)<<c.base - 1
+	level := before &^ (1<<near - 1)
+	if near > 0 {
+		far := firstOf(z.dist, z.dist[near-1])
+		here := uint64(1)<<near - 1<<far
+		for i := far; i < near; i++ {
+			c.color[i] = round1(uint32(bits.OnesCount64(rows[i]&(1<<far-1))), uint32(bits.OnesCount64(rows[i]&here)), uint32(bits.OnesCount64(rows[i]&level)))
+		}
+	}
+	asked := uint64(0)
+	for _, j := range c.tied {
+		asked |= c.inner[j]
+	}
+	c.around = c.around[:0]
+	for m := asked; m != 0; m &= m - 1 {
+		u := bits.TrailingZeros64(m)
+		c.from[u] = uint32(len(c.around))
+		for _, part := range [...]uint64{rows[u] & before &^ level, rows[u] & level} {
+			begin := len(c.around)
+			for ; part != 0; part &= part - 1 {
+				c.around = append(c.around, c.color[bits.TrailingZeros64(part)])
+			}
+			slices.Sort(c.around[begin:])
+		}
+		begin := len(c.around)
+		add := func(j int) {
+			c.around = append(c.around, round1(uint32(bits.OnesCount64(c.inner[j])), c.side[j], 0))
+		}
+		if hood != nil {
+			for part := hood[u] &^ before; part != 0; part &= part - 1 {
+				add(bits.TrailingZeros64(part) - c.base)
+			}
+		} else {
+			for _, v := range z.ix.g.Adj(z.hood[u]) {
+				if j := int(z.local.place[v]) - 1 - c.base; j >= 0 {
+					add(j)
+				}
+			}
+		}
+		slices.Sort(c.around[begin:])
+		c.to[u] = uint32(len(c.around))
+	}
+	return c.byLevelBefore(asked, func(u, v uint8) int {
+		return cmp.Or(cmp.Compare(c.color[u], c.color[v]),
+			slices.Compare(c.around[c.from[u]:c.to[u]], c.around[c.from[v]:c.to[v]]))
+	})
+}
+
+// byLevelBefore tells tied nodes apart by the lists of their neighbours in the
+// level before, whose order is given. level holds all of these.
+func (c *cut) byLevelBefore(level uint64, compare func(u, v uint8) int) bool {
 	// The level in the order of its colours, and the rank of each node in it.
 	var order, rank [maxWords]uint8
-	var key [maxWords]uint64
 	n := 0
-	for i := near; i < c.base; i++ {
-		key[i] = round1(uint32(bits.OnesCount64(rows[i]&before&^level)), uint32(bits.OnesCount64(rows[i]&level)), c.down[i])
+	for m := level; m != 0; m &= m - 1 {
+		v := uint8(bits.TrailingZeros64(m))
 		at := n
-		for ; at > 0 && key[order[at-1]] > key[i]; at-- {
+		for ; at > 0 && compare(order[at-1], v) > 0; at-- {
 			order[at] = order[at-1]
 		}
-		order[at] = uint8(i)
+		order[at] = v
 		n++
 	}
 	for i := 1; i < n; i++ {
 		rank[order[i]] = rank[order[i-1]]
-		if key[order[i]] != key[order[i-1]] {
+		if compare(order[i-1], order[i]) != 0 {
 			rank[order[i]] = uint8(i)
 		}
 	}

@@ -2,26 +2,33 @@ package field
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
 // recall asks the cache for problems and decides when that is not worth while.
 type recall struct {
-	key    []uint64
-	hash   uint64
-	value  []uint64
-	packed []uint64
-	rows   [maxCached]uint64
-	lookup int // in this window
-	hits   int // in this window
-	skip   int // problems not to be looked up
+	key     []uint64
+	hash    uint64
+	value   []uint64
+	packed  []uint64
+	rows    [maxCached]uint64
+	windows [7]window // by the length of the number of nodes in bits
+	at      *window   // of the problem at hand
+}
+
+// window counts what came of the last questions about problems of some size.
+type window struct {
+	lookups, hits int
+	skip          int // problems not to be looked up
 }
 
 // Where fewer than 1 of 4 problems of a window was known, the next 15 windows
 // do without the cache: asking and remembering costs some per cent of a field,
-// and the problems that come back are mostly the easy ones.
+// and the problems that come back are mostly the easy ones. Small problems come
+// back more often than large ones, so each size has windows of its own.
 const (
-	recallWindow = 128
+	recallWindow = 64
 	recallRatio  = 4
 	recallPause  = 15 * recallWindow
 )
@@ -47,7 +54,7 @@ func (z *Normalizer) cacheable(global []float64, n int) bool {
 // undirected edges, of one type, between them. It returns the members' numbers,
 // one per byte, behind a word of counts, or nil.
 func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, rows []uint64) []uint64 {
-	if q.paused() {
+	if q.paused(len(nodes)) {
 		return nil
 	}
 	q.begin(z, kind, nodes, dist)
@@ -57,7 +64,7 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, r
 
 // findArcs is find for arcs of any kind.
 func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint8, arcs []arc) []uint64 {
-	if q.paused() {
+	if q.paused(len(nodes)) {
 		return nil
 	}
 	q.begin(z, kind, nodes, dist)
@@ -65,10 +72,11 @@ func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint
 	return q.ask(z)
 }
 
-func (q *recall) paused() bool {
+func (q *recall) paused(n int) bool {
 	q.hash = 0
-	if q.skip > 0 {
-		q.skip--
+	q.at = &q.windows[bits.Len(uint(n-1))]
+	if q.at.skip > 0 {
+		q.at.skip--
 		return true
 	}
 	return false
@@ -81,13 +89,13 @@ func (q *recall) ask(z *Normalizer) []uint64 {
 	value := z.Cache.find(q.hash, q.key)
 	if value != nil {
 		z.Stats.CacheHits++
-		q.hits++
+		q.at.hits++
 	}
-	if q.lookup++; q.lookup == recallWindow {
-		if q.hits*recallRatio < recallWindow {
-			q.skip = recallPause
+	if q.at.lookups++; q.at.lookups == recallWindow {
+		if q.at.hits*recallRatio < recallWindow {
+			q.at.skip = recallPause
 		}
-		q.lookup, q.hits = 0, 0
+		q.at.lookups, q.at.hits = 0, 0
 	}
 	return value
 }

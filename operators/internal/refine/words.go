@@ -14,6 +14,7 @@ type Words struct {
 	parts  [96]uint64 // splitters of the round
 	near   [64]uint64 // by cell of the first round: the neighbours of its nodes
 	later  [64]uint64 // the same for all cells behind it
+	keys   [64]uint32 // of the nodes of a cell
 	plane  [8]uint64  // bit i of plane j is bit j of a number that node i has
 	planes int
 
@@ -78,7 +79,12 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 		return
 	}
 	before := w.starts
-	if w.firstRound(rows, cut) {
+	if w.layered(rows) {
+		w.firstRoundLayered(rows)
+	} else {
+		w.firstRound(rows)
+	}
+	if w.settled(cut) {
 		return
 	}
 	for w.starts != before {
@@ -99,9 +105,102 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	}
 }
 
+// layered reports whether all neighbours are in the same cell or in one next to
+// it, as those of breadth-first levels are.
+func (w *Words) layered(rows []uint64) bool {
+	before, here := uint64(0), uint64(0)
+	for s := w.starts; ; s &= s - 1 {
+		next := uint64(0)
+		if s != 0 {
+			next = w.cell[bits.TrailingZeros64(s)&63]
+		}
+		near := before | here | next
+		for m := here; m != 0; m &= m - 1 {
+			if rows[bits.TrailingZeros64(m)]&^near != 0 {
+				return false
+			}
+		}
+		if s == 0 {
+			return true
+		}
+		before, here = here, next
+	}
+}
+
+// firstRoundLayered is firstRound for layered cells: three numbers tell the list
+// of a node, so that nodes are sorted by a key.
+func (w *Words) firstRoundLayered(rows []uint64) {
+	before := uint64(0)
+	for s := w.starts; s != 0; s &= s - 1 {
+		begin := bits.TrailingZeros64(s)
+		here := w.cell[begin&63]
+		if here&(here-1) == 0 {
+			before = here
+			continue
+		}
+		n := 0
+		differ, first := uint32(0), uint32(0)
+		for m := here; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			row := rows[v]
+			own := bits.OnesCount64(row & here)
+			back := bits.OnesCount64(row & before)
+			key := listKey(uint32(back), uint32(own), uint32(bits.OnesCount64(row)-own-back))<<6 | uint32(v)
+			if n == 0 {
+				first = key
+			}
+			differ |= key ^ first
+			at := n
+			for ; at > 0 && w.keys[(at-1)&63] > key; at-- {
+				w.keys[at&63] = w.keys[(at-1)&63]
+			}
+			w.keys[at&63] = key
+			n++
+		}
+		before = here
+		if differ>>6 == 0 {
+			continue
+		}
+		at, cell := begin, uint64(0)
+		for i, key := range w.keys[:n] {
+			if i > 0 && key>>6 != w.keys[i-1]>>6 {
+				w.set(at, cell)
+				at, cell = begin+i, 0
+			}
+			cell |= 1 << (key & 63)
+		}
+		w.set(at, cell)
+	}
+}
+
+// set makes the nodes the cell that begins at a position.
+func (w *Words) set(at int, cell uint64) {
+	w.cell[at&63] = cell
+	w.starts |= 1 << at
+	if cell&(cell-1) == 0 {
+		w.open &^= 1 << at
+	} else {
+		w.open |= 1 << at
+	}
+}
+
+// listKey is the rank of the list of a node with p neighbours in the cell
+// before, s in its own and q in the next, at most 63 each. More of a smaller
+// colour make a smaller list, but a list that ends is smaller than one that goes
+// on.
+func listKey(p, s, q uint32) uint32 {
+	switch {
+	case s == 0 && q == 0:
+		return p
+	case q == 0:
+		return 1<<20 | (63-p)<<14 | s
+	}
+	return 1<<20 | (63-p)<<14 | 1<<13 | (63-s)<<7 | q
+}
+
 // firstRound splits by the cells as they stand; see Refiner.endFirst for the
-// order. It reports whether the numbering is settled.
-func (w *Words) firstRound(rows []uint64, cut int) bool {
+// order.
+func (w *Words) firstRound(rows []uint64) {
 	near, later := &w.near, &w.later
 	n, all := 0, uint64(0)
 	for s := w.starts; s != 0; s &= s - 1 {
@@ -115,15 +214,11 @@ func (w *Words) firstRound(rows []uint64, cut int) bool {
 	}
 	w.split(^all) // empty lists
 	for i, s := range w.parts[:n] {
-		if w.settled(cut) {
-			return true
-		}
 		// Lists that end here come first, shorter ones before longer ones.
 		ends := near[i] &^ later[i]
 		w.split(ends)
 		w.splitBy(rows, s, ends)
 	}
-	return w.settled(cut)
 }
 
 func neighbors(rows []uint64, nodes uint64) uint64 {
@@ -272,15 +367,8 @@ func (w *Words) SplitFunc(compare func(u, v int32) int) {
 
 // divide puts two cells in the place of one.
 func (w *Words) divide(begin int, in, out uint64) {
-	middle := begin + bits.OnesCount64(in)
-	w.cell[begin&63], w.cell[middle&63] = in, out
-	w.starts |= 1 << middle
-	if in&(in-1) == 0 {
-		w.open &^= 1 << begin
-	}
-	if out&(out-1) != 0 {
-		w.open |= 1 << middle
-	}
+	w.set(begin, in)
+	w.set(begin+bits.OnesCount64(in), out)
 }
 
 // Squeeze moves the bits of x that are in mask to the low end, in order.
