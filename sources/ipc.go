@@ -31,8 +31,9 @@ type IPC struct {
 	// *.ipc. Where the directory has a manifest (package flow/manifest), each
 	// file is compared with that before it is parsed.
 	Path string
-	// Reader is read instead of Path, which then only names it in errors. An IPC
-	// file, unlike a stream, needs a Path.
+	// Reader is read instead of Path, which then only names it in errors. For an
+	// IPC file, unlike a stream, it has the methods ReadAt and Size too, as a
+	// *bytes.Reader has.
 	Reader io.Reader
 	// Columns are those to read. The default is all.
 	Columns []string
@@ -80,7 +81,15 @@ func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 	var inputs []tabular.Input
 	if s.Reader != nil {
 		inputs = []tabular.Input{{Name: s.name(), Rows: -1, Open: func() (tabular.Decoder, io.Closer, error) {
-			d, err := arrowipc.NewReader(bufio.NewReaderSize(s.Reader, 1<<16), nil, -1, budget())
+			size := int64(-1)
+			at, ok := s.Reader.(interface {
+				io.ReaderAt
+				Size() int64
+			})
+			if ok {
+				size = at.Size()
+			}
+			d, err := arrowipc.NewReader(bufio.NewReaderSize(s.Reader, 1<<16), at, size, budget())
 			return d, io.NopCloser(nil), err
 		}}}
 	} else {

@@ -48,8 +48,8 @@ func NewReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) 
 		return nil, fmt.Errorf("%d bytes are no Arrow IPC", n)
 	}
 	if string(start[:6]) == string(magic) {
-		if at == nil || size < 0 {
-			return nil, errors.New("this is an IPC file, not a stream: name it as Path")
+		if size < 0 {
+			return nil, errors.New("this is an IPC file, not a stream: it has to be read from its end too")
 		}
 		return d, d.readFooter(at, size)
 	}
