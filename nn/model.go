@@ -30,6 +30,15 @@ type Model interface {
 	Save(io.Writer) error
 }
 
+// InfoOf returns the Info of a model that Load has read, nil when it has none.
+func InfoOf(m Model) map[string]string {
+	a, ok := m.(architecture)
+	if !ok {
+		return nil
+	}
+	return *a.settings().info
+}
+
 // Result is what one step saw, measured before it learned.
 type Result struct {
 	Rows     int     // rows of the batch

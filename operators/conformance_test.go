@@ -57,6 +57,7 @@ func TestConformance(t *testing.T) {
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},
 		{"per root", operators.PerRoot{}, normalized},
 		{"per labelled root", operators.PerRoot{Labelled: true}, append(chunked[:2:2], operators.Assemble{K: 4}, operators.Normalize{Edges: true, Mask: true})},
+		{"expect", operators.Expect{Layout: flowtest.Layout}, nil},
 		{"batch", operators.Batch{Size: 4}, nil},
 		{"batch of one", operators.Batch{Size: 1}, nil},
 		{"batch of all", operators.Batch{Size: 100}, nil},

@@ -34,23 +34,27 @@ type dataset struct {
 
 func (d *dataset) release() { d.graphs.Release() }
 
+// source returns the collection that the command line names, and its name.
+func source(ctx context.Context, c *config) (flow.Source, string, error) {
+	if c.data == "" {
+		return sources.Families{Seed: c.seed}, "generated", nil
+	}
+	path, err := cli.Find(ctx, c.data)
+	return sources.TU{Path: path}, strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".zip"), err
+}
+
 // load reads the collection that the command line names.
 func load(ctx context.Context, c *config) (*dataset, error) {
-	d := &dataset{name: "generated"}
-	var src flow.Source = sources.Families{Seed: c.seed}
-	if c.data != "" {
-		path, err := cli.Find(ctx, c.data)
-		if err != nil {
-			return nil, err
-		}
-		src = sources.TU{Path: path}
-		d.name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".zip")
+	src, name, err := source(ctx, c)
+	if err != nil {
+		return nil, err
 	}
+	d := &dataset{name: name}
 	bar := cli.NewProgress("reading graphs", -1)
 	defer bar.Done()
 	running := flow.From(src).To(&d.graphs).Start(ctx)
 	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[0].RowsOut) })
-	err := running.Wait()
+	err = running.Wait()
 	if err == nil {
 		err = d.survey()
 	}
@@ -108,6 +112,7 @@ type fieldSet struct {
 	count   int64 // fields that are not zero fields
 	seconds float64
 	degree  bool // the only channel is the degree
+	recipe  operators.Recipe
 	plan    string
 }
 
@@ -119,17 +124,17 @@ func (d *dataset) makeFields(ctx context.Context, c *config) (*fieldSet, error) 
 	if f.w == 0 {
 		f.w = max(1, int(math.Round(d.average)))
 	}
-	p := flow.From(sources.Records{Records: d.graphs.Records()})
+	f.recipe = operators.Recipe{
+		W: f.w, K: c.k, Stride: c.stride, Select: c.selecting, Normalize: c.normal, Edges: c.edges,
+	}
 	if len(d.layout.NodeCat) == 0 && len(d.layout.NodeAttr) == 0 {
 		// As the paper does for social networks.
 		f.degree = true
-		p = p.Via(operators.Channel{By: labeling.NormalizedDegree})
+		f.recipe.Bare = labeling.NormalizedDegree
 	}
 	var out sinks.Collect
 	defer out.Release()
-	p = p.Via(operators.Select{W: f.w, By: c.selecting, Stride: c.stride}).
-		Via(operators.Assemble{K: c.k}).
-		Via(operators.Normalize{By: c.normal, Edges: c.edges}).
+	p := f.recipe.Onto(flow.From(sources.Records{Records: d.graphs.Records()})).
 		With(flow.Options{Workers: c.workers})
 	f.plan = p.String()
 

@@ -10,6 +10,9 @@
 //	go run ./examples/classify -data MUTAG -pretrain rbm
 //	go run ./examples/classify -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
 //
+//	go run ./examples/classify -data MUTAG -model mutag.safetensors
+//	go run ./examples/classify -data OTHER -load mutag.safetensors
+//
 // Two protocols are reported, side by side and never mixed:
 //
 //	nested  the number of epochs is chosen for each fold on a part of its
@@ -49,7 +52,8 @@ type config struct {
 	workers           int
 	checkpoint        string
 	resume            bool
-	model, json       string
+	model, load, json string
+	given             []string // names of the flags that were given
 	selecting, normal labeling.Labeling
 }
 
@@ -75,10 +79,12 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the network of the last fold")
+	f.StringVar(&c.load, "load", "", "file that -model has written: its network says what -data is, nothing is trained")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
+	f.Visit(func(f *flag.Flag) { c.given = append(c.given, f.Name) })
 	return c, c.check()
 }
 
@@ -119,6 +125,9 @@ func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if c.load != "" {
+		return predict(ctx, c)
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.

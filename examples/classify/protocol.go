@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Random streams under the seed of the command line.
@@ -253,33 +253,45 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.describe(o.info)
+	e.describe(o)
 	var buf bytes.Buffer
 	err = o.net.Save(&buf)
 	return buf.Bytes(), err
 }
 
-// describe tells a reader of the model what it was trained on.
-func (e *evaluation) describe(info map[string]string) {
-	l := e.data.layout
-	var channels []string
-	for _, c := range append(l.NodeCat[:len(l.NodeCat):len(l.NodeCat)], l.NodeAttr...) {
-		channels = append(channels, c.Name)
+// describe tells a reader of the model what it was trained on: the recipe in
+// full, and in words of its own what the reader of a list wants to see.
+func (e *evaluation) describe(o *outcome) {
+	recipe, layout := e.fields.recipe, e.data.layout
+	recipe.Graphs = &layout
+	if o.scale != nil {
+		recipe.Mean, recipe.Std = o.scale.Mean, o.scale.Std
 	}
-	if e.fields.degree {
-		channels = append(channels, labeling.NormalizedDegree.String())
+	var channels []string
+	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
+		for _, c := range list {
+			channels = append(channels, c.Name)
+		}
+	}
+	if recipe.Bare != nil {
+		channels = append(channels, recipe.Bare.String())
 	}
 	for k, v := range map[string]any{
+		"recipe":    recipe,
 		"dataset":   e.data.name,
-		"classes":   strings.Join(l.Classes, ","),
+		"classes":   strings.Join(layout.Classes, ","),
 		"channels":  strings.Join(channels, ","),
-		"select":    e.c.selecting,
-		"normalize": e.c.normal,
-		"k":         e.c.k,
-		"w":         e.fields.w,
-		"stride":    e.c.stride,
+		"select":    recipe.Select,
+		"normalize": recipe.Normalize,
+		"k":         recipe.K,
+		"w":         recipe.W,
+		"stride":    recipe.Stride,
+		"seed":      e.c.seed,
 	} {
-		info[k] = fmt.Sprint(v)
+		o.info[k] = fmt.Sprint(v)
+	}
+	if o.scale != nil {
+		o.info["mean"], o.info["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -43,6 +42,7 @@ type outcome struct {
 	curve    []point // one per epoch
 	net      nn.Model
 	info     map[string]string // of net
+	scale    *operators.Standardize
 	examples int
 	seconds  float64 // in training, tests not counted
 }
@@ -90,7 +90,7 @@ func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, err
 			(*rec).Release()
 			*rec = scaled
 		}
-		o.info["mean"], o.info["std"] = fmt.Sprint(scale.Mean), fmt.Sprint(scale.Std)
+		o.scale = scale
 	}
 
 	if j.pretrain != "none" {

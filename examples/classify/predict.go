@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// prediction is a row of the JSON array predictions of -load.
+type prediction struct {
+	Graph       int64   `json:"graph"`
+	Class       string  `json:"class"`
+	Probability float32 `json:"probability"`
+	Target      string  `json:"target,omitempty"`
+}
+
+// predictions is the JSON object of -load; accuracy is in percent, of the
+// graphs whose class is known.
+type predictions struct {
+	Dataset     string       `json:"dataset"`
+	Model       string       `json:"model"`
+	Trained     string       `json:"trained_on"`
+	Graphs      int          `json:"graphs"`
+	Known       int          `json:"known"` // graphs whose class is known
+	Correct     int          `json:"correct"`
+	Accuracy    float64      `json:"accuracy"`
+	Predictions []prediction `json:"predictions"`
+}
+
+// predict feeds a collection to a network that was trained before, through the
+// stages that its file tells of.
+func predict(ctx context.Context, c *config) error {
+	net, recipe, err := loadModel(c)
+	if err != nil {
+		return fmt.Errorf("-load: %s: %w", c.load, err)
+	}
+	var file *cli.OutFile
+	if c.json != "" {
+		if file, err = cli.Create(c.json); err != nil {
+			return err
+		}
+		defer file.Cleanup()
+	}
+	src, name, err := source(ctx, c)
+	if err != nil {
+		return err
+	}
+	out := predictions{Dataset: name, Model: c.load, Trained: nn.InfoOf(net)["dataset"], Predictions: []prediction{}}
+	classes := recipe.Graphs.Classes
+	each := func(p sinks.Prediction) error {
+		row := prediction{Graph: p.Graph, Class: classes[p.Class], Probability: p.Probs[p.Class]}
+		if p.Target >= 0 {
+			row.Target = classes[p.Target]
+			out.Known++
+		}
+		if p.Class == p.Target {
+			out.Correct++
+		}
+		out.Predictions = append(out.Predictions, row)
+		return nil
+	}
+	err = recipe.Onto(flow.From(src)).
+		Via(operators.Batch{Size: 64}).
+		To(sinks.Predict{Net: net, Each: each}).
+		With(flow.Options{Workers: c.workers}).
+		Run(ctx)
+	if err != nil {
+		return err
+	}
+	out.Graphs = len(out.Predictions)
+	out.Accuracy = percent(out.Correct, out.Known)
+	if err := file.FinishJSON(out); err != nil {
+		return err
+	}
+	return out.print(os.Stdout, classes)
+}
+
+// loadModel reads the network and its recipe. Flags that say otherwise are
+// refused.
+func loadModel(c *config) (nn.Model, operators.Recipe, error) {
+	var recipe operators.Recipe
+	f, err := os.Open(c.load)
+	if err != nil {
+		return nil, recipe, errors.Unwrap(err) // the caller names the file
+	}
+	defer f.Close()
+	net, err := nn.Load(f)
+	if err != nil {
+		return nil, recipe, err
+	}
+	text, ok := nn.InfoOf(net)["recipe"]
+	if !ok {
+		return nil, recipe, errors.New("the file does not say how its fields were made; classify -model writes files that do")
+	}
+	if recipe, err = operators.ParseRecipe(text); err != nil {
+		return nil, recipe, err
+	}
+	if recipe.Graphs == nil || len(recipe.Graphs.Classes) == 0 {
+		return nil, recipe, errors.New("the file does not name its classes")
+	}
+	for _, s := range []struct {
+		flag       string
+		given, has any
+	}{
+		{"k", c.k, recipe.K}, {"w", c.w, recipe.W}, {"stride", c.stride, recipe.Stride}, {"edges", c.edges, recipe.Edges},
+		{"select", c.selecting, recipe.Select}, {"normalize", c.normal, recipe.Normalize},
+	} {
+		if slices.Contains(c.given, s.flag) && s.given != s.has {
+			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
+		}
+	}
+	for _, name := range []string{"model", "checkpoint", "resume", "pretrain", "model-kind"} {
+		if slices.Contains(c.given, name) {
+			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
+		}
+	}
+	return net, recipe, nil
+}
+
+// print writes how many graphs were told to be of each class.
+func (p *predictions) print(out io.Writer, classes []string) error {
+	count := map[string]int{}
+	for _, row := range p.Predictions {
+		count[row.Class]++
+	}
+	fmt.Fprintf(out, "%s: %d graphs, by the network in %s, trained on %s\n\n", p.Dataset, p.Graphs, p.Model, p.Trained)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range classes {
+		fmt.Fprintf(w, "class %s\t%d graphs\n", strings.TrimSpace(c), count[c])
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if p.Known == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\n%d of %d right, %.2f %%; graphs that it was trained on count too\n", p.Correct, p.Known, p.Accuracy)
+	return err
+}

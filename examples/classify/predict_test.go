@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A saved network is fed graphs straight away, and tells paths from stars that
+// it has not seen.
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "net.safetensors")
+	classify(t, "-data", collection(t, pathsAndStars(20)), "-k", "3", "-folds", "2", "-epochs", "60", "-model", file)
+
+	new := collection(t, pathsAndStars(35))
+	r := classify(t, "-data", new, "-load", file)
+	list := r["predictions"].([]any)
+	if r["graphs"] != 70. || len(list) != 70 || r["known"] != 70. || r["accuracy"].(float64) < 95 {
+		t.Errorf("%v graphs, %v known, %v %% right", r["graphs"], r["known"], r["accuracy"])
+	}
+	first := list[0].(map[string]any)
+	if first["graph"] != 0. || first["class"] != "0" || first["target"] != "0" || first["probability"].(float64) < 0.5 {
+		t.Errorf("the first prediction is %v", first)
+	}
+
+	bare := pathsAndStars(5)
+	delete(bare, "node_attributes")
+	named := pathsAndStars(5)
+	named["graph_labels"] = strings.ReplaceAll(named["graph_labels"], "1", "2")
+	broken := filepath.Join(dir, "broken")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(broken, content[:len(content)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-data", collection(t, bare)}, "of continuous node channels, want"},
+		{[]string{"-data", collection(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
+		{[]string{"-data", new, "-k", "4"}, "-k is 4, the network was trained with 3"},
+		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is degree, the network was trained with wl"},
+		{[]string{"-data", new, "-resume", "-checkpoint", dir}, "-checkpoint is for training"},
+		{[]string{"-data", new, "-load", broken}, "broken: nn: load: the file is truncated"},
+		{[]string{"-data", new, "-load", filepath.Join(dir, "none")}, "none: no such file"},
+	} {
+		err := run(context.Background(), append([]string{"-load", file}, test.args...))
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want %q", test.args, err, test.want)
+		}
+	}
+}
