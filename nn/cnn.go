@@ -8,10 +8,10 @@ import "io"
 // with ReLU, then dropout and softmax. It learns by cross-entropy, one step a
 // batch.
 //
-// Where the data have edges it is the network of the paper's k = 10ᴱ: a second
-// branch convolves the w·k² pairs of vertices with size and stride k², and a
-// merge layer puts the two side by side, field by field, before the second
-// convolution.
+// Where the data have edges it is the network of the paper's k = 10ᴱ: two
+// convolutions of their own read the w·k² pairs of vertices, the first of size
+// and stride k², and a merge layer puts what comes out beside that of the
+// vertices, before the dense layer.
 //
 // The fields are its settings, zero meaning the default, which is the paper's.
 // Init and Load replace zeros by what they stand for, and later changes have no
@@ -82,74 +82,73 @@ func (c *CNN) String() string { return c.settings().String() }
 func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *params, s Shape) body {
-	act := c.Activation.kind()
-	l := &cnnLayers{fields: newReader(p, s, c.Maps1, act, c.Merge), some: max(1, fieldsAtOnce/s.W)}
-	l.conv2 = newConv1D(p, "conv2", s.W, l.fields.channels(), min(c.Size2, s.W), c.Maps2, act)
-	l.hidden = newDense(p, "hidden", l.conv2.steps()*c.Maps2, c.Hidden, act)
+	l := &cnnLayers{nodes: c.layTower(p, "", s.vertices())}
+	n := l.nodes.size()
+	if s.hasEdges() {
+		l.edges = c.layTower(p, "edges.", s.edges())
+		l.merge = newMerge(c.Merge, n)
+		n = l.merge.channels()
+	}
+	l.hidden = newDense(p, "hidden", n, c.Hidden, c.Activation.kind())
 	return l
 }
 
 // cnnLayers is a CNN at work.
 //
-//	fields (B, w, 16) ─ conv2 (B, w-9, 8) ─ hidden (B, 128)
+//	vertices (B, w, k, a_v) ─ tower (B, w-9, 8) ┐
+//	                                            merge ─ hidden (B, 128)
+//	edges (B, w, k, k, a_e) ─ tower (B, w-9, 8) ┘
 type cnnLayers struct {
-	fields *reader
-	conv2  *conv1D
+	nodes  *tower
+	edges  *tower // nil: the fields come without edges, and hidden reads nodes
+	merge  *merge
 	hidden *dense
-	some   int // graphs that the convolutions take at a time
 
-	// Activations of a batch, then gradients; those of some graphs suffice below
-	// conv2. Each is as long as the largest batch so far needed.
-	y2, y3   []float32
-	dx1, dy2 []float32
+	// What hidden reads and what comes out, then gradients.
+	x, ym, y   []float32
+	dx, dn, de []float32
 }
 
 func (l *cnnLayers) init(r random) {
-	l.fields.init(r)
-	l.conv2.init(r)
+	l.nodes.init(r)
+	if l.edges != nil {
+		l.edges.init(r)
+	}
 	l.hidden.init(r)
 }
 
 func (l *cnnLayers) width() int { return l.hidden.out }
 
-// fieldsAtOnce is how many fields a product of the first layers should have
-// rows for, or short graphs would be many products of a few rows.
-const fieldsAtOnce = 32
-
-// forward runs the convolutions a few graphs at a time, so that the output of
-// the first is still in the cache when the second reads it; the dense layer runs
-// on the batch at once, so that its weights are read once.
-func (l *cnnLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.grow(b); err != nil {
+// forward runs the dense layer on the batch at once, so that its weights are
+// read once.
+func (l *cnnLayers) forward(b batch) (y []float32, err error) {
+	if l.x, err = l.nodes.forward(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
-	n := l.hidden.in
-	l.y2 = grown(l.y2, b.rows*n)
-	l.y3 = grown(l.y3, b.rows*l.hidden.out)
-	for i := 0; i < b.rows; i += l.some {
-		graphs := min(l.some, b.rows-i)
-		if err := l.fields.forward(&b, i, graphs); err != nil {
+	if l.edges != nil {
+		ye, err := l.edges.forward(b.edges, b.rows)
+		if err != nil {
 			return nil, err
 		}
-		l.conv2.forward(l.y2[i*n:], l.fields.output(i, graphs), graphs)
+		l.ym = grown(l.ym, b.rows*l.hidden.in)
+		l.merge.forward(l.ym, l.x, ye)
+		l.x = l.ym
 	}
-	l.hidden.forward(l.y3, l.y2, b.rows)
-	return l.y3[:b.rows*l.hidden.out], nil
+	l.y = grown(l.y, b.rows*l.hidden.out)
+	l.hidden.forward(l.y, l.x, b.rows)
+	return l.y[:b.rows*l.hidden.out], nil
 }
 
-func (l *cnnLayers) backward(dx []float32, b batch) {
-	n := l.hidden.in
-	l.dx1 = grown(l.dx1, l.some*l.fields.size())
-	l.dy2 = grown(l.dy2, b.rows*n)
-	l.hidden.backward(l.dy2, dx, l.y3, l.y2, b.rows)
-
-	// The dense layer has set its gradients; the convolutions add to theirs.
-	l.fields.startGrad()
-	l.conv2.startGrad()
-	for i := 0; i < b.rows; i += l.some {
-		graphs := min(l.some, b.rows-i)
-		dx1 := l.dx1[:graphs*l.fields.size()]
-		l.conv2.backward(dx1, l.dy2[i*n:], l.y2[i*n:], l.fields.output(i, graphs), graphs)
-		l.fields.backward(dx1, &b, i, graphs)
+func (l *cnnLayers) backward(dy []float32, b batch) {
+	l.dx = grown(l.dx, b.rows*l.hidden.in)
+	dx := l.dx[:b.rows*l.hidden.in]
+	l.hidden.backward(dx, dy, l.y, l.x, b.rows)
+	if l.edges != nil {
+		n := b.rows * l.nodes.size()
+		l.dn, l.de = grown(l.dn, n), grown(l.de, n)
+		l.merge.backward(l.dn[:n], l.de[:n], dx)
+		l.edges.backward(l.de[:n], b.edges, b.rows)
+		dx = l.dn[:n]
 	}
+	l.nodes.backward(dx, b.nodes, b.rows)
 }

@@ -21,8 +21,8 @@
 // fitted to data by Init, fed by Step, asked by Predict and Evaluate, and kept by
 // Save. [Load] reads any of them.
 //
-//	CNN      the paper's network; with edges its k = 10ᴱ     vertices ┐
-//	                                                         edges ─ merge ─ conv ─ dense ─ out
+//	CNN      the paper's network; with edges its k = 10ᴱ     vertices ─ conv ─ conv ┐
+//	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
 //	PSLR     the paper's logistic regression on patches      vertices, edges ─ out
 //	GRU      recurrent: the w fields in rank order           vertices, edges ─ merge ─ gru ─ out
 //	Link     are two nodes joined: w/2 fields for each       (vertices, edges ─ merge ─ dense)² ─ dense ─ out

@@ -38,7 +38,7 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 		if err := c.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		l, r := layersOf(c).fields.conv1, newRand(4)
+		l, r := layersOf(c).nodes.conv1, newRand(4)
 		copy(l.bias.w, normal(r, len(l.bias.w)))
 		b := randomBatch(s, 1, 6)
 		if err := l.grow(b.nodes, 1); err != nil {

@@ -29,13 +29,13 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 	if c.steps > 0 {
 		return fmt.Errorf("nn: the code is to be set before the first step, and there were %d", c.steps)
 	}
-	fields := c.work.body.(*cnnLayers).fields
-	l := fields.conv1
+	tower := c.work.body.(*cnnLayers).nodes
 	if layer == "edges" {
-		if l = fields.edges; l == nil {
+		if tower = c.work.body.(*cnnLayers).edges; tower == nil {
 			return errors.New("nn: the network reads no edges")
 		}
 	}
+	l := tower.conv1
 	w, _, _ := coder.Weights()
 	if w == nil {
 		return ErrNotReady

@@ -35,7 +35,7 @@ func TestUseCode(t *testing.T) {
 		l     *fieldConv
 		in    inputs
 		coder *RBM
-	}{{l.fields.conv1, b.nodes, vertices}, {l.fields.edges, b.edges, pairs}} {
+	}{{l.nodes.conv1, b.nodes, vertices}, {l.edges.conv1, b.edges, pairs}} {
 		if err := layer.l.grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}

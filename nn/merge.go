@@ -1,7 +1,6 @@
 package nn
 
-// Merge is how a network puts what it reads of vertices and of edges together,
-// field by field.
+// Merge is how a network puts what it reads of vertices and of edges together.
 type Merge string
 
 const (
@@ -14,7 +13,8 @@ func (m *Merge) word() word {
 	return word{"Merge", (*string)(m), []string{string(Concat), string(Sum)}}
 }
 
-// merge is the layer: two inputs of maps channels a field, one output.
+// merge is the layer: two inputs of maps channels a row, one output. A row is a
+// field, or a graph.
 type merge struct {
 	sum  bool
 	maps int
@@ -30,7 +30,7 @@ func (l *merge) channels() int {
 	return 2 * l.maps
 }
 
-// forward computes y (fields, channels) from a and b (fields, maps).
+// forward computes y (rows, channels) from a and b (rows, maps).
 func (l *merge) forward(y, a, b []float32) {
 	if l.sum {
 		for i, v := range a {
@@ -45,7 +45,7 @@ func (l *merge) forward(y, a, b []float32) {
 	}
 }
 
-// backward sets da and db (fields, maps) to the gradients of a and b.
+// backward sets da and db (rows, maps) to the gradients of a and b.
 func (l *merge) backward(da, db, dy []float32) {
 	if l.sum {
 		copy(da, dy)

@@ -110,42 +110,46 @@ def losses(merged, optimizer, decay, clip):
         fan = n * (cats + attrs), n * MAPS1
         return glorot(n * cats * MAPS1, *fan), glorot(n * attrs * MAPS1, *fan), zeros(MAPS1)
 
-    nodes = first_layer(K, CATS, ATTRS)
-    edges = first_layer(K * K, EDGE_CATS, EDGE_ATTRS) if merged else ([], [], [])
-    c = 2 * MAPS1 if merged else MAPS1
-    w2, b2 = glorot(SIZE2 * c * MAPS2, SIZE2 * c, SIZE2 * MAPS2), zeros(MAPS2)
-    w3, b3 = glorot(STEPS2 * MAPS2 * HIDDEN, STEPS2 * MAPS2, HIDDEN), zeros(HIDDEN)
+    def tower(n, cats, attrs):
+        """Two convolutions: the weights of both, then the biases of both."""
+        table, attr, b1 = first_layer(n, cats, attrs)
+        w2, b2 = glorot(SIZE2 * MAPS1 * MAPS2, SIZE2 * MAPS1, SIZE2 * MAPS2), zeros(MAPS2)
+        return table, attr, w2, b1, b2
+
+    nodes = tower(K, CATS, ATTRS)
+    edges = tower(K * K, EDGE_CATS, EDGE_ATTRS) if merged else ([], [], [], [], [])
+    flat = STEPS2 * MAPS2 * (2 if merged else 1)
+    w3, b3 = glorot(flat * HIDDEN, flat, HIDDEN), zeros(HIDDEN)
     w4, b4 = glorot(HIDDEN * CLASSES, HIDDEN, CLASSES), zeros(CLASSES)
-    decaying = sum(nodes[:2] + edges[:2], []) + w2 + w3 + w4
-    weights = decaying + nodes[2] + edges[2] + b2 + b3 + b4
+    decaying = sum(nodes[:3] + edges[:3], []) + w3 + w4
+    weights = decaying + sum(nodes[3:] + edges[3:], []) + b3 + b4
     memory = [(0.0, 0.0)] * len(weights)
 
-    def field(layer, f, n, kinds, kind, value):
-        """The channels of field f, all graphs counted."""
-        table, attr, bias = layer
-        y = []
-        for m in range(MAPS1):
-            pairs = []
-            for p in range(n):
-                v = f * n + p
-                for c in range(kinds):
-                    pairs.append((float(kind[v] == c), table[(p * kinds + c) * MAPS1 + m]))
-                pairs.append((value[v], attr[p * MAPS1 + m]))
-            y.append(affine(bias[m], pairs).relu())
-        return y
-
-    def hidden(i):
+    def convolved(layers, i, n, kinds, kind, value):
+        """What the tower of fields of n cells makes of graph i."""
+        table, attr, w2, b1, b2 = layers
         y1 = []
         for f in range(i * W, (i + 1) * W):
-            y1 += field(nodes, f, K, CATS, cat, val)
-            if merged:
-                y1 += field(edges, f, K * K, EDGE_CATS, edge_cat, edge_val)
+            for m in range(MAPS1):
+                pairs = []
+                for p in range(n):
+                    v = f * n + p
+                    for c in range(kinds):
+                        pairs.append((float(kind[v] == c), table[(p * kinds + c) * MAPS1 + m]))
+                    pairs.append((value[v], attr[p * MAPS1 + m]))
+                y1.append(affine(b1[m], pairs).relu())
         y2 = []
         for s in range(STEPS2):
             for m in range(MAPS2):
-                span = range(SIZE2 * c)
-                y2.append(affine(b2[m], [(y1[s * c + j], w2[j * MAPS2 + m]) for j in span]).relu())
-        return [affine(b3[h], [(x, w3[j * HIDDEN + h]) for j, x in enumerate(y2)]).relu() for h in range(HIDDEN)]
+                span = range(SIZE2 * MAPS1)
+                y2.append(affine(b2[m], [(y1[s * MAPS1 + j], w2[j * MAPS2 + m]) for j in span]).relu())
+        return y2
+
+    def hidden(i):
+        x = convolved(nodes, i, K, CATS, cat, val)
+        if merged:
+            x += convolved(edges, i, K * K, EDGE_CATS, edge_cat, edge_val)
+        return [affine(b3[h], [(v, w3[j * HIDDEN + h]) for j, v in enumerate(x)]).relu() for h in range(HIDDEN)]
 
     def loss(h, t):
         z = [affine(b4[k], [(x, w4[j * CLASSES + k]) for j, x in enumerate(h)]) for k in range(CLASSES)]
