@@ -57,8 +57,9 @@ type trial struct {
 // for the test. What is left is hidden in turn, a fold at a time, with as many
 // non-links again: those are the examples to learn from. So every field, of the
 // test as of the training, comes from a graph without the edge in question, and
-// the network never learns that a link is where the edge is.
-func hide(set *sources.NodeSet, share float64, folds int, rng *rand.Rand) (*trial, error) {
+// the network never learns that a link is where the edge is. Of the hidden edges
+// that are learned from, the folds keep most in all; 0 stands for all of them.
+func hide(set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) (*trial, error) {
 	g := set.Graph
 	var edges []pair
 	for u := range int32(g.N()) {
@@ -102,7 +103,11 @@ func hide(set *sources.NodeSet, share float64, folds int, rng *rand.Rand) (*tria
 	for i := range folds {
 		from, to := len(rest)*i/folds, len(rest)*(i+1)/folds
 		left := append(append([]pair(nil), rest[:from]...), rest[to:]...)
-		f, err := cut(rest[from:to], left)
+		links := rest[from:to] // in the order that was drawn
+		if most > 0 {
+			links = links[:min(len(links), max(1, most/folds))]
+		}
+		f, err := cut(links, left)
 		if err != nil {
 			return nil, err
 		}

@@ -48,6 +48,7 @@ type config struct {
 	normal         labeling.Labeling
 	share          float64
 	folds, repeats int
+	most           int
 	net            string
 	nets           int
 	epochs, batch  int
@@ -66,6 +67,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
 	f.Float64Var(&c.share, "share", 0.1, "share of the edges to hide for the test")
 	f.IntVar(&c.folds, "folds", 10, "parts in which the other edges are hidden in turn, to learn from")
+	f.IntVar(&c.most, "most", 20000, "most edges to learn from, drawn by lot; 0 = all")
 	f.IntVar(&c.repeats, "repeats", 0, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
 	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged")
@@ -105,6 +107,7 @@ func (c *config) check() (err error) {
 	}
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 0),
+		cli.AtLeast("most", c.most, 0),
 		cli.AtLeast("nets", c.nets, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 1),
 		cli.AtLeast("workers", c.workers, 0),
 	)
@@ -170,7 +173,7 @@ func run(ctx context.Context, args []string) error {
 // try hides edges once, and finds them.
 func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) error {
 	rng := rand.New(rand.NewPCG(c.seed, i))
-	t, err := hide(set, c.share, c.folds, rng)
+	t, err := hide(set, c.share, c.folds, c.most, rng)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}

@@ -16,7 +16,7 @@ const (
 	own     = 4    // hops from the root of the field, 0 to 2, and more
 	other   = 9    // hops from the other end, 0 to 7, and more or none
 	buckets = 7    // ⌊log₂ of the degree⌋, 0 to 5, and more; a node without an edge is with 0
-	reach   = 4096 // nodes that a search visits, up to a whole ring
+	reach   = 2048 // nodes that a search visits, up to a whole ring
 )
 
 // pairLabels labels the members of two fields that belong to the ends of a pair
