@@ -47,19 +47,19 @@ func (c *config) motifs(rbm *nn.RBM, f *fields) ([]*motif, error) {
 	if err != nil {
 		return nil, err
 	}
+	show := c.units
+	if len(kinds.list) == 1 {
+		show = 1
+	}
 	var chosen []*motif
 	for _, m := range byStrength(rbm) {
 		same := slices.IndexFunc(chosen, func(o *motif) bool { return correlation(o.weights, m.weights) > alike })
 		if same >= 0 {
 			chosen[same].alike++
-			continue
+		} else if len(chosen) < show {
+			chosen = append(chosen, m)
 		}
-		chosen = append(chosen, m)
 	}
-	if len(kinds.list) == 1 {
-		chosen = chosen[:1]
-	}
-	chosen = chosen[:min(len(chosen), c.units)]
 	for _, m := range chosen {
 		alone := make([]float32, c.hidden)
 		alone[m.unit] = 1
