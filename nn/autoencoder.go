@@ -308,8 +308,8 @@ func (a *Autoencoder) Hash() string {
 	return a.params.hash()
 }
 
-// coderSettings is what a file says of an Autoencoder beside its weights.
-type coderSettings struct {
+// autoencoderSettings is what a file says of an Autoencoder beside its weights.
+type autoencoderSettings struct {
 	Visible   int             `json:"visible"`
 	Units     Units           `json:"units"`
 	Hidden    int             `json:"hidden"`
@@ -331,7 +331,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
-	return saveCoder(w, "autoencoder", coderSettings{
+	return saveCoder(w, "autoencoder", autoencoderSettings{
 		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer.name(), rates, a.Seed,
 	}, a.Info, &a.params)
 }
@@ -345,7 +345,7 @@ func (a *Autoencoder) Load(from io.Reader) error {
 		return fmt.Errorf("nn: load: the model has been initialised already")
 	}
 	next := *a
-	var set coderSettings
+	var set autoencoderSettings
 	list, info, err := loadCoder(from, "autoencoder", &set, func() (*params, error) {
 		if err := next.adopt(set); err != nil {
 			return nil, err
@@ -363,7 +363,7 @@ func (a *Autoencoder) Load(from io.Reader) error {
 }
 
 // adopt takes the settings of a file where a has none.
-func (a *Autoencoder) adopt(set coderSettings) error {
+func (a *Autoencoder) adopt(set autoencoderSettings) error {
 	switch {
 	case a.Hidden != 0 && a.Hidden != set.Hidden:
 		return fmt.Errorf("%s is %d, the file has %d", "Hidden", a.Hidden, set.Hidden)
