@@ -9,8 +9,8 @@ import (
 )
 
 // ErrNotConverged is returned by Eigenvector where the two greatest eigenvalues
-// of the graph are too close to each other, or equal in some directed graphs,
-// and by PageRank with a damping too close to 1.
+// of the graph are too close to each other, as in a path of 400 nodes, and by
+// PageRank with a damping too close to 1.
 var ErrNotConverged = errors.New("no convergence after 10000 rounds")
 
 const maxRounds = 10_000
@@ -27,8 +27,11 @@ const maxRounds = 10_000
 // alternate on bipartite graphs, in fixed point, whose sums do not depend on the
 // order. Undirected graphs jump ahead (Aitken's extrapolation, with the ratio
 // of successive changes) whenever that ratio has settled. It ends when the error,
-// as the decay of the changes tells, is below 2⁻²⁶; ErrNotConverged after 10000
-// rounds. O(m) a round. Package network of gonum has no eigenvector centrality.
+// as the decay of the changes tells, is below 2⁻²⁶. In a directed graph the
+// decay may never be geometric, where one cycle leads to another that grows as
+// fast: after 1000 rounds a change of at most 2⁻²⁰ a round will do, and the error
+// is then about 10⁻³. ErrNotConverged after 10000 rounds. O(m) a round. Package
+// network of gonum has no eigenvector centrality.
 var Eigenvector Labeling = eigenvector{}
 
 type eigenvector struct{}
@@ -79,9 +82,10 @@ func (eigenvector) Label(in Input, labels []float64) error {
 		if round%every != 0 {
 			continue
 		}
-		change := farthest(x, y)
+		change := farthest(x, y) // up to 4 may be due to rounding
 		decay := math.Pow(float64(change)/last, 1./every)
-		if change == 0 || last > 0 && decay < 1 && float64(change)*decay/(1-decay) <= float64(one)/(1<<26) {
+		done := last > 0 && decay < 1 && float64(change)*decay/(1-decay) <= float64(one)/(1<<26)
+		if change <= 4 || done || g.Directed && round >= 1000 && change <= one>>20 {
 			for v, e := range x {
 				labels[v] = float64(e) / float64(one)
 			}
