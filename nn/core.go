@@ -25,6 +25,12 @@ type architecture interface {
 	lay(p *params, s Shape) body
 }
 
+// pointer is what functions for every type of model M are called with.
+type pointer[M any] interface {
+	*M
+	architecture
+}
+
 // core is a model after Init or Load: the weights and what changes them. It
 // serves every architecture, which embeds it and is asked for its layers only.
 type core struct {
@@ -44,10 +50,7 @@ type core struct {
 
 // initialise is Init of every model. The settings of m are left as they were
 // when it fails.
-func initialise[M any, P interface {
-	*M
-	architecture
-}](m P, s Shape) error {
+func initialise[M any, P pointer[M]](m P, s Shape) error {
 	if c := *m.settings().core; c != nil {
 		return c.shape.check(s)
 	}

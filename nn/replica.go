@@ -90,10 +90,11 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	r.dy = grown(r.dy, b.rows*units)
 	scale := 1 / float64(all)
 	seen = r.loss.compare(y, b, r.shape, r.dy, scale)
-	if r.out == nil || !finite(seen.loss) {
-		if finite(seen.loss) {
-			r.body.backward(r.dy[:b.rows*units], b)
-		}
+	if !finite(seen.loss) {
+		return seen, seen.loss, nil
+	}
+	if r.out == nil {
+		r.body.backward(r.dy[:b.rows*units], b)
 		return seen, seen.loss, nil
 	}
 	learned = seen.loss

@@ -64,13 +64,12 @@ func Load(r io.Reader) (Model, error) {
 	case "pslr":
 		return restored[PSLR](meta, list)
 	default:
-		return nil, fmt.Errorf("nn: load: the file holds a model %q, which is not known", kind)
+		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"pooled\" or \"pslr\"", kind)
 	}
 }
 
 func restored[M any, P interface {
-	*M
-	architecture
+	pointer[M]
 	Model
 }](meta map[string]string, list []tensorData) (Model, error) {
 	m := P(new(M))
@@ -81,10 +80,7 @@ func restored[M any, P interface {
 }
 
 // load is Load of every model. m is as before when it fails.
-func load[M any, P interface {
-	*M
-	architecture
-}](m P, r io.Reader) error {
+func load[M any, P pointer[M]](m P, r io.Reader) error {
 	if *m.settings().core != nil {
 		return errors.New("nn: load: the model has been initialised already")
 	}
@@ -96,10 +92,7 @@ func load[M any, P interface {
 }
 
 // restore makes m the model that a file holds.
-func restore[M any, P interface {
-	*M
-	architecture
-}](m P, meta map[string]string, list []tensorData) error {
+func restore[M any, P pointer[M]](m P, meta map[string]string, list []tensorData) error {
 	next := *m
 	c, err := rebuild(P(&next), meta, list)
 	if err != nil {
