@@ -104,6 +104,50 @@ func TestEqualsOracle(t *testing.T) {
 	}
 }
 
+// The mean over all pairs of roots is what the estimates scatter about, by as
+// much as their standard errors say.
+func TestStandardError(t *testing.T) {
+	graphs := collection(t, 6, 5, false)
+	candidates := []labeling.Labeling{labeling.WL, labeling.Degree}
+	const k, pairs, seeds = 5, 60, 400
+	for l, by := range candidates {
+		var all [][]float64
+		for i, g := range graphs {
+			for v := range int32(g.N()) {
+				all = append(all, matrix(t, graphs, root{int32(i), v}, by, k))
+			}
+		}
+		exact := 0.0
+		for _, a := range all {
+			for _, b := range all {
+				for i := range a {
+					exact += math.Abs(a[i] - b[i])
+				}
+			}
+		}
+		exact /= float64(len(all) * len(all))
+		var thetas, squares []float64
+		for seed := range uint64(seeds) {
+			o := Options{K: k, Pairs: pairs, Seed: seed, OwnCrop: true, Workers: 1}
+			table, err := Compare(context.Background(), graphs, candidates, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			thetas = append(thetas, table[l].Theta)
+			squares = append(squares, table[l].SE*table[l].SE)
+		}
+		mean, sd := stat.MeanStdDev(thetas, nil)
+		told := math.Sqrt(stat.Mean(squares, nil))
+		if math.Abs(mean-exact) > 4*sd/math.Sqrt(seeds) {
+			t.Errorf("%s: the mean of the estimates is %v, that over all pairs %v", by, mean, exact)
+		}
+		if math.Abs(told/sd-1) > 0.15 { // four times what 400 estimates of a deviation scatter by
+			t.Errorf("%s: the estimates scatter by %v, their standard error is %v", by, sd, told)
+		}
+		t.Logf("%s: %.3f over all pairs, %.3f ± %.3f; standard error %.3f", by, exact, mean, sd/math.Sqrt(seeds), told)
+	}
+}
+
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // matrix is the adjacency matrix of one field, written out.
