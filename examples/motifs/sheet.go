@@ -150,11 +150,11 @@ func (s *sheet) draw(ctx context.Context, format string) ([]byte, error) {
 		p.matrix(l.on, s.k, probability, y, cell, 1)
 		p.text(weights, y+cell+11, 9, faint, 0, l.name)
 		for i, d := range l.samples {
-			p.graph(d, samples+vg.Length(i)*(cell+gap), y, cell, 4.2, 1)
+			p.graph(d, samples+vg.Length(i)*(cell+gap), y, cell, s.dot(), 1)
 		}
 		for i, d := range l.fields {
 			x := fields + vg.Length(i)*(cell+gap)
-			p.graph(d, x, y, cell, 4.2, 1)
+			p.graph(d, x, y, cell, s.dot(), 1)
 			p.text(x+cell/2, y+cell+11, 9, faint, -0.5, l.below[i])
 		}
 		y += cell + caption + gap
@@ -163,6 +163,9 @@ func (s *sheet) draw(ctx context.Context, format string) ([]byte, error) {
 	_, err := w.WriteTo(&b)
 	return b.Bytes(), err
 }
+
+// dot is the radius of a vertex in the small pictures: the more, the smaller.
+func (s *sheet) dot() vg.Length { return vg.Length(4.2 * math.Min(1, math.Sqrt(12/float64(s.k)))) }
 
 // painter draws with the origin at the top left.
 type painter struct {
