@@ -119,16 +119,19 @@ func (m *marks) next(n int) {
 	}
 }
 
-// meet adds the nodes of a row and appends those that are new.
-func (m *marks) meet(row, fresh []int32) []int32 {
+// meet adds the nodes of a row and appends those that are new. Which those are
+// nobody can guess, a processor neither, so there is no branch.
+func (m *marks) meet(row, nodes []int32) []int32 {
+	n := len(nodes)
+	nodes = slices.Grow(nodes, len(row))[:n+len(row)]
 	stamp, now := m.stamp, m.now
 	for _, v := range row {
-		if stamp[v] != now {
-			stamp[v] = now
-			fresh = append(fresh, v)
-		}
+		nodes[n] = v
+		differ := stamp[v] ^ now
+		n += int((differ | -differ) >> 31)
+		stamp[v] = now
 	}
-	return fresh
+	return nodes[:n]
 }
 
 // add reports whether v is new.

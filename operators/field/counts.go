@@ -1,6 +1,9 @@
 package field
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // counts lists the counts that a field adds to besides Fields.
 func (s *Stats) counts() [8]*int64 {
@@ -23,7 +26,9 @@ func packCounts(before, after Stats) (packed uint64, ok bool) {
 
 // addPacked adds what packCounts packed.
 func (s *Stats) addPacked(packed uint64) {
-	for i, c := range s.counts() {
-		*c += int64(packed >> (8 * i) & math.MaxUint8)
+	counts := s.counts()
+	for ; packed != 0; packed &^= math.MaxUint8 << (bits.TrailingZeros64(packed) &^ 7) {
+		at := bits.TrailingZeros64(packed) &^ 7
+		*counts[at/8] += int64(packed >> at & math.MaxUint8)
 	}
 }

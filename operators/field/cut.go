@@ -38,11 +38,13 @@ type cut struct {
 	// taken have been chosen, tied have not been told apart yet; both ascend.
 	taken, tied []int32
 
-	inner []uint64         // by node of the last level: its neighbours before, by local number
-	side  []uint32         // by node of the last level: its number of neighbours there
-	down  [maxWords]uint32 // by node of the level before: its neighbours in the last level
-	rows  [maxWords]uint64 // of the nodes before the last level
-	key   []uint32         // by node of the last level, for narrow
+	inner    []uint64         // by node of the last level: its neighbours before, by local number
+	side     []uint32         // by node of the last level: its number of neighbours there
+	innerAll []uint64         // memory of inner
+	sideAll  []uint32         // memory of side
+	down     [maxWords]uint32 // by node of the level before: its neighbours in the last level
+	rows     [maxWords]uint64 // of the nodes before the last level
+	key      []uint32         // by node of the last level, for narrow
 
 	lists  []int32  // for tied nodes: their neighbours in the last level
 	at     []uint32 // by tied node: where its list begins
@@ -65,7 +67,6 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	near := firstOf(z.dist, z.dist[c.base-1])
 	m := n - c.base
 	c.key = resize(c.key, m)
-	c.inner, c.side = resize(c.inner, m), resize(c.side, m)
 	if rows == nil {
 		c.count(z, near)
 	} else {
@@ -78,14 +79,25 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 
 	// First round: by the list of the neighbours' levels. See round1.
 	for j := range m {
-		c.key[j] = round1Last(uint32(bits.OnesCount64(c.inner[j])), c.side[j])
+		c.key[j] = uint32(bits.OnesCount64(c.inner[j]))
+		if c.side[j] > 0 {
+			c.key[j] = 2*maxWords - c.key[j]
+		}
 	}
 	if c.narrow() {
 		return true
 	}
 	side := c.side[c.tied[0]] > 0
-	if side && !c.listAside(z, rows) {
-		return false
+	if side {
+		for _, j := range c.tied {
+			c.key[j] = c.side[j]
+		}
+		if c.narrow() {
+			return true
+		}
+		if !c.listAside(z, rows) {
+			return false
+		}
 	}
 	if c.twins(z, side) {
 		return true
@@ -114,29 +126,33 @@ func firstOf(dist []uint8, level uint8) int {
 // count finds the neighbours of the last level, in the level before, which
 // begins at near, and inside.
 func (c *cut) count(z *Normalizer, near int) {
-	ix, l, base := z.ix, &z.local, c.base
-	clear(c.inner)
-	clear(c.side)
+	// There is an entry for every place that local gives, so that nothing has to
+	// be decided; only those of the last level are looked at.
+	n := len(z.hood)
+	c.innerAll, c.sideAll = resize(c.innerAll, n+1), resize(c.sideAll, n+1)
+	clear(c.innerAll)
+	clear(c.sideAll)
+	ix, place, base := z.ix, z.local.place, c.base
+	inner, side := c.innerAll, c.sideAll
 	for i := near; i < base; i++ {
 		down := uint32(0)
 		for _, v := range ix.g.Adj(z.hood[i]) {
-			if j := int(l.place[v]) - 1 - base; j >= 0 {
-				c.inner[j] |= 1 << i
-				down++
-			}
+			at := place[v]
+			inner[at] |= 1 << (i & 63)
+			down += uint32(int32(base)-at) >> 31
 		}
 		c.down[i] = down
 	}
+	c.inner, c.side = inner[base+1:], side[base+1:]
 	for j, u := range z.hood[base:] {
 		if ix.g.Degree(u) == bits.OnesCount64(c.inner[j]) {
 			continue
 		}
 		own := uint32(0)
 		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			if i := int(l.place[v]) - 1 - base; i >= 0 {
-				c.side[i]++
-				own++
-			}
+			at := place[v]
+			side[at]++
+			own += uint32(int32(base)-at) >> 31
 		}
 		c.side[j] += own
 	}
@@ -145,6 +161,9 @@ func (c *cut) count(z *Normalizer, near int) {
 // countWords is count for rows on words.
 func (c *cut) countWords(rows []uint64, near int) {
 	before := uint64(1)<<c.base - 1
+	m := len(rows) - c.base
+	c.innerAll, c.sideAll = resize(c.innerAll, m), resize(c.sideAll, m)
+	c.inner, c.side = c.innerAll, c.sideAll
 	for j, row := range rows[c.base:] {
 		c.inner[j] = row & before
 		c.side[j] = uint32(bits.OnesCount64(row &^ before))
@@ -179,17 +198,15 @@ func (c *cut) narrow() bool {
 	if len(c.tied) <= 32 {
 		return c.narrowFew()
 	}
-	first, differ := c.key[c.tied[0]], uint32(0)
-	for _, j := range c.tied {
-		differ |= c.key[j] ^ first
-	}
-	for differ != 0 && c.need < len(c.tied) {
-		// The highest byte that differs.
-		shift := (bits.Len32(differ) - 1) &^ 7
-		differ &= 1<<shift - 1
+	for shift := 1; shift > 0 && c.need < len(c.tied); {
+		low, high := c.key[c.tied[0]], uint32(0)
+		for _, j := range c.tied {
+			low, high = min(low, c.key[j]), max(high, c.key[j])
+		}
+		shift = max(0, bits.Len32(high-low)-8)
 		var count [256]int32
 		for _, j := range c.tied {
-			count[c.key[j]>>shift&255]++
+			count[(c.key[j]-low)>>shift&255]++
 		}
 		at, need := uint32(0), int32(c.need)
 		for need > count[at] {
@@ -198,7 +215,7 @@ func (c *cut) narrow() bool {
 		}
 		kept := c.tied[:0]
 		for _, j := range c.tied {
-			switch d := c.key[j] >> shift & 255; {
+			switch d := (c.key[j] - low) >> shift; {
 			case d < at:
 				c.taken = append(c.taken, j)
 			case d == at:
@@ -210,31 +227,38 @@ func (c *cut) narrow() bool {
 	return c.settled()
 }
 
-// narrowFew is narrow for at most 32 nodes.
+// narrowFew is narrow for at most 32 nodes: it counts, for each, the smaller ones.
 func (c *cut) narrowFew() bool {
 	if c.need == len(c.tied) {
 		return c.settled()
 	}
-	var sorted [32]uint32
+	var key [32]int64
 	for i, j := range c.tied {
-		x := c.key[j]
-		for ; i > 0 && sorted[i-1] > x; i-- {
-			sorted[i] = sorted[i-1]
-		}
-		sorted[i] = x
+		key[i] = int64(c.key[j])
 	}
-	last := sorted[c.need-1]
+	var less [32]int
+	keys, last := key[:len(c.tied)], 0
+	for i, x := range keys {
+		n := 0
+		for _, y := range keys {
+			n -= int((y - x) >> 63)
+		}
+		less[i] = n
+		if n < c.need {
+			last = max(last, n)
+		}
+	}
 	kept := c.tied[:0]
-	for _, j := range c.tied {
-		switch x := c.key[j]; {
-		case x < last:
+	for i, j := range c.tied {
+		switch n := less[i&31]; {
+		case n < last:
 			c.taken = append(c.taken, j)
-			c.need--
-		case x == last:
+		case n == last:
 			kept = append(kept, j)
 		}
 	}
 	c.tied = kept
+	c.need -= last
 	return c.settled()
 }
 
@@ -362,7 +386,7 @@ func (c *cut) secondRound(z *Normalizer, rows []uint64, near int) bool {
 	before := uint64(1)<<c.base - 1
 	if rows == nil {
 		rows = c.rows[:]
-		z.local.rows(z.ix, z.hood, c.base, rows)
+		z.local.rows(z.ix, z.hood, c.base, c.rows[:])
 	}
 	level := before &^ (1<<near - 1)
 	for i := near; i < c.base; i++ {

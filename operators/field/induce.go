@@ -59,32 +59,35 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 // rows writes to rows, for the first count of the numbered nodes, at most 64,
 // the set of their neighbours among themselves.
 func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
-	rows = rows[:count]
-	clear(rows)
+	clear(rows[:count])
+	rows = rows[:maxWords]
 	for i, u := range nodes[:count] {
+		own := uint64(0)
 		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			if j := l.place[v] - 1; uint(j) < uint(len(rows)) {
-				rows[i] |= 1 << j
-				rows[j] |= 1 << i
-			}
+			// in is all ones if 0 < at ≤ count: a branch would be a guess.
+			at := int64(l.place[v])
+			in := uint64((-at & (at - int64(count) - 1)) >> 63)
+			own |= 1 << ((at - 1) & 63) & in
+			rows[(at-1)&63] |= 1 << (i & 63) & in
 		}
+		rows[i] |= own
 	}
 }
 
-// rowsAmong is rows for some of the numbered nodes: member holds, for every
+// rowsAmong is rows for some of the numbered nodes: member holds 0 and, for every
 // numbered node, 0 or one plus its place in nodes.
 func (l *local) rowsAmong(ix *Index, nodes []int32, member []uint8, rows []uint64) {
-	rows = rows[:len(nodes)]
-	clear(rows)
+	clear(rows[:len(nodes)])
+	rows = rows[:maxWords]
 	for i, u := range nodes {
+		own := uint64(0)
 		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			if at := l.place[v] - 1; at >= 0 {
-				if j := int(member[at]) - 1; j >= 0 {
-					rows[i] |= 1 << j
-					rows[j] |= 1 << i
-				}
-			}
+			at := int64(member[l.place[v]])
+			in := uint64(-at >> 63)
+			own |= 1 << ((at - 1) & 63) & in
+			rows[(at-1)&63] |= 1 << (i & 63) & in
 		}
+		rows[i] |= own
 	}
 }
 

@@ -69,6 +69,7 @@ type Normalizer struct {
 	hoodBits [maxWords]uint64
 	rows     []uint64 // of the field made last, or nil; see Rows
 	inHood   []int32
+	placeOf  [maxWords]uint8 // scratch of Rows
 	words    refine.Words
 	cells    []uint64
 	cut      cut

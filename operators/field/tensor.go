@@ -16,6 +16,9 @@ func NodeAttrs(g *graph.Graph, members []int32, out []float32) {
 }
 
 func gather[T int32 | float32](values []T, width int, members []int32, out []T, none T) {
+	if width == 0 {
+		return
+	}
 	out = out[:len(members)*width]
 	for i, v := range members {
 		if v < 0 {

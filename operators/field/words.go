@@ -34,17 +34,17 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 			return nil, nil, err
 		}
 		z.subset(z.keep)
-		z.member = resize(z.member, n)
+		z.member = resize(z.member, n+1)
 		clear(z.member)
 		for i, v := range z.keep {
-			z.member[v] = uint8(i) + 1
+			z.member[v+1] = uint8(i) + 1
 		}
 		z.rows = z.bits[:len(z.keep)]
-		z.local.rowsAmong(z.ix, z.nodes, z.member, z.rows)
+		z.local.rowsAmong(z.ix, z.nodes, z.member, z.bits[:])
 		return z.nodes, z.finishWords(z.nodes, z.distN, true), nil
 	}
 	z.rows = z.hoodBits[:n]
-	z.local.rows(z.ix, z.hood, n, z.rows)
+	z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	before := z.Stats
 	cached := z.cacheable(nil, n)
 	if cached {
@@ -93,16 +93,16 @@ func (z *Normalizer) Rows(rows []uint64) bool {
 	if z.rows == nil {
 		return false
 	}
-	var place [maxWords]uint8
+	place := &z.placeOf
 	members := uint64(0)
 	for i, v := range z.order {
 		place[v&63] = uint8(i)
-		members |= 1 << v
+		members |= 1 << (v & 63)
 	}
 	for i, v := range z.order {
 		row := uint64(0)
 		for m := z.rows[v] & members; m != 0; m &= m - 1 {
-			row |= 1 << place[bits.TrailingZeros64(m)&63]
+			row |= 1 << (place[bits.TrailingZeros64(m)&63] & 63)
 		}
 		rows[i] = row
 	}
