@@ -201,6 +201,29 @@ func (n *NodeSet) Identify() error {
 	return nil
 }
 
+// Standardize gives each continuous attribute mean 0 and deviation 1 over all
+// nodes; one that is the same everywhere becomes 0. It looks at no class.
+func (n *NodeSet) Standardize() {
+	x, c := n.Graph.NodeAttr, n.Graph.NodeAttrs
+	for a := range c {
+		var sum, squares float64
+		for i := a; i < len(x); i += c {
+			sum += float64(x[i])
+		}
+		mean := sum / float64(n.Graph.N())
+		for i := a; i < len(x); i += c {
+			squares += (float64(x[i]) - mean) * (float64(x[i]) - mean)
+		}
+		scale := 0.
+		if squares > 0 {
+			scale = 1 / math.Sqrt(squares/float64(n.Graph.N()))
+		}
+		for i := a; i < len(x); i += c {
+			x[i] = float32((float64(x[i]) - mean) * scale)
+		}
+	}
+}
+
 // Open reads the set and returns a *[NodesReader].
 func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	n, err := s.Read(ctx)

@@ -35,6 +35,7 @@ func read(ctx context.Context, c *config) (*sources.NodeSet, error) {
 	case err != nil:
 		return nil, err
 	}
+	set.Standardize()
 	set.Class, set.Classes, set.Split = nil, nil, nil // of no use here
 	return set, nil
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -50,14 +48,13 @@ func blank(f fold) []scored {
 // fit trains one network, and returns it as it was at its best epoch.
 func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (nn.Model, int, error) {
 	net := c.newNet(seeds.Uint64())
-	epochs, wait := c.epochs, c.epochs
+	epochs, wait := c.epochs, 0
 	if epochs == 0 {
 		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
 		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
 	}
-	var best bytes.Buffer
-	top, at := math.Inf(-1), 0
-	for epoch := 1; epoch <= epochs && epoch-at <= wait; epoch++ {
+	stop := nn.EarlyStop{Patience: wait}
+	for range epochs {
 		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
 			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
 			To(sinks.Train{Net: net}).
@@ -70,19 +67,19 @@ func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, 
 			return nil, 0, err
 		}
 		bar.Add(1)
-		// With a number of epochs that the user has set, the last counts.
-		a := auc(score) + averagePrecision(score)
-		if c.epochs == 0 && a <= top {
-			continue
-		}
-		top, at = a, epoch
-		best.Reset()
-		if err := net.Save(&best); err != nil {
+		done, err := stop.Observe(net, -auc(score)-averagePrecision(score))
+		if err != nil {
 			return nil, 0, err
 		}
+		if c.epochs == 0 && done {
+			break
+		}
 	}
-	kept, err := nn.Load(&best)
-	return kept, at, err
+	if c.epochs > 0 { // a number that the user has set is not to be improved upon
+		return net, c.epochs, nil
+	}
+	_, at := stop.Best()
+	return net, at, stop.Restore(net)
 }
 
 // ask adds what a network says of each pair to its score: the mean of both

@@ -40,6 +40,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	case err != nil:
 		return nil, err
 	}
+	set.Standardize()
 	d := &dataset{NodeSet: set, name: c.name(), identity: src.Identity}
 	if c.identity == "auto" && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
 		d.identity = true
@@ -79,9 +80,12 @@ func (d *dataset) divide(c *config) error {
 		n := len(d.train) / 5
 		d.val, d.train = d.train[:n], d.train[n:]
 	}
-	for name, part := range map[string][]int32{"training": d.train, "validation": d.val, "test": d.test} {
-		if len(part) == 0 {
-			return fmt.Errorf("%s: there are no %s nodes with a class", d.name, name)
+	for _, part := range []struct {
+		name  string
+		nodes []int32
+	}{{"training", d.train}, {"validation", d.val}, {"test", d.test}} {
+		if len(part.nodes) == 0 {
+			return fmt.Errorf("%s: there are no %s nodes with a class", d.name, part.name)
 		}
 	}
 	return nil

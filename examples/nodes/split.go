@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"math"
 
@@ -91,16 +90,15 @@ func (d *dataset) choose(ctx context.Context, c *config, r *report, train, val a
 func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, train, val arrow.Record) error {
 	seeds := newRand(c.seed, streamNets+i<<8)
 	net := c.newNet(seeds.Uint64(), m.decay)
-	epochs, wait := c.epochs, c.epochs
+	epochs, wait := c.epochs, 0
 	if epochs == 0 {
 		// Twenty epochs without a better validation end it, or fewer if they are
 		// long.
 		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
 		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
 	}
-	var best bytes.Buffer
-	top, topLoss, at := -1., math.Inf(1), 0
-	for epoch := 1; epoch <= epochs && epoch-at <= wait; epoch++ {
+	stop := nn.EarlyStop{Patience: wait}
+	for range epochs {
 		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
 			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
 			To(sinks.Train{Net: net}).
@@ -112,23 +110,27 @@ func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, tr
 		if err := examine(ctx, net, val, a); err != nil {
 			return err
 		}
-		accuracy, loss := a.accuracy(), a.loss()
 		if i == 0 {
-			m.curve = append(m.curve, accuracy)
+			m.curve = append(m.curve, a.accuracy())
 		}
-		// With a number of epochs that the user has set, the last counts.
-		if c.epochs == 0 && (accuracy < top || accuracy == top && loss >= topLoss) {
-			continue
-		}
-		top, topLoss, at = accuracy, loss, epoch
-		best.Reset()
-		if err := net.Save(&best); err != nil {
+		// What counts is the accuracy; the loss decides between equal ones.
+		done, err := stop.Observe(net, a.loss()/1e6-a.accuracy())
+		if err != nil {
 			return err
 		}
+		if c.epochs == 0 && done {
+			break
+		}
 	}
-	kept, err := nn.Load(&best)
-	m.nets, m.epochs = append(m.nets, kept), append(m.epochs, at)
-	return err
+	at := c.epochs // a number that the user has set is not to be improved upon
+	if at == 0 {
+		if err := stop.Restore(net); err != nil {
+			return err
+		}
+		_, at = stop.Best()
+	}
+	m.nets, m.epochs = append(m.nets, net), append(m.epochs, at)
+	return nil
 }
 
 // newNet returns the network that -net names.
