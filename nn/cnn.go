@@ -13,6 +13,9 @@ import "io"
 // and stride k², and a merge layer puts what comes out beside that of the
 // vertices, before the dense layer.
 //
+// A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d
+// values of a vertex, and as much again with k² for k where there are edges.
+//
 // The fields are its settings, zero meaning the default, which is the paper's.
 // Init and Load replace zeros by what they stand for, and later changes have no
 // effect. A CNN is used by one goroutine at a time.

@@ -9,7 +9,8 @@ import "io"
 // dropout and the output layer.
 //
 // Dummy fields, of graphs with fewer than w vertices, are steps as well, without
-// input.
+// input. A graph costs O(w·k·d·Maps1 + w·(Maps1+Hidden)·Hidden) for d values of a
+// vertex.
 //
 // The fields are its settings, as those of CNN. A GRU is used by one goroutine
 // at a time.

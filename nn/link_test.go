@@ -8,26 +8,28 @@ import (
 
 // swapped returns b with the two ends of every row exchanged.
 func swapped(b batch, s Shape) batch {
-	halves := func(x []int32, n int) []int32 {
-		var y []int32
-		for half := 0; half < len(x); half += n {
-			other := half + n
-			if half/n%2 == 1 {
-				other = half - n
-			}
-			y = append(y, x[other:other+n]...)
-		}
-		return y
-	}
-	b.nodes.cats = halves(b.nodes.cats, s.W/2*s.K*len(s.Cats))
+	half := s.W / 2 * s.K
+	b.nodes.cats = halves(b.nodes.cats, half*len(s.Cats))
+	b.nodes.attrs = halves(b.nodes.attrs, half*s.Attrs)
+	b.edges.cats = halves(b.edges.cats, half*s.K*len(s.EdgeCats))
+	b.edges.attrs = halves(b.edges.attrs, half*s.K*s.EdgeAttrs)
 	return b
+}
+
+// halves returns x with every n values exchanged for the next n.
+func halves[T any](x []T, n int) []T {
+	var y []T
+	for at := 0; at < len(x); at += 2 * n {
+		y = append(append(y, x[at+n:at+2*n]...), x[at:at+n]...)
+	}
+	return y
 }
 
 // The answer is the same to the last bit when the ends are exchanged, and the
 // loss with it.
 func TestLinkSwapped(t *testing.T) {
 	for _, w := range []int{2, 6, 40} {
-		s := Shape{W: w, K: 3, Cats: []int{4, 2}, Classes: 2}
+		s := Shape{W: w, K: 3, Cats: []int{4, 2}, Attrs: 3, EdgeCats: []int{2}, EdgeAttrs: 1, Classes: 2}
 		for _, rows := range []int{1, 5, 33} {
 			m := &Link{Seed: 3}
 			ready(t, s, m)

@@ -14,8 +14,9 @@ import (
 // alone.
 //
 // The problem is convex, so it begins at 0 and has no seed. Where there are more
-// weights than graphs, an Optimizer with WeightDecay is advisable, which is the
-// usual L2 penalty.
+// weights than graphs, an Optimizer with WeightDecay is advisable, which does
+// what an L2 penalty is for. A graph costs O(w·k·d·classes) for d values of a
+// vertex.
 //
 // The fields are its settings, as those of CNN. A PSLR is used by one goroutine
 // at a time.
