@@ -14,11 +14,7 @@ import (
 
 // modelCases are all models in all their forms, small enough for differences
 // weight by weight, which need derivatives everywhere: hence tanh and sigmoid.
-var modelCases = []struct {
-	name string
-	s    Shape
-	new  func() Model
-}{
+var modelCases = []modelCase{
 	{"CNN", small, func() Model {
 		return &CNN{Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, Activation: Tanh, Seed: 7}
 	}},
@@ -50,6 +46,12 @@ var modelCases = []struct {
 	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
 		return &Link{Maps1: 3, Code: 4, Hidden: 5, Activation: Tanh, Seed: 7}
 	}},
+}
+
+type modelCase struct {
+	name string
+	s    Shape
+	new  func() Model
 }
 
 // coreOf returns what is inside a model.
