@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -37,11 +38,8 @@ const (
 
 // Open checks the settings.
 func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
-	if err := checkK(a.K); err != nil {
+	if err := cmp.Or(checkK(a.K), checkDirection(a.Direction)); err != nil {
 		return nil, err
-	}
-	if a.Direction < field.Both || a.Direction > field.In {
-		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(a.Direction))
 	}
 	if _, ok, err := record.Field(in, record.Roots); err != nil || !ok {
 		return nil, fmt.Errorf("there is no column %q to start from: put Select before Assemble", record.Roots)
@@ -58,6 +56,13 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 func checkK(k int) error {
 	if k < 1 || k > field.MaxK {
 		return fmt.Errorf("K is %d, want 1 to %d, the number of nodes of a receptive field", k, field.MaxK)
+	}
+	return nil
+}
+
+func checkDirection(d field.Direction) error {
+	if d < field.Both || d > field.In {
+		return fmt.Errorf("Direction is %d, want Both, Out or In", int(d))
 	}
 	return nil
 }

@@ -18,10 +18,9 @@ import (
 //	flow.From(sources.EdgeList{Path: "email-Enron.edges.gz"}).
 //		Via(operators.Select{}).                // all nodes
 //		Via(operators.Chunk{Size: 1024}).       // rows of 1024 roots
-//		Via(operators.Assemble{K: 10}).
-//		Via(operators.Normalize{}).             // (1024, 10, a_v) each
+//		Via(operators.Normalize{K: 10}).        // (1024, 10, a_v) each
 //
-// It stands between Select, or Roots, and Assemble. A row that goes out has the
+// It stands between Select, or Roots, and Assemble or Normalize. A row that goes out has the
 // columns of the graph that came in, shared and not copied, and stands in a
 // record of its own; Assemble and Normalize see that it is the same graph and
 // index it once. Rows go out one at a time as the stages behind take them, so

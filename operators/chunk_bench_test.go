@@ -19,9 +19,9 @@ import (
 
 // BenchmarkChunk measures what the stream costs for one large graph: the fields
 // of its nodes by direct calls, and through Select to Normalize in chunks of
-// 1024 roots on one and on two workers, in turn within each iteration. Both
-// index the graph once an iteration. The ratios are those of the shortest times,
-// which other work on the machine disturbs least.
+// 1024 roots, with an Assemble and without, and on two workers, in turn within
+// each iteration. All index the graph once an iteration. The ratios are those of
+// the shortest times, which other work on the machine disturbs least.
 //
 //	go test ./operators -run '^$' -bench BenchmarkChunk -benchtime 5x
 func BenchmarkChunk(b *testing.B) {
@@ -46,12 +46,11 @@ func BenchmarkChunk(b *testing.B) {
 			rec := build.Record()
 			defer rec.Release()
 			src := sources.Records{Records: []arrow.Record{rec}}
-			stream := func(workers int) {
-				err := flow.From(src).
-					Via(operators.Select{Stride: c.stride}).Via(operators.Chunk{}).
-					Via(operators.Assemble{K: k}).Via(operators.Normalize{}).
-					With(flow.Options{Workers: workers}).Run(context.Background())
-				if err != nil {
+			chunks := flow.From(src).Via(operators.Select{Stride: c.stride}).Via(operators.Chunk{})
+			assembled := chunks.Via(operators.Assemble{K: k}).Via(operators.Normalize{})
+			alone := chunks.Via(operators.Normalize{K: k})
+			stream := func(p flow.Pipeline, workers int) {
+				if err := p.With(flow.Options{Workers: workers}).Run(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -69,7 +68,7 @@ func BenchmarkChunk(b *testing.B) {
 					}
 				}
 			}
-			byHand, one, two := time.Hour, time.Hour, time.Hour
+			byHand, both, one, two := time.Hour, time.Hour, time.Hour, time.Hour
 			clock := func(d *time.Duration, f func()) {
 				start := time.Now()
 				f()
@@ -77,10 +76,12 @@ func BenchmarkChunk(b *testing.B) {
 			}
 			for b.Loop() {
 				clock(&byHand, direct)
-				clock(&one, func() { stream(1) })
-				clock(&two, func() { stream(2) })
+				clock(&both, func() { stream(assembled, 1) })
+				clock(&one, func() { stream(alone, 1) })
+				clock(&two, func() { stream(alone, 2) })
 			}
 			b.ReportMetric(float64(fields)/one.Seconds(), "fields/s")
+			b.ReportMetric(byHand.Seconds()/both.Seconds(), "assemble/direct")
 			b.ReportMetric(byHand.Seconds()/one.Seconds(), "stream/direct")
 			b.ReportMetric(one.Seconds()/two.Seconds(), "2workers/1")
 		})

@@ -52,6 +52,8 @@ func TestConformance(t *testing.T) {
 		{"normalize with edges", operators.Normalize{K: 3, By: labeling.Betweenness, Edges: true, KeepGraph: true}, assembled},
 		{"normalize globally", operators.Normalize{By: labeling.Degree, Global: true}, assembled},
 		{"normalize with mask", operators.Normalize{Mask: true, Suffix: "_k4", KeepGraph: true}, assembled},
+		{"normalize without assemble", operators.Normalize{K: 4, Distances: 3}, selected},
+		{"normalize chunks without assemble", operators.Normalize{K: 4}, chunked},
 		{"normalize refuses", operators.Normalize{By: sparse{}}, assembled},
 		{"standardize", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, normalized},
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},

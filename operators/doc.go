@@ -36,9 +36,11 @@
 //	flow.From(sources.EdgeList{Path: "email-Enron.edges.gz"}).
 //		Via(operators.Select{}).          // all nodes; or a labeling and a W; or Roots
 //		Via(operators.Chunk{Size: 1024}). // 36 rows of 1024 roots
-//		Via(operators.Assemble{K: 10}).
-//		Via(operators.Normalize{}).       // (1024, 10, a_v) each
-//		Via(operators.PerRoot{}).         // 36 692 rows, (1, 10, a_v)
+//		Via(operators.Normalize{K: 10}).  // (1024, 10, a_v) each
+//		Via(operators.PerRoot{})          // 36 692 rows, (1, 10, a_v)
+//
+// Normalize gathers the neighbourhoods itself where there is no Assemble, which
+// spares their columns: those of a thousand roots near a hub are large.
 //
 // Choose finds the labeling that suits a collection, labeling.Auto.
 //

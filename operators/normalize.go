@@ -1,7 +1,9 @@
 package operators
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -22,15 +24,22 @@ import (
 // and where nodes have classes those of the roots as root_target; it drops the
 // columns of the graph and of the neighbourhoods.
 //
+// Without an Assemble before it, Normalize gathers the neighbourhoods itself, to
+// the same fields. They are then nowhere in columns, which around the hubs of a
+// large graph are its largest by far; K must be set.
+//
 // Fields of several sizes take an Assemble and a Normalize for each, since a
-// smaller k needs a smaller neighbourhood:
+// smaller k needs a smaller neighbourhood; or just the latter:
 //
 //	Via(operators.Select{W: 18}).
-//	Via(operators.Assemble{K: 5}).Via(operators.Normalize{Suffix: "_k5", KeepGraph: true}).
-//	Via(operators.Assemble{K: 10}).Via(operators.Normalize{Suffix: "_k10"})
+//	Via(operators.Normalize{K: 5, Suffix: "_k5", KeepGraph: true}).
+//	Via(operators.Normalize{K: 10, Suffix: "_k10"})
 type Normalize struct {
 	// K is k, the field size. The default is that of Assemble.
 	K int
+	// Direction is that of Assemble, for a pipeline without one. The default is
+	// both ways.
+	Direction field.Direction
 	// By ranks the nodes of equal distance to the root. The default is
 	// labeling.WL.
 	By labeling.Labeling
@@ -73,16 +82,19 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(w) != 1 || w[0] < 1 {
 		return nil, fmt.Errorf("there is no column %q of a fixed length: put Select with W, or Chunk, before Normalize", record.Roots)
 	}
-	hood, ok, err := record.Field(in, record.Hood)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("there is no column %q: put Assemble before Normalize", record.Hood)
-	}
-	if z.K == 0 {
-		if text, ok := hood.Metadata.GetValue(metaK); ok {
-			z.K, _ = strconv.Atoi(text) // a text that is no number is K 0, which is refused
+	hood, assembled, err := record.Field(in, record.Hood)
+	switch {
+	case err != nil:
+		return nil, err
+	case assembled:
+		if z.Direction != field.Both {
+			return nil, errors.New("Direction is that of Assemble: set it there")
 		}
+		z.fromAssemble(hood)
+	case z.K == 0:
+		return nil, fmt.Errorf("K is not set, and there is no column %q that tells it: put Assemble before Normalize", record.Hood)
 	}
-	if err := checkK(z.K); err != nil {
+	if err := cmp.Or(checkK(z.K), checkDirection(z.Direction)); err != nil {
 		return nil, err
 	}
 	if z.Distances < 0 || z.Distances > 256 {
@@ -92,16 +104,26 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		z.By = labeling.WL
 	}
 	n := &normalizer{Normalize: z, w: w[0], layout: layout, cache: field.NewCache(cacheBytes)}
+	n.hoods = hoods{k: z.K, gathers: !assembled}
 	n.index.shared = &sharedGraphs{}
-	if text, ok := hood.Metadata.GetValue(metaDirection); ok {
-		d, _ := strconv.Atoi(text)
-		n.direction = field.Direction(d)
-	}
 	schema, err := n.schema(in)
 	if err != nil {
 		return nil, err
 	}
 	return &rowStage{schema, n}, nil
+}
+
+// fromAssemble reads the settings that Assemble has left with its column.
+func (z *Normalize) fromAssemble(hood arrow.Field) {
+	number := func(key string) int {
+		text, _ := hood.Metadata.GetValue(key)
+		n, _ := strconv.Atoi(text) // what is no number is 0: a K that is refused, or both ways
+		return n
+	}
+	if z.K == 0 {
+		z.K = number(metaK)
+	}
+	z.Direction = field.Direction(number(metaDirection))
 }
 
 // graphColumns are those that Normalize makes superfluous.
@@ -179,19 +201,18 @@ const cacheBytes = 16 << 20
 // normalizer is one worker of a running Normalize.
 type normalizer struct {
 	Normalize
-	w         int
-	layout    record.Layout
-	direction field.Direction
-	cache     *field.Cache // shared by the workers
+	w      int
+	layout record.Layout
+	cache  *field.Cache // shared by the workers
 
 	norm   field.Normalizer
 	index  indexer
 	rec    arrow.Record // in hand
 	graphs *record.Graphs
-	hood   record.NestedView[int32]
-	dist   record.NestedView[uint8]
+	hoods  hoods
 	entry  []int32 // (k, k)
 	field  []int32 // (w, k) members of the row in hand
+	hops   []uint8 // (w, k) their distances from the root
 	labels labels
 
 	members  *record.Fixed[int32]
@@ -202,13 +223,12 @@ type normalizer struct {
 	edges    *record.Fixed[float32]
 	sparse   *record.Nested[int32]
 	targets  *record.Lists[int32]
-	roots    record.ListView[int32]
 }
 
 func (z *normalizer) fork() rowBuilder {
 	return &normalizer{
-		Normalize: z.Normalize, w: z.w, layout: z.layout, direction: z.direction, cache: z.cache,
-		index: indexer{shared: z.index.shared},
+		Normalize: z.Normalize, w: z.w, layout: z.layout, cache: z.cache,
+		index: indexer{shared: z.index.shared}, hoods: hoods{k: z.K, gathers: z.hoods.gathers},
 	}
 }
 
@@ -220,14 +240,7 @@ func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if z.graphs, err = record.GraphsOf(rec); err != nil {
 		return err
 	}
-	if z.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
-		return err
-	}
-	if z.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
-		return err
-	}
-	z.dist, err = record.NestedOf[uint8](rec, record.Dist)
-	return err
+	return z.hoods.begin(rec)
 }
 
 // start makes what a worker keeps from record to record.
@@ -244,18 +257,16 @@ func (z *normalizer) start(mem memory.Allocator) {
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
 	z.norm.Cache = z.cache
 	z.entry = make([]int32, z.K*z.K)
-	z.field = make([]int32, wk)
+	z.field, z.hops = make([]int32, wk), make([]uint8, wk)
 }
 
 func (z *normalizer) row(ctx context.Context, row int) error {
 	var g graph.Graph
 	z.graphs.At(row, &g)
-	if err := z.check(&g, row); err != nil {
+	if err := z.hoods.enter(row, z.w, g.N()); err != nil {
 		return err
 	}
-	hoodEnds, hoods := z.hood.Row(row)
-	distEnds, dists := z.dist.Row(row)
-	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) { ix.Reset(g, z.direction) })
+	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) { ix.Reset(g, z.Direction) })
 	var global []float64 // labels of the whole graph
 	if z.Global {
 		var err error
@@ -269,16 +280,20 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		if i%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		m, hood := members[i*k:(i+1)*k], hoods[hoodEnds[i]:hoodEnds[i+1]]
+		m := members[i*k : (i+1)*k]
+		hood, dist := z.hoods.at(index, i)
 		if len(hood) == 0 { // a zero field
 			for j := range m {
 				m[j] = -1
 			}
 			continue
 		}
-		if err := z.norm.Normalize(index, hood, dists[distEnds[i]:distEnds[i+1]], global, m); err != nil {
+		if err := z.norm.Normalize(index, hood, dist, global, m); err != nil {
 			return err
 		}
+		// Members and neighbourhood are both in the order of distances, so the
+		// distance of member j is that of node j, whichever node it is.
+		copy(z.hops[i*k:(i+1)*k], dist)
 	}
 	// Nothing can fail any more: the row is appended whole or not at all.
 	copy(z.members.Extend(1), members)
@@ -287,7 +302,7 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	}
 	switch {
 	case z.Distances > 0:
-		z.fillDistances(&g, row, members, z.nodesCat.Extend(1))
+		z.fillDistances(&g, members, z.nodesCat.Extend(1))
 	case g.NodeCats > 0:
 		field.NodeCats(&g, members, z.nodesCat.Extend(1))
 	}
@@ -305,7 +320,7 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 		z.sparse.EndRow()
 	}
 	if z.hasTargets() {
-		fillTargets(z.graphs.NodeClass(row), z.roots.Row(row), z.targets.Grow(z.w))
+		fillTargets(z.graphs.NodeClass(row), z.hoods.root, z.targets.Grow(z.w))
 	}
 	if z.Edges {
 		z.fillEdges(&g, members)
@@ -329,16 +344,14 @@ func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *s
 func fillTargets(class, roots, out []int32) {
 	for i := range out {
 		out[i] = -1
-		if i < len(roots) && roots[i] >= 0 {
+		if roots[i] >= 0 {
 			out[i] = class[roots[i]]
 		}
 	}
 }
 
-// fillDistances writes the discrete attributes behind the distance. Members and
-// neighbourhood are both in the order of distances, so the distance of member j
-// is that of node j of the neighbourhood, whichever node it is.
-func (z *normalizer) fillDistances(g *graph.Graph, row int, members, out []int32) {
+// fillDistances writes the discrete attributes behind the distance.
+func (z *normalizer) fillDistances(g *graph.Graph, members, out []int32) {
 	d := 1 + g.NodeCats
 	for i, v := range members {
 		cell := out[i*d : (i+1)*d]
@@ -348,7 +361,7 @@ func (z *normalizer) fillDistances(g *graph.Graph, row int, members, out []int32
 			}
 			continue
 		}
-		cell[0] = min(int32(z.dist.At(row, i/z.K)[i%z.K]), int32(z.Distances)-1)
+		cell[0] = min(int32(z.hops[i]), int32(z.Distances)-1)
 		copy(cell[1:], g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats])
 	}
 }
@@ -382,38 +395,6 @@ func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
 			field.Adjacency(z.entry, edges[i*kk:])
 		}
 	}
-}
-
-// check makes sure that the neighbourhoods of a row are ones that Assemble
-// could have made, since records may come from elsewhere.
-func (z *normalizer) check(g *graph.Graph, row int) error {
-	if got := z.hood.RowLen(row); got != z.w || z.dist.RowLen(row) != got {
-		return fmt.Errorf("there are %d neighbourhoods with %d lists of distances, want %d", got, z.dist.RowLen(row), z.w)
-	}
-	n := g.N()
-	hoodEnds, hoods := z.hood.Row(row)
-	distEnds, dists := z.dist.Row(row)
-	for i := range z.w {
-		hood, dist := hoods[hoodEnds[i]:hoodEnds[i+1]], dists[distEnds[i]:distEnds[i+1]]
-		if len(hood) != len(dist) {
-			return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
-		}
-		last := int64(-1) // distance and number of the node before
-		for j, v := range hood {
-			if uint32(v) >= uint32(n) {
-				return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, n)
-			}
-			at := int64(dist[j])<<32 | int64(v)
-			if at <= last {
-				return fmt.Errorf("field %d is not ordered by distance and number", i)
-			}
-			last = at
-		}
-		if len(dist) > 0 && (dist[0] != 0 || len(dist) > 1 && dist[1] == 0) {
-			return fmt.Errorf("field %d does not start with its root alone", i)
-		}
-	}
-	return checkRoots(z.roots.Row(row), g.N())
 }
 
 func (z *normalizer) finish(rows int) map[string]arrow.Array {

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -70,6 +74,50 @@ func TestNormalizeTwice(t *testing.T) {
 		for i, v := range members {
 			if (mask[i] == 1) != (v >= 0) || mask[i] > 1 {
 				t.Fatalf("k %d: cell %d: member %d, mask %d", k, i, v, mask[i])
+			}
+		}
+	}
+}
+
+// Normalize makes the same fields with an Assemble before it and without.
+func TestNormalizeGathers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	var items []sources.Item
+	for range 20 {
+		n := 1 + rng.IntN(30)
+		var edges []graph.Edge
+		for range rng.IntN(3 * n) {
+			edges = append(edges, graph.Edge{U: rng.Int32N(int32(n)), V: rng.Int32N(int32(n))})
+		}
+		g, err := graph.New(n, true, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, sources.Item{Graph: decorated(g)})
+	}
+	for _, direction := range []field.Direction{field.Both, field.Out, field.In} {
+		for _, norm := range []operators.Normalize{
+			{Edges: true, Mask: true, Distances: 4}, {By: labeling.Degree, Global: true}, {IgnoreAttributes: true, KeepGraph: true},
+		} {
+			for _, more := range [][]flow.Operator{nil, {operators.Chunk{Size: 3}}} {
+				roots := flow.From(sources.Graphs{Items: items, Rows: 7}).Via(operators.Select{W: 8, By: labeling.Degree})
+				for _, op := range more {
+					roots = roots.Via(op)
+				}
+				rows := func(p flow.Pipeline) []string {
+					var out sinks.Collect
+					defer out.Release()
+					if err := p.To(&out).Run(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+					return flowtest.Rows(out.Records()...)
+				}
+				want := rows(roots.Via(operators.Assemble{K: 6, Direction: direction}).Via(norm))
+				norm := norm
+				norm.K, norm.Direction = 6, direction
+				if got := rows(roots.Via(norm)); !slices.Equal(got, want) || len(want) < len(items) {
+					t.Errorf("%+v: the rows differ", norm)
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -94,6 +95,9 @@ func TestStreamErrors(t *testing.T) {
 	}{
 		{all.Via(operators.Chunk{Size: 1 << 21}), "chunk: Size is 2097152, want the number of roots of a row, 1 to 1048576"},
 		{all.Via(operators.Assemble{K: 2}).Via(operators.Chunk{}), `chunk: column "hood" belongs to the roots as they are: put Chunk before Assemble`},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Normalize{}), `normalize: K is not set, and there is no column "hood" that tells it: put Assemble before Normalize`},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Normalize{K: 2, Direction: 7}), "normalize: Direction is 7, want Both, Out or In"},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Assemble{K: 2}).Via(operators.Normalize{Direction: field.Out}), "normalize: Direction is that of Assemble: set it there"},
 		{all.Via(operators.Assemble{K: 2}).Via(operators.Normalize{}), `normalize: there is no column "roots" of a fixed length: put Select with W, or Chunk, before Normalize`},
 		{flow.From(one).Via(operators.Roots{Nodes: []int32{0, 1}}), "roots: graph 0: root 1 is not among the 1 nodes"},
 	} {

@@ -1,0 +1,98 @@
+package operators
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// hoods hands Normalize the neighbourhoods of a row: those that Assemble has
+// left in the columns hood and dist, or ones that it gathers itself.
+type hoods struct {
+	k         int
+	gathers   bool
+	direction field.Direction
+
+	walk  field.Assembler
+	roots record.ListView[int32]
+	hood  record.NestedView[int32]
+	dist  record.NestedView[uint8]
+
+	// The row in hand.
+	root     []int32
+	hoodEnds []int32
+	distEnds []int32
+	nodes    []int32
+	dists    []uint8
+}
+
+func (h *hoods) begin(rec arrow.Record) (err error) {
+	if h.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil || h.gathers {
+		return err
+	}
+	if h.hood, err = record.NestedOf[int32](rec, record.Hood); err != nil {
+		return err
+	}
+	h.dist, err = record.NestedOf[uint8](rec, record.Dist)
+	return err
+}
+
+// enter takes a row of w roots of a graph of n nodes in hand. It makes sure that
+// the neighbourhoods are ones that Assemble could have made, since records may
+// come from elsewhere.
+func (h *hoods) enter(row, w, n int) error {
+	h.root = h.roots.Row(row)
+	if len(h.root) != w {
+		return fmt.Errorf("there are %d roots, want %d", len(h.root), w)
+	}
+	if err := checkRoots(h.root, n); err != nil || h.gathers {
+		return err
+	}
+	if got := h.hood.RowLen(row); got != w || h.dist.RowLen(row) != got {
+		return fmt.Errorf("there are %d neighbourhoods with %d lists of distances, want %d", got, h.dist.RowLen(row), w)
+	}
+	h.hoodEnds, h.nodes = h.hood.Row(row)
+	h.distEnds, h.dists = h.dist.Row(row)
+	for i := range w {
+		if err := checkHood(i, n, h.nodes[h.hoodEnds[i]:h.hoodEnds[i+1]], h.dists[h.distEnds[i]:h.distEnds[i+1]]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkHood(i, n int, hood []int32, dist []uint8) error {
+	if len(hood) != len(dist) {
+		return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
+	}
+	last := int64(-1) // distance and number of the node before
+	for j, v := range hood {
+		if uint32(v) >= uint32(n) {
+			return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, n)
+		}
+		at := int64(dist[j])<<32 | int64(v)
+		if at <= last {
+			return fmt.Errorf("field %d is not ordered by distance and number", i)
+		}
+		last = at
+	}
+	if len(dist) > 0 && (dist[0] != 0 || len(dist) > 1 && dist[1] == 0) {
+		return fmt.Errorf("field %d does not start with its root alone", i)
+	}
+	return nil
+}
+
+// at returns the neighbourhood of root i, which is empty for a zero field. It is
+// borrowed until the next call.
+func (h *hoods) at(ix *field.Index, i int) (hood []int32, dist []uint8) {
+	switch {
+	case !h.gathers:
+		return h.nodes[h.hoodEnds[i]:h.hoodEnds[i+1]], h.dists[h.distEnds[i]:h.distEnds[i+1]]
+	case h.root[i] < 0:
+		return nil, nil
+	}
+	return h.walk.Assemble(ix, h.root[i], h.k)
+}
