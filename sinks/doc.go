@@ -1,4 +1,4 @@
-// Package sinks is where pipelines end: training, prediction, collecting.
+// Package sinks is where pipelines end: training, prediction, collecting, files.
 //
 //	net := &nn.CNN{Seed: 1}
 //	err := flow.From(src).
@@ -17,6 +17,7 @@
 //	Predict   the same without target                                 one Prediction per row
 //	Pretrain  members; edges_cat and edges, or nodes_cat and nodes     one step per Batch fields
 //	Collect   any
+//	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
 // Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those
 // of package record.

@@ -1,24 +1,28 @@
 package sinks_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
+	in "github.com/sanflow/sanflow/sources/parquet"
 )
 
 // astroFields returns the fields of all nodes of astro-ph at k = 10, a row per
 // root, with their edges, and the number of their bytes.
-func astroFields(b *testing.B) (recs []arrow.Record, bytes int64) {
+func astroFields(b *testing.B) (recs []arrow.Record, size int64) {
 	b.Helper()
 	dir := os.Getenv("SANFLOW_DATA")
 	if dir == "" {
@@ -37,14 +41,14 @@ func astroFields(b *testing.B) (recs []arrow.Record, bytes int64) {
 	}
 	for _, rec := range out.Records() {
 		// graph_id and pos, roots and its offset, members, edges
-		bytes += rec.NumRows() * (8 + 8 + 4 + 4 + 10*4 + 100*4)
+		size += rec.NumRows() * (8 + 8 + 4 + 4 + 10*4 + 100*4)
 	}
-	return out.Records(), bytes
+	return out.Records(), size
 }
 
 func benchmarkWrite(b *testing.B, sink flow.Sink) {
-	recs, bytes := astroFields(b)
-	b.SetBytes(bytes)
+	recs, size := astroFields(b)
+	b.SetBytes(size)
 	b.ReportAllocs()
 	ctx := context.Background()
 	start := cpuSeconds(b)
@@ -63,7 +67,7 @@ func benchmarkWrite(b *testing.B, sink flow.Sink) {
 		}
 	}
 	// A loaded machine takes wall time away from us, but no time of the processor.
-	b.ReportMetric(float64(bytes)*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
+	b.ReportMetric(float64(size)*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
 }
 
 // cpuSeconds is the time that this process has had.
@@ -100,4 +104,50 @@ func BenchmarkParquetWrite(b *testing.B) {
 	b.Run("plain", func(b *testing.B) { benchmarkWrite(b, parquet.Sink{W: memoryFile()}) })
 	b.Run("zstd", func(b *testing.B) { benchmarkWrite(b, parquet.Sink{W: memoryFile(), Compression: "zstd"}) })
 	b.Run("directory", func(b *testing.B) { benchmarkWrite(b, parquet.Sink{Dir: filepath.Join(b.TempDir(), "a")}) })
+}
+
+func benchmarkRead(b *testing.B, sink func(io.Writer) flow.Sink, source func([]byte) flow.Source) {
+	recs, size := astroFields(b)
+	ctx := context.Background()
+	file := memoryFile()
+	if err := flow.From(sources.Records{Records: recs}).To(sink(file)).Run(ctx); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	start := cpuSeconds(b)
+	for b.Loop() {
+		r, err := source(file.b).Open(ctx, memory.DefaultAllocator)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for {
+			rec, err := r.Next(ctx)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			rec.Release()
+		}
+		r.Close()
+	}
+	b.ReportMetric(float64(size)*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
+}
+
+func BenchmarkIPCRead(b *testing.B) {
+	benchmarkRead(b, func(w io.Writer) flow.Sink { return sinks.IPC{W: w} },
+		func(file []byte) flow.Source { return sources.IPC{Reader: bytes.NewReader(file)} })
+}
+
+func BenchmarkParquetRead(b *testing.B) {
+	for _, compression := range []string{"", "zstd"} {
+		b.Run("compression="+compression, func(b *testing.B) {
+			benchmarkRead(b, func(w io.Writer) flow.Sink { return parquet.Sink{W: w, Compression: compression} },
+				func(file []byte) flow.Source {
+					return in.Source{ReaderAt: bytes.NewReader(file), Size: int64(len(file))}
+				})
+		})
+	}
 }

@@ -36,5 +36,6 @@
 // Errors of files are [FileError] and name file and line.
 //
 // Package generate makes single graphs; package download finds a TU collection
-// by name.
+// by name; package parquet reads Parquet, and is apart so that only those who
+// use it link it.
 package sources

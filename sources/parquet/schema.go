@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -130,7 +131,7 @@ func (f *footer) field(at int) (tabular.Column, column) {
 		}
 	}
 	if t := e.number(); t != 0 {
-		c.Elem, c.Type, c.Depth = t, t.String(), w.depth
+		c.Elem, c.Type, c.Depth = t, strings.ToLower(t.String()), w.depth
 		for range w.depth {
 			c.Type = "list<" + c.Type + ">"
 		}

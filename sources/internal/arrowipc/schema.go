@@ -3,6 +3,7 @@ package arrowipc
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -181,7 +182,7 @@ func (n *node) String() string {
 	case isList(n):
 		return s + "<" + n.children[0].String() + ">"
 	case n.elem != 0:
-		return n.elem.String()
+		return strings.ToLower(n.elem.String())
 	}
 	return s
 }
