@@ -12,9 +12,8 @@ import (
 // hoods hands Normalize the neighbourhoods of a row: those that Assemble has
 // left in the columns hood and dist, or ones that it gathers itself.
 type hoods struct {
-	k         int
-	gathers   bool
-	direction field.Direction
+	k       int
+	gathers bool
 
 	walk  field.Assembler
 	roots record.ListView[int32]
