@@ -17,9 +17,8 @@ import "fmt"
 //	}
 //	err := stop.Restore(net)
 //
-// In a pipeline the place for it is sinks.Train.OnStep, which ends the run by
-// returning an error of yours. The zero value is ready for use, and serves one
-// training.
+// Where the rows to test on are a stream, sinks.Evaluate gives their loss. The
+// zero value is ready for use, and serves one training.
 type EarlyStop struct {
 	Patience int     // tests in a row without a new best that end the training; 0 = 10
 	MinDelta float64 // how far below the best a loss must be to be a new best; 0 = any

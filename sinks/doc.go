@@ -1,4 +1,5 @@
-// Package sinks is where pipelines end: training, prediction, collecting, files.
+// Package sinks is where pipelines end: training, prediction, tests, collecting,
+// files.
 //
 //	net := &nn.CNN{Seed: 1}
 //	err := flow.From(src).
@@ -15,6 +16,7 @@
 //	Train     nodes_cat (w, k, d_v), nodes (w, k, c_v), nodes_sparse (w, k),
 //	          edges_cat (w, k, k, d_e), edges (w, k, k, c_e), target   one step per record
 //	Predict   the same without target                                 one Prediction per row
+//	Evaluate  as Train                                                one Result per stream
 //	Pretrain  members; edges_cat and edges, or nodes_cat and nodes     one step per Batch fields
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record

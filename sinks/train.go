@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -36,12 +35,9 @@ func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
 	if t.Net == nil {
 		return nil, errors.New("the field Net is not set")
 	}
-	shape, err := Shape(in)
+	shape, err := trainable(in)
 	if err != nil {
 		return nil, err
-	}
-	if f, ok, _ := record.Field(in, record.Target); shape.Classes == 0 && (!ok || f.Type.ID() != arrow.FLOAT32) {
-		return nil, errors.New("there is no column target with class names, or of float32, to learn from")
 	}
 	if err := t.Net.Init(shape); err != nil {
 		return nil, err

@@ -1,0 +1,92 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Evaluate tests a model on the stream, which is what nn.EarlyStop wants to
+// know of a stream that the model does not learn from. Records may have any
+// number of rows; the model is not changed.
+type Evaluate struct {
+	// Net is tested: a model of package nn. It must be set.
+	Net Evaluator
+	// Done is called with the result of all rows when the stream has ended
+	// without an error, unless it had none. It must be set. An error ends the
+	// run.
+	Done func(nn.Result) error
+}
+
+// Evaluator is a model that can be tested on rows with targets; those of
+// package nn are.
+type Evaluator interface {
+	nn.Model
+	Evaluate(nn.Batch) (nn.Result, error)
+}
+
+var _ flow.Sink = Evaluate{}
+
+// Open checks the model against the schema.
+func (e Evaluate) Open(in *arrow.Schema) (flow.Writer, error) {
+	if e.Net == nil || e.Done == nil {
+		return nil, errors.New("the fields Net and Done must be set")
+	}
+	shape, err := trainable(in)
+	if err != nil {
+		return nil, err
+	}
+	return &evaluator{Evaluate: e, shape: shape}, e.Net.Init(shape)
+}
+
+// trainable returns the shape of records that name what is to be learned.
+func trainable(s *arrow.Schema) (nn.Shape, error) {
+	shape, err := Shape(s)
+	if err != nil {
+		return shape, err
+	}
+	if f, ok, _ := record.Field(s, record.Target); shape.Classes == 0 && (!ok || f.Type.ID() != arrow.FLOAT32) {
+		return shape, errors.New("there is no column target with class names, or of float32, to learn from")
+	}
+	return shape, nil
+}
+
+type evaluator struct {
+	Evaluate
+	shape nn.Shape
+	all   nn.Result // Loss and AbsError are sums so far
+}
+
+func (e *evaluator) Write(_ context.Context, rec arrow.Record) error {
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	b, err := batchOf(rec, e.shape, true)
+	if err != nil {
+		return err
+	}
+	r, err := e.Net.Evaluate(b)
+	if err != nil {
+		return rowError(flow.Name(e.Evaluate), rec, err)
+	}
+	e.all.Rows += r.Rows
+	e.all.Correct += r.Correct
+	e.all.Loss += r.Loss * float64(r.Rows)
+	e.all.AbsError += r.AbsError * float64(r.Rows)
+	return nil
+}
+
+func (e *evaluator) Close(failed error) error {
+	if failed != nil || e.all.Rows == 0 {
+		return nil
+	}
+	r, n := e.all, float64(e.all.Rows)
+	r.Loss /= n
+	r.AbsError /= n
+	return e.Done(r)
+}

@@ -1,0 +1,110 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Epoch by epoch, until the loss of graphs that were put aside has not fallen
+// for five epochs; then the weights of the best one are taken.
+func ExampleEvaluate() {
+	recipe := operators.Recipe{W: 12, K: 4, Bare: labeling.NormalizedDegree}
+	train := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 1})).Via(operators.Batch{Size: 16})
+	validation := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 2}))
+
+	net := &nn.CNN{Seed: 1, Optimizer: nn.Adam{Rate: 0.01}}
+	stop := nn.EarlyStop{Patience: 5}
+	for done := false; !done; {
+		err := train.To(sinks.Train{Net: net}).Run(context.Background())
+		if err == nil {
+			err = validation.To(sinks.Evaluate{Net: net, Done: func(r nn.Result) (err error) {
+				done, err = stop.Observe(net, r.Loss)
+				return err
+			}}).Run(context.Background())
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := stop.Restore(net); err != nil {
+		log.Fatal(err)
+	}
+	loss, epoch := stop.Best()
+	fmt.Println("the best epoch was five before the last:", net.Seen()/60-epoch == 5)
+	fmt.Println("better than guessing one of six classes:", loss < math.Log(6))
+	// Output:
+	// the best epoch was five before the last: true
+	// better than guessing one of six classes: true
+}
+
+// Evaluate says what Predict says of every graph, whatever the records.
+func TestEvaluate(t *testing.T) {
+	checked(t, func(o flow.Options) {
+		net := &nn.CNN{Seed: 3, Dropout: -1}
+		stream := fields(100, 32).With(o)
+		if err := stream.To(sinks.Train{Net: net}).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var want nn.Result
+		if err := stream.To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+			want.Rows++
+			want.Loss -= math.Log(float64(p.Probs[p.Target])) / 100
+			if p.Class == p.Target {
+				want.Correct++
+			}
+			return nil
+		}}).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		hash, seen := net.Hash(), net.Seen()
+		for _, size := range []int{1, 32, 100} {
+			var got nn.Result
+			err := fields(100, size).With(o).To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error {
+				got = r
+				return nil
+			}}).Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Rows != 100 || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > 1e-5 {
+				t.Errorf("records of %d: %+v, want %+v", size, got, want)
+			}
+		}
+		if net.Hash() != hash || net.Seen() != seen {
+			t.Error("the test has changed the network")
+		}
+	})
+}
+
+func TestEvaluateErrors(t *testing.T) {
+	enough := errors.New("enough")
+	done := func(nn.Result) error { return nil }
+	for _, test := range []struct {
+		sink sinks.Evaluate
+		want string
+	}{
+		{sinks.Evaluate{Done: done}, "evaluate: the fields Net and Done must be set"},
+		{sinks.Evaluate{Net: &nn.CNN{}}, "evaluate: the fields Net and Done must be set"},
+		{sinks.Evaluate{Net: &nn.CNN{W: 7}, Done: done}, "W is 7, the data have w = 20"},
+		{sinks.Evaluate{Net: &nn.CNN{}, Done: func(nn.Result) error { return enough }}, "evaluate: enough"},
+	} {
+		checked(t, func(o flow.Options) {
+			err := fields(10, 4).With(o).To(test.sink).Run(context.Background())
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
