@@ -104,6 +104,9 @@ func (r *RBM) build(visible int) error {
 	if err := r.resolve(); err != nil {
 		return err
 	}
+	if most := maxWeights / max(visible, r.Hidden, 1); r.Chains > most {
+		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
+	}
 	r.visible = visible
 	r.params = params{}
 	r.weight = r.add("weight", visible, r.Hidden)

@@ -3,6 +3,7 @@ package nn
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -471,6 +472,7 @@ func TestRBMErrors(t *testing.T) {
 		{RBM{Hidden: 1 << 20}, 1 << 20, "more than"},
 		{RBM{CD: -1}, 3, "CD is -1"},
 		{RBM{Chains: -1}, 3, "Chains is -1"},
+		{RBM{Chains: 1 << 40}, 3, "Chains is 1099511627776, want at most"},
 		{RBM{Rate: -0.1}, 3, "Rate is -0.1"},
 		{RBM{Rate: math.NaN()}, 3, "Rate is NaN"},
 		{RBM{Momentum: 1}, 3, "Momentum is 1"},
@@ -542,5 +544,49 @@ func TestRBMDoesNotAllocate(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%v: a step allocates %v times", r, n)
 		}
+	}
+}
+
+// Whatever the bytes, Load returns; what it accepts is saved as itself.
+func FuzzLoadCoder(f *testing.F) {
+	for _, c := range []Coder{&RBM{Hidden: 1}, &Autoencoder{Hidden: 1, Untied: true}} {
+		if err := c.Init(2); err != nil {
+			f.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := c.Save(&file); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(file.Bytes())
+		f.Add(file.Bytes()[:file.Len()/2])
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		fuzzLoad(t, file, new(RBM), new(RBM))
+		fuzzLoad(t, file, new(Autoencoder), new(Autoencoder))
+	})
+}
+
+func fuzzLoad(t *testing.T, file []byte, a, b interface {
+	Coder
+	Load(io.Reader) error
+}) {
+	if err := a.Load(bytes.NewReader(file)); err != nil {
+		if w, _, _ := a.Weights(); w != nil {
+			t.Fatalf("%T: a failed load left weights", a)
+		}
+		return
+	}
+	var once, twice bytes.Buffer
+	if err := a.Save(&once); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Load(bytes.NewReader(once.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Save(&twice); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(once.Bytes(), twice.Bytes()) {
+		t.Fatalf("%T: saved, loaded and saved again: the bytes differ", a)
 	}
 }
