@@ -26,7 +26,7 @@
 //
 //	duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
 //	python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
-//	python3 -c "import pandas; print(pandas.read_parquet('power'))"
+//	python3 -c "import pandas; print(pandas.read_parquet('power/part-00000.parquet'))"
 //
 // and sanflow like this, after it has compared the files with the manifest:
 //
@@ -71,6 +71,17 @@ type config struct {
 	normal    labeling.Labeling
 }
 
+const usage = `Usage of export: write fields, or graphs, as Parquet or Arrow.
+
+  export -graph power.edges.gz -k 10 -out power
+  export -data MUTAG -k 10 -w 18 -as arrow -out mutag
+
+  duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
+  python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
+  python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
+
+`
+
 func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
@@ -90,13 +101,17 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
 	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
-	f.IntVar(&c.chunk, "chunk", 1024, "roots that are worked on at once; results do not depend on it")
+	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.out, "out", "", "directory to write; without it the fields are only computed")
 	f.StringVar(&c.as, "as", "parquet", "parquet or arrow")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
+	f.Usage = func() {
+		fmt.Fprint(f.Output(), usage)
+		f.PrintDefaults()
+	}
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
