@@ -43,6 +43,9 @@ var modelCases = []modelCase{
 	{"GRU, mean", Shape{W: 3, K: 2, Cats: []int{3}, Attrs: 1}, func() Model {
 		return &GRU{Maps1: 3, Hidden: 4, Activation: Sigmoid, Pool: Mean, Seed: 7, Optimizer: SGD{Momentum: 0.5}}
 	}},
+	{"Pooled", Shape{W: 2, K: 3, Cats: []int{3, 2}, Attrs: 1, Sparse: 4, Classes: 3}, func() Model {
+		return &Pooled{Maps: 4, Activation: Tanh, Seed: 7}
+	}},
 	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
 		return &Link{Maps1: 3, Code: 4, Hidden: 5, Activation: Tanh, Seed: 7}
 	}},

@@ -26,7 +26,8 @@ type Batch struct {
 	Targets *tensor.Dense
 
 	// Values is (B) of float32: the number to learn of each graph, when the
-	// shape has no classes. Predict ignores it.
+	// shape has no classes. Predict ignores it. A network begins with answers
+	// about 0 ± 1, so numbers of another size are better scaled first.
 	Values *tensor.Dense
 
 	// Sparse and SparseOffsets, of int32, are the wide channel: vertex p of
