@@ -1,14 +1,16 @@
 package nn
 
+import "github.com/sanflow/sanflow/nn/internal/kernel"
+
 // dropout zeroes each value with probability p while a network learns, and
 // scales the others by 1/(1-p), so that nothing need change when it predicts
 // (inverted dropout; Srivastava et al., JMLR 2014).
 type dropout struct {
-	limit uint16     // a 16-bit draw below it drops the value: p·2¹⁶
-	scale [2]float32 // what a dropped and what a kept value is multiplied by
+	limit uint16  // a draw below it drops the value: p·2¹⁶
+	scale float32 // what a kept value is multiplied by
 	seed  uint64
 	rand  random
-	mask  []float32
+	draws []uint16 // one for each value, which are the mask
 }
 
 // newDropout returns nil, which drops nothing, when p rounds to 0.
@@ -18,7 +20,7 @@ func newDropout(p float64, seed uint64) *dropout {
 		return nil
 	}
 	keep := 1 - float32(limit)/(1<<16)
-	return &dropout{limit: limit, scale: [2]float32{0, 1 / keep}, seed: seed, rand: newRandom(seed, streamDropout)}
+	return &dropout{limit: limit, scale: 1 / keep, seed: seed, rand: newRandom(seed, streamDropout)}
 }
 
 // forward draws a mask and sets y to x under it. The mask is a function of the
@@ -26,44 +28,15 @@ func newDropout(p float64, seed uint64) *dropout {
 // not of what was drawn before, nor of who else draws.
 func (d *dropout) forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, streamDropout|uint64(row)<<8|uint64(step)<<32)
-	if len(d.mask) < len(x) {
-		d.mask = make([]float32, len(x))
+	// Draws come in fours.
+	all := grown(d.draws[:cap(d.draws)], (len(x)+3)&^3)
+	for i := 0; i < len(x); i += 4 {
+		bits, at := d.rand.Uint64(), all[i:i+4]
+		at[0], at[1], at[2], at[3] = uint16(bits), uint16(bits>>16), uint16(bits>>32), uint16(bits>>48)
 	}
-	mask := d.mask[:len(x)]
-	y = y[:len(x)]
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		bits := d.rand.Uint64()
-		m, x, y := mask[i:i+4], x[i:i+4], y[i:i+4]
-		m[0] = d.draw(bits)
-		m[1] = d.draw(bits >> 16)
-		m[2] = d.draw(bits >> 32)
-		m[3] = d.draw(bits >> 48)
-		y[0] = x[0] * m[0]
-		y[1] = x[1] * m[1]
-		y[2] = x[2] * m[2]
-		y[3] = x[3] * m[3]
-	}
-	if i == len(x) {
-		return
-	}
-	for bits := d.rand.Uint64(); i < len(x); i++ {
-		mask[i] = d.draw(bits)
-		y[i] = x[i] * mask[i]
-		bits >>= 16
-	}
-}
-
-// draw returns what the low 16 bits stand for. The sign of the difference picks
-// it without a branch, which at p = ½ would be guessed wrong every other time.
-func (d *dropout) draw(bits uint64) float32 {
-	kept := (int32(bits&0xffff)-int32(d.limit))>>31 + 1
-	return d.scale[kept&1]
+	d.draws = all[:len(x)]
+	kernel.Drop(y[:len(x)], x, d.draws, d.limit, d.scale)
 }
 
 // backward applies the last mask to dy.
-func (d *dropout) backward(dy []float32) {
-	for i, m := range d.mask[:len(dy)] {
-		dy[i] *= m
-	}
-}
+func (d *dropout) backward(dy []float32) { kernel.Drop(dy, dy, d.draws, d.limit, d.scale) }

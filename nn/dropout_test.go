@@ -63,3 +63,10 @@ func TestDropoutOff(t *testing.T) {
 		}
 	}
 }
+
+// maskOf returns what the last mask multiplies by.
+func maskOf(d *dropout) []float32 {
+	mask := slices.Repeat([]float32{1}, len(d.draws))
+	d.backward(mask)
+	return mask
+}

@@ -74,7 +74,7 @@ func TestGradients(t *testing.T) {
 				t.Errorf("loss %v, want %v", seen.loss/n, want)
 			}
 			if c.work.drop != nil {
-				for _, m := range c.work.drop.mask {
+				for _, m := range maskOf(c.work.drop) {
 					ref.mask = append(ref.mask, float64(m))
 				}
 				if want := ref.loss(b); math.Abs(learned/n-want) > 1e-5 {

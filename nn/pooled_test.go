@@ -124,7 +124,7 @@ func TestPooled(t *testing.T) {
 			}
 			var mask []float32
 			if c.work.drop != nil {
-				mask = c.work.drop.mask
+				mask = maskOf(c.work.drop)
 			}
 			if want := pooledReference(&c, w, b, mask); math.Abs(learned/n-want) > 1e-5 {
 				t.Errorf("loss under dropout %v, want %v", learned/n, want)

@@ -59,3 +59,7 @@ func scatterFields(w, n int, table []float32, c int, idx []int32, src []float32)
 func exp(y, x []float32)     { expGeneric(y, x) }
 func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
 func tanh(y, x []float32)    { tanhGeneric(y, x) }
+
+func drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
+	dropGeneric(y, x, draws, limit, scale)
+}
