@@ -188,7 +188,8 @@ func TestMappedFields(t *testing.T) {
 }
 
 // BenchmarkMapped opens cnr-2000, 325 557 nodes and 2.7 million edges, as a
-// mapped file, and reads it as an edge list, in turn within each iteration.
+// mapped file, without and with Check, and reads it as an edge list, in turn
+// within each iteration.
 //
 //	go test ./sources -run '^$' -bench BenchmarkMapped -benchtime 5x
 func BenchmarkMapped(b *testing.B) {
@@ -201,7 +202,7 @@ func BenchmarkMapped(b *testing.B) {
 		b.Skipf("needs the benchmark data; set SANFLOW_DATA: %v", err)
 	}
 	path := ipcFile(b, list)
-	var open, read time.Duration
+	var open, check, read time.Duration
 	first := func(src flow.Source) (d time.Duration) {
 		start := time.Now()
 		r, err := src.Open(context.Background(), memory.DefaultAllocator)
@@ -225,9 +226,11 @@ func BenchmarkMapped(b *testing.B) {
 	}
 	for b.Loop() {
 		open += first(sources.Mapped{Path: path})
+		check += first(sources.Mapped{Path: path, Check: true})
 		read += first(list)
 	}
 	b.ReportMetric(float64(open.Microseconds())/float64(b.N), "µs/open")
+	b.ReportMetric(float64(check.Milliseconds())/float64(b.N), "ms/check")
 	b.ReportMetric(float64(read.Milliseconds())/float64(b.N), "ms/read")
 	b.ReportMetric(read.Seconds()/open.Seconds(), "read/open")
 }

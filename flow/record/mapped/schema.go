@@ -1,6 +1,8 @@
 package mapped
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -31,8 +33,10 @@ func (s *schemaReader) schema(t table) (*arrow.Schema, error) {
 	if t == 0 {
 		return nil, errDamaged
 	}
-	if s.int16Field(t, 0) != 0 {
-		return nil, fmt.Errorf("its byte order is big endian, want little endian")
+	// Values are not copied, so their bytes have to be in the order of the
+	// machine.
+	if bigEndian := s.int16Field(t, 0) != 0; bigEndian != (binary.NativeEndian.Uint16([]byte{0, 1}) == 1) {
+		return nil, errors.New("its byte order is not that of this machine")
 	}
 	fields, err := s.list(t, 1, maxDepth)
 	if err != nil {
