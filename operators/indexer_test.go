@@ -1,0 +1,103 @@
+package operators
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// ringRecord is a record with a ring of n nodes in one row, in memory of its own.
+func ringRecord(t *testing.T, mem memory.Allocator, n int32) arrow.Record {
+	t.Helper()
+	var edges []graph.Edge
+	for v := range n {
+		edges = append(edges, graph.Edge{U: v, V: (v + 1) % n})
+	}
+	g, err := graph.New(int(n), false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := record.NewBuilder(mem, record.Layout{})
+	if err := b.Append(g, record.Row{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Record()
+}
+
+// Five workers that meet rows of two graphs, one after the other, make two
+// indexes; and the memory of a graph is held as long as a worker compares with
+// it, and no longer.
+func TestIndexerShares(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	shared := &sharedGraphs{}
+	var built atomic.Int64
+	build := func(ix *field.Index, g *graph.Graph) {
+		built.Add(1)
+		ix.Reset(g, field.Both)
+	}
+	workers := make([]*indexer, 5)
+	for i := range workers {
+		workers[i] = &indexer{shared: shared}
+	}
+	for round := range int64(2) {
+		rec := ringRecord(t, mem, 50)
+		var wait sync.WaitGroup
+		for _, x := range workers {
+			wait.Go(func() {
+				for range 20 { // chunks
+					chunk := rec.NewSlice(0, 1)
+					gs, err := record.GraphsOf(chunk)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					var g graph.Graph
+					gs.At(0, &g)
+					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 50 || s == nil || !sameGraph(&s.graph, &g) {
+						t.Error("the index is not that of the graph")
+					}
+					chunk.Release()
+				}
+			})
+		}
+		wait.Wait()
+		rec.Release()
+		if built.Load() != round+1 || len(shared.list) != 1 {
+			t.Errorf("round %d: %d indexes made, %d graphs held", round, built.Load(), len(shared.list))
+		}
+		if mem.CurrentAlloc() == 0 {
+			t.Error("the graph is not held")
+		}
+	}
+	// A record of several rows is a part of a collection.
+	var g graph.Graph
+	rec := ringRecord(t, mem, 5)
+	defer rec.Release()
+	both, err := record.Take(mem, []arrow.Record{rec}, []record.Ref{{}, {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer both.Release()
+	gs, err := record.GraphsOf(both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gs.At(1, &g)
+	if _, s := workers[0].of(&g, both, build); s != nil || workers[0].held != nil {
+		t.Error("a graph of a collection is shared")
+	}
+	for _, x := range workers {
+		x.release()
+	}
+	if len(shared.list) != 0 {
+		t.Errorf("%d graphs are still held", len(shared.list))
+	}
+}
