@@ -34,8 +34,9 @@ type WeisfeilerLehman struct {
 	// literally. The default are the hop distances, which give a finer
 	// partition with fewer ties.
 	Uniform bool
-	// Attributes starts from the discrete node attributes: their order gives
-	// the first colours, within equal distances. The default leaves them out.
+	// Attributes starts from the discrete node attributes, then the sparse one:
+	// their order gives the first colours, within equal distances. The default
+	// leaves them out.
 	Attributes bool
 }
 
@@ -75,7 +76,7 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	if distances {
 		r.SplitLevels(in.Dist)
 	}
-	if l.Attributes && g.NodeCats > 0 {
+	if l.Attributes && g.NodeCats+g.SparseCard > 0 {
 		r.SplitFunc(func(u, v int32) int { return refine.CompareCats(g, u, v) })
 	}
 	rows := s.rows.Rows(g, false)

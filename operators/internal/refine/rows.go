@@ -120,7 +120,11 @@ func compareValues(a, b []float32) int {
 
 func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
 
-// CompareCats compares the discrete attributes of two nodes of g.
+// CompareCats compares the discrete attributes of two nodes of g, then the sparse
+// one.
 func CompareCats(g *graph.Graph, u, v int32) int {
-	return slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats))
+	return cmp.Or(
+		slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats)),
+		slices.Compare(g.Sparse(u), g.Sparse(v)),
+	)
 }
