@@ -44,7 +44,7 @@ func output(t *testing.T, f func()) []string {
 func TestGenerated(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	lines := output(t, func() {
-		if err := run(context.Background(), nil); err != nil {
+		if err := run(context.Background(), []string{"-learn", "60"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	post := func(body string) (status int) {
-		for range 200 {
+		for range 1200 {
 			r, err := client.Post("http://"+address, "application/json", strings.NewReader(body))
 			if err == nil {
 				_, _ = io.Copy(io.Discard, r.Body)
@@ -80,7 +80,7 @@ func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	lines := output(t, func() {
 		ended := make(chan error)
-		go func() { ended <- run(ctx, []string{"-listen", address}) }()
+		go func() { ended <- run(ctx, []string{"-learn", "60", "-listen", address}) }()
 		for _, c := range []struct {
 			body string
 			want int
@@ -115,8 +115,9 @@ func TestServe(t *testing.T) {
 func TestErrors(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for args, want := range map[string]string{
-		"stray":                   "unexpected argument",
-		"-listen nowhere.invalid": "address",
+		"stray":                             "unexpected argument",
+		"-learn 60 -listen nowhere.invalid": "address",
+		"-learn 0":                          "-learn is 0",
 	} {
 		output(t, func() {
 			if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {

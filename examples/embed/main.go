@@ -43,10 +43,14 @@ func main() { cli.Main("embed", run) }
 func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("embed", flag.ContinueOnError)
 	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
+	graphs := f.Int("learn", 2400, "graphs to learn from before")
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
-	net, err := train(ctx)
+	if err := cli.AtLeast("learn", *graphs, 6); err != nil {
+		return err
+	}
+	net, err := train(ctx, *graphs)
 	if err != nil {
 		return err
 	}
@@ -67,9 +71,9 @@ func run(ctx context.Context, args []string) error {
 
 // train teaches a network to tell six families of graphs apart. A program would
 // rather load one: net.Load(file).
-func train(ctx context.Context) (*nn.CNN, error) {
+func train(ctx context.Context, graphs int) (*nn.CNN, error) {
 	net := &nn.CNN{Seed: 1, Dropout: -1}
-	p := flow.From(sources.Families{Graphs: 2400})
+	p := flow.From(sources.Families{Graphs: graphs})
 	for _, op := range toFields {
 		p = p.Via(op)
 	}

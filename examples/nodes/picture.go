@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -64,6 +65,7 @@ func (r *report) draw(format string) ([]byte, error) {
 	p.Add(majority)
 	p.Legend.Add("largest class", majority)
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 100, 0
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(whole), plot.TickerFunc(whole)
 
 	canvas, err := draw.NewFormattedCanvas(16*vg.Centimeter, 10*vg.Centimeter, format)
 	if err != nil {
@@ -76,4 +78,15 @@ func (r *report) draw(format string) ([]byte, error) {
 	var b bytes.Buffer
 	_, err = canvas.WriteTo(&b)
 	return b.Bytes(), err
+}
+
+// whole labels the default ticks without places behind the point.
+func whole(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i, t := range ticks {
+		if t.Label != "" {
+			ticks[i].Label = strconv.FormatFloat(t.Value, 'f', -1, 64)
+		}
+	}
+	return ticks
 }
