@@ -76,7 +76,7 @@ func BenchmarkTrainWorkers(b *testing.B) {
 					}
 				}
 				in := randomBatch(shape.s, rows, 1)
-				steps := 1 + 500_000/(rows*shape.s.W) // of a round
+				steps := 1 + 40_000/(rows*shape.s.W) // of a round
 				var seconds, best [2]float64
 				n := 0
 				for b.Loop() {

@@ -162,15 +162,7 @@ DATA allc2d00000<>+16(SB)/4, $0xc2d00000
 DATA allc2d00000<>+20(SB)/4, $0xc2d00000
 DATA allc2d00000<>+24(SB)/4, $0xc2d00000
 DATA allc2d00000<>+28(SB)/4, $0xc2d00000
-DATA allc2d00000<>+32(SB)/4, $0xc2d00000
-DATA allc2d00000<>+36(SB)/4, $0xc2d00000
-DATA allc2d00000<>+40(SB)/4, $0xc2d00000
-DATA allc2d00000<>+44(SB)/4, $0xc2d00000
-DATA allc2d00000<>+48(SB)/4, $0xc2d00000
-DATA allc2d00000<>+52(SB)/4, $0xc2d00000
-DATA allc2d00000<>+56(SB)/4, $0xc2d00000
-DATA allc2d00000<>+60(SB)/4, $0xc2d00000
-GLOBL allc2d00000<>(SB), RODATA|NOPTR, $64
+GLOBL allc2d00000<>(SB), RODATA|NOPTR, $32
 
 DATA all42b20000<>+0(SB)/4, $0x42b20000
 DATA all42b20000<>+4(SB)/4, $0x42b20000
@@ -180,15 +172,7 @@ DATA all42b20000<>+16(SB)/4, $0x42b20000
 DATA all42b20000<>+20(SB)/4, $0x42b20000
 DATA all42b20000<>+24(SB)/4, $0x42b20000
 DATA all42b20000<>+28(SB)/4, $0x42b20000
-DATA all42b20000<>+32(SB)/4, $0x42b20000
-DATA all42b20000<>+36(SB)/4, $0x42b20000
-DATA all42b20000<>+40(SB)/4, $0x42b20000
-DATA all42b20000<>+44(SB)/4, $0x42b20000
-DATA all42b20000<>+48(SB)/4, $0x42b20000
-DATA all42b20000<>+52(SB)/4, $0x42b20000
-DATA all42b20000<>+56(SB)/4, $0x42b20000
-DATA all42b20000<>+60(SB)/4, $0x42b20000
-GLOBL all42b20000<>(SB), RODATA|NOPTR, $64
+GLOBL all42b20000<>(SB), RODATA|NOPTR, $32
 
 DATA all3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA all3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -198,15 +182,7 @@ DATA all3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
 DATA all3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
 DATA all3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
 DATA all3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
-GLOBL all3fb8aa3b<>(SB), RODATA|NOPTR, $64
+GLOBL all3fb8aa3b<>(SB), RODATA|NOPTR, $32
 
 DATA all3f318000<>+0(SB)/4, $0x3f318000
 DATA all3f318000<>+4(SB)/4, $0x3f318000
@@ -216,15 +192,7 @@ DATA all3f318000<>+16(SB)/4, $0x3f318000
 DATA all3f318000<>+20(SB)/4, $0x3f318000
 DATA all3f318000<>+24(SB)/4, $0x3f318000
 DATA all3f318000<>+28(SB)/4, $0x3f318000
-DATA all3f318000<>+32(SB)/4, $0x3f318000
-DATA all3f318000<>+36(SB)/4, $0x3f318000
-DATA all3f318000<>+40(SB)/4, $0x3f318000
-DATA all3f318000<>+44(SB)/4, $0x3f318000
-DATA all3f318000<>+48(SB)/4, $0x3f318000
-DATA all3f318000<>+52(SB)/4, $0x3f318000
-DATA all3f318000<>+56(SB)/4, $0x3f318000
-DATA all3f318000<>+60(SB)/4, $0x3f318000
-GLOBL all3f318000<>(SB), RODATA|NOPTR, $64
+GLOBL all3f318000<>(SB), RODATA|NOPTR, $32
 
 DATA allb95e8083<>+0(SB)/4, $0xb95e8083
 DATA allb95e8083<>+4(SB)/4, $0xb95e8083
@@ -234,15 +202,7 @@ DATA allb95e8083<>+16(SB)/4, $0xb95e8083
 DATA allb95e8083<>+20(SB)/4, $0xb95e8083
 DATA allb95e8083<>+24(SB)/4, $0xb95e8083
 DATA allb95e8083<>+28(SB)/4, $0xb95e8083
-DATA allb95e8083<>+32(SB)/4, $0xb95e8083
-DATA allb95e8083<>+36(SB)/4, $0xb95e8083
-DATA allb95e8083<>+40(SB)/4, $0xb95e8083
-DATA allb95e8083<>+44(SB)/4, $0xb95e8083
-DATA allb95e8083<>+48(SB)/4, $0xb95e8083
-DATA allb95e8083<>+52(SB)/4, $0xb95e8083
-DATA allb95e8083<>+56(SB)/4, $0xb95e8083
-DATA allb95e8083<>+60(SB)/4, $0xb95e8083
-GLOBL allb95e8083<>(SB), RODATA|NOPTR, $64
+GLOBL allb95e8083<>(SB), RODATA|NOPTR, $32
 
 DATA all39506967<>+0(SB)/4, $0x39506967
 DATA all39506967<>+4(SB)/4, $0x39506967
@@ -252,15 +212,7 @@ DATA all39506967<>+16(SB)/4, $0x39506967
 DATA all39506967<>+20(SB)/4, $0x39506967
 DATA all39506967<>+24(SB)/4, $0x39506967
 DATA all39506967<>+28(SB)/4, $0x39506967
-DATA all39506967<>+32(SB)/4, $0x39506967
-DATA all39506967<>+36(SB)/4, $0x39506967
-DATA all39506967<>+40(SB)/4, $0x39506967
-DATA all39506967<>+44(SB)/4, $0x39506967
-DATA all39506967<>+48(SB)/4, $0x39506967
-DATA all39506967<>+52(SB)/4, $0x39506967
-DATA all39506967<>+56(SB)/4, $0x39506967
-DATA all39506967<>+60(SB)/4, $0x39506967
-GLOBL all39506967<>(SB), RODATA|NOPTR, $64
+GLOBL all39506967<>(SB), RODATA|NOPTR, $32
 
 DATA all3ab743ce<>+0(SB)/4, $0x3ab743ce
 DATA all3ab743ce<>+4(SB)/4, $0x3ab743ce
@@ -270,15 +222,7 @@ DATA all3ab743ce<>+16(SB)/4, $0x3ab743ce
 DATA all3ab743ce<>+20(SB)/4, $0x3ab743ce
 DATA all3ab743ce<>+24(SB)/4, $0x3ab743ce
 DATA all3ab743ce<>+28(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+32(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+36(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+40(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+44(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+48(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+52(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+56(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+60(SB)/4, $0x3ab743ce
-GLOBL all3ab743ce<>(SB), RODATA|NOPTR, $64
+GLOBL all3ab743ce<>(SB), RODATA|NOPTR, $32
 
 DATA all3c088908<>+0(SB)/4, $0x3c088908
 DATA all3c088908<>+4(SB)/4, $0x3c088908
@@ -288,15 +232,7 @@ DATA all3c088908<>+16(SB)/4, $0x3c088908
 DATA all3c088908<>+20(SB)/4, $0x3c088908
 DATA all3c088908<>+24(SB)/4, $0x3c088908
 DATA all3c088908<>+28(SB)/4, $0x3c088908
-DATA all3c088908<>+32(SB)/4, $0x3c088908
-DATA all3c088908<>+36(SB)/4, $0x3c088908
-DATA all3c088908<>+40(SB)/4, $0x3c088908
-DATA all3c088908<>+44(SB)/4, $0x3c088908
-DATA all3c088908<>+48(SB)/4, $0x3c088908
-DATA all3c088908<>+52(SB)/4, $0x3c088908
-DATA all3c088908<>+56(SB)/4, $0x3c088908
-DATA all3c088908<>+60(SB)/4, $0x3c088908
-GLOBL all3c088908<>(SB), RODATA|NOPTR, $64
+GLOBL all3c088908<>(SB), RODATA|NOPTR, $32
 
 DATA all3d2aa9c1<>+0(SB)/4, $0x3d2aa9c1
 DATA all3d2aa9c1<>+4(SB)/4, $0x3d2aa9c1
@@ -306,15 +242,7 @@ DATA all3d2aa9c1<>+16(SB)/4, $0x3d2aa9c1
 DATA all3d2aa9c1<>+20(SB)/4, $0x3d2aa9c1
 DATA all3d2aa9c1<>+24(SB)/4, $0x3d2aa9c1
 DATA all3d2aa9c1<>+28(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+32(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+36(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+40(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+44(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+48(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+52(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+56(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+60(SB)/4, $0x3d2aa9c1
-GLOBL all3d2aa9c1<>(SB), RODATA|NOPTR, $64
+GLOBL all3d2aa9c1<>(SB), RODATA|NOPTR, $32
 
 DATA all3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
 DATA all3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
@@ -324,15 +252,7 @@ DATA all3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
 DATA all3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
 DATA all3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
 DATA all3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+32(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+36(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+40(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+44(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+48(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+52(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+56(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+60(SB)/4, $0x3e2aaaaa
-GLOBL all3e2aaaaa<>(SB), RODATA|NOPTR, $64
+GLOBL all3e2aaaaa<>(SB), RODATA|NOPTR, $32
 
 DATA all3f000000<>+0(SB)/4, $0x3f000000
 DATA all3f000000<>+4(SB)/4, $0x3f000000
@@ -342,15 +262,7 @@ DATA all3f000000<>+16(SB)/4, $0x3f000000
 DATA all3f000000<>+20(SB)/4, $0x3f000000
 DATA all3f000000<>+24(SB)/4, $0x3f000000
 DATA all3f000000<>+28(SB)/4, $0x3f000000
-DATA all3f000000<>+32(SB)/4, $0x3f000000
-DATA all3f000000<>+36(SB)/4, $0x3f000000
-DATA all3f000000<>+40(SB)/4, $0x3f000000
-DATA all3f000000<>+44(SB)/4, $0x3f000000
-DATA all3f000000<>+48(SB)/4, $0x3f000000
-DATA all3f000000<>+52(SB)/4, $0x3f000000
-DATA all3f000000<>+56(SB)/4, $0x3f000000
-DATA all3f000000<>+60(SB)/4, $0x3f000000
-GLOBL all3f000000<>(SB), RODATA|NOPTR, $64
+GLOBL all3f000000<>(SB), RODATA|NOPTR, $32
 
 DATA all3f800000<>+0(SB)/4, $0x3f800000
 DATA all3f800000<>+4(SB)/4, $0x3f800000
@@ -360,15 +272,7 @@ DATA all3f800000<>+16(SB)/4, $0x3f800000
 DATA all3f800000<>+20(SB)/4, $0x3f800000
 DATA all3f800000<>+24(SB)/4, $0x3f800000
 DATA all3f800000<>+28(SB)/4, $0x3f800000
-DATA all3f800000<>+32(SB)/4, $0x3f800000
-DATA all3f800000<>+36(SB)/4, $0x3f800000
-DATA all3f800000<>+40(SB)/4, $0x3f800000
-DATA all3f800000<>+44(SB)/4, $0x3f800000
-DATA all3f800000<>+48(SB)/4, $0x3f800000
-DATA all3f800000<>+52(SB)/4, $0x3f800000
-DATA all3f800000<>+56(SB)/4, $0x3f800000
-DATA all3f800000<>+60(SB)/4, $0x3f800000
-GLOBL all3f800000<>(SB), RODATA|NOPTR, $64
+GLOBL all3f800000<>(SB), RODATA|NOPTR, $32
 
 DATA all0000007f<>+0(SB)/4, $0x0000007f
 DATA all0000007f<>+4(SB)/4, $0x0000007f
@@ -378,15 +282,7 @@ DATA all0000007f<>+16(SB)/4, $0x0000007f
 DATA all0000007f<>+20(SB)/4, $0x0000007f
 DATA all0000007f<>+24(SB)/4, $0x0000007f
 DATA all0000007f<>+28(SB)/4, $0x0000007f
-DATA all0000007f<>+32(SB)/4, $0x0000007f
-DATA all0000007f<>+36(SB)/4, $0x0000007f
-DATA all0000007f<>+40(SB)/4, $0x0000007f
-DATA all0000007f<>+44(SB)/4, $0x0000007f
-DATA all0000007f<>+48(SB)/4, $0x0000007f
-DATA all0000007f<>+52(SB)/4, $0x0000007f
-DATA all0000007f<>+56(SB)/4, $0x0000007f
-DATA all0000007f<>+60(SB)/4, $0x0000007f
-GLOBL all0000007f<>(SB), RODATA|NOPTR, $64
+GLOBL all0000007f<>(SB), RODATA|NOPTR, $32
 
 DATA tail<>+0(SB)/4, $0xffffffff
 DATA tail<>+4(SB)/4, $0xffffffff
@@ -588,15 +484,7 @@ DATA all80000000<>+16(SB)/4, $0x80000000
 DATA all80000000<>+20(SB)/4, $0x80000000
 DATA all80000000<>+24(SB)/4, $0x80000000
 DATA all80000000<>+28(SB)/4, $0x80000000
-DATA all80000000<>+32(SB)/4, $0x80000000
-DATA all80000000<>+36(SB)/4, $0x80000000
-DATA all80000000<>+40(SB)/4, $0x80000000
-DATA all80000000<>+44(SB)/4, $0x80000000
-DATA all80000000<>+48(SB)/4, $0x80000000
-DATA all80000000<>+52(SB)/4, $0x80000000
-DATA all80000000<>+56(SB)/4, $0x80000000
-DATA all80000000<>+60(SB)/4, $0x80000000
-GLOBL all80000000<>(SB), RODATA|NOPTR, $64
+GLOBL all80000000<>(SB), RODATA|NOPTR, $32
 
 // func tanhAVX2(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
@@ -840,15 +728,7 @@ DATA all7fffffff<>+16(SB)/4, $0x7fffffff
 DATA all7fffffff<>+20(SB)/4, $0x7fffffff
 DATA all7fffffff<>+24(SB)/4, $0x7fffffff
 DATA all7fffffff<>+28(SB)/4, $0x7fffffff
-DATA all7fffffff<>+32(SB)/4, $0x7fffffff
-DATA all7fffffff<>+36(SB)/4, $0x7fffffff
-DATA all7fffffff<>+40(SB)/4, $0x7fffffff
-DATA all7fffffff<>+44(SB)/4, $0x7fffffff
-DATA all7fffffff<>+48(SB)/4, $0x7fffffff
-DATA all7fffffff<>+52(SB)/4, $0x7fffffff
-DATA all7fffffff<>+56(SB)/4, $0x7fffffff
-DATA all7fffffff<>+60(SB)/4, $0x7fffffff
-GLOBL all7fffffff<>(SB), RODATA|NOPTR, $64
+GLOBL all7fffffff<>(SB), RODATA|NOPTR, $32
 
 DATA all40000000<>+0(SB)/4, $0x40000000
 DATA all40000000<>+4(SB)/4, $0x40000000
@@ -858,15 +738,7 @@ DATA all40000000<>+16(SB)/4, $0x40000000
 DATA all40000000<>+20(SB)/4, $0x40000000
 DATA all40000000<>+24(SB)/4, $0x40000000
 DATA all40000000<>+28(SB)/4, $0x40000000
-DATA all40000000<>+32(SB)/4, $0x40000000
-DATA all40000000<>+36(SB)/4, $0x40000000
-DATA all40000000<>+40(SB)/4, $0x40000000
-DATA all40000000<>+44(SB)/4, $0x40000000
-DATA all40000000<>+48(SB)/4, $0x40000000
-DATA all40000000<>+52(SB)/4, $0x40000000
-DATA all40000000<>+56(SB)/4, $0x40000000
-DATA all40000000<>+60(SB)/4, $0x40000000
-GLOBL all40000000<>(SB), RODATA|NOPTR, $64
+GLOBL all40000000<>(SB), RODATA|NOPTR, $32
 
 DATA allbbbaf0ea<>+0(SB)/4, $0xbbbaf0ea
 DATA allbbbaf0ea<>+4(SB)/4, $0xbbbaf0ea
@@ -876,15 +748,7 @@ DATA allbbbaf0ea<>+16(SB)/4, $0xbbbaf0ea
 DATA allbbbaf0ea<>+20(SB)/4, $0xbbbaf0ea
 DATA allbbbaf0ea<>+24(SB)/4, $0xbbbaf0ea
 DATA allbbbaf0ea<>+28(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+32(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+36(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+40(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+44(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+48(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+52(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+56(SB)/4, $0xbbbaf0ea
-DATA allbbbaf0ea<>+60(SB)/4, $0xbbbaf0ea
-GLOBL allbbbaf0ea<>(SB), RODATA|NOPTR, $64
+GLOBL allbbbaf0ea<>(SB), RODATA|NOPTR, $32
 
 DATA all3ca9134e<>+0(SB)/4, $0x3ca9134e
 DATA all3ca9134e<>+4(SB)/4, $0x3ca9134e
@@ -894,15 +758,7 @@ DATA all3ca9134e<>+16(SB)/4, $0x3ca9134e
 DATA all3ca9134e<>+20(SB)/4, $0x3ca9134e
 DATA all3ca9134e<>+24(SB)/4, $0x3ca9134e
 DATA all3ca9134e<>+28(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+32(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+36(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+40(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+44(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+48(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+52(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+56(SB)/4, $0x3ca9134e
-DATA all3ca9134e<>+60(SB)/4, $0x3ca9134e
-GLOBL all3ca9134e<>(SB), RODATA|NOPTR, $64
+GLOBL all3ca9134e<>(SB), RODATA|NOPTR, $32
 
 DATA allbd5c1e2d<>+0(SB)/4, $0xbd5c1e2d
 DATA allbd5c1e2d<>+4(SB)/4, $0xbd5c1e2d
@@ -912,15 +768,7 @@ DATA allbd5c1e2d<>+16(SB)/4, $0xbd5c1e2d
 DATA allbd5c1e2d<>+20(SB)/4, $0xbd5c1e2d
 DATA allbd5c1e2d<>+24(SB)/4, $0xbd5c1e2d
 DATA allbd5c1e2d<>+28(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+32(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+36(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+40(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+44(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+48(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+52(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+56(SB)/4, $0xbd5c1e2d
-DATA allbd5c1e2d<>+60(SB)/4, $0xbd5c1e2d
-GLOBL allbd5c1e2d<>(SB), RODATA|NOPTR, $64
+GLOBL allbd5c1e2d<>(SB), RODATA|NOPTR, $32
 
 DATA all3e088393<>+0(SB)/4, $0x3e088393
 DATA all3e088393<>+4(SB)/4, $0x3e088393
@@ -930,15 +778,7 @@ DATA all3e088393<>+16(SB)/4, $0x3e088393
 DATA all3e088393<>+20(SB)/4, $0x3e088393
 DATA all3e088393<>+24(SB)/4, $0x3e088393
 DATA all3e088393<>+28(SB)/4, $0x3e088393
-DATA all3e088393<>+32(SB)/4, $0x3e088393
-DATA all3e088393<>+36(SB)/4, $0x3e088393
-DATA all3e088393<>+40(SB)/4, $0x3e088393
-DATA all3e088393<>+44(SB)/4, $0x3e088393
-DATA all3e088393<>+48(SB)/4, $0x3e088393
-DATA all3e088393<>+52(SB)/4, $0x3e088393
-DATA all3e088393<>+56(SB)/4, $0x3e088393
-DATA all3e088393<>+60(SB)/4, $0x3e088393
-GLOBL all3e088393<>(SB), RODATA|NOPTR, $64
+GLOBL all3e088393<>(SB), RODATA|NOPTR, $32
 
 DATA allbeaaaa99<>+0(SB)/4, $0xbeaaaa99
 DATA allbeaaaa99<>+4(SB)/4, $0xbeaaaa99
@@ -948,15 +788,7 @@ DATA allbeaaaa99<>+16(SB)/4, $0xbeaaaa99
 DATA allbeaaaa99<>+20(SB)/4, $0xbeaaaa99
 DATA allbeaaaa99<>+24(SB)/4, $0xbeaaaa99
 DATA allbeaaaa99<>+28(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+32(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+36(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+40(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+44(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+48(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+52(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+56(SB)/4, $0xbeaaaa99
-DATA allbeaaaa99<>+60(SB)/4, $0xbeaaaa99
-GLOBL allbeaaaa99<>(SB), RODATA|NOPTR, $64
+GLOBL allbeaaaa99<>(SB), RODATA|NOPTR, $32
 
 DATA all3f200000<>+0(SB)/4, $0x3f200000
 DATA all3f200000<>+4(SB)/4, $0x3f200000
@@ -966,15 +798,7 @@ DATA all3f200000<>+16(SB)/4, $0x3f200000
 DATA all3f200000<>+20(SB)/4, $0x3f200000
 DATA all3f200000<>+24(SB)/4, $0x3f200000
 DATA all3f200000<>+28(SB)/4, $0x3f200000
-DATA all3f200000<>+32(SB)/4, $0x3f200000
-DATA all3f200000<>+36(SB)/4, $0x3f200000
-DATA all3f200000<>+40(SB)/4, $0x3f200000
-DATA all3f200000<>+44(SB)/4, $0x3f200000
-DATA all3f200000<>+48(SB)/4, $0x3f200000
-DATA all3f200000<>+52(SB)/4, $0x3f200000
-DATA all3f200000<>+56(SB)/4, $0x3f200000
-DATA all3f200000<>+60(SB)/4, $0x3f200000
-GLOBL all3f200000<>(SB), RODATA|NOPTR, $64
+GLOBL all3f200000<>(SB), RODATA|NOPTR, $32
 
 // func expAVX512(n int, y *float32, x *float32)
 // Requires: AVX, AVX512F
@@ -987,109 +811,109 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	JL   manyend
 
 many:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VMOVUPS      64(SI), Z8
-	VMOVUPS      allc2d00000<>+0(SB), Z10
-	VMAXPS       Z8, Z10, Z8
-	VMOVUPS      all42b20000<>+0(SB), Z10
-	VMINPS       Z8, Z10, Z8
-	VMULPS       all3fb8aa3b<>+0(SB), Z8, Z9
-	VRNDSCALEPS  $0x08, Z9, Z9
-	VFNMADD231PS all3f318000<>+0(SB), Z9, Z8
-	VFNMADD231PS allb95e8083<>+0(SB), Z9, Z8
-	VMOVUPS      all39506967<>+0(SB), Z7
-	VFMADD213PS  all3ab743ce<>+0(SB), Z8, Z7
-	VFMADD213PS  all3c088908<>+0(SB), Z8, Z7
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z8, Z7
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f000000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VSCALEFPS    Z9, Z7, Z7
-	VMOVUPS      Z7, 64(DI)
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000020, DX
-	CMPQ         DX, $0x00000020
-	JGE          many
+	VMOVUPS           (SI), Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VMOVUPS           Z0, (DI)
+	VMOVUPS           64(SI), Z8
+	VBROADCASTSS      allc2d00000<>+0(SB), Z10
+	VMAXPS            Z8, Z10, Z8
+	VBROADCASTSS      all42b20000<>+0(SB), Z10
+	VMINPS            Z8, Z10, Z8
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z8, Z9
+	VRNDSCALEPS       $0x08, Z9, Z9
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z9, Z8
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z9, Z8
+	VBROADCASTSS      all39506967<>+0(SB), Z7
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VSCALEFPS         Z9, Z7, Z7
+	VMOVUPS           Z7, 64(DI)
+	ADDQ              $0x00000080, DI
+	ADDQ              $0x00000080, SI
+	SUBQ              $0x00000020, DX
+	CMPQ              DX, $0x00000020
+	JGE               many
 
 manyend:
 	CMPQ DX, $0x00000010
 	JL   oneend
 
 one:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DX
-	CMPQ         DX, $0x00000010
-	JGE          one
+	VMOVUPS           (SI), Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $0x00000040, DI
+	ADDQ              $0x00000040, SI
+	SUBQ              $0x00000010, DX
+	CMPQ              DX, $0x00000010
+	JGE               one
 
 oneend:
 	TESTQ DX, DX
 	JE    done
 
 	// mask: the first lanes only
-	MOVQ         DX, CX
-	MOVL         $0x00000001, DX
-	SHLL         CL, DX
-	DECL         DX
-	KMOVW        DX, K1
-	VMOVUPS.Z    (SI), K1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      Z0, K1, (DI)
+	MOVQ              DX, CX
+	MOVL              $0x00000001, DX
+	SHLL              CL, DX
+	DECL              DX
+	KMOVW             DX, K1
+	VMOVUPS.Z         (SI), K1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VMOVUPS           Z0, K1, (DI)
 
 done:
 	VZEROUPPER
@@ -1106,137 +930,137 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	JL   manyend
 
 many:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      Z1, Z4
-	VORPS        all80000000<>+0(SB), Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VADDPS       Z5, Z0, Z1
-	VPMOVD2M     Z4, K2
-	VMOVAPS      Z0, K2, Z5
-	VDIVPS       Z1, Z5, Z0
-	VMOVUPS      Z0, (DI)
-	VMOVUPS      64(SI), Z8
-	VMOVUPS      Z8, Z11
-	VORPS        all80000000<>+0(SB), Z8, Z8
-	VMOVUPS      allc2d00000<>+0(SB), Z10
-	VMAXPS       Z8, Z10, Z8
-	VMOVUPS      all42b20000<>+0(SB), Z10
-	VMINPS       Z8, Z10, Z8
-	VMULPS       all3fb8aa3b<>+0(SB), Z8, Z9
-	VRNDSCALEPS  $0x08, Z9, Z9
-	VFNMADD231PS all3f318000<>+0(SB), Z9, Z8
-	VFNMADD231PS allb95e8083<>+0(SB), Z9, Z8
-	VMOVUPS      all39506967<>+0(SB), Z7
-	VFMADD213PS  all3ab743ce<>+0(SB), Z8, Z7
-	VFMADD213PS  all3c088908<>+0(SB), Z8, Z7
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z8, Z7
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f000000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VSCALEFPS    Z9, Z7, Z7
-	VMOVUPS      all3f800000<>+0(SB), Z12
-	VADDPS       Z12, Z7, Z8
-	VPMOVD2M     Z11, K2
-	VMOVAPS      Z7, K2, Z12
-	VDIVPS       Z8, Z12, Z7
-	VMOVUPS      Z7, 64(DI)
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000020, DX
-	CMPQ         DX, $0x00000020
-	JGE          many
+	VMOVUPS           (SI), Z1
+	VMOVUPS           Z1, Z4
+	VORPS.BCST        all80000000<>+0(SB), Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VADDPS            Z5, Z0, Z1
+	VPMOVD2M          Z4, K2
+	VMOVAPS           Z0, K2, Z5
+	VDIVPS            Z1, Z5, Z0
+	VMOVUPS           Z0, (DI)
+	VMOVUPS           64(SI), Z8
+	VMOVUPS           Z8, Z11
+	VORPS.BCST        all80000000<>+0(SB), Z8, Z8
+	VBROADCASTSS      allc2d00000<>+0(SB), Z10
+	VMAXPS            Z8, Z10, Z8
+	VBROADCASTSS      all42b20000<>+0(SB), Z10
+	VMINPS            Z8, Z10, Z8
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z8, Z9
+	VRNDSCALEPS       $0x08, Z9, Z9
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z9, Z8
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z9, Z8
+	VBROADCASTSS      all39506967<>+0(SB), Z7
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VSCALEFPS         Z9, Z7, Z7
+	VBROADCASTSS      all3f800000<>+0(SB), Z12
+	VADDPS            Z12, Z7, Z8
+	VPMOVD2M          Z11, K2
+	VMOVAPS           Z7, K2, Z12
+	VDIVPS            Z8, Z12, Z7
+	VMOVUPS           Z7, 64(DI)
+	ADDQ              $0x00000080, DI
+	ADDQ              $0x00000080, SI
+	SUBQ              $0x00000020, DX
+	CMPQ              DX, $0x00000020
+	JGE               many
 
 manyend:
 	CMPQ DX, $0x00000010
 	JL   oneend
 
 one:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      Z1, Z4
-	VORPS        all80000000<>+0(SB), Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VADDPS       Z5, Z0, Z1
-	VPMOVD2M     Z4, K2
-	VMOVAPS      Z0, K2, Z5
-	VDIVPS       Z1, Z5, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DX
-	CMPQ         DX, $0x00000010
-	JGE          one
+	VMOVUPS           (SI), Z1
+	VMOVUPS           Z1, Z4
+	VORPS.BCST        all80000000<>+0(SB), Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VADDPS            Z5, Z0, Z1
+	VPMOVD2M          Z4, K2
+	VMOVAPS           Z0, K2, Z5
+	VDIVPS            Z1, Z5, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $0x00000040, DI
+	ADDQ              $0x00000040, SI
+	SUBQ              $0x00000010, DX
+	CMPQ              DX, $0x00000010
+	JGE               one
 
 oneend:
 	TESTQ DX, DX
 	JE    done
 
 	// mask: the first lanes only
-	MOVQ         DX, CX
-	MOVL         $0x00000001, DX
-	SHLL         CL, DX
-	DECL         DX
-	KMOVW        DX, K1
-	VMOVUPS.Z    (SI), K1, Z1
-	VMOVUPS      Z1, Z4
-	VORPS        all80000000<>+0(SB), Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VADDPS       Z5, Z0, Z1
-	VPMOVD2M     Z4, K2
-	VMOVAPS      Z0, K2, Z5
-	VDIVPS       Z1, Z5, Z0
-	VMOVUPS      Z0, K1, (DI)
+	MOVQ              DX, CX
+	MOVL              $0x00000001, DX
+	SHLL              CL, DX
+	DECL              DX
+	KMOVW             DX, K1
+	VMOVUPS.Z         (SI), K1, Z1
+	VMOVUPS           Z1, Z4
+	VORPS.BCST        all80000000<>+0(SB), Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VADDPS            Z5, Z0, Z1
+	VPMOVD2M          Z4, K2
+	VMOVAPS           Z0, K2, Z5
+	VDIVPS            Z1, Z5, Z0
+	VMOVUPS           Z0, K1, (DI)
 
 done:
 	VZEROUPPER
@@ -1253,193 +1077,193 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	JL   manyend
 
 many:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      Z1, Z4
-	VANDPS       all7fffffff<>+0(SB), Z1, Z1
-	VADDPS       Z1, Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       all3f800000<>+0(SB), Z0, Z0
-	VMOVUPS      all40000000<>+0(SB), Z5
-	VDIVPS       Z0, Z5, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VSUBPS       Z0, Z5, Z0
-	VMULPS       Z4, Z4, Z3
-	VMOVUPS      allbbbaf0ea<>+0(SB), Z2
-	VFMADD213PS  all3ca9134e<>+0(SB), Z3, Z2
-	VFMADD213PS  allbd5c1e2d<>+0(SB), Z3, Z2
-	VFMADD213PS  all3e088393<>+0(SB), Z3, Z2
-	VFMADD213PS  allbeaaaa99<>+0(SB), Z3, Z2
-	VMULPS       Z3, Z2, Z2
-	VFMADD213PS  Z4, Z4, Z2
-	VANDPS       all7fffffff<>+0(SB), Z4, Z5
-	VCMPPS       $0x01, all3f200000<>+0(SB), Z5, K2
-	VMOVAPS      Z2, K2, Z0
-	VANDPS       all80000000<>+0(SB), Z4, Z5
-	VORPS        Z5, Z0, Z0
-	VMOVUPS      Z0, (DI)
-	VMOVUPS      64(SI), Z8
-	VMOVUPS      Z8, Z11
-	VANDPS       all7fffffff<>+0(SB), Z8, Z8
-	VADDPS       Z8, Z8, Z8
-	VMOVUPS      allc2d00000<>+0(SB), Z10
-	VMAXPS       Z8, Z10, Z8
-	VMOVUPS      all42b20000<>+0(SB), Z10
-	VMINPS       Z8, Z10, Z8
-	VMULPS       all3fb8aa3b<>+0(SB), Z8, Z9
-	VRNDSCALEPS  $0x08, Z9, Z9
-	VFNMADD231PS all3f318000<>+0(SB), Z9, Z8
-	VFNMADD231PS allb95e8083<>+0(SB), Z9, Z8
-	VMOVUPS      all39506967<>+0(SB), Z7
-	VFMADD213PS  all3ab743ce<>+0(SB), Z8, Z7
-	VFMADD213PS  all3c088908<>+0(SB), Z8, Z7
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z8, Z7
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f000000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VFMADD213PS  all3f800000<>+0(SB), Z8, Z7
-	VSCALEFPS    Z9, Z7, Z7
-	VADDPS       all3f800000<>+0(SB), Z7, Z7
-	VMOVUPS      all40000000<>+0(SB), Z12
-	VDIVPS       Z7, Z12, Z7
-	VMOVUPS      all3f800000<>+0(SB), Z12
-	VSUBPS       Z7, Z12, Z7
-	VMULPS       Z11, Z11, Z10
-	VMOVUPS      allbbbaf0ea<>+0(SB), Z9
-	VFMADD213PS  all3ca9134e<>+0(SB), Z10, Z9
-	VFMADD213PS  allbd5c1e2d<>+0(SB), Z10, Z9
-	VFMADD213PS  all3e088393<>+0(SB), Z10, Z9
-	VFMADD213PS  allbeaaaa99<>+0(SB), Z10, Z9
-	VMULPS       Z10, Z9, Z9
-	VFMADD213PS  Z11, Z11, Z9
-	VANDPS       all7fffffff<>+0(SB), Z11, Z12
-	VCMPPS       $0x01, all3f200000<>+0(SB), Z12, K2
-	VMOVAPS      Z9, K2, Z7
-	VANDPS       all80000000<>+0(SB), Z11, Z12
-	VORPS        Z12, Z7, Z7
-	VMOVUPS      Z7, 64(DI)
-	ADDQ         $0x00000080, DI
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000020, DX
-	CMPQ         DX, $0x00000020
-	JGE          many
+	VMOVUPS           (SI), Z1
+	VMOVUPS           Z1, Z4
+	VANDPS.BCST       all7fffffff<>+0(SB), Z1, Z1
+	VADDPS            Z1, Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VADDPS.BCST       all3f800000<>+0(SB), Z0, Z0
+	VBROADCASTSS      all40000000<>+0(SB), Z5
+	VDIVPS            Z0, Z5, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VSUBPS            Z0, Z5, Z0
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      allbbbaf0ea<>+0(SB), Z2
+	VFMADD213PS.BCST  all3ca9134e<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbd5c1e2d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  all3e088393<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbeaaaa99<>+0(SB), Z3, Z2
+	VMULPS            Z3, Z2, Z2
+	VFMADD213PS       Z4, Z4, Z2
+	VANDPS.BCST       all7fffffff<>+0(SB), Z4, Z5
+	VCMPPS.BCST       $0x01, all3f200000<>+0(SB), Z5, K2
+	VMOVAPS           Z2, K2, Z0
+	VANDPS.BCST       all80000000<>+0(SB), Z4, Z5
+	VORPS             Z5, Z0, Z0
+	VMOVUPS           Z0, (DI)
+	VMOVUPS           64(SI), Z8
+	VMOVUPS           Z8, Z11
+	VANDPS.BCST       all7fffffff<>+0(SB), Z8, Z8
+	VADDPS            Z8, Z8, Z8
+	VBROADCASTSS      allc2d00000<>+0(SB), Z10
+	VMAXPS            Z8, Z10, Z8
+	VBROADCASTSS      all42b20000<>+0(SB), Z10
+	VMINPS            Z8, Z10, Z8
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z8, Z9
+	VRNDSCALEPS       $0x08, Z9, Z9
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z9, Z8
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z9, Z8
+	VBROADCASTSS      all39506967<>+0(SB), Z7
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z8, Z7
+	VSCALEFPS         Z9, Z7, Z7
+	VADDPS.BCST       all3f800000<>+0(SB), Z7, Z7
+	VBROADCASTSS      all40000000<>+0(SB), Z12
+	VDIVPS            Z7, Z12, Z7
+	VBROADCASTSS      all3f800000<>+0(SB), Z12
+	VSUBPS            Z7, Z12, Z7
+	VMULPS            Z11, Z11, Z10
+	VBROADCASTSS      allbbbaf0ea<>+0(SB), Z9
+	VFMADD213PS.BCST  all3ca9134e<>+0(SB), Z10, Z9
+	VFMADD213PS.BCST  allbd5c1e2d<>+0(SB), Z10, Z9
+	VFMADD213PS.BCST  all3e088393<>+0(SB), Z10, Z9
+	VFMADD213PS.BCST  allbeaaaa99<>+0(SB), Z10, Z9
+	VMULPS            Z10, Z9, Z9
+	VFMADD213PS       Z11, Z11, Z9
+	VANDPS.BCST       all7fffffff<>+0(SB), Z11, Z12
+	VCMPPS.BCST       $0x01, all3f200000<>+0(SB), Z12, K2
+	VMOVAPS           Z9, K2, Z7
+	VANDPS.BCST       all80000000<>+0(SB), Z11, Z12
+	VORPS             Z12, Z7, Z7
+	VMOVUPS           Z7, 64(DI)
+	ADDQ              $0x00000080, DI
+	ADDQ              $0x00000080, SI
+	SUBQ              $0x00000020, DX
+	CMPQ              DX, $0x00000020
+	JGE               many
 
 manyend:
 	CMPQ DX, $0x00000010
 	JL   oneend
 
 one:
-	VMOVUPS      (SI), Z1
-	VMOVUPS      Z1, Z4
-	VANDPS       all7fffffff<>+0(SB), Z1, Z1
-	VADDPS       Z1, Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       all3f800000<>+0(SB), Z0, Z0
-	VMOVUPS      all40000000<>+0(SB), Z5
-	VDIVPS       Z0, Z5, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VSUBPS       Z0, Z5, Z0
-	VMULPS       Z4, Z4, Z3
-	VMOVUPS      allbbbaf0ea<>+0(SB), Z2
-	VFMADD213PS  all3ca9134e<>+0(SB), Z3, Z2
-	VFMADD213PS  allbd5c1e2d<>+0(SB), Z3, Z2
-	VFMADD213PS  all3e088393<>+0(SB), Z3, Z2
-	VFMADD213PS  allbeaaaa99<>+0(SB), Z3, Z2
-	VMULPS       Z3, Z2, Z2
-	VFMADD213PS  Z4, Z4, Z2
-	VANDPS       all7fffffff<>+0(SB), Z4, Z5
-	VCMPPS       $0x01, all3f200000<>+0(SB), Z5, K2
-	VMOVAPS      Z2, K2, Z0
-	VANDPS       all80000000<>+0(SB), Z4, Z5
-	VORPS        Z5, Z0, Z0
-	VMOVUPS      Z0, (DI)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DX
-	CMPQ         DX, $0x00000010
-	JGE          one
+	VMOVUPS           (SI), Z1
+	VMOVUPS           Z1, Z4
+	VANDPS.BCST       all7fffffff<>+0(SB), Z1, Z1
+	VADDPS            Z1, Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VADDPS.BCST       all3f800000<>+0(SB), Z0, Z0
+	VBROADCASTSS      all40000000<>+0(SB), Z5
+	VDIVPS            Z0, Z5, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VSUBPS            Z0, Z5, Z0
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      allbbbaf0ea<>+0(SB), Z2
+	VFMADD213PS.BCST  all3ca9134e<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbd5c1e2d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  all3e088393<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbeaaaa99<>+0(SB), Z3, Z2
+	VMULPS            Z3, Z2, Z2
+	VFMADD213PS       Z4, Z4, Z2
+	VANDPS.BCST       all7fffffff<>+0(SB), Z4, Z5
+	VCMPPS.BCST       $0x01, all3f200000<>+0(SB), Z5, K2
+	VMOVAPS           Z2, K2, Z0
+	VANDPS.BCST       all80000000<>+0(SB), Z4, Z5
+	VORPS             Z5, Z0, Z0
+	VMOVUPS           Z0, (DI)
+	ADDQ              $0x00000040, DI
+	ADDQ              $0x00000040, SI
+	SUBQ              $0x00000010, DX
+	CMPQ              DX, $0x00000010
+	JGE               one
 
 oneend:
 	TESTQ DX, DX
 	JE    done
 
 	// mask: the first lanes only
-	MOVQ         DX, CX
-	MOVL         $0x00000001, DX
-	SHLL         CL, DX
-	DECL         DX
-	KMOVW        DX, K1
-	VMOVUPS.Z    (SI), K1, Z1
-	VMOVUPS      Z1, Z4
-	VANDPS       all7fffffff<>+0(SB), Z1, Z1
-	VADDPS       Z1, Z1, Z1
-	VMOVUPS      allc2d00000<>+0(SB), Z3
-	VMAXPS       Z1, Z3, Z1
-	VMOVUPS      all42b20000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       all3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VFNMADD231PS all3f318000<>+0(SB), Z2, Z1
-	VFNMADD231PS allb95e8083<>+0(SB), Z2, Z1
-	VMOVUPS      all39506967<>+0(SB), Z0
-	VFMADD213PS  all3ab743ce<>+0(SB), Z1, Z0
-	VFMADD213PS  all3c088908<>+0(SB), Z1, Z0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Z1, Z0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f000000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VFMADD213PS  all3f800000<>+0(SB), Z1, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       all3f800000<>+0(SB), Z0, Z0
-	VMOVUPS      all40000000<>+0(SB), Z5
-	VDIVPS       Z0, Z5, Z0
-	VMOVUPS      all3f800000<>+0(SB), Z5
-	VSUBPS       Z0, Z5, Z0
-	VMULPS       Z4, Z4, Z3
-	VMOVUPS      allbbbaf0ea<>+0(SB), Z2
-	VFMADD213PS  all3ca9134e<>+0(SB), Z3, Z2
-	VFMADD213PS  allbd5c1e2d<>+0(SB), Z3, Z2
-	VFMADD213PS  all3e088393<>+0(SB), Z3, Z2
-	VFMADD213PS  allbeaaaa99<>+0(SB), Z3, Z2
-	VMULPS       Z3, Z2, Z2
-	VFMADD213PS  Z4, Z4, Z2
-	VANDPS       all7fffffff<>+0(SB), Z4, Z5
-	VCMPPS       $0x01, all3f200000<>+0(SB), Z5, K2
-	VMOVAPS      Z2, K2, Z0
-	VANDPS       all80000000<>+0(SB), Z4, Z5
-	VORPS        Z5, Z0, Z0
-	VMOVUPS      Z0, K1, (DI)
+	MOVQ              DX, CX
+	MOVL              $0x00000001, DX
+	SHLL              CL, DX
+	DECL              DX
+	KMOVW             DX, K1
+	VMOVUPS.Z         (SI), K1, Z1
+	VMOVUPS           Z1, Z4
+	VANDPS.BCST       all7fffffff<>+0(SB), Z1, Z1
+	VADDPS            Z1, Z1, Z1
+	VBROADCASTSS      allc2d00000<>+0(SB), Z3
+	VMAXPS            Z1, Z3, Z1
+	VBROADCASTSS      all42b20000<>+0(SB), Z3
+	VMINPS            Z1, Z3, Z1
+	VMULPS.BCST       all3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS       $0x08, Z2, Z2
+	VFNMADD231PS.BCST all3f318000<>+0(SB), Z2, Z1
+	VFNMADD231PS.BCST allb95e8083<>+0(SB), Z2, Z1
+	VBROADCASTSS      all39506967<>+0(SB), Z0
+	VFMADD213PS.BCST  all3ab743ce<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3c088908<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3d2aa9c1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3e2aaaaa<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f000000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST  all3f800000<>+0(SB), Z1, Z0
+	VSCALEFPS         Z2, Z0, Z0
+	VADDPS.BCST       all3f800000<>+0(SB), Z0, Z0
+	VBROADCASTSS      all40000000<>+0(SB), Z5
+	VDIVPS            Z0, Z5, Z0
+	VBROADCASTSS      all3f800000<>+0(SB), Z5
+	VSUBPS            Z0, Z5, Z0
+	VMULPS            Z4, Z4, Z3
+	VBROADCASTSS      allbbbaf0ea<>+0(SB), Z2
+	VFMADD213PS.BCST  all3ca9134e<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbd5c1e2d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  all3e088393<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  allbeaaaa99<>+0(SB), Z3, Z2
+	VMULPS            Z3, Z2, Z2
+	VFMADD213PS       Z4, Z4, Z2
+	VANDPS.BCST       all7fffffff<>+0(SB), Z4, Z5
+	VCMPPS.BCST       $0x01, all3f200000<>+0(SB), Z5, K2
+	VMOVAPS           Z2, K2, Z0
+	VANDPS.BCST       all80000000<>+0(SB), Z4, Z5
+	VORPS             Z5, Z0, Z0
+	VMOVUPS           Z0, K1, (DI)
 
 done:
 	VZEROUPPER

@@ -133,7 +133,8 @@ GLOBL tail<>(SB), RODATA|NOPTR, $64
 TEXT ·gatherFieldsAVX2(SB), NOSPLIT, $0-57
 	// for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0
 	// dst DX, table DI, idx SI, n R12, limit R9, zeros R8
-	LEAQ zeros<>+0(SB), R8
+	LEAQ zeros<>+63(SB), R8
+	ANDQ $-64, R8
 	MOVQ c+16(FP), R15
 	MOVQ R15, R11
 	SHLQ $0x02, R11
@@ -240,7 +241,23 @@ DATA zeros<>+48(SB)/4, $0x00000000
 DATA zeros<>+52(SB)/4, $0x00000000
 DATA zeros<>+56(SB)/4, $0x00000000
 DATA zeros<>+60(SB)/4, $0x00000000
-GLOBL zeros<>(SB), RODATA|NOPTR, $64
+DATA zeros<>+64(SB)/4, $0x00000000
+DATA zeros<>+68(SB)/4, $0x00000000
+DATA zeros<>+72(SB)/4, $0x00000000
+DATA zeros<>+76(SB)/4, $0x00000000
+DATA zeros<>+80(SB)/4, $0x00000000
+DATA zeros<>+84(SB)/4, $0x00000000
+DATA zeros<>+88(SB)/4, $0x00000000
+DATA zeros<>+92(SB)/4, $0x00000000
+DATA zeros<>+96(SB)/4, $0x00000000
+DATA zeros<>+100(SB)/4, $0x00000000
+DATA zeros<>+104(SB)/4, $0x00000000
+DATA zeros<>+108(SB)/4, $0x00000000
+DATA zeros<>+112(SB)/4, $0x00000000
+DATA zeros<>+116(SB)/4, $0x00000000
+DATA zeros<>+120(SB)/4, $0x00000000
+DATA zeros<>+124(SB)/4, $0x00000000
+GLOBL zeros<>(SB), RODATA|NOPTR, $128
 
 // func scatterFieldsAVX2(w int, n int, c int, table *float32, src *float32, limit int, idx *int32) (bad bool)
 // Requires: AVX, CMOV
@@ -456,7 +473,8 @@ done:
 TEXT ·gatherFieldsAVX512(SB), NOSPLIT, $0-57
 	// for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0
 	// dst DX, table DI, idx SI, n R12, limit R9, zeros R8
-	LEAQ zeros<>+0(SB), R8
+	LEAQ zeros<>+63(SB), R8
+	ANDQ $-64, R8
 	MOVQ c+16(FP), R15
 	MOVQ R15, R11
 	SHLQ $0x02, R11

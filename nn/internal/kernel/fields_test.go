@@ -180,7 +180,7 @@ func BenchmarkFields(b *testing.B) {
 		offsets()
 		name := fmt.Sprintf("%s,c=%d", s.name, s.c)
 		n := 10 * s.w * s.c
-		benchValues(b, "RowOffsets/"+name, n, offsets)
+		benchValues(b, "RowOffsets/"+name, 10*s.w, offsets)
 		benchValues(b, "Gather/"+name, n, func() { GatherFields(rows, s.w, s.c, table, idx) })
 		benchValues(b, "Scatter/"+name, n, func() { ScatterFields(table, idx, rows, s.w, s.c) })
 	}

@@ -30,7 +30,8 @@ var benchShapes = []benchShape{
 	{512, 512, 512, false},
 }
 
-// benchProduct measures every variant, and gonum's Sgemm of equal shape. gonum
+// benchProduct measures every variant, also as a share of what the multipliers
+// can do, and gonum's Sgemm of equal shape. gonum
 // has no overlapping rows, so it gets a convolution's input laid out already.
 func benchProduct(b *testing.B, p product, transA, transB blas.Transpose) {
 	r := newRand()
@@ -43,19 +44,23 @@ func benchProduct(b *testing.B, p product, transA, transB blas.Transpose) {
 		} else if s.conv {
 			lda = 16
 		}
-		run := func(b *testing.B, f func()) {
+		run := func(b *testing.B, peak float64, f func()) {
 			for b.Loop() {
 				f()
 			}
 			flop := 2 * float64(s.m) * float64(s.n) * float64(s.k)
-			b.ReportMetric(flop*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			speed := flop * float64(b.N) / float64(b.Elapsed().Nanoseconds())
+			b.ReportMetric(speed, "GFLOP/s")
+			if peak > 0 {
+				b.ReportMetric(100*speed/peak, "%peak")
+			}
 		}
 		name := fmt.Sprintf("M=%d,K=%d,N=%d/", s.m, s.k, s.n)
 		for _, v := range variants() {
 			b.Run(name+v.String(), func(b *testing.B) {
 				use(v)
 				defer use(best)
-				run(b, func() { p.fast(s.m, s.n, s.k, x, lda, y, bc, z, ldc, acc) })
+				run(b, peak(v), func() { p.fast(s.m, s.n, s.k, x, lda, y, bc, z, ldc, acc) })
 			})
 		}
 		b.Run(name+"gonum", func(b *testing.B) {
@@ -66,7 +71,7 @@ func benchProduct(b *testing.B, p product, transA, transB blas.Transpose) {
 			if acc {
 				beta = 1
 			}
-			run(b, func() {
+			run(b, 0, func() {
 				gonum.Implementation{}.Sgemm(transA, transB, cr, cc, terms, 1, x, ac, y, bc, beta, z, cc)
 			})
 		})

@@ -152,7 +152,7 @@ func gatherFields(s simd) {
 	TEXT("gatherFields"+s.suffix, NOSPLIT, "func(w, n, c int, dst, table *float32, limit int, idx *int32) (bad bool)")
 	Comment("for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0",
 		describe("dst %v, table %v, idx %v, n %v, limit %v, zeros %v", fRow, fTable, fIdx, fN, fLimit, fNone))
-	LEAQ(zeros(), fNone)
+	loadZeros(fNone)
 	overFields(s, "dst",
 		func(masked bool) { s.load(Mem{Base: fRow}, s.v(0), masked) },
 		func(masked bool) { s.add(Mem{Base: RAX}, s.v(0), s.v(1), masked) },
@@ -191,13 +191,15 @@ func scatterFields(s simd) {
 
 var zeroTable Mem
 
-// zeros is a register of zeros in memory.
-func zeros() Mem {
+// loadZeros sets p to the address of a register of zeros in memory that does not
+// straddle two cache lines.
+func loadZeros(p GPPhysical) {
 	if zeroTable.Symbol.Name == "" {
 		zeroTable = GLOBL("zeros", RODATA|NOPTR)
-		for i := range 16 {
+		for i := range 32 {
 			DATA(4*i, U32(0))
 		}
 	}
-	return zeroTable
+	LEAQ(zeroTable.Offset(63), p)
+	ANDQ(I8(-64), p)
 }
