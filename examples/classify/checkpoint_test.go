@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
 
 // The test binary is the command when it is told to be; it then writes a
@@ -106,7 +108,7 @@ func newest(dir string) string {
 }
 
 func TestResumeErrors(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	data, other := collection(t, pathsAndStars(6)), collection(t, pathsAndStars(7))
 	dir := t.TempDir()
 	base := []string{"-data", data, "-k", "3", "-folds", "2", "-epochs", "2", "-checkpoint", dir}

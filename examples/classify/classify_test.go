@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,40 +14,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/nn"
 )
 
 // classify runs the command and returns its JSON object.
 func classify(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	silence(t)
-	out := filepath.Join(t.TempDir(), "out.json")
-	if err := run(context.Background(), append(args, "-json", out)); err != nil {
-		t.Fatalf("classify %v: %v", args, err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r map[string]any
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// silence keeps the closing table out of the test's output.
-func silence(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := os.Stdout
-	os.Stdout = null
-	t.Cleanup(func() {
-		os.Stdout = old
-		null.Close()
-	})
+	return clitest.JSON[map[string]any](t, run, args...)
 }
 
 // collection writes a small TU collection: files by suffix.

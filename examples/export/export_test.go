@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,29 +17,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
-func silence(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := os.Stdout
-	os.Stdout = null
-	t.Cleanup(func() {
-		os.Stdout = old
-		null.Close()
-	})
-}
-
 // export runs the command and returns the rows it has written.
 func export(t *testing.T, args ...string) []string {
 	t.Helper()
-	silence(t)
+	clitest.Silence(t)
 	out := filepath.Join(t.TempDir(), "out")
 	if err := run(context.Background(), append(args, "-out", out)); err != nil {
 		t.Fatalf("export %v: %v", args, err)
@@ -72,18 +59,9 @@ func rows(t *testing.T, dir string) (rows []string) {
 	}
 }
 
-func file(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A path 5-7-9, and a node 20 with 22 apart; k is larger than one component.
 func TestRows(t *testing.T) {
-	graph := file(t, "a.edges", "5 7\n7 9\n20 22\n")
+	graph := clitest.File(t, "a.edges", "5 7\n7 9\n20 22\n")
 	want := []string{
 		"graph_id=0 pos=0 roots=[5] members=[5,7,9] edges=[0,1,0,1,0,1,0,1,0]",
 		"graph_id=0 pos=0 roots=[7] members=[7,5,9] edges=[0,1,1,1,0,0,1,0,0]",
@@ -117,7 +95,7 @@ func TestChunks(t *testing.T) {
 
 // Not a byte of the files depends on chunks or workers.
 func TestSameFiles(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	for _, as := range []string{"parquet", "arrow"} {
 		var want []byte
 		for _, args := range []string{"-chunk 1 -workers 2", "-chunk 64 -workers 1", "-chunk 4096 -workers 3"} {
@@ -142,7 +120,7 @@ func TestSameFiles(t *testing.T) {
 
 // Graphs that were exported come back, and have the fields of the first ones.
 func TestGraphs(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	dir := t.TempDir()
 	ctx := context.Background()
 	for _, args := range []string{
@@ -189,19 +167,8 @@ func TestCollection(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	silence(t)
 	dir := t.TempDir()
-	if err := run(context.Background(), strings.Fields("-graph torus -n 100 -k 5 -out "+dir+"/a -json "+dir+"/a.json")); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(dir + "/a.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r map[string]any
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := clitest.JSON[map[string]any](t, run, strings.Fields("-graph torus -n 100 -k 5 -out "+dir+"/a")...)
 	for name, want := range map[string]float64{"graphs": 1, "nodes": 100, "edges": 200, "rows": 100, "fields": 100, "k": 5} {
 		if r[name] != want {
 			t.Errorf("%s is %v, want %v", name, r[name], want)
@@ -219,12 +186,12 @@ func TestJSON(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	busy := t.TempDir()
 	if err := os.WriteFile(filepath.Join(busy, "part-00000.parquet"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plain := file(t, "plain", "")
+	plain := clitest.File(t, "plain", "")
 	for _, c := range []struct{ args, want string }{
 		{"", "either -graph or -data"},
 		{"-graph torus -data MUTAG", "either -graph or -data"},
@@ -245,8 +212,8 @@ func TestErrors(t *testing.T) {
 		{"-graph torus -out " + plain, "cannot write " + plain},
 		{"-graph torus -out " + plain + "/x", "cannot write " + plain + "/x"},
 		{"-graph torus -json /nowhere/at/all", "cannot write"},
-		{"-graph " + file(t, "bad.edges", "0 1\n\n1 x\n") + " -out " + busy + "/y", "bad.edges:3: "},
-		{"-graph " + file(t, "bad.parquet", "PAR1 and nothing else") + " -out " + busy + "/y", "bad.parquet: "},
+		{"-graph " + clitest.File(t, "bad.edges", "0 1\n\n1 x\n") + " -out " + busy + "/y", "bad.edges:3: "},
+		{"-graph " + clitest.File(t, "bad.parquet", "PAR1 and nothing else") + " -out " + busy + "/y", "bad.parquet: "},
 		{"stray", "unexpected argument"},
 	} {
 		err := run(context.Background(), strings.Fields(c.args))
@@ -262,7 +229,7 @@ func TestErrors(t *testing.T) {
 // An interrupt leaves nothing behind, at whatever time it comes.
 func TestInterrupt(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	silence(t)
+	clitest.Silence(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancelCause(context.Background())

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
 
 // line is a line of the output.
@@ -34,7 +35,7 @@ type line struct {
 // fields runs the command and returns its lines, and the bytes of them.
 func fields(t *testing.T, args ...string) ([]line, []byte) {
 	t.Helper()
-	silence(t)
+	clitest.Silence(t)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	if err := run(context.Background(), append(args, "-out", out)); err != nil {
 		t.Fatalf("fields %v: %v", args, err)
@@ -56,32 +57,10 @@ func fields(t *testing.T, args ...string) ([]line, []byte) {
 	return lines, b
 }
 
-func silence(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := os.Stdout
-	os.Stdout = null
-	t.Cleanup(func() {
-		os.Stdout = old
-		null.Close()
-	})
-}
-
-func file(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A path 0-1-2, a self-loop, a node 9 apart with 8; k is larger than any
 // component.
 func TestLines(t *testing.T) {
-	_, got := fields(t, "-graph", file(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n"), "-k", "4")
+	_, got := fields(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n"), "-k", "4")
 	want := `{"graph":0,"root":0,"members":[0,1,2,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
 {"graph":0,"root":1,"members":[1,0,2,-1],"dist":[0,1,1,-1],"edges":[[0,1,1,0],[1,0,0,0],[1,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
 {"graph":0,"root":2,"members":[2,1,0,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
@@ -94,14 +73,14 @@ func TestLines(t *testing.T) {
 }
 
 func TestDirected(t *testing.T) {
-	got, _ := fields(t, "-graph", file(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
+	got, _ := fields(t, "-graph", clitest.File(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
 	if want := [][]int32{{0, 1, 0}, {0, 0, 1}, {0, 0, 0}}; fmt.Sprint(got[0].Edges) != fmt.Sprint(want) {
 		t.Errorf("arcs %v, want %v", got[0].Edges, want)
 	}
 }
 
 func TestSelection(t *testing.T) {
-	star := file(t, "star.txt", "5 0\n5 1\n5 2\n5 3\n5 4\n4 6\n")
+	star := clitest.File(t, "star.txt", "5 0\n5 1\n5 2\n5 3\n5 4\n4 6\n")
 	roots := func(args ...string) (r []int32) {
 		got, _ := fields(t, append(args, "-graph", star, "-k", "2")...)
 		for _, l := range got {
@@ -128,19 +107,19 @@ func TestSelection(t *testing.T) {
 
 // The same graphs in three formats.
 func TestFormats(t *testing.T) {
-	_, want := fields(t, "-graph", file(t, "a.g6", ">>graph6<<Bw\nA_\n"), "-k", "3")
+	_, want := fields(t, "-graph", clitest.File(t, "a.g6", ">>graph6<<Bw\nA_\n"), "-k", "3")
 	if n := bytes.Count(want, []byte("\n")); n != 5 {
 		t.Fatalf("%d fields, want 5", n)
 	}
-	_, got := fields(t, "-graph", file(t, "a.gv", "graph { a -- b -- c -- a } graph { a -- b }"), "-k", "3")
+	_, got := fields(t, "-graph", clitest.File(t, "a.gv", "graph { a -- b -- c -- a } graph { a -- b }"), "-k", "3")
 	if !bytes.Equal(got, want) {
 		t.Errorf("dot: got\n%swant\n%s", got, want)
 	}
-	_, got = fields(t, "-graph", file(t, "a.edges", "0 1\n1 2\n2 0\n"), "-k", "3")
+	_, got = fields(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 0\n"), "-k", "3")
 	if !bytes.HasPrefix(want, got) {
 		t.Errorf("edges: got\n%swant\n%s", got, want)
 	}
-	_, got = fields(t, "-graph", file(t, "a.txt", "Bw\nA_\n"), "-format", "graph6", "-k", "3", "-workers", "3")
+	_, got = fields(t, "-graph", clitest.File(t, "a.txt", "Bw\nA_\n"), "-format", "graph6", "-k", "3", "-workers", "3")
 	if !bytes.Equal(got, want) {
 		t.Errorf("graph6: got\n%swant\n%s", got, want)
 	}
@@ -213,8 +192,8 @@ func TestRenumbering(t *testing.T) {
 		perm := rng.Perm(n)
 		renamed := func(v int32) int32 { return int32(perm[v])*7919 + 3 }
 		args := []string{"-k", "8", "-normalize", "wl", fmt.Sprintf("-directed=%t", directed)}
-		before, _ := fields(t, append(args, "-graph", file(t, "a.edges", text(func(v int32) int32 { return v })))...)
-		after, _ := fields(t, append(args, "-graph", file(t, "b.edges", text(renamed)))...)
+		before, _ := fields(t, append(args, "-graph", clitest.File(t, "a.edges", text(func(v int32) int32 { return v })))...)
+		after, _ := fields(t, append(args, "-graph", clitest.File(t, "b.edges", text(renamed)))...)
 		at := map[int32]line{}
 		for _, l := range after {
 			at[l.Root] = l
@@ -232,8 +211,8 @@ func TestRenumbering(t *testing.T) {
 }
 
 func TestArrowFile(t *testing.T) {
-	silence(t)
-	graph := file(t, "a.edges", "5 7\n7 1000000000\n")
+	clitest.Silence(t)
+	graph := clitest.File(t, "a.edges", "5 7\n7 1000000000\n")
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	if err := run(context.Background(), []string{"-graph", graph, "-k", "2", "-out", out}); err != nil {
 		t.Fatal(err)
@@ -276,19 +255,7 @@ func TestArrowFile(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	silence(t)
-	out := filepath.Join(t.TempDir(), "out.json")
-	if err := run(context.Background(), strings.Fields("-graph preferential -n 50 -k 5 -w 20 -json "+out)); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r map[string]any
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := clitest.JSON[map[string]any](t, run, strings.Fields("-graph preferential -n 50 -k 5 -w 20")...)
 	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s label_seconds canon_calls cache_hit_rate fallbacks") {
 		if _, ok := r[name]; !ok {
 			t.Errorf("no field %s", name)
@@ -300,7 +267,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	for _, c := range []struct{ args, want string }{
 		{"-k 0", "-k is 0"},
 		{"-k 257", "-k is 257, want at most 256"},
@@ -322,11 +289,11 @@ func TestErrors(t *testing.T) {
 		{"-json /nowhere/at/all", "cannot write"},
 		{"-out /dev/full", "cannot write /dev/full: no space left"},
 		{"-out " + t.TempDir() + "/../.jsonl/x.arrow", "cannot write"},
-		{"-graph " + file(t, "empty.edges", ""), "empty.edges: no edge"},
-		{"-graph " + file(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
-		{"-graph " + file(t, "far.edges", "0 1\n2147483648 1\n"), "far.edges:2: "},
-		{"-graph " + file(t, "bad.g6", "Bw\nBww\n"), "bad.g6:2: "},
-		{"-graph " + file(t, "bad.dot", "graph {\na -- b"), "bad.dot:2: "},
+		{"-graph " + clitest.File(t, "empty.edges", ""), "empty.edges: no edge"},
+		{"-graph " + clitest.File(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
+		{"-graph " + clitest.File(t, "far.edges", "0 1\n2147483648 1\n"), "far.edges:2: "},
+		{"-graph " + clitest.File(t, "bad.g6", "Bw\nBww\n"), "bad.g6:2: "},
+		{"-graph " + clitest.File(t, "bad.dot", "graph {\na -- b"), "bad.dot:2: "},
 		{"stray", "unexpected argument"},
 	} {
 		err := run(context.Background(), strings.Fields(c.args))

@@ -12,32 +12,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
 
 // labelings runs the command and returns its JSON object.
 func labelings(t *testing.T, args ...string) table {
 	t.Helper()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	old := os.Stdout
-	os.Stdout = null
-	defer func() { os.Stdout = old }()
-	out := filepath.Join(t.TempDir(), "out.json")
-	if err := run(context.Background(), append(args, "-json", out)); err != nil {
-		t.Fatalf("labelings %v: %v", args, err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r table
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return clitest.JSON[table](t, run, args...)
 }
 
 func TestGeneratedAtAnyWorkers(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -228,27 +228,7 @@ func write(t *testing.T, g *graph.Graph) string {
 // links runs the command and returns its JSON object.
 func links(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	old := os.Stdout
-	os.Stdout = null
-	defer func() { os.Stdout = old }()
-	out := filepath.Join(t.TempDir(), "out.json")
-	if err := run(context.Background(), append(args, "-json", out)); err != nil {
-		t.Fatalf("links %v: %v", args, err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r map[string]any
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return clitest.JSON[map[string]any](t, run, args...)
 }
 
 // Edges that were drawn by lot cannot be foretold: whoever can has seen them.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -20,33 +19,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/nn"
 )
 
 // motifs runs the command and returns its JSON object and its directory.
 func motifs(t *testing.T, args ...string) (map[string]any, string) {
 	t.Helper()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer null.Close()
-	defer func(old *os.File) { os.Stdout = old }(os.Stdout)
-	os.Stdout = null
-	dir := t.TempDir()
-	out := filepath.Join(dir, "out.json")
-	if err := run(context.Background(), append(args, "-out", filepath.Join(dir, "sheet"), "-json", out)); err != nil {
-		t.Fatalf("motifs %v: %v", args, err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r map[string]any
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
-	return r, filepath.Join(dir, "sheet")
+	sheet := filepath.Join(t.TempDir(), "sheet")
+	return clitest.JSON[map[string]any](t, run, append(args, "-out", sheet)...), sheet
 }
 
 // The club has 34 members, 78 ties, two leaders, and 45 triangles.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"image/png"
 	"os"
@@ -15,24 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
-
-func silence(t *testing.T) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, errs := os.Stdout, os.Stderr
-	os.Stdout, os.Stderr = null, null
-	t.Cleanup(func() {
-		os.Stdout, os.Stderr = out, errs
-		null.Close()
-	})
-}
 
 func TestMeasure(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	silence(t)
+	clitest.Silence(t)
 	dir := t.TempDir()
 	t.Setenv("SANFLOW_DATA", dir)
 	if err := os.Mkdir(filepath.Join(dir, "graphs"), 0o755); err != nil {
@@ -42,19 +29,9 @@ func TestMeasure(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "graphs", "power.edges.gz"), []byte("# 4 nodes\n0 1\n1 2\n2 0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plot, out := filepath.Join(dir, "p.png"), filepath.Join(dir, "r.json")
-	args := "-n 100 -k 5,70 -seconds 0.02 -workers 2 -out " + plot + " -json " + out
-	if err := run(context.Background(), strings.Fields(args)); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r struct{ Results []result }
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	plot := filepath.Join(dir, "p.png")
+	r := clitest.JSON[struct{ Results []result }](t, run,
+		strings.Fields("-n 100 -k 5,70 -seconds 0.02 -workers 2 -out "+plot)...)
 	var names []string
 	for _, g := range r.Results {
 		names = append(names, g.Graph)
@@ -105,7 +82,7 @@ one worker; the paper's figures are for one core at 2.8 GHz
 }
 
 func TestErrors(t *testing.T) {
-	silence(t)
+	clitest.Silence(t)
 	t.Setenv("SANFLOW_DATA", t.TempDir())
 	for _, c := range []struct{ args, want string }{
 		{"-graphs cube", `-graphs: "cube"`},
@@ -131,7 +108,7 @@ func TestErrors(t *testing.T) {
 
 func TestInterrupt(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	silence(t)
+	clitest.Silence(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
 	start := time.Now()
