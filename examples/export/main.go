@@ -17,7 +17,8 @@
 //	roots     the root, or the w roots
 //	members   the k nodes of a field in rank order, -1 = dummy; by the ids of an
 //	          edge list, otherwise by number from 0
-//	nodes_cat, nodes   their discrete and continuous attributes, where there are
+//	nodes_cat, nodes, nodes_sparse   their discrete, continuous and sparse attributes,
+//	          where there are
 //	edges     k×k, 1 = edge; or edges_cat and edges, the attributes of edges
 //	target    class of the graph, or of the root
 //
@@ -87,7 +88,7 @@ func parse(args []string) (*config, error) {
 	names := strings.Join(labeling.Names(), ", ")
 	f := flag.NewFlagSet("export", flag.ContinueOnError)
 	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
-	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download")
+	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
@@ -131,7 +132,7 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-normalize: %w", err)
 	}
 	if c.per == "" {
-		if c.per = "root"; c.data != "" {
+		if c.per = "root"; c.data != "" && stored(c.data) != "nodes" {
 			c.per = "graph"
 		}
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"archive/zip"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -20,8 +22,9 @@ import (
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
-// stored returns how an earlier export was written: parquet, arrow, or "" for
-// anything else.
+// stored returns how graphs are stored that examples/internal/input does not
+// know: parquet or arrow, by an earlier export, nodes, for a graph whose nodes
+// have classes (sources.Nodes), or "" for anything else.
 func stored(path string) string {
 	name := path
 	if m, err := manifest.Read(path); err == nil && len(m.Files) > 0 {
@@ -33,20 +36,37 @@ func stored(path string) string {
 	case ".arrow", ".arrows":
 		return "arrow"
 	}
+	if found, _ := filepath.Glob(filepath.Join(path, "labels.txt")); found != nil {
+		return "nodes"
+	}
+	if z, err := zip.OpenReader(path); err == nil {
+		defer z.Close()
+		if slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.FileInfo().Name() == "labels.txt" }) {
+			return "nodes"
+		}
+	}
 	return ""
 }
 
 // source returns where the graphs come from.
 func (c *config) source(ctx context.Context) (flow.Source, error) {
+	path := c.graph.Path
 	if c.data != "" {
-		path, err := cli.Find(ctx, c.data)
-		return sources.TU{Path: path, Directed: c.graph.Directed}, err
+		var err error
+		if path, err = cli.Find(ctx, c.data); err != nil {
+			return nil, err
+		}
 	}
-	switch stored(c.graph.Path) {
+	switch stored(path) {
+	case "nodes":
+		return sources.Nodes{Path: path}, nil
 	case "parquet":
-		return parquet.Source{Path: c.graph.Path}, nil
+		return parquet.Source{Path: path}, nil
 	case "arrow":
-		return sources.IPC{Path: c.graph.Path}, nil
+		return sources.IPC{Path: path}, nil
+	}
+	if c.data != "" {
+		return sources.TU{Path: path, Directed: c.graph.Directed}, nil
 	}
 	return c.graph.Source(ctx)
 }

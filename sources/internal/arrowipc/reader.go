@@ -23,6 +23,7 @@ type Reader struct {
 	meta    arrow.Metadata
 	use     []bool
 	file    bool // and not a stream
+	batches int  // so far
 
 	frame []byte   // metadata of the message in hand
 	body  []uint64 // its body, aligned
@@ -122,7 +123,12 @@ func (r *Reader) Next() (b tabular.Batch, err error) {
 				return b, errors.New("there is a second schema")
 			}
 		case headerBatch:
-			return r.batch(header, body)
+			b, err := r.batch(header, body)
+			if err != nil {
+				err = fmt.Errorf("batch %d: %w", r.batches, err)
+			}
+			r.batches++
+			return b, err
 		default:
 			return b, fmt.Errorf("a message of kind %d, want a record batch", kind)
 		}

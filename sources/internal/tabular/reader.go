@@ -118,8 +118,14 @@ func (r *Reader) Next(ctx context.Context) (arrow.Record, error) {
 	return nil, r.err
 }
 
-// load reads the next batch, or goes on to the next file.
-func (r *Reader) load(ctx context.Context) error {
+// load reads the next batch, or goes on to the next file. The decoders are made
+// so that no file makes them panic; should one do so, it is an error of the file.
+func (r *Reader) load(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be read: %v", p)
+		}
+	}()
 	if r.dec == nil {
 		return r.open(ctx)
 	}
@@ -142,7 +148,7 @@ func (r *Reader) load(ctx context.Context) error {
 	}
 	rec, err := r.plan.Record(r.mem, b, r.first)
 	if err != nil {
-		return err
+		return fmt.Errorf("rows %d to %d: %w", r.read, r.read+int64(b.Rows)-1, err)
 	}
 	r.held = rec
 	r.first += int64(b.Rows)
