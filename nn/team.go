@@ -1,7 +1,10 @@
 package nn
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -26,21 +29,29 @@ func parts(rows int) int {
 	return min(maxParts, 2*((rows+2*maxPart-1)/(2*maxPart)))
 }
 
-// team is the goroutines that share the steps of a model. Between steps there
-// are none.
-type team struct {
-	core     *core
-	workers  int
-	replicas []*replica // one per goroutine, beside core.work, which takes part 0
+// linger is how long a goroutine that has nothing to do looks out for more before
+// it goes: longer than the pause between two steps, since to wake a processor
+// can take as long as a step, and short enough for nobody to miss it.
+const linger = 200 * time.Microsecond
 
-	// The step.
-	batch batch
-	parts int
+// team is the goroutines that share the steps of a model: the one that calls
+// learn, and helpers, which go when there was no step for a moment.
+type team struct {
+	core    *core
+	workers int
+	own     *replica   // of the caller of learn, beside core.work, which takes part 0
+	free    []*replica // nobody's
 
 	mu      sync.Mutex
 	turn    sync.Cond // added has grown
-	taken   int       // parts that a goroutine has taken
-	added   int       // parts that are in the sums below and in the gradients
+	helpers int
+	round   atomic.Int64 // number of the step
+	added   atomic.Int64 // parts that are in the sums below and in the gradients
+
+	// The step.
+	batch   batch
+	parts   int
+	taken   int // parts that a goroutine has taken
 	seen    tally
 	learned float64
 	err     error
@@ -54,25 +65,11 @@ func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	if n == 1 {
 		return t.core.work.learn(b, t.core.steps, 0, b.rows)
 	}
-	workers := min(t.workers, n)
-	for len(t.replicas) < workers {
-		r := lay(t.core.arch, t.core.shape)
-		r.share(t.core.work.w)
-		t.replicas = append(t.replicas, r)
-	}
-	t.batch, t.parts, t.taken, t.added = b, n, 0, 0
-	t.seen, t.learned, t.err, t.panics = tally{}, 0, nil, nil
-	t.turn.L = &t.mu
-	var others sync.WaitGroup
-	for _, r := range t.replicas[1:workers] {
-		others.Add(1)
-		go func() {
-			defer others.Done()
-			t.work(r)
-		}()
-	}
-	t.work(t.replicas[0])
-	others.Wait()
+	t.begin(b, n)
+	t.work(t.own)
+	t.await(n)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.batch = batch{} // it is the caller's
 	if t.panics != nil {
 		panic(t.panics)
@@ -80,16 +77,66 @@ func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	return t.seen, t.learned, t.err
 }
 
+// begin hands out a batch of n parts.
+func (t *team) begin(b batch, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.own == nil {
+		t.turn.L = &t.mu
+		t.own = t.replica()
+	}
+	t.batch, t.parts, t.taken = b, n, 0
+	t.seen, t.learned, t.err, t.panics = tally{}, 0, nil, nil
+	t.added.Store(0)
+	t.round.Add(1)
+	for ; t.helpers < min(t.workers, n)-1; t.helpers++ {
+		go t.help(t.replica())
+	}
+}
+
+// replica returns one that nobody has.
+func (t *team) replica() *replica {
+	if n := len(t.free); n > 0 {
+		r := t.free[n-1]
+		t.free = t.free[:n-1]
+		return r
+	}
+	r := lay(t.core.arch, t.core.shape)
+	r.share(t.core.work.w)
+	return r
+}
+
+// help computes parts of one step after the other, until there is none for a
+// moment.
+func (t *team) help(r *replica) {
+	for {
+		round := t.round.Load()
+		t.work(r)
+		for start := time.Now(); t.round.Load() == round && time.Since(start) < linger; {
+			runtime.Gosched()
+		}
+		t.mu.Lock()
+		if t.round.Load() == round {
+			t.helpers--
+			t.free = append(t.free, r)
+			t.mu.Unlock()
+			return
+		}
+		t.mu.Unlock()
+	}
+}
+
 // work computes parts until none is left.
 func (t *team) work(r *replica) {
 	for {
 		t.mu.Lock()
 		i := t.taken
-		t.taken++
-		t.mu.Unlock()
 		if i >= t.parts {
+			t.mu.Unlock()
 			return
 		}
+		t.taken++
+		t.mu.Unlock()
 		t.part(i, r)
 	}
 }
@@ -102,11 +149,9 @@ func (t *team) part(i int, r *replica) {
 	var err error
 	defer func() {
 		p := recover()
+		t.await(i)
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		for t.added != i {
-			t.turn.Wait()
-		}
 		t.seen.add(seen)
 		t.learned += learned
 		if t.err == nil {
@@ -118,7 +163,7 @@ func (t *team) part(i int, r *replica) {
 		if i > 0 && t.err == nil && t.panics == nil {
 			kernel.Axpy(1, r.g, t.core.work.g)
 		}
-		t.added++
+		t.added.Add(1)
 		t.turn.Broadcast()
 	}()
 	if i == 0 {
@@ -126,6 +171,21 @@ func (t *team) part(i int, r *replica) {
 	}
 	from, to := i*t.batch.rows/t.parts, (i+1)*t.batch.rows/t.parts
 	seen, learned, err = r.learn(t.batch.cut(t.core.shape, from, to), t.core.steps, from, t.batch.rows)
+}
+
+// await waits until n parts have been added.
+func (t *team) await(n int) {
+	done := func() bool { return t.added.Load() >= int64(n) }
+	for start := time.Now(); !done(); runtime.Gosched() {
+		if time.Since(start) < linger {
+			continue
+		}
+		t.mu.Lock()
+		for !done() {
+			t.turn.Wait()
+		}
+		t.mu.Unlock()
+	}
 }
 
 // cut returns rows from to to-1 of a batch. It shares its memory.
