@@ -153,10 +153,10 @@ func TestChunkSize(t *testing.T) {
 	directed := func() *graph.Graph {
 		rng := rand.New(rand.NewPCG(33, 34))
 		var edges []graph.Edge
-		for range 900 {
-			edges = append(edges, graph.Edge{U: rng.Int32N(300), V: rng.Int32N(300)})
+		for range 450 {
+			edges = append(edges, graph.Edge{U: rng.Int32N(150), V: rng.Int32N(150)})
 		}
-		return generated(graph.New(300, true, edges))
+		return generated(graph.New(150, true, edges))
 	}
 	for _, c := range []struct {
 		name   string
@@ -164,12 +164,12 @@ func TestChunkSize(t *testing.T) {
 		stride int // so that a test takes a second
 		norm   operators.Normalize
 	}{
-		{"torus", func(*testing.T) *graph.Graph { return generated(generate.Torus(20, 21)) }, 1, operators.Normalize{}},
-		{"preferential", func(*testing.T) *graph.Graph { return generated(generate.PreferentialAttachment(500, 3, 1)) }, 1, operators.Normalize{Edges: true}},
+		{"torus", func(*testing.T) *graph.Graph { return generated(generate.Torus(9, 11)) }, 1, operators.Normalize{}},
+		{"preferential", func(*testing.T) *graph.Graph { return generated(generate.PreferentialAttachment(200, 3, 1)) }, 1, operators.Normalize{Edges: true}},
 		{"directed", func(*testing.T) *graph.Graph { return directed() }, 1, operators.Normalize{By: labeling.Degree}},
 		{"attributes", func(*testing.T) *graph.Graph { return decorated(directed()) }, 1, operators.Normalize{Edges: true}},
 		{"global", func(*testing.T) *graph.Graph { return directed() }, 1, operators.Normalize{By: labeling.PageRank, Global: true}},
-		{"power", func(t *testing.T) *graph.Graph { return large(t, "power") }, 9, operators.Normalize{}},
+		{"power", func(t *testing.T) *graph.Graph { return large(t, "power") }, 19, operators.Normalize{}},
 		{"astro-ph", func(t *testing.T) *graph.Graph { return large(t, "astro-ph") }, 160, operators.Normalize{}},
 		{"email-Enron", func(t *testing.T) *graph.Graph { return large(t, "email-Enron") }, 500, operators.Normalize{}},
 	} {
