@@ -123,7 +123,10 @@ func (m *marks) next(n int) {
 // nobody can guess, a processor neither, so there is no branch.
 func (m *marks) meet(row, nodes []int32) []int32 {
 	n := len(nodes)
-	nodes = slices.Grow(nodes, len(row))[:n+len(row)]
+	if n+len(row) > cap(nodes) {
+		nodes = slices.Grow(nodes, len(row))
+	}
+	nodes = nodes[:n+len(row)]
 	stamp, now := m.stamp, m.now
 	for _, v := range row {
 		nodes[n] = v

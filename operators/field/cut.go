@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // cropLarge is crop for a neighbourhood of more than 64 nodes of what onWords
@@ -284,9 +286,9 @@ func (c *cut) same() bool {
 }
 
 // twins takes the smallest of the tied nodes if they are interchangeable, so
-// that no round will tell them apart. Attributes might.
+// that no round will tell them apart, and no attribute does.
 func (c *cut) twins(z *Normalizer, side bool) bool {
-	if z.nodeAttrs() || !c.same() {
+	if !c.same() || z.nodeAttrs() && !c.sameNodes(z) || z.edgeTypes() && (side || !c.sameEdges(z)) {
 		return false
 	}
 	if side {
@@ -303,6 +305,33 @@ func (c *cut) twins(z *Normalizer, side bool) bool {
 	z.Stats.Ties++
 	z.Stats.Searches++
 	c.taken = append(c.taken, c.tied[:c.need]...)
+	return true
+}
+
+// sameNodes reports whether all tied nodes have the same attributes.
+func (c *cut) sameNodes(z *Normalizer) bool {
+	first := z.hood[c.base+int(c.tied[0])]
+	for _, j := range c.tied[1:] {
+		if refine.CompareNodes(z.ix.g, first, z.hood[c.base+int(j)]) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameEdges reports whether the edges of all tied nodes to a node of the level
+// before have the same attributes.
+func (c *cut) sameEdges(z *Normalizer) bool {
+	entry := func(j int32, v int) int32 { return z.ix.entryOf(z.hood[c.base+int(j)], z.hood[v]) }
+	for m := c.inner[c.tied[0]]; m != 0; m &= m - 1 {
+		v := bits.TrailingZeros64(m)
+		first := entry(c.tied[0], v)
+		for _, j := range c.tied[1:] {
+			if refine.CompareEdges(z.ix.g, first, entry(j, v)) != 0 {
+				return false
+			}
+		}
+	}
 	return true
 }
 

@@ -67,24 +67,11 @@ func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetWalk(g, dir)
 	n := g.N()
-	degree := func(v int32) int {
-		d := g.Degree(v)
-		if g.Directed {
-			d += int(ix.inOff[v+1] - ix.inOff[v])
-		}
-		return d
-	}
-	// owner tells which end of an arc lists it; of the two entries of an
-	// undirected edge only the one in the owner's row counts.
-	owns := func(u, v int32) bool {
-		du, dv := degree(u), degree(v)
-		return du < dv || du == dv && u < v
-	}
 	ix.off = sized(ix.off, n+1)
 	clear(ix.off)
 	for u := range int32(n) {
 		for _, v := range g.Adj(u) {
-			if owns(u, v) {
+			if ix.owns(u, v) {
 				ix.off[u+1]++
 			} else if g.Directed {
 				ix.off[v+1]++
@@ -106,13 +93,37 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	for u := range int32(n) {
 		for i := g.Offsets[u]; i < g.Offsets[u+1]; i++ {
 			v := g.Neighbors[i]
-			if owns(u, v) {
+			if ix.owns(u, v) {
 				put(u, v, i)
 			} else if g.Directed {
 				put(v, u, ^i)
 			}
 		}
 	}
+}
+
+// owns tells which end of an arc lists it; of the two entries of an undirected
+// edge only the one in the owner's row counts.
+func (ix *Index) owns(u, v int32) bool {
+	du, dv := ix.degree(u), ix.degree(v)
+	return du < dv || du == dv && u < v
+}
+
+// entryOf returns the CSR position that stands for the undirected edge between
+// two neighbours.
+func (ix *Index) entryOf(u, v int32) int32 {
+	if !ix.owns(u, v) {
+		u, v = v, u
+	}
+	return int32(ix.g.Entry(u, v))
+}
+
+func (ix *Index) degree(v int32) int {
+	d := ix.g.Degree(v)
+	if ix.g.Directed {
+		d += int(ix.inOff[v+1] - ix.inOff[v])
+	}
+	return d
 }
 
 // sized returns x with length n and arbitrary contents.

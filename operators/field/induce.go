@@ -1,6 +1,7 @@
 package field
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -182,6 +183,24 @@ func (s *subgraph) rankTypes(g *graph.Graph, arcs []arc, edgeTypes bool) {
 		}
 		s.types[e] = rank
 	}
+}
+
+// ownTypes writes to s.types the only attribute of each arc, where that is
+// discrete and small, and reports whether it is: in the order of ranks then, and
+// without sorting.
+func (s *subgraph) ownTypes(g *graph.Graph, arcs []arc) bool {
+	if g.EdgeCats != 1 || g.EdgeAttrs > 0 {
+		return false
+	}
+	s.types = resize(s.types, len(arcs))
+	for i, e := range arcs {
+		c := g.EdgeCat[e.entry]
+		if c < 0 || c >= math.MaxUint16 {
+			return false
+		}
+		s.types[i] = uint32(c)
+	}
+	return true
 }
 
 // graph returns the subgraph of g on nodes as a graph of its own, attributes

@@ -281,7 +281,11 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	}
 	order := r.Elems
 	if !r.Discrete() {
-		order = z.canonical(r, arcs)
+		z.colors = resize(z.colors, n)
+		for v := range z.colors {
+			z.colors[v] = int32(r.Start(int32(v)))
+		}
+		order = z.canonical(n, arcs)
 	}
 	if cached {
 		z.inN.add(z, before, order)
@@ -293,15 +297,10 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 	return z.order, nil
 }
 
-// canonical returns the canonical order of the graph of the arcs with the cells
-// of r as colours.
-func (z *Normalizer) canonical(r *refine.Refiner, arcs []arc) []int32 {
-	g, n := z.ix.g, r.N()
-	edgeTypes := z.edgeTypes()
-	z.colors = resize(z.colors, n)
-	for v := range z.colors {
-		z.colors[v] = int32(r.Start(int32(v)))
-	}
+// canonical returns the canonical order of the graph of n nodes and the arcs with
+// z.colors.
+func (z *Normalizer) canonical(n int, arcs []arc) []int32 {
+	g, edgeTypes := z.ix.g, z.edgeTypes()
 	z.solver.Budget = z.CanonBudget
 	var order []int32
 	var q canon.Quality
@@ -314,7 +313,9 @@ func (z *Normalizer) canonical(r *refine.Refiner, arcs []arc) []int32 {
 		}
 		order, q = z.solver.Bits(rows, z.colors)
 	} else {
-		z.rowsN.rankTypes(g, arcs, edgeTypes)
+		if !edgeTypes || !z.rowsN.ownTypes(g, arcs) {
+			z.rowsN.rankTypes(g, arcs, edgeTypes)
+		}
 		z.codes = resize(z.codes, n*n)
 		clear(z.codes)
 		for i, e := range arcs {

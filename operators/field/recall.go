@@ -12,7 +12,6 @@ type recall struct {
 	hash    uint64
 	value   []uint64
 	packed  []uint64
-	rows    [maxCached]uint64
 	windows [7]window // by the length of the number of nodes in bits
 	at      *window   // of the problem at hand
 }
@@ -41,6 +40,7 @@ const maxCached = 64
 const (
 	wholeField  = 1 // from U to the field
 	finishField = 2 // from N to the field
+	listOfArcs  = 4 // added where edges are written as arcs, not as rows
 )
 
 // cacheable reports whether the field is a function of what problem writes:
@@ -51,7 +51,7 @@ func (z *Normalizer) cacheable(global []float64, n int) bool {
 }
 
 // find looks the problem up: the nodes, with their levels, and the rows of the
-// undirected edges, of one type, between them. It returns the members' numbers,
+// undirected edges between them. It returns the members' numbers,
 // one per byte, behind a word of counts, or nil.
 func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, rows []uint64) []uint64 {
 	if q.paused(len(nodes)) {
@@ -59,6 +59,15 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, r
 	}
 	q.begin(z, kind, nodes, dist)
 	q.key = append(q.key, rows...)
+	if g := z.ix.g; z.edgeTypes() {
+		q.key = append(q.key, uint64(g.EdgeCats)<<32|uint64(g.EdgeAttrs))
+		for i, set := range rows {
+			for m := set & (1<<i - 1); m != 0; m &= m - 1 {
+				e := z.ix.entryOf(nodes[i], nodes[bits.TrailingZeros64(m)])
+				q.key = appendValues(q.key, row(g.EdgeCat, e, g.EdgeCats), row(g.EdgeAttr, e, g.EdgeAttrs))
+			}
+		}
+	}
 	return q.ask(z)
 }
 
@@ -67,8 +76,8 @@ func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint
 	if q.paused(len(nodes)) {
 		return nil
 	}
-	q.begin(z, kind, nodes, dist)
-	q.appendArcs(z, len(nodes), arcs)
+	q.begin(z, kind|listOfArcs, nodes, dist)
+	q.appendArcs(z, arcs)
 	return q.ask(z)
 }
 
@@ -135,19 +144,9 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	}
 }
 
-// appendArcs writes the edges to q.key: as rows if they are of one type.
-func (q *recall) appendArcs(z *Normalizer, n int, arcs []arc) {
+// appendArcs writes the edges to q.key.
+func (q *recall) appendArcs(z *Normalizer, arcs []arc) {
 	g, edgeTypes := z.ix.g, z.edgeTypes()
-	if !g.Directed && !edgeTypes {
-		rows := q.rows[:n]
-		clear(rows)
-		for _, e := range arcs {
-			rows[e.a] |= 1 << e.b
-			rows[e.b] |= 1 << e.a
-		}
-		q.key = append(q.key, rows...)
-		return
-	}
 	// The arcs come in an order that depends on the rest of the graph.
 	q.packed = q.packed[:0]
 	for _, e := range arcs {

@@ -11,15 +11,18 @@ import (
 const maxWords = 64
 
 // onWords reports whether the field is made on words: by refinement, of an
-// undirected graph without edge types. What comes out is the same as without,
+// undirected graph. What comes out is the same as without,
 // bit by bit; the tests compare.
 func (z *Normalizer) onWords(global []float64) bool {
-	return !z.general && z.K <= maxWords && !z.ix.g.Directed && !z.edgeTypes() && !z.Uniform && z.refinement(global)
+	return !z.general && z.K <= maxWords && !z.ix.g.Directed && !z.Uniform && z.refinement(global)
 }
 
 func (z *Normalizer) nodeAttrs() bool {
 	return !z.IgnoreAttributes && z.ix.g.HasNodeAttributes()
 }
+
+// attributed reports whether attributes of any kind have a say.
+func (z *Normalizer) attributed() bool { return z.nodeAttrs() || z.edgeTypes() }
 
 func (z *Normalizer) edgeTypes() bool {
 	return !z.IgnoreAttributes && z.ix.g.EdgeCats+z.ix.g.EdgeAttrs > 0
@@ -86,8 +89,8 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 
 // Rows writes to rows, of length K, the edges of the field that Normalize made
 // last: bit j of rows[i] is set where members i and j are adjacent. It knows
-// them for undirected graphs without edge types, labeling.WL and K up to 64, and
-// reports whether it does. O(k + m) for m edges of the field; Edges looks them
+// them for undirected graphs, labeling.WL and K up to 64, and reports whether it
+// does. O(k + m) for m edges of the field; Edges looks them
 // up in the graph instead.
 func (z *Normalizer) Rows(rows []uint64) bool {
 	if z.rows == nil {
@@ -131,7 +134,7 @@ func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 	}
 	w, before := &z.words, z.Stats
 	w.Reset(z.dist)
-	w.Number(rows, z.K, !z.nodeAttrs())
+	w.Number(rows, z.K, !z.attributed())
 	if keep, ok := z.cutWords(rows); ok {
 		return keep, nil
 	}
@@ -153,6 +156,9 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 	keep, tied := w.At(z.K)
 	if bits.OnesCount64(keep) == z.K {
 		return keep, true
+	}
+	if z.edgeTypes() {
+		return 0, false // refinement by them is left to crop
 	}
 	z.Stats.Ties++
 	if z.nodeAttrs() {
@@ -200,11 +206,21 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 	}
 	z.cells = w.AppendCells(z.cells[:0])
 	z.order = z.order[:0]
-	if w.Discrete() {
+	switch {
+	case w.Discrete():
 		for _, c := range z.cells {
 			z.order = append(z.order, int32(bits.TrailingZeros64(c)))
 		}
-	} else {
+	case z.edgeTypes():
+		z.colors = resize(z.colors, n)
+		for i, c := range z.cells {
+			for ; c != 0; c &= c - 1 {
+				z.colors[bits.TrailingZeros64(c)] = int32(i)
+			}
+		}
+		z.arcsN = z.arcsOf(nodes, rows, z.arcsN[:0])
+		z.order = append(z.order, z.canonical(n, z.arcsN)...)
+	default:
 		z.solver.Budget = z.CanonBudget
 		order, q := z.solver.Cells(rows, z.cells)
 		z.countCanon(q)
@@ -224,4 +240,16 @@ func (z *Normalizer) countCanon(q canon.Quality) {
 	case canon.Partial:
 		z.Stats.Partial++
 	}
+}
+
+// arcsOf appends the edges in the rows of some nodes, as induce does, if in
+// another order.
+func (z *Normalizer) arcsOf(nodes []int32, rows []uint64, arcs []arc) []arc {
+	for i, row := range rows {
+		for m := row & (1<<i - 1); m != 0; m &= m - 1 {
+			a, b := int32(i), int32(bits.TrailingZeros64(m))
+			arcs = append(arcs, arc{a, b, z.ix.entryOf(nodes[a], nodes[b])})
+		}
+	}
+	return arcs
 }
