@@ -77,8 +77,8 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 	if n > size-12 {
 		return nil, fmt.Errorf("metadata of %d bytes, which do not fit a file of %d", n, size)
 	}
-	// What is made of a byte of metadata takes up to some 100 bytes.
-	if err := budget.Take(n, 100); err != nil {
+	// What is made of a byte of metadata takes up to some 200 bytes.
+	if err := budget.Take(n, 200); err != nil {
 		return nil, fmt.Errorf("the metadata: %w", err)
 	}
 	b := make([]byte, n)

@@ -7,7 +7,10 @@
 // against a budget, before it is used.
 package arrowipc
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+)
 
 // flat is a table of a FlatBuffers message. Positions outside the message are
 // caught by Go: Reader turns the panic into an error.
@@ -80,14 +83,16 @@ func (t flat) vector(slot, size int) (at, n int) {
 	return at + 4, n
 }
 
-// tables returns the tables of a vector of references.
-func (t flat) tables(slot int) []flat {
-	at, n := t.vector(slot, 4)
-	out := make([]flat, n)
-	for i := range out {
-		out[i] = flat{t.b, at + 4*i + int(binary.LittleEndian.Uint32(t.b[at+4*i:]))}
+// tables goes through the tables of a vector of references.
+func (t flat) tables(slot int) iter.Seq[flat] {
+	return func(yield func(flat) bool) {
+		at, n := t.vector(slot, 4)
+		for i := range n {
+			if !yield(flat{t.b, at + 4*i + int(binary.LittleEndian.Uint32(t.b[at+4*i:]))}) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 func (t flat) text(slot int) string {

@@ -64,25 +64,52 @@ type node struct {
 	children      []*node
 }
 
-// maxNodes bounds the tree of a schema, whose tables may be shared.
-const maxNodes, maxDepth = 1 << 16, 64
+// limits bound what a schema can grow to, whose tables and texts may be shared
+// by many that refer to them.
+type limits struct{ nodes, text int }
 
-// schema reads a schema message.
-func (r *Reader) readSchema(s flat) error {
+const maxNodes, maxText, maxDepth = 1 << 16, 16 << 20, 64
+
+func (l *limits) node() error {
+	if l.nodes--; l.nodes < 0 {
+		return fmt.Errorf("a schema of more than %d types and texts", maxNodes)
+	}
+	return nil
+}
+
+// read reads a text.
+func (l *limits) read(t flat, slot int) (string, error) {
+	_, n := t.vector(slot, 1)
+	if l.text -= n; l.text < 0 {
+		return "", fmt.Errorf("a schema with more than %d bytes of texts", maxText)
+	}
+	return t.text(slot), l.node()
+}
+
+// readSchema reads a schema message.
+func (r *Reader) readSchema(s flat) (err error) {
 	if s.int16(0) != 0 {
 		return errors.New("numbers are big-endian")
 	}
-	nodes := maxNodes
-	for _, f := range s.tables(1) {
-		n, err := readNode(f, &nodes, maxDepth)
+	l := &limits{maxNodes, maxText}
+	for f := range s.tables(1) {
+		n, err := readNode(f, l, maxDepth)
+		if err != nil {
+			return err
+		}
+		name, err := l.read(f, 0)
+		if err != nil {
+			return err
+		}
+		meta, err := metadata(f, 6, l)
 		if err != nil {
 			return err
 		}
 		r.nodes = append(r.nodes, n)
-		r.columns = append(r.columns, n.column(f.text(0), metadata(f, 6)))
+		r.columns = append(r.columns, n.column(name, meta))
 	}
-	r.meta = metadata(s, 2)
-	return nil
+	r.meta, err = metadata(s, 2, l)
+	return err
 }
 
 // DecodeSchema reads the schema in an encapsulated message, such as the one that
@@ -104,19 +131,21 @@ func DecodeSchema(b []byte) (cols []tabular.Column, meta arrow.Metadata, err err
 	return r.columns, r.meta, err
 }
 
-func readNode(f flat, left *int, depth int) (*node, error) {
-	*left--
-	if *left < 0 || depth == 0 {
-		return nil, fmt.Errorf("a schema of more than %d types, or types more than %d deep", maxNodes, maxDepth)
+func readNode(f flat, l *limits, depth int) (*node, error) {
+	if depth == 0 {
+		return nil, fmt.Errorf("types more than %d deep", maxDepth)
+	}
+	if err := l.node(); err != nil {
+		return nil, err
 	}
 	n := &node{kind: int(uint8(f.int8(2))), width: -1}
 	if n.kind >= kinds || known[n.kind].name == "" {
-		return nil, fmt.Errorf("column %q has a type of the unknown kind %d", f.text(0), n.kind)
+		return nil, fmt.Errorf("a column has a type of the unknown kind %d", n.kind)
 	}
 	n.buffers = known[n.kind].buffers
 	t, ok := f.table(3)
 	if !ok {
-		return nil, fmt.Errorf("column %q has no type", f.text(0))
+		return nil, errors.New("a column has no type")
 	}
 	switch n.kind {
 	case kindInt:
@@ -137,8 +166,8 @@ func readNode(f flat, left *int, depth int) (*node, error) {
 		n.buffers = 2 // those of the indices
 		return n, nil
 	}
-	for _, c := range f.tables(5) {
-		child, err := readNode(c, left, depth-1)
+	for c := range f.tables(5) {
+		child, err := readNode(c, l, depth-1)
 		if err != nil {
 			return nil, err
 		}
@@ -187,10 +216,18 @@ func (n *node) String() string {
 	return s
 }
 
-func metadata(t flat, slot int) arrow.Metadata {
+func metadata(t flat, slot int, l *limits) (arrow.Metadata, error) {
 	var keys, values []string
-	for _, kv := range t.tables(slot) {
-		keys, values = append(keys, kv.text(0)), append(values, kv.text(1))
+	for kv := range t.tables(slot) {
+		key, err := l.read(kv, 0)
+		if err != nil {
+			return arrow.Metadata{}, err
+		}
+		value, err := l.read(kv, 1)
+		if err != nil {
+			return arrow.Metadata{}, err
+		}
+		keys, values = append(keys, key), append(values, value)
 	}
-	return arrow.NewMetadata(keys, values)
+	return arrow.NewMetadata(keys, values), nil
 }
