@@ -70,7 +70,7 @@ func TestJSON(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
 	for _, protocol := range []string{"split", "prequential"} {
-		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3")
+		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
 		for _, name := range strings.Fields("dataset nodes edges classes k protocol accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -141,7 +141,7 @@ func TestLists(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := nodes(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels)
+	r := nodes(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
 	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 108. || r["val"] != 36. || r["test"] != 36. {
 		t.Errorf("%v", r)
 	}
@@ -295,7 +295,7 @@ func TestCora(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("no data sets: SANFLOW_DATA is not set, and ../shared/data is not beside the repository")
 	}
-	r := nodes(t, "-data", file, "-nets", "2")
+	r := nodes(t, "-data", file, "-nets", "1", "-decay", "3")
 	if a := r["accuracy"].(float64); a < 76 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
 	}
