@@ -348,7 +348,7 @@ func TestRefinedFallback(t *testing.T) {
 			coded[i] *= 2
 		}
 	}
-	s := canon.Solver{Budget: 500}
+	s := canon.Solver{Budget: 50}
 	for name, codes := range map[string][]uint16{"simple": simple, "coded": coded} {
 		colors := make([]int32, h.n)
 		colors[0] = 1 // the middle comes last

@@ -35,8 +35,8 @@ const (
 //  5. nodes that are tied still are images of each other under an automorphism
 //     of the attributed graph: smallest number first.
 //
-// Step 4 costs nothing in the common case that the tied nodes are provably
-// alike (see refine.Alike). It is given up after 2000 branches, or 2²⁴/n
+// Step 4 costs little in the common case that the tied nodes are provably alike:
+// by their cells, or by automorphisms that exchange a few nodes. It is given up after 2000 branches, or 2²⁴/n
 // branches in large graphs; then the smallest number is taken and canonical is
 // false. A label that is NaN is an error.
 func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {

@@ -3,6 +3,7 @@ package labeling_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -79,6 +80,72 @@ func TestRankIgnoresNumbers(t *testing.T) {
 			if err != nil || !sameAfter(g, h, want, got) {
 				t.Fatalf("%s: renumbered graph in another order", name)
 			}
+		}
+	}
+}
+
+// Many copies of parts that refinement does not take apart: each is an image of
+// the others, which is to be found without trying all orders of them.
+func TestRankOfCopies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	parts := map[string][]graph.Edge{
+		"six-cycles":  cycle(0, 6),
+		"C6, C3 + C3": append(append(cycle(0, 6), cycle(6, 3)...), cycle(9, 3)...),
+	}
+	for v := range int32(5) {
+		parts["Petersen"] = append(parts["Petersen"], graph.Edge{U: v, V: (v + 1) % 5}, graph.Edge{U: v, V: v + 5}, graph.Edge{U: v + 5, V: (v+2)%5 + 5})
+		for u := range v {
+			parts["K5 with pendants"] = append(parts["K5 with pendants"], graph.Edge{U: u, V: v})
+		}
+		parts["K5 with pendants"] = append(parts["K5 with pendants"], graph.Edge{U: v, V: v + 5})
+	}
+	for name, part := range parts {
+		var edges []graph.Edge
+		const copies, size = 30, 12
+		for i := range int32(copies) {
+			for _, e := range part {
+				edges = append(edges, graph.Edge{U: 1 + size*i + e.U, V: 1 + size*i + e.V})
+			}
+			edges = append(edges, graph.Edge{U: 0, V: 1 + size*i}) // tied to one node
+		}
+		g := build(t, 1+size*copies, false, edges)
+		labels := make([]float64, g.N())
+		want, canonical, err := labeling.Rank(g, labels)
+		if err != nil || !canonical {
+			t.Errorf("%s: canonical %v, %v", name, canonical, err)
+		}
+		for range 3 {
+			h := g.Renumber(permutation(rng, g.N()))
+			got, canonical, err := labeling.Rank(h, labels)
+			if err != nil || !canonical || !sameAfter(g, h, want, got) {
+				t.Fatalf("%s: renumbered graph in another order, canonical %v, %v", name, canonical, err)
+			}
+		}
+	}
+}
+
+// Real graphs have hundreds of such copies.
+func TestRankOfRealGraphs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, name := range []string{"power", "astro-ph", "email-Enron"} {
+		g := dataGraph(t, name)
+		n := g.N()
+		perm := permutation(rng, n)
+		h := g.Renumber(perm)
+		var places [2][]int32
+		for i, x := range []*graph.Graph{g, h} {
+			order, canonical, err := labeling.Rank(x, label(t, labeling.Degree, x))
+			if err != nil || !canonical {
+				t.Errorf("%s: canonical %v, %v", name, canonical, err)
+			}
+			places[i] = make([]int32, n)
+			for at, v := range order {
+				places[i][v] = int32(at)
+			}
+		}
+		a, b := g.Renumber(places[0]), h.Renumber(places[1])
+		if !slices.Equal(a.Neighbors, b.Neighbors) || !slices.Equal(a.Offsets, b.Offsets) {
+			t.Errorf("%s: renumbered graph in another order", name)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Leaves interface {
 // cell are individualised one after the other, in the order of their numbers;
 // the child with the greatest trace (Refiner.Trace, compared element by
 // element) survives, and at the leaves the greatest leaf; of equals the first.
-// Cells known to be Alike are not branched on, and where a leaf is the image of
+// Cells known to be Alike, or found to be orbits, are not branched on, and where a leaf is the image of
 // the best one under an automorphism, children that are images of visited ones
 // are left out.
 //
@@ -47,6 +47,7 @@ type Search struct {
 	here     Partition
 	check    rowsCheck
 	levels   []*level
+	orbits   orbits
 	maps     [][]int32 // automorphisms, of which the first used ones are known
 	used     int
 }
@@ -72,6 +73,7 @@ func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool
 	if s.budget == 0 {
 		s.budget = 1000
 	}
+	s.orbits.reset(r.N())
 	tracing := r.Tracing
 	r.Tracing = false
 	s.descend(0, 0)
@@ -106,6 +108,9 @@ func (s *Search) descend(depth, cursor int) int {
 		case Alike:
 			r.Individualize(slices.Min(r.Cell(at)))
 			r.Refine(s.g)
+			continue
+		}
+		if s.Cut == 0 && s.orbits.settle(r, s.g, at) {
 			continue
 		}
 		return s.branch(depth, cursor, at)
