@@ -71,7 +71,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.repeats, "repeats", 0, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
 	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged")
-	f.IntVar(&c.epochs, "epochs", 0, "epochs; 0 = until validation levels off")
+	f.IntVar(&c.epochs, "epochs", 200, "most epochs; that with the best validation counts")
 	f.IntVar(&c.batch, "batch", 32, "pairs per step, each side counted")
 	f.Float64Var(&c.rate, "rate", 0.01, "learning rate")
 	f.Float64Var(&c.decay, "decay", 0.1, "weight decay")
@@ -108,7 +108,7 @@ func (c *config) check() (err error) {
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 0),
 		cli.AtLeast("most", c.most, 0),
-		cli.AtLeast("nets", c.nets, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 1),
+		cli.AtLeast("nets", c.nets, 1), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("batch", c.batch, 1),
 		cli.AtLeast("workers", c.workers, 0),
 	)
 	if err == nil && c.k > field.MaxK {

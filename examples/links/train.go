@@ -13,8 +13,6 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-const mostEpochs = 200
-
 // learn trains networks on the pairs of all folds but the first, stops each by
 // those of the first, and returns what they think of the test pairs.
 func learn(ctx context.Context, c *config, t *trial, recs [3]arrow.Record, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (test, val []scored, epochs []int, err error) {
@@ -48,13 +46,9 @@ func blank(f fold) []scored {
 // fit trains one network, and returns it as it was at its best epoch.
 func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (nn.Model, int, error) {
 	net := c.newNet(seeds.Uint64())
-	epochs, wait := c.epochs, 0
-	if epochs == 0 {
-		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
-	}
-	stop := nn.EarlyStop{Patience: wait}
-	for range epochs {
+	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
+	stop := nn.EarlyStop{Patience: max(3, min(20, 4000/steps))}
+	for range c.epochs {
 		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
 			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
 			To(sinks.Train{Net: net}).
@@ -71,12 +65,9 @@ func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, 
 		if err != nil {
 			return nil, 0, err
 		}
-		if c.epochs == 0 && done {
+		if done {
 			break
 		}
-	}
-	if c.epochs > 0 { // a number that the user has set is not to be improved upon
-		return net, c.epochs, nil
 	}
 	_, at := stop.Best()
 	return net, at, stop.Restore(net)

@@ -73,7 +73,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
 	f.BoolVar(&c.neighbourLabels, "neighbour-labels", false, "let known classes of the other nodes of a field be an attribute")
-	f.IntVar(&c.epochs, "epochs", 0, "split: epochs; 0 = until validation levels off. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
+	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
 	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
 	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, where there are up to 5000 nodes to learn from, else 0")
@@ -146,7 +146,7 @@ func (c *config) settle(d *dataset) {
 	}
 	open(&c.batch, online, 8, 32)
 	open(&c.nets, !online && small, 5, 1)
-	open(&c.epochs, online, 4, 0)
+	open(&c.epochs, online, 4, 200)
 	open(&c.maps, true, max(64, 4*len(d.Classes)), 0)
 	if c.rate == 0 {
 		switch {

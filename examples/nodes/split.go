@@ -14,8 +14,6 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-const mostEpochs = 200
-
 // bySplit learns from the training nodes, stops by the validation nodes, and
 // asks about the test nodes once.
 func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
@@ -90,15 +88,11 @@ func (d *dataset) choose(ctx context.Context, c *config, r *report, train, val a
 func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, train, val arrow.Record) error {
 	seeds := newRand(c.seed, streamNets+i<<8)
 	net := c.newNet(seeds.Uint64(), m.decay)
-	epochs, wait := c.epochs, 0
-	if epochs == 0 {
-		// Twenty epochs without a better validation end it, or fewer if they are
-		// long.
-		steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-		epochs, wait = mostEpochs, max(3, min(20, 4000/steps))
-	}
-	stop := nn.EarlyStop{Patience: wait}
-	for range epochs {
+	// Twenty epochs without a better validation end it, or fewer if they are
+	// long.
+	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
+	stop := nn.EarlyStop{Patience: max(3, min(20, 4000/steps))}
+	for range c.epochs {
 		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
 			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
 			To(sinks.Train{Net: net}).
@@ -118,19 +112,13 @@ func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, tr
 		if err != nil {
 			return err
 		}
-		if c.epochs == 0 && done {
+		if done {
 			break
 		}
 	}
-	at := c.epochs // a number that the user has set is not to be improved upon
-	if at == 0 {
-		if err := stop.Restore(net); err != nil {
-			return err
-		}
-		_, at = stop.Best()
-	}
+	_, at := stop.Best()
 	m.nets, m.epochs = append(m.nets, net), append(m.epochs, at)
-	return nil
+	return stop.Restore(net)
 }
 
 // newNet returns the network that -net names.
