@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func TestEdgesAndKinds(t *testing.T) {
 
 func TestModelFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.safetensors")
-	classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file)
+	classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file, "-onnx", file+".onnx")
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +164,10 @@ func TestModelFile(t *testing.T) {
 	net := &nn.CNN{}
 	if err := net.Load(f); err != nil {
 		t.Fatal(err)
+	}
+	onnx, err := os.ReadFile(file + ".onnx")
+	if err != nil || !bytes.Contains(onnx, []byte("conv1.weight")) || !bytes.Contains(onnx, []byte("recipe")) {
+		t.Errorf("the ONNX model has %d bytes, %v", len(onnx), err)
 	}
 	if net.Info["classes"] != "0,1" || net.Info["select"] != "betweenness" || net.Info["k"] != "3" || net.Info["mean"] == "" {
 		t.Errorf("the model tells %v", net.Info)

@@ -52,7 +52,8 @@ type config struct {
 	workers           int
 	checkpoint        string
 	resume            bool
-	model, load, json string
+	model, onnx, load string
+	json              string
 	given             []string // names of the flags that were given
 	selecting, normal labeling.Labeling
 }
@@ -79,6 +80,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the network of the last fold")
+	f.StringVar(&c.onnx, "onnx", "", "file for the same network as an ONNX model, for other runtimes")
 	f.StringVar(&c.load, "load", "", "file that -model has written: its network says what -data is, nothing is trained")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
@@ -131,11 +133,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	var modelFile, jsonFile *cli.OutFile
+	var modelFile, onnxFile, jsonFile *cli.OutFile
 	for _, f := range []struct {
 		path string
 		file **cli.OutFile
-	}{{c.model, &modelFile}, {c.json, &jsonFile}} {
+	}{{c.model, &modelFile}, {c.onnx, &onnxFile}, {c.json, &jsonFile}} {
 		if f.path == "" {
 			continue
 		}
@@ -170,6 +172,15 @@ func run(ctx context.Context, args []string) error {
 	r.Seconds = time.Since(start).Seconds()
 	if modelFile != nil {
 		if err := modelFile.Finish(model); err != nil {
+			return err
+		}
+	}
+	if onnxFile != nil {
+		exported, err := export(model)
+		if err != nil {
+			return err
+		}
+		if err := onnxFile.Finish(exported); err != nil {
 			return err
 		}
 	}

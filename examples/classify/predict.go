@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func loadModel(c *config) (nn.Model, operators.Recipe, error) {
 			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
 		}
 	}
-	for _, name := range []string{"model", "checkpoint", "resume", "pretrain", "model-kind"} {
+	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind"} {
 		if slices.Contains(c.given, name) {
 			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}
@@ -147,4 +148,15 @@ func (p *predictions) print(out io.Writer, classes []string) error {
 	}
 	_, err := fmt.Fprintf(out, "\n%d of %d right, %.2f %%; graphs that it was trained on count too\n", p.Correct, p.Known, p.Accuracy)
 	return err
+}
+
+// export returns a saved network as an ONNX model.
+func export(model []byte) ([]byte, error) {
+	net, err := nn.Load(bytes.NewReader(model))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = nn.ExportONNX(&out, net)
+	return out.Bytes(), err
 }
