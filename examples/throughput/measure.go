@@ -122,6 +122,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) 
 		}
 		if at += len(job.Roots); at == len(roots) {
 			at = 0
+			run.Forget() // each pass pays for its own fields
 			if out.Passes++; run.Seconds >= least {
 				break
 			}

@@ -33,8 +33,8 @@ type worker struct {
 	rank []int32  // 1 + place of the members of the field at hand; 0 elsewhere
 }
 
-func newWorker(k int, by labeling.Labeling, cache *field.Cache) *worker {
-	return &worker{rows: make([]uint64, k), norm: field.Normalizer{K: k, By: by, Cache: cache}}
+func newWorker(k int, by labeling.Labeling) *worker {
+	return &worker{rows: make([]uint64, k), norm: field.Normalizer{K: k, By: by}}
 }
 
 // make fills the chunk.
@@ -48,7 +48,7 @@ func (w *worker) make(ctx context.Context, c *Chunk) error {
 	c.Edges = grow(c.Edges, n*k*k)
 	c.NodeCats, c.NodeAttrs = grow(c.NodeCats, n*k*g.NodeCats), grow(c.NodeAttrs, n*k*g.NodeAttrs)
 	for i, root := range c.Roots {
-		if ctx.Err() != nil {
+		if i%8 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		hood, dist := w.walk.Assemble(ix, root, k)

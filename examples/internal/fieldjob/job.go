@@ -71,7 +71,10 @@ func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 		r.cache = field.NewCache(cacheBytes)
 	}
 	for len(r.workers) < r.Workers {
-		r.workers = append(r.workers, newWorker(r.K, r.By, r.cache))
+		r.workers = append(r.workers, newWorker(r.K, r.By))
+	}
+	for _, w := range r.workers {
+		w.norm.Cache = r.cache
 	}
 	defer func() {
 		for _, w := range r.workers {
@@ -84,7 +87,7 @@ func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 	}
 	outer := ctx
 	eg, ctx := errgroup.WithContext(ctx)
-	work := make(chan *Chunk)
+	work := make(chan *Chunk, 3*r.Workers) // nobody waits for a rendezvous
 	order := make(chan *Chunk, 3*r.Workers)
 	eg.Go(func() error {
 		defer close(work)
@@ -146,6 +149,10 @@ func (r *Runner) Run(ctx context.Context, jobs []*Job) error {
 	return err
 }
 
+// Forget empties the cache, so that making the same fields once more is work and
+// not a look-up.
+func (r *Runner) Forget() { r.cache = nil }
+
 // alone is Run for one worker, which needs no other goroutine.
 func (r *Runner) alone(ctx context.Context, jobs []*Job) error {
 	size := chunkSize(r.K)
@@ -172,9 +179,11 @@ func (r *Runner) alone(ctx context.Context, jobs []*Job) error {
 	return nil
 }
 
-// chunkSize is the number of roots that are handed out at once: some tenths of a
-// millisecond of work, and edges that stay in the nearer caches.
-func chunkSize(k int) int { return max(1, min(128, 1<<15/(k*k))) }
+// chunkSize is the number of roots that are handed out at once: enough to be
+// worth waking somebody up, and at most half a megabyte of edges, which stay in
+// the nearer caches (BenchmarkWorkers). It must not depend on the workers, since
+// it shows in the records of an Arrow file.
+func chunkSize(k int) int { return max(1, min(512, 1<<17/(k*k))) }
 
 func (r *Runner) chunk(j *Job, roots []int32) *Chunk {
 	c, ok := r.spare.Get().(*Chunk)
