@@ -146,6 +146,9 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 		return err
 	}
 	w.rows += rec.NumRows()
+	if w.W != nil { // somebody may read while we write
+		return w.out.flush()
+	}
 	if w.PartBytes > 0 && w.Dir != "" && w.out.n >= w.PartBytes {
 		return w.end()
 	}
