@@ -43,7 +43,7 @@
 //	eigenvector / graph-tool      1.23    0.48       0.90
 //
 // Gonum's network package has PageRank of directed graphs, betweenness, closeness
-// and harmonic centrality. They are what the tests here compare with. They are
+// and harmonic centrality; the tests here compare with the first two. They are
 // not used, since they read a graph through an interface and answer with a map,
 // and since their sums depend on the order of that map: labels of nodes that are
 // images of each other would differ in the last digit, and decide ties.
