@@ -11,7 +11,8 @@
 //	             chosen on the validation nodes, and the test nodes are looked at
 //	             once, at the end. Data without a split are dealt by the seed, 60,
 //	             20 and 20 % of the nodes with a class; without a validation part
-//	             a fifth of the training nodes becomes one.
+//	             a fifth of the training nodes becomes one. What the networks say
+//	             of a node may be averaged over its field, some rounds.
 //	prequential  all nodes arrive once, in an order that the seed decides; each is
 //	             predicted before the network learns from it.
 //
@@ -49,6 +50,7 @@ type config struct {
 	net                 string
 	nets                int
 	identity            string
+	votes               int
 	neighbourLabels     bool
 	epochs, batch       int
 	rate, decay         float64
@@ -72,6 +74,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
 	f.IntVar(&c.nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
+	f.IntVar(&c.votes, "votes", 3, "split: most rounds in which what is said of a node becomes the mean over its field; how many is chosen on the validation nodes")
 	f.BoolVar(&c.neighbourLabels, "neighbour-labels", false, "let known classes of the other nodes of a field be an attribute")
 	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
@@ -118,7 +121,7 @@ func (c *config) check() (err error) {
 	}
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
-		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
+		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("votes", c.votes, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
 	)
 	if err == nil && c.k > field.MaxK {
 		err = fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -203,6 +204,29 @@ func TestNeighbourLabels(t *testing.T) {
 	}
 	if at != 60 || given == 0 {
 		t.Errorf("%d roots, %d classes given", at, given)
+	}
+}
+
+// A vote is the mean of the means at each distance, and hearsay must help.
+func TestVote(t *testing.T) {
+	v := &voters{
+		k:       4,
+		members: []int32{0, 1, 2, 3, 1, 0, -1, -1, 2, 0, 3, -1, 3, -1, -1, -1},
+		share:   []float64{1. / 3, 1. / 6, 1. / 6, 1. / 3, .5, .5, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0, 1, 0, 0, 0},
+	}
+	a := &average{classes: 2, sum: []float64{0, 6, 6, 0, 6, 0, 3, 3}, target: []int{0, 0, 1, 1}, nets: 1}
+	b := v.vote(a)
+	want := []float64{0./3 + 1 + 1 + 1, 2 + 0 + 0 + 1, 3, 3, 3, 3, 3, 3}
+	for i, x := range b.sum {
+		if math.Abs(x-want[i]) > 1e-12 {
+			t.Fatalf("%v, want %v", b.sum, want)
+		}
+	}
+	if _, rounds := v.elect(a, []int32{0}, 3); rounds != 0 {
+		t.Errorf("%d rounds for one node that becomes right", rounds)
+	}
+	if _, rounds := v.elect(a, []int32{0, 0, 0}, 3); rounds != 1 {
+		t.Errorf("%d rounds for three, want 1", rounds)
 	}
 }
 

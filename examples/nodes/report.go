@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
@@ -23,8 +25,8 @@ type report struct {
 	Test     int    `json:"test"` // nodes that accuracy is of
 
 	Accuracy float64 `json:"accuracy"` // of the mean of all networks
-	// EachAccuracy is that of each network alone, ValAccuracy that of their mean
-	// on the validation nodes.
+	// EachAccuracy is that of each network alone, before votes, ValAccuracy that of
+	// their mean on the validation nodes.
 	EachAccuracy []float64 `json:"accuracy_of_each_network,omitempty"`
 	ValAccuracy  float64   `json:"validation_accuracy,omitempty"`
 	// WindowAccuracy is the accuracy in each window of the stream.
@@ -42,6 +44,7 @@ type report struct {
 	Batch           int     `json:"batch"`
 	Rate            float64 `json:"rate"`
 	Decay           float64 `json:"decay"`
+	Votes           int     `json:"votes"` // rounds
 	Maps            int     `json:"maps"`
 	Net             string  `json:"net"`
 	Nets            int     `json:"nets"`
@@ -87,10 +90,11 @@ func (r *report) print(out io.Writer) error {
 	if r.Protocol == "split" {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
-		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks\n", r.Accuracy, r.Nets)
+		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks, %d rounds of votes\n", r.Accuracy, r.Nets, r.Votes)
 	} else {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
-		fmt.Fprintf(w, "last window\t%.2f %%\tof %d nodes\n", r.WindowAccuracy[len(r.WindowAccuracy)-1], r.Window)
+		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
+		fmt.Fprintf(w, "at the end\t%.2f %%\tmean of the last %d windows of %d nodes\n", stat.Mean(late, nil), len(late), r.Window)
 	}
 	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, %s, batch %d, rate %g, decay %g, seed %d\n",
 		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Net, r.Batch, r.Rate, r.Decay, r.Seed)

@@ -5,9 +5,11 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -21,33 +23,51 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 	for _, v := range d.train {
 		learned[v] = true
 	}
-	var recs [3]arrow.Record
-	for i, part := range []struct {
-		what  string
-		nodes []int32
-	}{{"training", d.train}, {"validation", d.val}, {"test", d.test}} {
-		rec, err := d.collect(ctx, c, part.what, part.nodes, func(_, v int32) bool { return learned[v] }, r)
-		if err != nil {
-			return err
-		}
-		defer rec.Release()
-		recs[i] = rec
+	all := make([]int32, len(d.Class))
+	for v := range all {
+		all[v] = int32(v)
 	}
-	best, err := d.choose(ctx, c, r, recs[0], recs[1])
+	fields, err := d.collect(ctx, c, all, func(_, v int32) bool { return learned[v] }, r)
 	if err != nil {
 		return err
 	}
-	r.Epochs, r.Decay, r.ValAccuracy, r.curve = best.epochs, best.decay, best.val.accuracy(), best.curve
-	test := newAverage(len(d.test), len(d.Classes))
-	for _, net := range best.nets {
-		one := newAverage(len(d.test), len(d.Classes))
-		if err := examine(ctx, net, recs[2], one, test); err != nil {
+	defer fields.Release()
+	var recs [2]arrow.Record
+	for i, part := range [2][]int32{d.train, d.val} {
+		if recs[i], err = take(fields, part); err != nil {
 			return err
 		}
-		r.EachAccuracy = append(r.EachAccuracy, one.accuracy())
+		defer recs[i].Release()
 	}
-	r.Accuracy = test.accuracy()
+	best, err := d.choose(ctx, c, recs[0], recs[1])
+	if err != nil {
+		return err
+	}
+	said := newAverage(len(all), len(d.Classes))
+	for _, net := range best.nets {
+		one := newAverage(len(all), len(d.Classes))
+		if err := examine(ctx, net, fields, one, said); err != nil {
+			return err
+		}
+		r.EachAccuracy = append(r.EachAccuracy, one.of(d.test).accuracy())
+	}
+	v, err := votersOf(fields, c.k)
+	if err != nil {
+		return err
+	}
+	said, r.Votes = v.elect(said, d.val, c.votes)
+	r.Epochs, r.Decay, r.curve = best.epochs, best.decay, best.curve
+	r.ValAccuracy, r.Accuracy = said.of(d.val).accuracy(), said.of(d.test).accuracy()
 	return nil
+}
+
+// take returns the rows of some nodes.
+func take(rec arrow.Record, nodes []int32) (arrow.Record, error) {
+	refs := make([]record.Ref, len(nodes))
+	for i, v := range nodes {
+		refs[i].Row = v
+	}
+	return record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
 }
 
 // committee is networks that were trained alike.
@@ -61,7 +81,7 @@ type committee struct {
 
 // choose trains networks with each weight decay, and returns those that tell the
 // validation nodes apart best.
-func (d *dataset) choose(ctx context.Context, c *config, r *report, train, val arrow.Record) (*committee, error) {
+func (d *dataset) choose(ctx context.Context, c *config, train, val arrow.Record) (*committee, error) {
 	bar := cli.NewProgress("training", int64(len(c.decays)*c.nets))
 	defer bar.Done()
 	var best *committee
@@ -163,22 +183,39 @@ func (a *average) add(row int, p sinks.Prediction) {
 	}
 	a.target[row] = p.Target
 	for c, x := range p.Probs {
-		a.sum[row*a.classes+c] += float64(x)
+		a.row(row)[c] += float64(x)
 	}
 }
 
-// right counts the rows whose most probable class, the first of equals, is
-// theirs.
-func (a *average) right() (right int) {
-	for row, target := range a.target {
-		probs := a.sum[row*a.classes:][:a.classes]
-		top := 0
-		for c, x := range probs {
-			if x > probs[top] {
-				top = c
-			}
+func (a *average) row(i int) []float64 { return a.sum[i*a.classes : (i+1)*a.classes] }
+
+// of returns the part of a that is about some rows.
+func (a *average) of(rows []int32) *average {
+	b := newAverage(len(rows), a.classes)
+	b.nets = a.nets
+	for i, row := range rows {
+		copy(b.row(i), a.row(int(row)))
+		b.target[i] = a.target[row]
+	}
+	return b
+}
+
+// hit reports whether the most probable class of a row, the first of equals, is
+// its own.
+func (a *average) hit(row int) bool {
+	probs, top := a.row(row), 0
+	for c, x := range probs {
+		if x > probs[top] {
+			top = c
 		}
-		if top == target {
+	}
+	return top == a.target[row]
+}
+
+// right counts the hits.
+func (a *average) right() (right int) {
+	for row := range a.target {
+		if a.hit(row) {
 			right++
 		}
 	}
@@ -191,7 +228,7 @@ func (a *average) accuracy() float64 { return 100 * float64(a.right()) / float64
 // loss is the mean cross-entropy.
 func (a *average) loss() (sum float64) {
 	for row, target := range a.target {
-		sum -= math.Log(max(a.sum[row*a.classes+target]/a.nets, 1e-30))
+		sum -= math.Log(max(a.row(row)[target]/a.nets, 1e-30))
 	}
 	return sum / float64(len(a.target))
 }
