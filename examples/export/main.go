@@ -102,7 +102,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
 	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
-	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it")
+	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.out, "out", "", "directory to write; without it the fields are only computed")
 	f.StringVar(&c.as, "as", "parquet", "parquet or arrow")
