@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -67,73 +65,6 @@ type Nodes struct {
 	MaxBytes int64
 }
 
-// Part is a part of a split.
-type Part int8
-
-// The parts, as split.txt calls them.
-const (
-	None Part = iota
-	Train
-	Val
-	Test
-)
-
-var partNames = [...]string{"none", "train", "val", "test"}
-
-// String returns the name in split.txt.
-func (p Part) String() string {
-	if p < 0 || int(p) >= len(partNames) {
-		return fmt.Sprintf("Part(%d)", int8(p))
-	}
-	return partNames[p]
-}
-
-// NodesStats says what was read.
-type NodesStats struct {
-	EdgeCounts
-	Isolated int64 // nodes without an edge
-	Features int64 // entries of features.txt that are not 0
-	Bare     int64 // nodes without such an entry
-	Weights  int64 // entries whose value, neither 0 nor 1, was dropped
-}
-
-// NodeSet is a graph whose nodes are to be told apart.
-type NodeSet struct {
-	Graph *graph.Graph
-	// IDs holds the number of every node in its file, ascending. It is nil
-	// where node v has the number v.
-	IDs []int32
-	// Class is the class of every node, an index into Classes, or -1.
-	Class   []int32
-	Classes []string
-	// Split is the part that each node belongs to; nil where there is no split.
-	Split []Part
-	Stats NodesStats
-}
-
-// Part returns the nodes of a part, ascending, of which the class is known.
-func (n *NodeSet) Part(p Part) []int32 {
-	var nodes []int32
-	for v, q := range n.Split {
-		if q == p && n.Class[v] >= 0 {
-			nodes = append(nodes, int32(v))
-		}
-	}
-	return nodes
-}
-
-// Layout describes the record of the set.
-func (n *NodeSet) Layout() record.Layout {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes}
-	for i := range n.Graph.NodeAttrs {
-		l.NodeAttr = append(l.NodeAttr, record.Channel{Name: fmt.Sprint("feature_", i)})
-	}
-	if n.Graph.SparseCard > 0 {
-		l.NodeSparse = record.Channel{Name: "features", Card: n.Graph.SparseCard}
-	}
-	return l
-}
-
 // String names the file, for the plan of a pipeline.
 func (s Nodes) String() string {
 	switch {
@@ -183,47 +114,6 @@ func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
 	}, nil
 }
 
-// Identify does what Nodes.Identity asks for: it puts an index of its own behind
-// those of each node.
-func (n *NodeSet) Identify() error {
-	g := n.Graph
-	if len(g.NodeSparse) > math.MaxInt32-g.N() || g.SparseCard > math.MaxInt32-g.N() {
-		return fmt.Errorf("sources: Nodes: %d nodes with %d features do not fit 32-bit offsets", g.N(), len(g.NodeSparse))
-	}
-	offsets := make([]int32, 1, g.N()+1)
-	all := make([]int32, 0, len(g.NodeSparse)+g.N())
-	for v := range int32(g.N()) {
-		all = append(all, g.Sparse(v)...)
-		all = append(all, int32(g.SparseCard)+v)
-		offsets = append(offsets, int32(len(all)))
-	}
-	g.SparseOffsets, g.NodeSparse, g.SparseCard = offsets, all, g.SparseCard+g.N()
-	return nil
-}
-
-// Standardize gives each continuous attribute mean 0 and deviation 1 over all
-// nodes; one that is the same everywhere becomes 0. It looks at no class.
-func (n *NodeSet) Standardize() {
-	x, c := n.Graph.NodeAttr, n.Graph.NodeAttrs
-	for a := range c {
-		var sum, squares float64
-		for i := a; i < len(x); i += c {
-			sum += float64(x[i])
-		}
-		mean := sum / float64(n.Graph.N())
-		for i := a; i < len(x); i += c {
-			squares += (float64(x[i]) - mean) * (float64(x[i]) - mean)
-		}
-		scale := 0.
-		if squares > 0 {
-			scale = 1 / math.Sqrt(squares/float64(n.Graph.N()))
-		}
-		for i := a; i < len(x); i += c {
-			x[i] = float32((float64(x[i]) - mean) * scale)
-		}
-	}
-}
-
 // Open reads the set and returns a *[NodesReader].
 func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	n, err := s.Read(ctx)
@@ -232,14 +122,6 @@ func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 	}
 	return n.Open(ctx, mem)
 }
-
-// Open streams a set that was read before: a NodeSet is a source as well.
-func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
-	return &NodesReader{set: n, build: record.NewBuilder(mem, n.Layout())}, nil
-}
-
-// String says how large the set is, for the plan of a pipeline.
-func (n *NodeSet) String() string { return fmt.Sprintf("NodeSet(%d nodes)", n.Graph.N()) }
 
 // NodesReader hands out the graph of [Nodes].
 type NodesReader struct {
@@ -275,5 +157,3 @@ func (r *NodesReader) Close() error {
 	r.err = errClosed
 	return nil
 }
-
-var _ flow.Source = (*NodeSet)(nil)

@@ -230,6 +230,50 @@ func TestVote(t *testing.T) {
 	}
 }
 
+// The shares of a field add up to 1, the root has that of a whole ring, and every
+// ring as much.
+func TestVotersOf(t *testing.T) {
+	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &dataset{NodeSet: set}
+	all := make([]int32, 60)
+	for v := range all {
+		all[v] = int32(v)
+	}
+	c := &config{k: 9, workers: 1}
+	rec, err := d.collect(context.Background(), c, all, nil, &report{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	v, err := votersOf(rec, c.k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for root := range 60 {
+		rings := map[int]float64{}
+		for i, u := range v.members[root*c.k : (root+1)*c.k] {
+			if u < 0 {
+				continue
+			}
+			ring := 2
+			if i == 0 {
+				ring = 0
+			} else if set.Graph.Entry(int32(root), u) >= 0 {
+				ring = 1
+			}
+			rings[ring] += v.share[root*c.k+i]
+		}
+		for ring, share := range rings {
+			if math.Abs(share-1/float64(len(rings))) > 1e-12 {
+				t.Errorf("root %d: ring %d of %d has %v", root, ring, len(rings), share)
+			}
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	dir := villages(t, 20, 40, true)
 	with := func(file, text string) string {
