@@ -16,7 +16,7 @@ import (
 	"flag"
 
 	"github.com/reugn/go-streams"
-	extension "github.com/reugn/go-streams/extension"
+	"github.com/reugn/go-streams/extension"
 	goflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
