@@ -58,7 +58,7 @@ const (
 	probes = 8
 	// The first array is small, so that a small graph does not pay for a large
 	// one; each is growth times the one before.
-	firstWords = 1 << 12
+	firstWords = 1 << 10
 	growth     = 4
 )
 

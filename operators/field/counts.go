@@ -11,17 +11,18 @@ func (s *Stats) counts() [8]*int64 {
 }
 
 // packCounts packs what was counted since before into one word, a byte per
-// count, and reports whether it fits.
-func packCounts(before, after Stats) (packed uint64, ok bool) {
-	b := before.counts()
-	for i, a := range after.counts() {
-		d := *a - *b[i]
-		if d > math.MaxUint8 {
-			return 0, false
-		}
+// count in the order of counts, and reports whether it fits.
+func packCounts(before, after *Stats) (packed uint64, ok bool) {
+	var all uint64
+	for i, d := range [...]int64{
+		after.Cropped - before.Cropped, after.Ties - before.Ties, after.Searches - before.Searches,
+		after.Leaves - before.Leaves, after.CropFallback - before.CropFallback,
+		after.Canon - before.Canon, after.Refined - before.Refined, after.Partial - before.Partial,
+	} {
+		all |= uint64(d)
 		packed |= uint64(d) << (8 * i)
 	}
-	return packed, true
+	return packed, all <= math.MaxUint8
 }
 
 // addPacked adds what packCounts packed.

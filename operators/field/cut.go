@@ -197,7 +197,7 @@ func round1Last(p, s uint32) uint32 {
 // narrow takes the nodes of smaller key among the tied ones and drops those of
 // greater key. It reports whether nothing is left to choose.
 func (c *cut) narrow() bool {
-	if len(c.tied) <= 32 {
+	if len(c.tied) <= few {
 		return c.narrowFew()
 	}
 	for shift := 1; shift > 0 && c.need < len(c.tied); {
@@ -229,16 +229,20 @@ func (c *cut) narrow() bool {
 	return c.settled()
 }
 
-// narrowFew is narrow for at most 32 nodes: it counts, for each, the smaller ones.
+// few is where counting all smaller ones costs as much as a histogram does, by
+// BenchmarkField on power and polbooks.
+const few = 16
+
+// narrowFew is narrow for a few nodes: it counts, for each, the smaller ones.
 func (c *cut) narrowFew() bool {
 	if c.need == len(c.tied) {
 		return c.settled()
 	}
-	var key [32]int64
+	var key [few]int64
 	for i, j := range c.tied {
 		key[i] = int64(c.key[j])
 	}
-	var less [32]int
+	var less [few]int
 	keys, last := key[:len(c.tied)], 0
 	for i, x := range keys {
 		n := 0
@@ -252,7 +256,7 @@ func (c *cut) narrowFew() bool {
 	}
 	kept := c.tied[:0]
 	for i, j := range c.tied {
-		switch n := less[i&31]; {
+		switch n := less[i%few]; {
 		case n < last:
 			c.taken = append(c.taken, j)
 		case n == last:

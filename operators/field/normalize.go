@@ -169,7 +169,7 @@ func (z *Normalizer) normalize(global []float64) ([]int32, error) {
 	}
 	order, err := z.compute(global)
 	if err == nil && cached {
-		z.whole.add(z, before, order)
+		z.whole.add(z, &before, order)
 	}
 	return order, err
 }
@@ -288,7 +288,7 @@ func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64)
 		order = z.canonical(n, arcs)
 	}
 	if cached {
-		z.inN.add(z, before, order)
+		z.inN.add(z, &before, order)
 	}
 	z.order = z.order[:0]
 	for _, v := range order {

@@ -169,11 +169,11 @@ func (q *recall) appendArcs(z *Normalizer, arcs []arc) {
 
 // add remembers the field of the problem that find did not know, with the counts
 // since before.
-func (q *recall) add(z *Normalizer, before Stats, order []int32) {
+func (q *recall) add(z *Normalizer, before *Stats, order []int32) {
 	if q.hash == 0 {
 		return
 	}
-	counts, ok := packCounts(before, z.Stats)
+	counts, ok := packCounts(before, &z.Stats)
 	if !ok {
 		return
 	}

@@ -60,7 +60,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if n <= z.K {
 		order = z.finishWords(z.hood, z.dist, false)
 		if cached {
-			z.whole.add(z, before, order)
+			z.whole.add(z, &before, order)
 		}
 		return z.hood, order, nil
 	}
@@ -82,7 +82,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		for _, v := range order {
 			z.inHood = append(z.inHood, z.keep[v])
 		}
-		z.whole.add(z, before, z.inHood)
+		z.whole.add(z, &before, z.inHood)
 	}
 	return z.nodes, order, nil
 }
@@ -227,7 +227,7 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		z.order = append(z.order, order...)
 	}
 	if cached {
-		z.inN.add(z, before, z.order)
+		z.inN.add(z, &before, z.order)
 	}
 	return z.order
 }
