@@ -56,6 +56,12 @@
 // discrete channel travels as an index, -1 for none; it is never expanded to a
 // one-hot vector. A sparse channel is a list of indices.
 //
+// # Files
+//
+// Save and [Load] are of a trained model, as a safetensors file. Checkpoint and
+// Resume are of a training that has not ended, see [Checkpointer]. [ExportONNX]
+// writes a model for other runtimes.
+//
 // # Same bytes
 //
 // The same seed and the same batches give the same weights, byte for byte, on

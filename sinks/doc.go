@@ -21,6 +21,9 @@
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
+// Train.Checkpoint keeps the state of a training, from which it goes on after
+// whatever has stopped it.
+//
 // Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those
 // of package record.
 package sinks
