@@ -49,37 +49,40 @@ var FamilyNames = []string{"torus", "random regular", "Erdős–Rényi", "prefer
 
 // String names the collection, for the plan of a pipeline.
 func (s Families) String() string {
-	return fmt.Sprintf("Families(%d graphs, seed %d)", cmp.Or(s.Graphs, 480), s.Seed)
+	return fmt.Sprintf("Families(%d graphs, seed %d)", s.graphs(), s.Seed)
 }
 
-// Open checks the settings and makes the graphs, which takes milliseconds.
+// Open checks the settings. The graphs are made one by one as they are read.
 func (s Families) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	if s.Graphs < 0 || s.Rows < 0 || !(s.Noise <= 1) {
 		return nil, fmt.Errorf("sources: Families: Graphs %d, Rows %d, Noise %g, want at least 0, at least 0, at most 1", s.Graphs, s.Rows, s.Noise)
 	}
-	items, err := s.Items()
-	if err != nil {
-		return nil, err
-	}
-	return Graphs{
-		Items:  items,
-		Layout: record.Layout{Classes: FamilyNames},
-		Rows:   s.Rows,
-	}.Open(ctx, mem)
+	return &graphsReader{
+		n:     s.graphs(),
+		item:  s.item,
+		rows:  cmp.Or(s.Rows, 64),
+		build: record.NewBuilder(mem, record.Layout{Classes: FamilyNames}),
+	}, nil
 }
+
+func (s Families) graphs() int { return cmp.Or(s.Graphs, 480) }
 
 // Items returns the graphs with their classes.
 func (s Families) Items() ([]Item, error) {
-	items := make([]Item, cmp.Or(s.Graphs, 480))
+	items := make([]Item, s.graphs())
 	for i := range items {
-		class := i % len(FamilyNames)
-		g, err := s.graph(class, uint64(i))
-		if err != nil {
+		var err error
+		if items[i], err = s.item(i); err != nil {
 			return nil, err
 		}
-		items[i] = Item{Graph: g, Class: int32(class)}
 	}
 	return items, nil
+}
+
+func (s Families) item(i int) (Item, error) {
+	class := i % len(FamilyNames)
+	g, err := s.graph(class, uint64(i))
+	return Item{Graph: g, Class: int32(class)}, err
 }
 
 // graph makes graph i.

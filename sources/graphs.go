@@ -58,7 +58,8 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		}
 	}
 	return &graphsReader{
-		items: s.Items,
+		n:     len(s.Items),
+		item:  func(i int) (Item, error) { return s.Items[i], nil },
 		rows:  cmp.Or(s.Rows, 64),
 		build: record.NewBuilder(mem, s.Layout),
 	}, nil
@@ -187,8 +188,11 @@ func checkIndices(of string, x []int32, c []record.Channel) error {
 	return nil
 }
 
+// graphsReader makes records of n items. It asks for each when it gets there,
+// once, but for one that no longer fits in a record, for which it asks again.
 type graphsReader struct {
-	items []Item
+	n     int
+	item  func(i int) (Item, error)
 	rows  int
 	build *record.Builder
 	at    int
@@ -201,8 +205,12 @@ func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err == nil {
 		r.err = ctx.Err()
 	}
-	for r.err == nil && r.at < len(r.items) && r.build.Rows() < r.rows {
-		it := &r.items[r.at]
+	for r.err == nil && r.at < r.n && r.build.Rows() < r.rows {
+		it, err := r.item(r.at)
+		if err != nil {
+			r.err = err
+			break
+		}
 		if r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
 			break
 		}
