@@ -160,7 +160,7 @@ func (c *config) check() (err error) {
 	for _, n := range []struct {
 		name     string
 		v, least int
-	}{{"k", c.k, 1}, {"w", c.w, 0}, {"stride", c.stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 1}, {"part", c.partMB, 1}} {
+	}{{"k", c.k, 1}, {"w", c.w, 0}, {"stride", c.stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 0}, {"part", c.partMB, 1}} {
 		if err := cli.AtLeast(n.name, n.v, n.least); err != nil {
 			return err
 		}

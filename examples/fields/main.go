@@ -105,7 +105,7 @@ func (c *config) check() (err error) {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
 	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
-		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 1))
+		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 0))
 }
 
 func run(ctx context.Context, args []string) (err error) {

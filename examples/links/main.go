@@ -171,10 +171,14 @@ func run(ctx context.Context, args []string) error {
 }
 
 // try hides edges once, and finds them.
-func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) error {
+func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) (err error) {
 	rng := rand.New(rand.NewPCG(c.seed, i))
-	t, err := hide(set, c.share, c.folds, c.most, rng)
-	if err != nil {
+	var t *trial
+	// Each part is a graph of its own, which takes seconds where there are millions of edges.
+	if err = cli.Await(ctx, func() (err error) {
+		t, err = hide(set, c.share, c.folds, c.most, rng)
+		return err
+	}); err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
 	pairs := len(t.test.pairs)

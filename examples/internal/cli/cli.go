@@ -20,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -43,7 +44,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return
-	case errors.Is(context.Cause(ctx), ErrInterrupted) && errors.Is(err, ErrInterrupted):
+	case errors.Is(context.Cause(ctx), ErrInterrupted) && (errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled)):
 		fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		os.Exit(130)
 	}
@@ -146,7 +147,10 @@ func (p *Progress) Done() {
 }
 
 // OutFile is a file that gets its name when it is complete.
-type OutFile struct{ *renameio.PendingFile }
+type OutFile struct {
+	*renameio.PendingFile
+	path string
+}
 
 // Create begins a file. It fails at once where the place cannot be written to,
 // before any long work.
@@ -156,9 +160,20 @@ func Create(path string) (*OutFile, error) {
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+		return nil, cannotWrite(path, err)
 	}
-	return &OutFile{f}, nil
+	return &OutFile{f, path}, nil
+}
+
+// cannotWrite says which file an error is about, without the temporary name.
+func cannotWrite(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
 // FinishJSON writes v, indented. On a nil file it does nothing: nobody asked.
@@ -176,7 +191,7 @@ func (f *OutFile) FinishJSON(v any) error {
 // Finish writes the content and gives the file its name.
 func (f *OutFile) Finish(content []byte) error {
 	if _, err := f.Write(content); err != nil {
-		return err
+		return cannotWrite(f.path, err)
 	}
-	return f.CloseAtomicallyReplace()
+	return cannotWrite(f.path, f.CloseAtomicallyReplace())
 }

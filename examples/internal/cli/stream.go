@@ -3,9 +3,7 @@ package cli
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +28,7 @@ func CreateStream(path string) (*Stream, error) {
 	if special(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
-			return nil, fmt.Errorf("cannot write %w", err)
+			return nil, cannotWrite(path, err)
 		}
 		return &Stream{path: path, dev: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 	}
@@ -59,7 +57,7 @@ func special(path string) bool {
 func (s *Stream) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.at += int64(n)
-	return n, s.named(err)
+	return n, cannotWrite(s.path, err)
 }
 
 // Seek tells how much was written: Arrow's file writer asks for nothing else.
@@ -70,29 +68,18 @@ func (s *Stream) Seek(offset int64, whence int) (int64, error) {
 	return s.at, nil
 }
 
-// named says which file an error is about, without the temporary name.
-func (s *Stream) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err
-	}
-	return fmt.Errorf("cannot write %s: %w", s.path, err)
-}
-
 // Finish writes what is left and gives the file its name.
 func (s *Stream) Finish() error {
 	if err := s.w.Flush(); err != nil {
-		return s.named(err)
+		return cannotWrite(s.path, err)
 	}
 	if s.dev == os.Stdout {
 		return nil
 	}
 	if s.dev != nil {
-		return s.named(s.dev.Close())
+		return cannotWrite(s.path, s.dev.Close())
 	}
-	return s.named(s.file.CloseAtomicallyReplace())
+	return cannotWrite(s.path, s.file.CloseAtomicallyReplace())
 }
 
 // Cleanup removes what was not finished. After Finish it does nothing.
