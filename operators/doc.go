@@ -11,17 +11,19 @@
 //
 // # Operators and the columns they read and add
 //
-//	Channel    reads the graph          adds to node_attr
-//	Select     reads the graph          adds roots
-//	Roots      reads the graph          adds roots, given ones
-//	Chunk      reads roots              rows of some of the roots each, which share the graph
-//	Assemble   reads the graph, roots   adds hood, dist
-//	Normalize  reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
-//	                                    mask, root_target; drops the graph, hood, dist
-//	PerRoot    what Normalize adds      a row for each root
-//	Batch      any                      exactly B rows per record
-//	Shuffle    any                      rows in random order
-//	Replay     any                      the stream again, every epoch in a new order
+//	Expect        reads the graph          refuses graphs of another layout
+//	Channel       reads the graph          adds to node_attr
+//	Select        reads the graph          adds roots
+//	Roots         reads the graph          adds roots, given ones
+//	Chunk         reads roots              rows of some of the roots each, which share the graph
+//	Assemble      reads the graph, roots   adds hood, dist
+//	Normalize     reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
+//	                                       mask, root_target; drops the graph, hood, dist
+//	PerRoot       what Normalize adds      a row for each root
+//	Standardize   reads nodes              scales it, channel by channel
+//	Batch         any                      exactly B rows per record
+//	Shuffle       any                      rows in random order
+//	Replay        any                      the stream again, every epoch in a new order
 //
 // Package record describes the columns. Channel, Select, Roots, Assemble and
 // Normalize handle each row by itself, so a pipeline runs them in several
@@ -42,7 +44,8 @@
 // Normalize gathers the neighbourhoods itself where there is no Assemble, which
 // spares their columns: those of a thousand roots near a hub are large.
 //
-// Choose finds the labeling that suits a collection, labeling.Auto.
+// Choose finds the labeling that suits a collection, labeling.Auto. Recipe keeps
+// the settings of these stages with a model, and puts them on a pipeline again.
 //
 // # Glossary
 //

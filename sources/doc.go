@@ -21,13 +21,16 @@
 //	             pos       neighbors
 //	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
 //	EdgeList     0         always     –            –                –            –                node_target from Labels
-//	Nodes        0         always     –            features, or node_sparse         –            –                node_target from labels
+//	Nodes        0         always     –            features *       –            –                node_target from labels
+//	NodeSet      0         always     as the graph has them                                       node_target
 //	Graph6       index     always     –            –                –            –                –
 //	DOT          index     always     –            –                –            –                –
 //	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
 //	Families     index     always     –            –                –            –                family
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
+//
+//	* or node_sparse, where they are a set of indices per node
 //
 // A source is a value: it prints, it can be opened many times and by several
 // goroutines at once, and it never prints or exits. Each Open gives a reader of
