@@ -14,11 +14,14 @@ type Model interface {
 	// batch. A model that was initialised or loaded checks the shape instead.
 	Init(Shape) error
 
-	// Step predicts the batch, then learns from it.
+	// Step predicts the batch, then learns from it. An error leaves the model
+	// as it was.
 	Step(Batch) (Result, error)
 
-	// Predict returns what the model says of every row of the batch, in dst
-	// when dst is not nil. It changes nothing.
+	// Predict returns what the model says of every row of the batch, float32: the
+	// probability of each class (B, classes), or the number learned (B, 1). The
+	// result is dst when dst is not nil, which must have that shape. The model
+	// does not change.
 	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
 
 	// Seen is the number of rows learned from, Accuracy the share of them that
