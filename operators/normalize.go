@@ -44,7 +44,9 @@ type Normalize struct {
 	// labeling.WL.
 	By labeling.Labeling
 	// Global computes By once on the whole graph instead of on each
-	// neighbourhood.
+	// neighbourhood. By labeling.Canonical, which gives nodes that are images of
+	// each other different labels, the fields are then independent of the
+	// numbering only up to which of such roots has which.
 	Global bool
 	// IgnoreAttributes leaves attributes and edge types out of the order.
 	IgnoreAttributes bool
