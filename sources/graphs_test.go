@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -192,6 +193,31 @@ func TestStrings(t *testing.T) {
 	got := fmt.Sprint(Graphs{Items: make([]Item, 3)}, " ", Records{Records: make([]arrow.Record, 2)}, " ", Families{Seed: 7}, " ", Families{Graphs: 12})
 	if want := "Graphs(3) Records(2) Families(480 graphs, seed 7) Families(12 graphs, seed 0)"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Graphs are made as they are read, so an endless collection opens at once, and
+// ends with its context.
+func TestFamiliesLazy(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	r, err := Families{Graphs: math.MaxInt32, Rows: 6}.Open(ctx, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec, err := r.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	if rec.NumRows() != 6 {
+		t.Errorf("%d rows, want 6", rec.NumRows())
+	}
+	cancel()
+	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
 
