@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -40,7 +38,7 @@ func source(ctx context.Context, c *config) (flow.Source, string, error) {
 		return sources.Families{Seed: c.seed}, "generated", nil
 	}
 	path, err := cli.Find(ctx, c.data)
-	return sources.TU{Path: path}, strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".zip"), err
+	return sources.TU{Path: path}, cli.DataName(path), err
 }
 
 // load reads the collection that the command line names.

@@ -133,19 +133,21 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	var modelFile, onnxFile, jsonFile *cli.OutFile
-	for _, f := range []struct {
-		path string
-		file **cli.OutFile
-	}{{c.model, &modelFile}, {c.onnx, &onnxFile}, {c.json, &jsonFile}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.file, err = cli.Create(f.path); err != nil {
-			return err
-		}
-		defer (*f.file).Cleanup()
+	modelFile, err := cli.Create(c.model)
+	if err != nil {
+		return err
 	}
+	defer modelFile.Cleanup()
+	onnxFile, err := cli.Create(c.onnx)
+	if err != nil {
+		return err
+	}
+	defer onnxFile.Cleanup()
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
+	}
+	defer jsonFile.Cleanup()
 
 	d, err := load(ctx, c)
 	if err != nil {

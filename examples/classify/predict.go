@@ -46,13 +46,11 @@ func predict(ctx context.Context, c *config) error {
 	if err != nil {
 		return fmt.Errorf("-load: %s: %w", c.load, err)
 	}
-	var file *cli.OutFile
-	if c.json != "" {
-		if file, err = cli.Create(c.json); err != nil {
-			return err
-		}
-		defer file.Cleanup()
+	file, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer file.Cleanup()
 	src, name, err := source(ctx, c)
 	if err != nil {
 		return err

@@ -174,13 +174,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// A place that cannot be written to is found before the work, not after it.
-	var jsonFile *cli.OutFile
-	if c.json != "" {
-		if jsonFile, err = cli.Create(c.json); err != nil {
-			return err
-		}
-		defer jsonFile.Cleanup()
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer jsonFile.Cleanup()
 	report, err := c.work(ctx)
 	if err != nil {
 		return err

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"text/tabwriter"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
 )
 
 // report is what a run has to tell.
@@ -36,7 +36,7 @@ func (r *report) measure(seconds float64) {
 		r.MBPerS = float64(r.Bytes) / 1e6 / seconds
 		r.FieldsPerS = float64(r.Fields) / seconds
 	}
-	r.PeakRSSMB = peakRSS()
+	r.PeakRSSMB = float64(cli.PeakRSS()) / 1e6
 }
 
 func (r *report) print() error {
@@ -51,15 +51,4 @@ func (r *report) print() error {
 		fmt.Fprintf(w, "files\t%s\t%s, and manifest.json\n", r.Out, r.As)
 	}
 	return w.Flush()
-}
-
-// vmHWM reads the peak of memory out of /proc/self/status.
-func vmHWM(status string) float64 {
-	for line := range strings.Lines(status) {
-		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kb, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 64)
-			return kb * 1024 / 1e6
-		}
-	}
-	return 0
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -142,14 +141,4 @@ func average(ctx context.Context, src flow.Source) (int, error) {
 		}
 		rec.Release()
 	}
-}
-
-// peakRSS is the largest memory that the process has had, in megabytes, or 0
-// where the system does not say.
-func peakRSS() float64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	return vmHWM(string(b))
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
@@ -14,18 +12,10 @@ import (
 func (c *config) open(ctx context.Context) (name string, graphs flow.Pipeline, err error) {
 	switch {
 	case c.graph != "":
-		return baseName(c.graph), flow.From(sources.EdgeList{Path: c.graph, Directed: c.directed}), nil
+		return cli.DataName(c.graph), flow.From(sources.EdgeList{Path: c.graph, Directed: c.directed}), nil
 	case c.data == "":
 		return "generated", flow.From(sources.Families{Seed: c.options.Seed}), nil
 	}
 	path, err := cli.Find(ctx, c.data)
-	return baseName(path), flow.From(sources.TU{Path: path}), err
-}
-
-func baseName(path string) string {
-	name := filepath.Base(filepath.Clean(path))
-	for _, end := range []string{".gz", ".zip", ".txt", ".edges"} {
-		name = strings.TrimSuffix(name, end)
-	}
-	return name
+	return cli.DataName(path), flow.From(sources.TU{Path: path}), err
 }

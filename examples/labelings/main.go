@@ -119,19 +119,16 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	var jsonFile, picture *cli.OutFile
-	for _, f := range []struct {
-		path string
-		file **cli.OutFile
-	}{{c.json, &jsonFile}, {c.out, &picture}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.file, err = cli.Create(f.path); err != nil {
-			return err
-		}
-		defer (*f.file).Cleanup()
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer jsonFile.Cleanup()
+	picture, err := cli.Create(c.out)
+	if err != nil {
+		return err
+	}
+	defer picture.Cleanup()
 
 	name, graphs, err := c.open(ctx)
 	if err != nil {

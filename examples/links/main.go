@@ -25,9 +25,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -120,29 +118,18 @@ func (c *config) check() (err error) {
 	return err
 }
 
-// name is what the data are called in the report.
-func (c *config) name() string {
-	base := filepath.Base(filepath.Clean(c.data + c.graph))
-	for _, ext := range []string{".gz", ".zip", ".edges", ".txt"} {
-		base = strings.TrimSuffix(base, ext)
-	}
-	return base
-}
-
 func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	var jsonFile *cli.OutFile
-	if c.json != "" {
-		// A place that cannot be written to is found before the work, not after.
-		if jsonFile, err = cli.Create(c.json); err != nil {
-			return err
-		}
-		defer jsonFile.Cleanup()
+	// A place that cannot be written to is found before the work, not after it.
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer jsonFile.Cleanup()
 	set, err := read(ctx, c)
 	if err != nil {
 		return err
@@ -152,7 +139,7 @@ func run(ctx context.Context, args []string) error {
 		c.repeats = min(10, (500+hidden-1)/hidden)
 	}
 	r := &report{
-		Dataset: c.name(), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
+		Dataset: cli.DataName(c.data + c.graph), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
 		Hidden: hidden, Share: c.share, Repeats: c.repeats,
 		Batch: c.batch, Rate: c.rate, Decay: c.decay, Net: c.net, Nets: c.nets,
 		Normalize: c.normal.String(), Seed: c.seed,

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/fieldjob"
@@ -79,9 +78,6 @@ func (in *input) read(ctx context.Context, path string) error {
 		return fmt.Errorf("-graph: %w", err)
 	}
 	in.graph, in.ids = net.Graph, net.IDs
-	in.name = filepath.Base(path)
-	for _, end := range []string{".gz", ".txt", ".edges"} {
-		in.name = strings.TrimSuffix(in.name, end)
-	}
+	in.name = cli.DataName(path)
 	return nil
 }

@@ -110,13 +110,11 @@ func run(ctx context.Context, args []string) error {
 		defer f.Cleanup()
 		files[ext] = f
 	}
-	var jsonFile *cli.OutFile
-	if c.json != "" {
-		if jsonFile, err = cli.Create(c.json); err != nil {
-			return err
-		}
-		defer jsonFile.Cleanup()
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer jsonFile.Cleanup()
 
 	in, err := c.load(ctx)
 	if err != nil {

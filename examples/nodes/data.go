@@ -41,7 +41,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	set.Standardize()
-	d := &dataset{NodeSet: set, name: c.name(), identity: src.Identity}
+	d := &dataset{NodeSet: set, name: cli.DataName(c.data + c.graph), identity: src.Identity}
 	if c.identity == "auto" && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
 		d.identity = true
 		if err := set.Identify(); err != nil {

@@ -170,15 +170,6 @@ func (c *config) settle(d *dataset) {
 	}
 }
 
-// name is what the data are called in the report.
-func (c *config) name() string {
-	base := filepath.Base(filepath.Clean(c.data + c.graph))
-	for _, ext := range []string{".gz", ".zip", ".edges", ".txt"} {
-		base = strings.TrimSuffix(base, ext)
-	}
-	return base
-}
-
 func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
@@ -186,19 +177,16 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	var jsonFile, picture *cli.OutFile
-	for _, f := range []struct {
-		path string
-		file **cli.OutFile
-	}{{c.json, &jsonFile}, {c.out, &picture}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.file, err = cli.Create(f.path); err != nil {
-			return err
-		}
-		defer (*f.file).Cleanup()
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
 	}
+	defer jsonFile.Cleanup()
+	picture, err := cli.Create(c.out)
+	if err != nil {
+		return err
+	}
+	defer picture.Cleanup()
 	d, err := load(ctx, c)
 	if err != nil {
 		return err

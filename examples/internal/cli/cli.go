@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -146,15 +147,19 @@ func (p *Progress) Done() {
 	}
 }
 
-// OutFile is a file that gets its name when it is complete.
+// OutFile is a file that gets its name when it is complete. A nil one is a file
+// that nobody asked for.
 type OutFile struct {
 	*renameio.PendingFile
 	path string
 }
 
-// Create begins a file. It fails at once where the place cannot be written to,
-// before any long work.
+// Create begins a file; the path "" gives nil. It fails at once where the place
+// cannot be written to, before any long work.
 func Create(path string) (*OutFile, error) {
+	if path == "" {
+		return nil, nil
+	}
 	if info, err := os.Stat(path); special(path) || err == nil && info.IsDir() {
 		return nil, fmt.Errorf("cannot write %s: it is no regular file", path)
 	}
@@ -176,7 +181,14 @@ func cannotWrite(path string, err error) error {
 	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
-// FinishJSON writes v, indented. On a nil file it does nothing: nobody asked.
+// Cleanup removes what there is of a file that is not finished.
+func (f *OutFile) Cleanup() {
+	if f != nil {
+		_ = f.PendingFile.Cleanup() // the command has its own error to tell
+	}
+}
+
+// FinishJSON writes v, indented. On a nil file it does nothing.
 func (f *OutFile) FinishJSON(v any) error {
 	if f == nil {
 		return nil
@@ -194,4 +206,14 @@ func (f *OutFile) Finish(content []byte) error {
 		return cannotWrite(f.path, err)
 	}
 	return cannotWrite(f.path, f.CloseAtomicallyReplace())
+}
+
+// DataName is what the data of a path are called in a report: MUTAG for
+// sets/MUTAG.zip, power for power.edges.gz.
+func DataName(path string) string {
+	name := filepath.Base(filepath.Clean(path))
+	for _, end := range []string{".gz", ".zip", ".txt", ".edges"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
 }

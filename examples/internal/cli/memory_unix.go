@@ -3,13 +3,27 @@
 package cli
 
 import (
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
 // PeakRSS is the most memory, in bytes, that the process has had resident; 0
 // where the system does not tell.
 func PeakRSS() int64 {
+	// Linux counts what was resident before exec as well in getrusage, so a small
+	// command would inherit the memory of a large parent.
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		for line := range strings.Lines(string(status)) {
+			if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				if kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64); err == nil {
+					return kb << 10
+				}
+			}
+		}
+	}
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

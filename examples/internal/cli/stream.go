@@ -91,5 +91,5 @@ func (s *Stream) Cleanup() {
 		s.dev.Close() // twice is harmless
 		return
 	}
-	_ = s.file.Cleanup() // what is left is a hidden file
+	s.file.Cleanup()
 }
