@@ -30,8 +30,12 @@ func (c *core) save(w io.Writer, info map[string]string) error {
 	if c == nil {
 		return ErrNotReady
 	}
-	meta := maps.Clone(c.meta)
-	list := c.work.tensors()
+	return c.work.save(w, maps.Clone(c.meta), info)
+}
+
+// save writes the weights, with meta, which it adds to, and info as metadata.
+func (p *params) save(w io.Writer, meta, info map[string]string) error {
+	list := p.tensors()
 	if err := checkFinite(list); err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
@@ -101,8 +105,7 @@ func restore[M any, P pointer[M]](m P, meta map[string]string, list []tensorData
 	*m = next
 	set := m.settings()
 	*set.core = c
-	*set.info = maps.Clone(meta)
-	maps.DeleteFunc(*set.info, func(k, _ string) bool { return strings.HasPrefix(k, metaPrefix) })
+	*set.info = userInfo(meta)
 	return nil
 }
 
@@ -118,30 +121,26 @@ func rebuild(m architecture, meta map[string]string, list []tensorData) (*core, 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.work.fits(list); err != nil {
+	if err := c.work.verify(meta, list); err != nil {
 		return nil, err
-	}
-	if err := checkFinite(list); err != nil {
-		return nil, err
-	}
-	if got := checksum(meta, list); got != meta[metaSum] {
-		return nil, fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
 	}
 	c.start()
-	for i, t := range list {
-		copy(c.work.list[i].w, t.x)
-	}
+	c.work.set(list)
 	return c, nil
+}
+
+// userInfo returns the part of the metadata that is the user's.
+func userInfo(meta map[string]string) map[string]string {
+	info := maps.Clone(meta)
+	maps.DeleteFunc(info, func(k, _ string) bool { return strings.HasPrefix(k, metaPrefix) })
+	return info
 }
 
 func parseMetadata(meta map[string]string, kind string) (Shape, savedSettings, error) {
 	var shape Shape
 	var saved savedSettings
-	if meta[metaModel] != kind {
-		return shape, saved, fmt.Errorf("the file holds a model %q, want %q", meta[metaModel], kind)
-	}
-	if meta[metaVersion] != fileVersion {
-		return shape, saved, fmt.Errorf("the file is of version %q, want %q", meta[metaVersion], fileVersion)
+	if err := checkKind(meta, kind); err != nil {
+		return shape, saved, err
 	}
 	if err := strictJSON([]byte(meta[metaShape]), &shape); err != nil {
 		return shape, saved, fmt.Errorf("shape: %w", err)
@@ -150,6 +149,40 @@ func parseMetadata(meta map[string]string, kind string) (Shape, savedSettings, e
 		return shape, saved, fmt.Errorf("settings: %w", err)
 	}
 	return shape, saved, nil
+}
+
+// checkKind returns an error unless a file holds a model of that kind, in the
+// form of this version.
+func checkKind(meta map[string]string, kind string) error {
+	if meta[metaModel] != kind {
+		return fmt.Errorf("the file holds a model %q, want %q", meta[metaModel], kind)
+	}
+	if meta[metaVersion] != fileVersion {
+		return fmt.Errorf("the file is of version %q, want %q", meta[metaVersion], fileVersion)
+	}
+	return nil
+}
+
+// verify returns an error unless list, the tensors of a file, is what save
+// wrote of a network laid out like p.
+func (p *params) verify(meta map[string]string, list []tensorData) error {
+	if err := p.fits(list); err != nil {
+		return err
+	}
+	if err := checkFinite(list); err != nil {
+		return err
+	}
+	if got := checksum(meta, list); got != meta[metaSum] {
+		return fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
+	}
+	return nil
+}
+
+// set gives the weights the values of a file that fits.
+func (p *params) set(list []tensorData) {
+	for i, t := range list {
+		copy(p.list[i].w, t.x)
+	}
 }
 
 // fits returns an error unless list has the tensors of the network, in order.
