@@ -43,12 +43,12 @@ func TestSparseIsManyHot(t *testing.T) {
 }
 
 // An edge is an edge of the place where it lies: the branch of edges is the
-// convolution of k² vertices.
+// convolution of k² nodes.
 func TestEdgesAreFieldsOfPairs(t *testing.T) {
 	pairs := Shape{W: 3, K: 4, Cats: []int{2, 3}, Attrs: 2, Classes: 2}
 	s := Shape{W: 3, K: 2, Attrs: 1, EdgeCats: pairs.Cats, EdgeAttrs: 2, Classes: 2}
 	var p, q params
-	l, want := newFieldConv(&p, "a", s.edges(), 5, relu), newFieldConv(&q, "b", pairs.vertices(), 5, relu)
+	l, want := newFieldConv(&p, "a", s.edges(), 5, relu), newFieldConv(&q, "b", pairs.nodes(), 5, relu)
 	p.alloc()
 	q.alloc()
 	l.init(newRandom(1, streamInit))
@@ -74,12 +74,12 @@ func TestChannelErrors(t *testing.T) {
 		spoil func(b *batch)
 		want  string
 	}{
-		{s, func(b *batch) { b.edges.cats[2*8+4+3] = 2 }, "nn: row 2: field 1, vertices 1 and 1, discrete edge channel 0: value 2, want -1 to 1"},
+		{s, func(b *batch) { b.edges.cats[2*8+4+3] = 2 }, "nn: row 2: field 1, nodes 1 and 1, discrete edge channel 0: value 2, want -1 to 1"},
 		{s, func(b *batch) { b.edges.attrs[8+1] = float32(math.NaN()) }, "nn: row 1: edge attribute is NaN"},
-		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[3*4+3:], 4) }, "nn: row 3: field 1, vertex 1, sparse channel: value 4, want 0 to 3"},
-		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[0:], -1) }, "nn: row 0: field 0, vertex 0, sparse channel: value -1, want 0 to 3"},
+		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[3*4+3:], 4) }, "nn: row 3: field 1, node 1, sparse channel: value 4, want 0 to 3"},
+		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[0:], -1) }, "nn: row 0: field 0, node 0, sparse channel: value -1, want 0 to 3"},
 		{s, func(b *batch) { b.nodes.offsets = []int32{0, 0, 2}; b.nodes.sparse = []int32{3, 3}; fill(b, 16) },
-			"nn: row 0: field 0, vertex 1, sparse channel: value 3 after 3, want them to ascend"},
+			"nn: row 0: field 0, node 1, sparse channel: value 3 after 3, want them to ascend"},
 		{number, func(b *batch) { b.values[3] = float32(math.Inf(1)) }, "nn: row 3: the value to learn is +Inf"},
 	} {
 		for _, m := range []Model{&CNN{}, &PSLR{}, &GRU{}} {
@@ -175,7 +175,7 @@ func TestChannelShapes(t *testing.T) {
 	}
 }
 
-// A batch in which no vertex has a value of the sparse channel.
+// A batch in which no node has a value of the sparse channel.
 func TestSparseEmpty(t *testing.T) {
 	s := Shape{W: 2, K: 2, Sparse: 4, Classes: 2}
 	for _, m := range []Model{&CNN{Seed: 1}, &PSLR{}} {

@@ -4,24 +4,24 @@ import "io"
 
 // CNN is the network of the PATCHY-SAN paper (Niepert et al. 2016, section
 // Experimental Set-up): a convolution of size and stride k over the w·k
-// vertices, a convolution of stride 1 over the w fields, a dense layer, all
+// nodes, a convolution of stride 1 over the w fields, a dense layer, all
 // with ReLU, then dropout and softmax. It learns by cross-entropy, one step a
 // batch.
 //
 // Where the data have edges it is the network of the paper's k = 10ᴱ: two
-// convolutions of their own read the w·k² pairs of vertices, the first of size
+// convolutions of their own read the w·k² pairs of nodes, the first of size
 // and stride k², and a merge layer puts what comes out beside that of the
-// vertices, before the dense layer.
+// nodes, before the dense layer.
 //
 // A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d
-// values of a vertex, and as much again with k² for k where there are edges.
+// values of a node, and as much again with k² for k where there are edges.
 //
 // The fields are its settings, zero meaning the default, which is the paper's.
 // Init and Load replace zeros by what they stand for, and later changes have no
 // effect. A CNN is used by one goroutine at a time.
 type CNN struct {
 	W int // fields of a graph; 0 = as many as the data have
-	K int // vertices of a field; 0 = as many as the data have
+	K int // nodes of a field; 0 = as many as the data have
 
 	Maps1  int // channels of the first convolution; 0 = 16
 	Maps2  int // channels of the second; 0 = 8
@@ -29,7 +29,7 @@ type CNN struct {
 	Hidden int // units of the dense layer; 0 = 128
 
 	Activation Activation // of all layers but the last; "" = ReLU
-	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
 
 	// Dropout is the probability that a hidden unit is dropped, below 1, to a
 	// precision of 2⁻¹⁶; 0 = 0.5, negative = none.
@@ -85,7 +85,7 @@ func (c *CNN) String() string { return c.settings().String() }
 func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *params, s Shape) body {
-	l := &cnnLayers{nodes: c.layTower(p, "", s.vertices())}
+	l := &cnnLayers{nodes: c.layTower(p, "", s.nodes())}
 	n := l.nodes.size()
 	if s.hasEdges() {
 		l.edges = c.layTower(p, "edges.", s.edges())
@@ -98,7 +98,7 @@ func (c *CNN) lay(p *params, s Shape) body {
 
 // cnnLayers is a CNN at work.
 //
-//	vertices (B, w, k, a_v) ─ tower (B, w-9, 8) ┐
+//	nodes (B, w, k, a_v) ─ tower (B, w-9, 8) ┐
 //	                                            merge ─ hidden (B, 128)
 //	edges (B, w, k, k, a_e) ─ tower (B, w-9, 8) ┘
 type cnnLayers struct {

@@ -76,9 +76,9 @@ func checkLosses(t *testing.T, want []float64, s Shape, c *CNN) {
 	}
 }
 
-// xorBatch draws graphs of two classes that no sum over vertices tells apart:
-// the class is whether the first vertices of fields 0 and 1 have the same
-// value. All other vertices are noise.
+// xorBatch draws graphs of two classes that no sum over nodes tells apart:
+// the class is whether the first nodes of fields 0 and 1 have the same
+// value. All other nodes are noise.
 func xorBatch(r *rand.Rand, s Shape, rows int) batch {
 	b := batch{rows: rows, nodes: inputs{cats: make([]int32, rows*s.W*s.K)}, targets: make([]int32, rows)}
 	for i := range b.nodes.cats {
@@ -257,7 +257,7 @@ func TestInit(t *testing.T) {
 		want   string
 	}{
 		{func(s *Shape) { s.W = 5 }, "for 4 fields (w), the data have 5"},
-		{func(s *Shape) { s.K = 3 }, "for 2 vertices a field (k), the data have 3"},
+		{func(s *Shape) { s.K = 3 }, "for 2 nodes a field (k), the data have 3"},
 		{func(s *Shape) { s.Attrs = 0 }, "for 2 continuous channels, the data have 0"},
 		{func(s *Shape) { s.Cats = []int{3} }, "for 2 discrete channels, the data have 1"},
 		{func(s *Shape) { s.Cats = []int{3, 9} }, "discrete channels of [3 2] values, the data have [3 9]"},
@@ -288,7 +288,7 @@ func TestInitErrors(t *testing.T) {
 		{CNN{Dropout: math.NaN()}, ok, "Dropout is NaN"},
 		{CNN{Optimizer: RMSprop{Rate: -1}}, ok, "RMSprop: Rate is -1"},
 		{CNN{}, Shape{K: 10, Cats: []int{7}, Classes: 2}, "w = 0, k = 10"},
-		{CNN{}, Shape{W: 18, K: 10, Classes: 2}, "vertices have no channels"},
+		{CNN{}, Shape{W: 18, K: 10, Classes: 2}, "nodes have no channels"},
 		{CNN{}, Shape{W: 18, K: 10, Cats: []int{7, 0}, Classes: 2}, "discrete channel 1 has 0 values"},
 		{CNN{}, Shape{W: 18, K: 10, Cats: []int{1 << 28, 1}, Classes: 2}, "more than 268435456 values"},
 		{CNN{}, Shape{W: 18, K: 1 << 30, Cats: []int{7}, Classes: 2}, "too much"},
@@ -327,8 +327,8 @@ func TestStepErrors(t *testing.T) {
 	}{
 		{func(b batch) { b.targets[3] = 3 }, 3, "nn: row 3: class 3, want 0 to 2"},
 		{func(b batch) { b.targets[0] = -1 }, 0, "nn: row 0: class -1, want 0 to 2"},
-		{func(b batch) { b.nodes.cats[2*16+1*4+0*2+1] = 2 }, 2, "nn: row 2: field 1, vertex 0, discrete channel 1: value 2, want -1 to 1"},
-		{func(b batch) { b.nodes.cats[16+3*4+1*2] = -2 }, 1, "nn: row 1: field 3, vertex 1, discrete channel 0: value -2, want -1 to 2"},
+		{func(b batch) { b.nodes.cats[2*16+1*4+0*2+1] = 2 }, 2, "nn: row 2: field 1, node 0, discrete channel 1: value 2, want -1 to 1"},
+		{func(b batch) { b.nodes.cats[16+3*4+1*2] = -2 }, 1, "nn: row 1: field 3, node 1, discrete channel 0: value -2, want -1 to 2"},
 		{func(b batch) { b.nodes.attrs[2*16+5] = nan }, 2, "nn: row 2: attribute is NaN"},
 		{func(b batch) { b.nodes.attrs[16] = -inf }, 1, "nn: row 1: attribute is +Inf"},
 	} {

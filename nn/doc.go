@@ -21,12 +21,12 @@
 // fitted to data by Init, fed by Step, asked by Predict and Evaluate, and kept by
 // Save. [Load] reads any of them.
 //
-//	CNN      the paper's network; with edges its k = 10ᴱ     vertices ─ conv ─ conv ┐
+//	CNN      the paper's network; with edges its k = 10ᴱ     nodes ─ conv ─ conv ┐
 //	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
-//	PSLR     the paper's logistic regression on patches      vertices, edges ─ out
-//	GRU      recurrent: the w fields in rank order           vertices, edges ─ merge ─ gru ─ out
-//	Link     are two nodes joined: w/2 fields for each       (vertices, edges ─ merge ─ dense)² ─ dense ─ out
-//	Pooled   for few examples: one table for all vertices    vertices ─ means by distance ─ out
+//	PSLR     the paper's logistic regression on patches      nodes, edges ─ out
+//	GRU      recurrent: the w fields in rank order           nodes, edges ─ merge ─ gru ─ out
+//	Link     are two nodes joined: w/2 fields for each       (nodes, edges ─ merge ─ dense)² ─ dense ─ out
+//	Pooled   for few examples: one table for all nodes       nodes ─ means by distance ─ out
 //
 // What is learned is in the [Shape] and the targets of the [Batch]:
 //
@@ -51,7 +51,7 @@
 // # Shapes
 //
 // Shapes are given in the letters of package operators: B graphs in a batch, w
-// fields a graph, k vertices a field, a_v channels a vertex, of which d_v are
+// fields a graph, k nodes a field, a_v channels a node, of which d_v are
 // discrete and c_v continuous, and a_e channels an edge, of which d_e and c_e. A
 // discrete channel travels as an index, -1 for none; it is never expanded to a
 // one-hot vector. A sparse channel is a list of indices.

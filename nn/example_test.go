@@ -10,7 +10,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Graphs of two fields of two vertices; a vertex is of kind 0, 1 or 2. The class is 1
+// Graphs of two fields of two nodes; a node is of kind 0, 1 or 2. The class is 1
 // when the roots of both fields are of one kind.
 func ExampleCNN() {
 	cats := tensor.New(tensor.WithShape(4, 2, 2, 1), tensor.WithBacking([]int32{

@@ -8,7 +8,7 @@ import (
 
 // fieldConv is the first layer: a convolution over the w·n cells of a graph
 // whose size and stride are both n, so that every output reads one receptive
-// field whole. The cells are the k vertices of each field, or their k² pairs.
+// field whole. The cells are the k nodes of each field, or their k² pairs.
 //
 //	cells     v₁ v₂ … v_n │ v₁ v₂ … v_n │ …     (w·n, a)
 //	outputs        y₁     │      y₂     │ …     (w, maps)
@@ -46,7 +46,7 @@ type cells struct {
 	cats   []int // values of each discrete channel
 	attrs  int   // c, continuous channels
 	sparse int   // values of the sparse channel
-	side   int   // of the square that the cells of a field are, 0 when they are vertices
+	side   int   // of the square that the cells of a field are, 0 when they are nodes
 	fields int   // fields that were put together as one, 0 when none were
 }
 
@@ -136,9 +136,9 @@ func (l *fieldConv) place(cell int) string {
 	n := l.n / max(1, l.fields)
 	f, c := cell/n, cell%n
 	if l.side > 0 {
-		return fmt.Sprintf("field %d, vertices %d and %d", f, c/l.side, c%l.side)
+		return fmt.Sprintf("field %d, nodes %d and %d", f, c/l.side, c%l.side)
 	}
-	return fmt.Sprintf("field %d, vertex %d", f, c)
+	return fmt.Sprintf("field %d, node %d", f, c)
 }
 
 // readSparse turns the values of the sparse channel into rows of its table.

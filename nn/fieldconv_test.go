@@ -20,7 +20,7 @@ var fieldShapes = []Shape{
 func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, b batch) {
 	t.Helper()
 	var p params
-	l = newFieldConv(&p, "conv1", s.vertices(), maps, relu)
+	l = newFieldConv(&p, "conv1", s.nodes(), maps, relu)
 	p.alloc()
 	l.init(newRandom(3, streamInit))
 	b = randomBatch(s, 1, 5)
@@ -74,7 +74,7 @@ func TestFieldConvGradients(t *testing.T) {
 	}
 }
 
-// A dummy vertex, and a field of them, leaves the bias alone.
+// A dummy node, and a field of them, leaves the bias alone.
 func TestFieldConvDummies(t *testing.T) {
 	l, b := fieldLayer(t, fieldShapes[0], 6)
 	for i := range b.nodes.cats {
@@ -107,7 +107,7 @@ func TestFieldConvIndex(t *testing.T) {
 	if err := l.grow(in, 1); err != nil {
 		t.Fatal(err)
 	}
-	// A vertex has 3+2 rows; the second of a field begins at row 5, its second
+	// A node has 3+2 rows; the second of a field begins at row 5, its second
 	// channel at row 8.
 	want := []int32{0, 3, 7, 9 /**/, -1, 4, 6, -1}
 	for i, row := range want {
@@ -120,7 +120,7 @@ func TestFieldConvIndex(t *testing.T) {
 	}
 	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
 		in.cats[5] = v
-		bad := fmt.Sprintf("nn: row 0: field 1, vertex 0, discrete channel 1: value %d, want -1 to 1", v)
+		bad := fmt.Sprintf("nn: row 0: field 1, node 0, discrete channel 1: value %d, want -1 to 1", v)
 		if err := l.forward(y, in, 0, 1); err == nil || err.Error() != bad {
 			t.Errorf("%v, want %s", err, bad)
 		}

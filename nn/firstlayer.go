@@ -8,7 +8,7 @@ import (
 
 // UseCode gives the first layer the weights of a coder that has learned from
 // fields: pretraining. The coder's rows must be the channels of one field,
-// vertex by vertex: k·a_v units, in each vertex the discrete channels as
+// node by node: k·a_v units, in each node the discrete channels as
 // one-hot, then the continuous ones; its hidden units become the Maps1 channels
 // of the layer. It is called after Init and before the first Step.
 //
@@ -19,7 +19,7 @@ import (
 func (c *CNN) UseCode(coder Coder) error { return c.useCode(coder, "conv1") }
 
 // UseEdgeCode does for the branch of edges what UseCode does for that of
-// vertices: k·k·a_e units, pair by pair.
+// nodes: k·k·a_e units, pair by pair.
 func (c *CNN) UseEdgeCode(coder Coder) error { return c.useCode(coder, "edges") }
 
 func (c *CNN) useCode(coder Coder, layer string) error {

@@ -16,9 +16,9 @@ func TestUseCode(t *testing.T) {
 	if err := c.Init(s); err != nil {
 		t.Fatal(err)
 	}
-	vertices := randomRBM(t, &RBM{Hidden: maps, Units: Gaussian}, 3*7)
+	nodes := randomRBM(t, &RBM{Hidden: maps, Units: Gaussian}, 3*7)
 	pairs := randomRBM(t, &RBM{Hidden: maps}, 9*2)
-	if err := c.UseCode(vertices); err != nil {
+	if err := c.UseCode(nodes); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.UseEdgeCode(pairs); err != nil {
@@ -35,7 +35,7 @@ func TestUseCode(t *testing.T) {
 		l     *fieldConv
 		in    inputs
 		coder *RBM
-	}{{l.nodes.conv1, b.nodes, vertices}, {l.edges.conv1, b.edges, pairs}} {
+	}{{l.nodes.conv1, b.nodes, nodes}, {l.edges.conv1, b.edges, pairs}} {
 		if err := layer.l.grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}

@@ -8,21 +8,21 @@ import "io"
 // unit's state after the last field, or the mean of its states, then passes
 // dropout and the output layer.
 //
-// Dummy fields, of graphs with fewer than w vertices, are steps as well, without
+// Dummy fields, of graphs with fewer than w nodes, are steps as well, without
 // input. A graph costs O(w·k·d·Maps1 + w·(Maps1+Hidden)·Hidden) for d values of a
-// vertex.
+// node.
 //
 // The fields are its settings, as those of CNN. A GRU is used by one goroutine
 // at a time.
 type GRU struct {
 	W int // fields of a graph; 0 = as many as the data have
-	K int // vertices of a field; 0 = as many as the data have
+	K int // nodes of a field; 0 = as many as the data have
 
 	Maps1  int // channels of the convolution; 0 = 16
 	Hidden int // units of the state; 0 = 32
 
 	Activation Activation // of the convolution; "" = ReLU
-	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
 	Pool       Pool       // what of the states is read; "" = Last
 
 	// Dropout is the probability that a unit of what is read is dropped, below 1;

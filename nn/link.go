@@ -15,20 +15,20 @@ import (
 // not is a∘b beside |a-b|, which are the same when the ends are swapped, and so
 // is every later number, to the last bit. A dense layer, dropout and one output
 // follow; class 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code +
-// Code·Hidden) for d values of a vertex.
+// Code·Hidden) for d values of a node.
 //
 // The fields are its settings, as those of CNN. A Link is used by one goroutine
 // at a time.
 type Link struct {
 	W int // fields of a row, of both ends together; 0 = as many as the data have
-	K int // vertices of a field; 0 = as many as the data have
+	K int // nodes of a field; 0 = as many as the data have
 
 	Maps1  int // channels of the convolution; 0 = 16
 	Code   int // units of an end's code; 0 = 64
 	Hidden int // units of the dense layer on both; 0 = 64
 
 	Activation Activation // of all layers but the last; "" = ReLU
-	Merge      Merge      // of vertices and edges, where there are edges; "" = Concat
+	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
 
 	// Dropout is the probability that a hidden unit is dropped, below 1; 0 = 0.5,
 	// negative = none.

@@ -102,7 +102,7 @@ func TestLinkErrors(t *testing.T) {
 	}
 	b := randomBatch(s, 5, 1)
 	b.nodes.cats[3*8+4+2] = 7
-	if _, err := m.step(b); err == nil || err.Error() != "nn: row 3: end 1: field 1, vertex 0, discrete channel 0: value 7, want -1 to 2" {
+	if _, err := m.step(b); err == nil || err.Error() != "nn: row 3: end 1: field 1, node 0, discrete channel 0: value 7, want -1 to 2" {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,6 @@
 package nn
 
-// Merge is how a network puts what it reads of vertices and of edges together.
+// Merge is how a network puts what it reads of nodes and of edges together.
 type Merge string
 
 const (

@@ -22,7 +22,7 @@ func floats(x []float32, shape ...int) *tensor.Dense {
 }
 
 // Nodes of a large graph: a row is the field of one root, so W is 1. A node is
-// of class 1 when most of its neighbours, the vertices after it, are of kind 1.
+// of class 1 when most of its neighbours, the nodes after it, are of kind 1.
 func ExampleCNN_nodes() {
 	const b, k = 32, 6
 	net := &nn.CNN{Seed: 1}
@@ -191,5 +191,5 @@ func ExampleLoad() {
 	// Output:
 	// GRU{W: 18, K: 10, Maps1: 16, Hidden: 8, Activation: relu, Merge: concat, Pool: last, Dropout: 0.5, Loss: cross-entropy, Optimizer: {Rate:0.001 Decay:0.9 Epsilon:1e-07 WeightDecay:0 ClipNorm:0}, Seed: 0}
 	// map[classes:no,yes]
-	// the model is for 10 vertices a field (k), the data have 5
+	// the model is for 10 nodes a field (k), the data have 5
 }

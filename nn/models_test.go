@@ -217,7 +217,7 @@ func TestModelSaveLoad(t *testing.T) {
 		}
 		other := s.clone()
 		other.K++
-		if err := any.Init(other); err == nil || !strings.Contains(err.Error(), "vertices a field (k)") {
+		if err := any.Init(other); err == nil || !strings.Contains(err.Error(), "nodes a field (k)") {
 			t.Errorf("Init for another k: %v", err)
 		}
 	})

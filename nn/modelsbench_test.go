@@ -15,7 +15,7 @@ func BenchmarkTrainModels(b *testing.B) {
 		name  string
 		s     Shape
 		new   func() Model
-		words int // values of the sparse channel that a vertex has
+		words int // values of the sparse channel that a node has
 	}{
 		{"CNN,edges/w=18,k=10", bonds, func() Model { return &CNN{} }, 0},
 		{"PSLR/w=18,k=10", mutag, func() Model { return &PSLR{} }, 0},

@@ -91,7 +91,7 @@ func (l *merge) onnx(g *onnxGraph, a, b string) string {
 }
 
 func (l *pslrLayers) onnx(g *onnxGraph) string {
-	y := l.vertices.onnx(g, "")
+	y := l.nodes.onnx(g, "")
 	if l.edges != nil {
 		y = g.node("Add", []string{y, l.edges.onnx(g, "edge_")})
 	}
@@ -139,7 +139,7 @@ func (l *reader) onnx(g *onnxGraph) string {
 
 // onnx exports the lookup of discrete values as Gather and ReduceSum, over the
 // table with a row of zeros behind it, which is where -1 leads. prefix tells the
-// inputs of edges from those of vertices.
+// inputs of edges from those of nodes.
 func (l *fieldConv) onnx(g *onnxGraph, prefix string) string {
 	// The data come as (w, k, ·) or (w, k, k, ·) of each graph.
 	w, cells := l.w, []int{l.n}

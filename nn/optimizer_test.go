@@ -169,7 +169,7 @@ func TestUpdate(t *testing.T) {
 		var x []float64
 		for i, v := range w.w {
 			next := float64(v) - rate*float64(w.g[i])*norm/math.Sqrt(sum)
-			if w.name == "vertices.weight" {
+			if w.name == "nodes.weight" {
 				next -= rate * decay * next
 			}
 			x = append(x, next)

@@ -10,31 +10,31 @@ import (
 
 // Pooled is the network for few examples. The first convolution of a [CNN] has
 // weights for each of the k places of a field, k·a_v rows of them; with 140
-// labelled nodes and 1433 words it learns them by heart. Here all vertices of a
+// labelled nodes and 1433 words it learns them by heart. Here all nodes of a
 // field share one table, a convolution of size 1, and what it makes of them is
-// pooled before the activation: the mean of the vertices at each distance from
+// pooled before the activation: the mean of the nodes at each distance from
 // the root, then the mean of the distances. So the root counts as much as all its
 // neighbours together, which keeps a node apart from the hub beside it.
 //
 //	                d₀         d₁            d₂
-//	vertices  x = [ ● │ ● ● ● │ ● ● ● ● … ]                 (B, w, k, a_v)
+//	nodes  x = [ ● │ ● ● ● │ ● ● ● ● … ]                 (B, w, k, a_v)
 //	outputs   y = act(b + ⅓(W·x̄₀ + W·x̄₁ + W·x̄₂))           (B, w, maps)
 //
 // followed by dropout and the output layer, which reads the w·maps outputs of a
-// row. The sparse indices of a vertex enter as their sum over the root of their
+// row. The sparse indices of a node enter as their sum over the root of their
 // number, so that a long text weighs no more than a short one.
 //
-// The data must say how far each vertex is: their first discrete channel must be
+// The data must say how far each node is: their first discrete channel must be
 // the distance, as operators.Normalize{Distances: 3} puts it there; it is not
-// read as an attribute. A vertex whose distance is -1 is a dummy, and counts
+// read as an attribute. A node whose distance is -1 is a dummy, and counts
 // nowhere.
 //
 // The fields are settings, zero meaning the default; Init, Load and their use
 // are those of a [CNN]. A row costs O(entries·maps), for the entries of the k
-// vertices together.
+// nodes together.
 type Pooled struct {
 	W int // fields of a row; 0 = as many as the data have
-	K int // vertices of a field; 0 = as many as the data have
+	K int // nodes of a field; 0 = as many as the data have
 
 	Maps int // outputs of a field; 0 = 32
 
@@ -86,9 +86,9 @@ func (c *Pooled) String() string { return c.settings().String() }
 func (c *Pooled) fits(s Shape) error {
 	switch {
 	case len(s.Cats) == 0:
-		return fmt.Errorf("there is no discrete channel, and the first must be the distance of a vertex: set Normalize.Distances")
+		return fmt.Errorf("there is no discrete channel, and the first must be the distance of a node: set Normalize.Distances")
 	case len(s.Cats) == 1 && s.Attrs == 0 && s.Sparse == 0:
-		return fmt.Errorf("vertices have no channel but their distance")
+		return fmt.Errorf("nodes have no channel but their distance")
 	case s.hasEdges():
 		return fmt.Errorf("the fields come with edges, which Pooled does not read")
 	}
@@ -96,7 +96,7 @@ func (c *Pooled) fits(s Shape) error {
 }
 
 func (c *Pooled) lay(p *params, s Shape) body {
-	l := &pooledLayers{cells: s.vertices(), maps: c.Maps, act: c.Activation.kind()}
+	l := &pooledLayers{cells: s.nodes(), maps: c.Maps, act: c.Activation.kind()}
 	for _, n := range l.cats[1:] {
 		l.total += n
 	}
@@ -125,11 +125,11 @@ type pooledLayers struct {
 	dense *weight // (c_v, maps), or nil
 	bias  *weight // (maps)
 
-	share []float32 // (B, w, k): what each vertex counts, 0 for a dummy
+	share []float32 // (B, w, k): what each node counts, 0 for a dummy
 	means []float32 // (B, w, c_v): pooled continuous channels
 	y     []float32 // (B, w, maps)
 	row   []float32 // (maps)
-	count []int     // vertices of a field by distance
+	count []int     // nodes of a field by distance
 }
 
 func (l *pooledLayers) init(r random) {
@@ -168,7 +168,7 @@ func (l *pooledLayers) forward(b batch) ([]float32, error) {
 	return y, nil
 }
 
-// shares finds what each vertex counts: one over the number of vertices as far
+// shares finds what each node counts: one over the number of nodes as far
 // away as it is, and over the number of distances in its field.
 func (l *pooledLayers) shares(b batch) error {
 	d, groups := len(l.cats), l.cats[0]
@@ -204,7 +204,7 @@ func (l *pooledLayers) shares(b batch) error {
 // badValue blames value v at position at of the discrete channels of a batch.
 func (l *pooledLayers) badValue(at int, v int32, channel int) error {
 	cell := at / len(l.cats)
-	return rowErrorf(cell/l.n/l.w, "field %d, vertex %d, discrete channel %d: value %d, want -1 to %d",
+	return rowErrorf(cell/l.n/l.w, "field %d, node %d, discrete channel %d: value %d, want -1 to %d",
 		cell/l.n%l.w, cell%l.n, channel, v, l.cats[channel]-1)
 }
 
@@ -222,7 +222,7 @@ func (l *pooledLayers) pool(attrs []float32, fields int) {
 	}
 }
 
-// add adds the table rows of vertex i of the batch to y (maps).
+// add adds the table rows of node i of the batch to y (maps).
 func (l *pooledLayers) add(y []float32, share float32, in inputs, i int) error {
 	first := int32(0)
 	for c, n := range l.cats[1:] {
@@ -242,7 +242,7 @@ func (l *pooledLayers) add(y []float32, share float32, in inputs, i int) error {
 	set := in.sparse[in.offsets[i]:in.offsets[i+1]]
 	for _, v := range set {
 		if v < 0 || int(v) >= l.sparse {
-			return rowErrorf(i/l.n/l.w, "field %d, vertex %d, sparse channel: value %d, want 0 to %d",
+			return rowErrorf(i/l.n/l.w, "field %d, node %d, sparse channel: value %d, want 0 to %d",
 				i/l.n%l.w, i%l.n, v, l.sparse-1)
 		}
 	}

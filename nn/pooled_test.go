@@ -163,9 +163,9 @@ func TestPooledErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*batch){
-		"nn: row 1: field 0, vertex 1, discrete channel 0: value 3, want -1 to 2": func(b *batch) { b.nodes.cats[10] = 3 },
-		"nn: row 1: field 1, vertex 0, discrete channel 1: value 2, want -1 to 1": func(b *batch) { b.nodes.cats[12], b.nodes.cats[13] = 0, 2 },
-		"nn: row 0: field 1, vertex 0, sparse channel: value 4, want 0 to 3": func(b *batch) {
+		"nn: row 1: field 0, node 1, discrete channel 0: value 3, want -1 to 2": func(b *batch) { b.nodes.cats[10] = 3 },
+		"nn: row 1: field 1, node 0, discrete channel 1: value 2, want -1 to 1": func(b *batch) { b.nodes.cats[12], b.nodes.cats[13] = 0, 2 },
+		"nn: row 0: field 1, node 0, sparse channel: value 4, want 0 to 3": func(b *batch) {
 			b.nodes.cats[2] = 0
 			b.nodes.sparse[b.nodes.offsets[2]] = 4
 		},

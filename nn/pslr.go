@@ -8,21 +8,21 @@ import (
 
 // PSLR is the logistic regression on the patches of the PATCHY-SAN paper
 // (Niepert et al. 2016, section Experimental Set-up): one weight per class for
-// every channel of every vertex of every field, edges likewise where the data
+// every channel of every node of every field, edges likewise where the data
 // have them, and nothing hidden. Without classes it is linear regression. It is
-// what a CNN must beat: it cannot learn from two vertices what neither says
+// what a CNN must beat: it cannot learn from two nodes what neither says
 // alone.
 //
 // The problem is convex, so it begins at 0 and has no seed. Where there are more
 // weights than graphs, an Optimizer with WeightDecay is advisable, which does
 // what an L2 penalty is for. A graph costs O(w·k·d·classes) for d values of a
-// vertex.
+// node.
 //
 // The fields are its settings, as those of CNN. A PSLR is used by one goroutine
 // at a time.
 type PSLR struct {
 	W int // fields of a graph; 0 = as many as the data have
-	K int // vertices of a field; 0 = as many as the data have
+	K int // nodes of a field; 0 = as many as the data have
 
 	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
 	Optimizer Optimizer // nil = RMSprop{}
@@ -65,7 +65,7 @@ func (m *PSLR) lay(p *params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
 	units := m.Loss.units(s)
 	whole := func(c cells) cells { c.n, c.w, c.fields = c.n*c.w, 1, c.w; return c }
-	l := &pslrLayers{vertices: newFieldConv(p, "vertices", whole(s.vertices()), units, linear)}
+	l := &pslrLayers{nodes: newFieldConv(p, "nodes", whole(s.nodes()), units, linear)}
 	if s.hasEdges() {
 		l.edges = newFieldConv(p, "edges", whole(s.edges()), units, linear)
 	}
@@ -74,21 +74,21 @@ func (m *PSLR) lay(p *params, s Shape) body {
 
 // pslrLayers is a PSLR at work: its features are the outputs.
 type pslrLayers struct {
-	vertices, edges *fieldConv // edges is nil when the fields come without
-	y, ye           []float32
+	nodes, edges *fieldConv // edges is nil when the fields come without
+	y, ye        []float32
 }
 
 func (l *pslrLayers) init(random) {}
 
-func (l *pslrLayers) width() int { return l.vertices.maps }
+func (l *pslrLayers) width() int { return l.nodes.maps }
 
 func (l *pslrLayers) forward(b batch) ([]float32, error) {
 	size := b.rows * l.width()
-	if err := l.vertices.grow(b.nodes, b.rows); err != nil {
+	if err := l.nodes.grow(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
 	l.y = grown(l.y, size)
-	if err := l.vertices.forward(l.y, b.nodes, 0, b.rows); err != nil {
+	if err := l.nodes.forward(l.y, b.nodes, 0, b.rows); err != nil {
 		return nil, err
 	}
 	if l.edges != nil {
@@ -105,8 +105,8 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 }
 
 func (l *pslrLayers) backward(dx []float32, b batch) {
-	l.vertices.startGrad()
-	l.vertices.backward(dx, l.y, b.nodes, 0, b.rows)
+	l.nodes.startGrad()
+	l.nodes.backward(dx, l.y, b.nodes, 0, b.rows)
 	if l.edges != nil {
 		l.edges.startGrad()
 		l.edges.backward(dx, l.ye, b.edges, 0, b.rows)

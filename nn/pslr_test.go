@@ -3,7 +3,7 @@ package nn
 import "testing"
 
 // PSLR is one matrix product: each class has a weight for every value of every
-// vertex of every field.
+// node of every field.
 func TestPSLR(t *testing.T) {
 	s := Shape{W: 3, K: 2, Cats: []int{3, 2}, Attrs: 2, EdgeCats: []int{2}, Classes: 3}
 	m := ready(t, s, &PSLR{}).(*PSLR)
@@ -20,16 +20,16 @@ func TestPSLR(t *testing.T) {
 	var want []float64
 	for i := range b.rows {
 		for c := range classes {
-			sum := float64(w["vertices.bias"][c]) + float64(w["edges.bias"][c])
+			sum := float64(w["nodes.bias"][c]) + float64(w["edges.bias"][c])
 			for v := range cells {
 				at := i*cells + v
 				for ch, first := range []int{0, 3} {
 					if x := b.nodes.cats[2*at+ch]; x >= 0 {
-						sum += float64(w["vertices.table"][(v*5+first+int(x))*classes+c])
+						sum += float64(w["nodes.table"][(v*5+first+int(x))*classes+c])
 					}
 				}
 				for ch := range 2 {
-					sum += float64(b.nodes.attrs[2*at+ch]) * float64(w["vertices.weight"][(2*v+ch)*classes+c])
+					sum += float64(b.nodes.attrs[2*at+ch]) * float64(w["nodes.weight"][(2*v+ch)*classes+c])
 				}
 			}
 			for v := range pairs {
@@ -44,7 +44,7 @@ func TestPSLR(t *testing.T) {
 }
 
 // The class is the exclusive or of two features that lie in different fields:
-// each alone says nothing, so nothing that adds up what vertices say can know
+// each alone says nothing, so nothing that adds up what nodes say can know
 // more than chance. A CNN can. New batches each time, tested before they are
 // learned from.
 func TestXORNeedsHiddenUnits(t *testing.T) {

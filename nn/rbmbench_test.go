@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Fields of 9 vertices as 81 binary units, 100 hidden units, CD-1:
+// Fields of 9 nodes as 81 binary units, 100 hidden units, CD-1:
 //
 //	go test ./nn -run '^$' -bench BenchmarkRBM -cpu 1
 //

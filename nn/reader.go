@@ -1,10 +1,10 @@
 package nn
 
-// reader is what models begin with: the first convolution over the vertices of
+// reader is what models begin with: the first convolution over the nodes of
 // the fields and, where the data have edges, one over their edges beside it, and
 // the merge layer that puts both together.
 //
-//	vertices (B, w, k, a_v) ─ conv1 (B, w, maps) ┐
+//	nodes (B, w, k, a_v) ─ conv1 (B, w, maps) ┐
 //	                                             merge (B, w, c)
 //	edges (B, w, k, k, a_e) ─ edges (B, w, maps) ┘
 type reader struct {
@@ -19,7 +19,7 @@ type reader struct {
 }
 
 func newReader(p *params, s Shape, maps int, act activation, m Merge) *reader {
-	l := &reader{conv1: newFieldConv(p, "conv1", s.vertices(), maps, act)}
+	l := &reader{conv1: newFieldConv(p, "conv1", s.nodes(), maps, act)}
 	if s.hasEdges() {
 		l.edges = newFieldConv(p, "edges", s.edges(), maps, act)
 		l.merge = newMerge(m, maps)

@@ -27,26 +27,26 @@ func newReference(c *CNN) *reference {
 	return r
 }
 
-// oneHot returns vertex (f, p) of graph i as a_v values, discrete channels
+// oneHot returns node (f, p) of graph i as a_v values, discrete channels
 // first.
 func (r *reference) oneHot(b batch, i, f, p int) []float64 {
 	d, c := len(r.s.Cats), r.s.Attrs
-	vertex := (i*r.s.W+f)*r.s.K + p
+	node := (i*r.s.W+f)*r.s.K + p
 	var x []float64
 	for j, n := range r.s.Cats {
 		hot := make([]float64, n)
-		if v := b.nodes.cats[vertex*d+j]; v >= 0 {
+		if v := b.nodes.cats[node*d+j]; v >= 0 {
 			hot[v] = 1
 		}
 		x = append(x, hot...)
 	}
 	for j := range c {
-		x = append(x, float64(b.nodes.attrs[vertex*c+j]))
+		x = append(x, float64(b.nodes.attrs[node*c+j]))
 	}
 	return x
 }
 
-// filter returns the weight of channel ch of vertex p in the first layer, as
+// filter returns the weight of channel ch of node p in the first layer, as
 // if discrete and continuous channels were one matrix.
 func (r *reference) filter(p, ch, m int) float64 {
 	total := 0

@@ -8,12 +8,12 @@ import (
 
 // Shape is what a model must know of its input before the first batch.
 type Shape struct {
-	W, K    int   // fields of a graph, vertices of a field
-	Cats    []int // d_v discrete channels of a vertex: how many values each has
-	Attrs   int   // c_v continuous channels of a vertex
+	W, K    int   // fields of a graph, nodes of a field
+	Cats    []int // d_v discrete channels of a node: how many values each has
+	Attrs   int   // c_v continuous channels of a node
 	Classes int   // classes of a graph; 0 = a number is learned, not a class
 
-	// Sparse is the number of values of one wide channel of which a vertex may
+	// Sparse is the number of values of one wide channel of which a node may
 	// have any number at once, such as the words of a document; 0 = none.
 	Sparse int `json:",omitempty"`
 
@@ -30,8 +30,8 @@ func (s Shape) clone() Shape {
 // hasEdges reports whether the fields come with edges.
 func (s Shape) hasEdges() bool { return len(s.EdgeCats) > 0 || s.EdgeAttrs > 0 }
 
-// vertices returns the input of the layer that reads vertices: w fields of k.
-func (s Shape) vertices() cells {
+// nodes returns the input of the layer that reads nodes: w fields of k.
+func (s Shape) nodes() cells {
 	return cells{w: s.W, n: s.K, cats: s.Cats, attrs: s.Attrs, sparse: s.Sparse}
 }
 
@@ -52,16 +52,16 @@ func (s Shape) validate() error {
 		return fmt.Errorf("the sparse channel has %d values, want 0 to %d", s.Sparse, maxWeights)
 	}
 	if len(s.Cats) == 0 && s.Attrs == 0 && s.Sparse == 0 {
-		return fmt.Errorf("vertices have no channels, want at least one, discrete, continuous or sparse")
+		return fmt.Errorf("nodes have no channels, want at least one, discrete, continuous or sparse")
 	}
-	if err := validateChannels("", "vertex", s.K, s.Cats, s.Attrs, s.Sparse); err != nil {
+	if err := validateChannels("", "node", s.K, s.Cats, s.Attrs, s.Sparse); err != nil {
 		return err
 	}
 	if s.hasEdges() {
 		if s.K > math.MaxInt32/s.K {
 			return fmt.Errorf("k = %d times k is too much", s.K)
 		}
-		if err := validateChannels("edge ", "pair of vertices", s.K*s.K, s.EdgeCats, s.EdgeAttrs, 0); err != nil {
+		if err := validateChannels("edge ", "pair of nodes", s.K*s.K, s.EdgeCats, s.EdgeAttrs, 0); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (s Shape) check(t Shape) error {
 		model, data int
 	}{
 		{"fields (w)", s.W, t.W},
-		{"vertices a field (k)", s.K, t.K},
+		{"nodes a field (k)", s.K, t.K},
 		{"continuous channels", s.Attrs, t.Attrs},
 		{"discrete channels", len(s.Cats), len(t.Cats)},
 		{"values of a sparse channel", s.Sparse, t.Sparse},

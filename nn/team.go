@@ -191,7 +191,7 @@ func (t *team) await(n int) {
 // cut returns rows from to to-1 of a batch. It shares its memory.
 func (b batch) cut(s Shape, from, to int) batch {
 	c := batch{rows: to - from}
-	c.nodes = b.nodes.cut(s.vertices(), from, to)
+	c.nodes = b.nodes.cut(s.nodes(), from, to)
 	c.edges = b.edges.cut(s.edges(), from, to)
 	if b.targets != nil {
 		c.targets = b.targets[from:to]

@@ -94,7 +94,7 @@ func TestWorkersError(t *testing.T) {
 		}
 		hash := c.Hash()
 		b := randomBatch(everything, 300, 1)
-		width := everything.vertices().width()
+		width := everything.nodes().width()
 		b.nodes.cats[299*width] = 9
 		b.nodes.cats[130*width] = 9
 		_, err := c.step(b)

@@ -15,11 +15,11 @@ import (
 // for which the shape of the data has no channels are nil.
 type Batch struct {
 	// Cats is (B, w, k, d_v) of int32: the value of each discrete channel of
-	// each vertex, -1 for a dummy vertex or no value.
+	// each node, -1 for a dummy node or no value.
 	Cats *tensor.Dense
 
 	// Attrs is (B, w, k, c_v) of float32: the continuous channels, 0 for a
-	// dummy vertex.
+	// dummy node.
 	Attrs *tensor.Dense
 
 	// Targets is (B) of int32: the class of each graph. Predict ignores it.
@@ -30,14 +30,14 @@ type Batch struct {
 	// about 0 ± 1, so numbers of another size are better scaled first.
 	Values *tensor.Dense
 
-	// Sparse and SparseOffsets, of int32, are the wide channel: vertex p of
+	// Sparse and SparseOffsets, of int32, are the wide channel: node p of
 	// field f of graph i has the values Sparse[o[j]:o[j+1]], each above the one
 	// before it, where o is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p. Sparse
 	// may be nil when there are no values.
 	Sparse, SparseOffsets *tensor.Dense
 
 	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
-	// of the edge between each two vertices of a field, -1 for no edge or no
+	// of the edge between each two nodes of a field, -1 for no edge or no
 	// value.
 	EdgeCats *tensor.Dense
 

@@ -1,7 +1,7 @@
 package nn
 
 // tower is the two convolutions of a CNN over the cells of the fields, which
-// are their vertices or their edges:
+// are their nodes or their edges:
 //
 //	cells (B, w, n, a) ─ conv1 (B, w, 16) ─ conv2 (B, w-9, 8)
 type tower struct {

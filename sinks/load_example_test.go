@@ -49,5 +49,5 @@ func ExamplePredict_loaded() {
 	fmt.Println(err)
 	// Output:
 	// 300 graphs, <nil>
-	// predict: the model is for 6 vertices a field (k), the data have 5
+	// predict: the model is for 6 nodes a field (k), the data have 5
 }

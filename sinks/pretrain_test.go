@@ -83,7 +83,7 @@ func TestUnits(t *testing.T) {
 							cell[3+g.NodeCat[2*u+1]] = 1
 							cell[5] = g.NodeAttr[u]
 						}
-						want[sinks.Vertices] = append(want[sinks.Vertices], cell...)
+						want[sinks.Nodes] = append(want[sinks.Nodes], cell...)
 						for _, v := range m {
 							adjacent, pair := float32(0), make([]float32, 2)
 							if u >= 0 && v >= 0 && g.Entry(u, v) >= 0 {
@@ -97,7 +97,7 @@ func TestUnits(t *testing.T) {
 				}
 			}
 		}
-		for u, width := range map[sinks.Units]int{sinks.Adjacency: 9, sinks.Vertices: 18, sinks.Pairs: 18} {
+		for u, width := range map[sinks.Units]int{sinks.Adjacency: 9, sinks.Nodes: 18, sinks.Pairs: 18} {
 			rows, w, err := u.Rows(c.Records()...)
 			if err != nil {
 				t.Fatal(err)
@@ -152,10 +152,10 @@ func TestPretrain(t *testing.T) {
 }
 
 // An autoencoder of Gaussian units takes what is no probability.
-func TestPretrainVertices(t *testing.T) {
+func TestPretrainNodes(t *testing.T) {
 	checked(t, func(o flow.Options) {
 		net := &nn.Autoencoder{Units: nn.Gaussian, Hidden: 4}
-		if err := pretrainFields(t).With(o).To(sinks.Pretrain{Net: net, Of: sinks.Vertices}).Run(context.Background()); err != nil {
+		if err := pretrainFields(t).With(o).To(sinks.Pretrain{Net: net, Of: sinks.Nodes}).Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if w, _, _ := net.Weights(); w.Shape()[0] != 18 || net.Seen() != 7 {
@@ -186,7 +186,7 @@ func TestPretrainErrors(t *testing.T) {
 		{"callback", pretrainFields(t), sinks.Pretrain{Net: &nn.RBM{}, OnStep: func(nn.Result) error { return stop }}, "pretrain: enough"},
 		{"no probability", flow.From(sources.Graphs{Items: []sources.Item{{Graph: heavy(t)}}}).
 			Via(operators.Select{W: 2, By: labeling.Degree}).Via(operators.Assemble{K: 2}).Via(operators.Normalize{}),
-			sinks.Pretrain{Net: &nn.RBM{}, Of: sinks.Vertices}, "pretrain: graph 0: value 0 of x is 7, want 0 to 1"},
+			sinks.Pretrain{Net: &nn.RBM{}, Of: sinks.Nodes}, "pretrain: graph 0: value 0 of x is 7, want 0 to 1"},
 	} {
 		checked(t, func(o flow.Options) {
 			err := test.p.With(o).To(test.sink).Run(context.Background())

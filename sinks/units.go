@@ -13,13 +13,13 @@ import (
 type Units int
 
 const (
-	// Adjacency is 1 where an edge joins two vertices of the field, else 0:
+	// Adjacency is 1 where an edge joins two nodes of the field, else 0:
 	// k·k units. A dummy has no edges. Where edges have continuous channels and
 	// no discrete one, an edge whose channels are all 0 is not seen.
 	Adjacency Units = iota
-	// Vertices is the channels of the vertices: k·a_v units.
-	Vertices
-	// Pairs is the channels of the edges between each two vertices: k·k·a_e
+	// Nodes is the channels of the nodes: k·a_v units.
+	Nodes
+	// Pairs is the channels of the edges between each two nodes: k·k·a_e
 	// units.
 	Pairs
 )
@@ -40,11 +40,11 @@ func cellsOf(s *arrow.Schema, u Units) (c cells, err error) {
 	c.cats, c.reals, c.adjacency = record.EdgesCat, record.Edges, u == Adjacency
 	switch u {
 	case Adjacency, Pairs:
-	case Vertices:
+	case Nodes:
 		c.cats, c.reals, dims = record.NodesCat, record.Nodes, 3
 		missing = "there are no node channels: neither column nodes_cat nor nodes"
 	default:
-		return c, fmt.Errorf("Of is %d, want Adjacency, Vertices or Pairs", u)
+		return c, fmt.Errorf("Of is %d, want Adjacency, Nodes or Pairs", u)
 	}
 	var shape []int
 	for _, name := range []string{c.cats, c.reals} {

@@ -32,11 +32,11 @@ func (j job) teach(ctx context.Context, net *nn.CNN, train arrow.Record) error {
 	if err := net.Init(shape); err != nil {
 		return err
 	}
-	vertices, err := j.learnCode(ctx, train, sinks.Vertices, record.Nodes, net.Maps1)
+	nodes, err := j.learnCode(ctx, train, sinks.Nodes, record.Nodes, net.Maps1)
 	if err != nil {
 		return err
 	}
-	if err := net.UseCode(vertices); err != nil {
+	if err := net.UseCode(nodes); err != nil {
 		return err
 	}
 	if len(shape.EdgeCats) == 0 && shape.EdgeAttrs == 0 {

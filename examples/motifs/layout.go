@@ -9,10 +9,10 @@ import (
 // point is a place in a drawing.
 type point struct{ x, y float64 }
 
-// layout places the vertices of a graph so that distances on paper are like
+// layout places the nodes of a graph so that distances on paper are like
 // those in the graph: it lessens Σ (|pᵤ-pᵥ| - dᵤᵥ)² / dᵤᵥ² over all pairs by
 // majorization (Gansner, Koren and North, Graph Drawing by Stress Majorization,
-// GD 2004), from a circle in the order of the vertices. Vertices that no path
+// GD 2004), from a circle in the order of the nodes. Nodes that no path
 // joins are as far apart as the graph is wide, and a little more. The result
 // fills the square from -1 to 1. O(n² · rounds + n m).
 func layout(n int, adj func(v int) []int32) []point {
@@ -27,7 +27,7 @@ func layout(n int, adj func(v int) []int32) []point {
 	}
 	const rounds = 300
 	for range rounds {
-		// Vertex by vertex, each against where the others are now.
+		// Node by node, each against where the others are now.
 		for u := range p {
 			var x, y, sum float64
 			for v := range p {
@@ -49,7 +49,7 @@ func layout(n int, adj func(v int) []int32) []point {
 	return p
 }
 
-// distances returns the number of hops between every two vertices.
+// distances returns the number of hops between every two nodes.
 func distances(n int, adj func(v int) []int32) []float64 {
 	d := make([]float64, n*n)
 	for i := range d {
@@ -108,11 +108,11 @@ func fill(p []point) {
 	}
 }
 
-// drawing is a graph and where its vertices go.
+// drawing is a graph and where its nodes go.
 type drawing struct {
 	at    []point
 	edges [][2]int
-	root  int // the vertex to mark, or -1
+	root  int // the node to mark, or -1
 }
 
 // portrait draws a whole graph.
@@ -130,28 +130,28 @@ func portrait(g *graph.Graph) *drawing {
 }
 
 // ofMatrix draws the graph of a k×k matrix, of which the part above the diagonal
-// counts. Vertices without an edge are left out, but for the root.
+// counts. Nodes without an edge are left out, but for the root.
 func ofMatrix(x []float32, k int) *drawing {
 	d := &drawing{}
-	var vertex []int // places in the matrix
+	var node []int // places in the matrix
 	for i := range k {
 		joined := i == 0
 		for j := range k {
 			joined = joined || x[min(i, j)*k+max(i, j)] != 0 && i != j
 		}
 		if joined {
-			vertex = append(vertex, i)
+			node = append(node, i)
 		}
 	}
-	adj := make([][]int32, len(vertex))
-	for a, i := range vertex {
-		for b, j := range vertex {
+	adj := make([][]int32, len(node))
+	for a, i := range node {
+		for b, j := range node {
 			if i < j && x[i*k+j] != 0 {
 				d.edges = append(d.edges, [2]int{a, b})
 				adj[a], adj[b] = append(adj[a], int32(b)), append(adj[b], int32(a))
 			}
 		}
 	}
-	d.at = layout(len(vertex), func(v int) []int32 { return adj[v] })
+	d.at = layout(len(node), func(v int) []int32 { return adj[v] })
 	return d
 }

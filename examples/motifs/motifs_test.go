@@ -232,7 +232,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A path is drawn straight, all its vertices in order.
+// A path is drawn straight, all its nodes in order.
 func TestLayout(t *testing.T) {
 	const n = 7
 	p := layout(n, func(v int) (adj []int32) {
@@ -250,12 +250,12 @@ func TestLayout(t *testing.T) {
 			want = -want
 		}
 		if math.Abs(q.x-want) > 0.1 || math.Abs(q.y) > 0.1 {
-			t.Errorf("vertex %d is at %.3f, %.3f, want %.3f, 0", v, q.x, q.y, want)
+			t.Errorf("node %d is at %.3f, %.3f, want %.3f, 0", v, q.x, q.y, want)
 		}
 	}
 	for _, p := range layout(2, func(int) []int32 { return nil }) {
 		if math.IsNaN(p.x) || math.IsNaN(p.y) {
-			t.Error("two vertices without an edge have no place")
+			t.Error("two nodes without an edge have no place")
 		}
 	}
 }
@@ -269,6 +269,6 @@ func TestOfMatrix(t *testing.T) {
 		0, 1, 0, 0,
 	}, 4)
 	if len(d.at) != 3 || d.root != 0 || !slices.Equal(d.edges, [][2]int{{1, 2}}) {
-		t.Errorf("%d vertices, root %d, edges %v; want 3, 0, one between the others", len(d.at), d.root, d.edges)
+		t.Errorf("%d nodes, root %d, edges %v; want 3, 0, one between the others", len(d.at), d.root, d.edges)
 	}
 }

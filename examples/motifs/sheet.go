@@ -19,12 +19,12 @@ import (
 
 // Colours: the root is yellow as in the paper, the rest is quiet.
 var (
-	ink    = color.Gray{Y: 45}
-	faint  = color.Gray{Y: 130}
-	rule   = color.Gray{Y: 222}
-	line   = color.NRGBA{R: 0x6b, G: 0x77, B: 0x85, A: 0xff}
-	vertex = color.NRGBA{R: 0x2b, G: 0x6c, B: 0xb0, A: 0xff}
-	root   = color.NRGBA{R: 0xff, G: 0xc8, B: 0x1e, A: 0xff}
+	ink   = color.Gray{Y: 45}
+	faint = color.Gray{Y: 130}
+	rule  = color.Gray{Y: 222}
+	line  = color.NRGBA{R: 0x6b, G: 0x77, B: 0x85, A: 0xff}
+	node  = color.NRGBA{R: 0x2b, G: 0x6c, B: 0xb0, A: 0xff}
+	root  = color.NRGBA{R: 0xff, G: 0xc8, B: 0x1e, A: 0xff}
 )
 
 // Lengths of the sheet, in points.
@@ -164,7 +164,7 @@ func (s *sheet) draw(ctx context.Context, format string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// dot is the radius of a vertex in the small pictures: the more, the smaller.
+// dot is the radius of a node in the small pictures: the more, the smaller.
 func (s *sheet) dot() vg.Length { return vg.Length(4.2 * math.Min(1, math.Sqrt(12/float64(s.k)))) }
 
 // painter draws with the origin at the top left.
@@ -205,7 +205,7 @@ func (p *painter) matrix(w []float64, k int, x, y, side vg.Length, high float64)
 	p.StrokeLines(draw.LineStyle{Color: faint, Width: 0.6}, frame)
 }
 
-// graph draws a graph in a square, with vertices of that radius.
+// graph draws a graph in a square, with nodes of that radius.
 func (p *painter) graph(d *drawing, x, y, side, radius, width vg.Length) {
 	inner := side/2 - radius - 2
 	place := func(v int) vg.Point {
@@ -217,7 +217,7 @@ func (p *painter) graph(d *drawing, x, y, side, radius, width vg.Length) {
 		p.StrokeLine2(draw.LineStyle{Color: line, Width: width}, a.X, a.Y, b.X, b.Y)
 	}
 	for v := range d.at {
-		glyph := draw.GlyphStyle{Color: vertex, Radius: radius, Shape: draw.CircleGlyph{}}
+		glyph := draw.GlyphStyle{Color: node, Radius: radius, Shape: draw.CircleGlyph{}}
 		if v == d.root {
 			p.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: radius + 1.6, Shape: draw.CircleGlyph{}}, place(v))
 			glyph.Color, glyph.Radius = root, radius+0.8

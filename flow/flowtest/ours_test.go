@@ -117,7 +117,7 @@ func TestSinks(t *testing.T) {
 		}},
 		{"train", func() (flow.Sink, func()) { return sinks.Train{Net: &nn.CNN{}}, nil }},
 		{"pretrain", func() (flow.Sink, func()) {
-			return sinks.Pretrain{Net: &nn.RBM{Units: nn.Gaussian}, Of: sinks.Vertices, Batch: 3}, nil
+			return sinks.Pretrain{Net: &nn.RBM{Units: nn.Gaussian}, Of: sinks.Nodes, Batch: 3}, nil
 		}},
 		{"predict", func() (flow.Sink, func()) {
 			return sinks.Predict{Net: trained(), Each: func(sinks.Prediction) error { return nil }}, nil

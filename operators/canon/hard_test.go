@@ -72,8 +72,8 @@ func shrikhande() hardGraph { return cayley16("Shrikhande", [][2]int{{0, 1}, {1,
 func rook() hardGraph       { return cayley16("rook 4 × 4", [][2]int{{0, 1}, {0, 2}, {1, 0}, {2, 0}}) }
 
 // cfi is the Cai–Fürer–Immerman graph over a cubic base graph, without the outer
-// vertices: every base vertex becomes four, the even subsets of its edges; two of
-// neighbouring base vertices are adjacent if they agree on the edge, or, at one
+// nodes: every base node becomes four, the even subsets of its edges; two of
+// neighbouring base nodes are adjacent if they agree on the edge, or, at one
 // edge if twisted, disagree.
 func cfi(base [][2]int, n int, twisted bool) hardGraph {
 	incident := make([][]int, n)
@@ -93,7 +93,7 @@ func cfi(base [][2]int, n int, twisted bool) hardGraph {
 			}
 		}
 	}
-	return fromEdges(fmt.Sprintf("CFI over %d vertices, twisted %v", n, twisted), 4*n, edges)
+	return fromEdges(fmt.Sprintf("CFI over %d nodes, twisted %v", n, twisted), 4*n, edges)
 }
 
 var k4 = [][2]int{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}

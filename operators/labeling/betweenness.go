@@ -17,7 +17,7 @@ var Betweenness = BetweennessCentrality{}
 //
 // Brandes 2001 (A faster algorithm for betweenness centrality): one
 // breadth-first search per source and one sweep back, O(n m). Undirected graphs
-// are first taken apart at their cut vertices and nodes with the same neighbours
+// are first taken apart at their cut nodes and nodes with the same neighbours
 // merged (Puzis et al. 2012, Heuristics for speeding up betweenness centrality
 // computation), which changes nothing in the result and leaves, for Σ over the
 // biconnected components, O(classes of nodes · edges between classes).

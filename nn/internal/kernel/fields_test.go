@@ -156,7 +156,7 @@ func TestFieldsAllocs(t *testing.T) {
 	})
 }
 
-// One graph: w fields of k = 10 vertices, each with one of a labels.
+// One graph: w fields of k = 10 nodes, each with one of a labels.
 func BenchmarkFields(b *testing.B) {
 	r := newRand()
 	for _, s := range []struct {

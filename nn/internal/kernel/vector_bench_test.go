@@ -19,7 +19,7 @@ func benchValues(b *testing.B, name string, n int, f func()) {
 	}
 }
 
-// The first layer: one field of k = 10 vertices, each with one of a = 37 labels.
+// The first layer: one field of k = 10 nodes, each with one of a = 37 labels.
 func BenchmarkGatherAdd(b *testing.B) {
 	r := newRand()
 	for _, c := range []int{8, 16, 128} {

@@ -89,7 +89,7 @@ var (
 // overFields walks the columns of the table a register at a time, and the
 // fields. begin and end enclose a field, each runs with the first byte of a
 // table row in AX, that of fNone for an offset of -1: no branch, since which
-// vertices are dummies is not for a predictor to guess. An offset beyond the
+// nodes are dummies is not for a predictor to guess. An offset beyond the
 // table leaves the function.
 func overFields(s simd, row string, begin, each, end func(masked bool)) {
 	param("c", fCols)
