@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -90,6 +91,43 @@ type Writer interface {
 	// stream is complete, which is the time to publish a result; otherwise it
 	// is the error that ended the run, and what was begun is undone.
 	Close(failed error) error
+}
+
+// DurableWriter is a Writer whose rows are safe later than Write returns: when a
+// file has its name, or a checkpoint is on the disk. Only rows that are durable
+// count as having left the pipeline, and are acknowledged.
+type DurableWriter interface {
+	Writer
+	// Durable returns how many of the records that were handed to Write so far
+	// are durable: the first so many. It is asked after each Write and Expire,
+	// and after Close, on the goroutine that calls these.
+	Durable() int64
+}
+
+// Timed is a Stage or a Writer that has something to do when time has passed,
+// even though nothing comes in: a [Flusher] with a longest wait, or a sink that
+// publishes what it has. A Stage is also a [TimedStage], a Writer a
+// [TimedWriter].
+type Timed interface {
+	// Deadline returns when Expire is to be called unless Process or Write is
+	// called before; the zero time means not at all. It is asked after each call.
+	Deadline() time.Time
+}
+
+// TimedStage is a Flusher with a longest wait.
+type TimedStage interface {
+	Flusher
+	Timed
+	// Expire is called once the deadline has passed. It may emit.
+	Expire(out *Out) error
+}
+
+// TimedWriter is a Writer with a longest wait.
+type TimedWriter interface {
+	Writer
+	Timed
+	// Expire is called once the deadline has passed.
+	Expire(ctx context.Context) error
 }
 
 // Out is where a stage puts its results. It is valid during the call it was
