@@ -44,8 +44,9 @@
 // Normalize gathers the neighbourhoods itself where there is no Assemble, which
 // spares their columns: those of a thousand roots near a hub are large.
 //
-// Choose finds the labeling that suits a collection, labeling.Auto. Recipe keeps
-// the settings of these stages with a model, and puts them on a pipeline again.
+// Choose finds the labeling that suits a collection, labeling.Auto. A Recipe is a
+// list of operators that is kept with a model as JSON, every setting of them, and
+// put on a pipeline again; Register makes operators of your own part of it.
 //
 // # Glossary
 //

@@ -2,8 +2,10 @@ package operators_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
+	"reflect"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -136,4 +138,25 @@ func ExampleChannel() {
 		log.Fatal(err)
 	}
 	// Output: normalized-degree [0.75 0.25 0.25 0.25]
+}
+
+// A recipe holds operators with all their settings, and comes back equal.
+func ExampleRecipe() {
+	recipe := operators.Recipe{
+		operators.Select{W: 18, By: labeling.PageRankCentrality{Damping: 0.9}},
+		operators.Normalize{K: 10, Distances: 3},
+	}
+	text, err := json.Marshal(recipe)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
+	var again operators.Recipe
+	if err := json.Unmarshal(text, &again); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(reflect.DeepEqual(again, recipe))
+	// Output:
+	// [{"operator":"Select","W":18,"By":"pagerank(damping=0.9)"},{"operator":"Normalize","K":10,"Distances":3}]
+	// true
 }

@@ -1,189 +1,144 @@
 package operators
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Recipe is how graphs become the fields that a model reads, as one value that
-// can be saved beside its weights. Onto puts the stages on a pipeline:
+// Recipe is how graphs become what a model reads: operators, in their order, as
+// one value that can be kept with the weights.
 //
-//	Channel{By: Bare} → Select → Assemble → Normalize → Standardize
+//	recipe := operators.Recipe{
+//		operators.Channel{By: labeling.NormalizedDegree},
+//		operators.Select{W: 18},
+//		operators.Assemble{K: 10},
+//		operators.Normalize{},
+//	}
+//	fields := recipe.Onto(flow.From(src))
+//	text, err := json.Marshal(recipe)
 //
-// the first and the last of them where they are asked for. Its text, by String
-// and ParseRecipe, is what a model file carries, so that the model can be fed
-// graphs straight away.
-type Recipe struct {
-	W, K, Stride      int               // of Select and Assemble
-	Select, Normalize labeling.Labeling // nil = the default of the operator
-	Edges             bool              // of Normalize
-	Bare              labeling.Labeling // gives graphs without attributes a channel; nil = none
-	Mean, Std         []float32         // of Standardize; nil = not scaled
+// As JSON a recipe is a list of objects, with the name of the operator and every
+// setting that is not its default; it comes back equal. Operators and labelings
+// of the user's own take part once they are known by a name: see Register and
+// labeling.Register. An Expect in front keeps what the graphs were like, and
+// refuses others before the first one flows.
+type Recipe []flow.Operator
 
-	// Graphs, if set, is what the graphs were like: their channels, whether they
-	// are directed, their classes. Onto then refuses others before the first one
-	// flows. Graphs whose classes are not known are welcome.
-	Graphs *record.Layout
-}
-
-// Onto returns the pipeline with the stages of the recipe behind its own. It
-// stands where the graphs are whole: right behind a source.
+// Onto returns the pipeline with the operators of the recipe behind its own.
 func (r Recipe) Onto(p flow.Pipeline) flow.Pipeline {
-	if r.Graphs != nil {
-		p = p.Via(Expect{*r.Graphs})
-	}
-	if r.Bare != nil {
-		p = p.Via(Channel{By: r.Bare})
-	}
-	p = p.Via(Select{W: r.W, By: r.Select, Stride: r.Stride}).
-		Via(Assemble{K: r.K}).
-		Via(Normalize{By: r.Normalize, Edges: r.Edges})
-	if r.Mean != nil {
-		p = p.Via(Standardize{Mean: r.Mean, Std: r.Std})
+	for _, op := range r {
+		p = p.Via(op)
 	}
 	return p
 }
 
-// recipeText is a Recipe as JSON.
-type recipeText struct {
-	W         int            `json:"w"`
-	K         int            `json:"k"`
-	Stride    int            `json:"stride"`
-	Select    string         `json:"select,omitempty"`
-	Normalize string         `json:"normalize,omitempty"`
-	Edges     bool           `json:"edges,omitempty"`
-	Bare      string         `json:"bare,omitempty"`
-	Mean      []float32      `json:"mean,omitempty"`
-	Std       []float32      `json:"std,omitempty"`
-	Graphs    *record.Layout `json:"graphs,omitempty"`
+// Find returns the first operator of type T of a recipe, and whether there is
+// one:
+//
+//	s, ok := operators.Find[operators.Select](recipe)
+func Find[T flow.Operator](r Recipe) (T, bool) {
+	for _, op := range r {
+		if t, ok := op.(T); ok {
+			return t, true
+		}
+	}
+	var none T
+	return none, false
 }
 
-// String returns the recipe as JSON, which ParseRecipe reads.
-func (r Recipe) String() string {
-	name := func(l labeling.Labeling) string {
-		if l == nil {
-			return ""
-		}
-		return l.String()
+// Graphs returns what the graphs are like that the recipe is for, as its Expect
+// tells, and nil where it has none.
+func (r Recipe) Graphs() *record.Layout {
+	if e, ok := Find[Expect](r); ok {
+		return &e.Layout
 	}
-	text, err := json.Marshal(recipeText{
-		r.W, r.K, r.Stride, name(r.Select), name(r.Normalize), r.Edges, name(r.Bare), r.Mean, r.Std, r.Graphs,
-	})
+	return nil
+}
+
+// String returns the recipe as JSON, or why there is none.
+func (r Recipe) String() string {
+	text, err := r.MarshalJSON()
 	if err != nil {
-		return err.Error() // a moment that is NaN; ParseRecipe refuses it
+		return err.Error()
 	}
 	return string(text)
 }
 
-// ParseRecipe is the inverse of String. A labeling that labeling.Parse does not
-// know, because it is the user's own, is an error.
+// ParseRecipe is json.Unmarshal for one recipe.
 func ParseRecipe(text string) (Recipe, error) {
-	var t recipeText
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return Recipe{}, fmt.Errorf("operators: recipe: %w", err)
+	var r Recipe
+	return r, r.UnmarshalJSON([]byte(text))
+}
+
+// MarshalJSON writes the recipe. An operator that is not registered is an error,
+// and so is a setting that JSON does not hold, such as a function or a NaN.
+func (r Recipe) MarshalJSON() ([]byte, error) {
+	list := make([]json.RawMessage, len(r))
+	for i, op := range r {
+		text, err := formatOperator(op)
+		if err != nil {
+			return nil, fmt.Errorf("operators: recipe: %w", err)
+		}
+		list[i] = text
 	}
-	r := Recipe{W: t.W, K: t.K, Stride: t.Stride, Edges: t.Edges, Mean: t.Mean, Std: t.Std, Graphs: t.Graphs}
+	return json.Marshal(list)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, and what model files have from
+// before a recipe was a list.
+func (r *Recipe) UnmarshalJSON(text []byte) error {
+	var err error
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		*r, err = oldRecipe(text)
+	} else {
+		*r, err = parseOperators(text)
+	}
+	if err != nil {
+		return fmt.Errorf("operators: recipe: %w", err)
+	}
+	return nil
+}
+
+// oldRecipe reads an object with the settings of the stages of a fixed sequence.
+func oldRecipe(text []byte) (Recipe, error) {
+	var t struct {
+		W, K, Stride            int
+		Select, Normalize, Bare string
+		Edges                   bool
+		Mean, Std               []float32
+		Graphs                  *record.Layout
+	}
+	if err := fromJSON(text, &t); err != nil {
+		return nil, err
+	}
+	var by, norm, bare labeling.Labeling
 	for _, l := range []struct {
 		name string
 		into *labeling.Labeling
-	}{{t.Select, &r.Select}, {t.Normalize, &r.Normalize}, {t.Bare, &r.Bare}} {
+	}{{t.Select, &by}, {t.Normalize, &norm}, {t.Bare, &bare}} {
+		var err error
 		if l.name == "" {
 			continue
 		}
-		var err error
 		if *l.into, err = labeling.Parse(l.name); err != nil {
-			return Recipe{}, fmt.Errorf("operators: recipe: %w", err)
+			return nil, err
 		}
+	}
+	var r Recipe
+	if t.Graphs != nil {
+		r = append(r, Expect{*t.Graphs})
+	}
+	if bare != nil {
+		r = append(r, Channel{By: bare})
+	}
+	r = append(r, Select{W: t.W, By: by, Stride: t.Stride}, Assemble{K: t.K}, Normalize{By: norm, Edges: t.Edges})
+	if t.Mean != nil {
+		r = append(r, Standardize{Mean: t.Mean, Std: t.Std})
 	}
 	return r, nil
-}
-
-// Expect passes graphs of that layout and refuses others, by what differs. A
-// stream without classes passes.
-type Expect struct{ Layout record.Layout }
-
-var _ flow.Operator = Expect{}
-
-// String keeps the plan of a pipeline short.
-func (Expect) String() string { return "Expect" }
-
-// Open compares the layouts.
-func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
-	l, err := record.LayoutOf(in)
-	if err != nil {
-		return nil, err
-	}
-	want := e.Layout
-	if l.Directed != want.Directed {
-		return nil, fmt.Errorf("the graphs are %s, want %s ones", directed(l), directed(want))
-	}
-	for _, c := range []struct {
-		what      string
-		got, want []record.Channel
-	}{
-		{"discrete node", l.NodeCat, want.NodeCat}, {"continuous node", l.NodeAttr, want.NodeAttr},
-		{"discrete edge", l.EdgeCat, want.EdgeCat}, {"continuous edge", l.EdgeAttr, want.EdgeAttr},
-		{"sparse node", one(l.NodeSparse), one(want.NodeSparse)},
-	} {
-		if !slices.Equal(c.got, c.want) {
-			return nil, fmt.Errorf("the graphs have %s of %s channels, want %s", channelWords(c.got), c.what, channelWords(c.want))
-		}
-	}
-	if l.Real && len(want.Classes) > 0 {
-		return nil, errors.New("the targets are numbers, want classes")
-	}
-	if len(l.Classes) > 0 && !slices.Equal(l.Classes, want.Classes) {
-		return nil, fmt.Errorf("the graphs are of the classes %q, want %q", l.Classes, want.Classes)
-	}
-	return passing{in}, nil
-}
-
-func directed(l record.Layout) string {
-	if l.Directed {
-		return "directed"
-	}
-	return "undirected"
-}
-
-func one(c record.Channel) []record.Channel {
-	if c.Card == 0 {
-		return nil
-	}
-	return []record.Channel{c}
-}
-
-// channelWords names channels, with the number of values of discrete ones.
-func channelWords(list []record.Channel) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	var names []string
-	for _, c := range list {
-		name := c.Name
-		if c.Card > 0 {
-			name += fmt.Sprintf(" (%d values)", c.Card)
-		}
-		names = append(names, name)
-	}
-	return fmt.Sprintf("%q", names)
-}
-
-// passing passes every record.
-type passing struct{ schema *arrow.Schema }
-
-func (p passing) Schema() *arrow.Schema { return p.schema }
-
-func (p passing) Fork() flow.Stage { return p }
-
-func (p passing) Process(rec arrow.Record, out *flow.Out) error {
-	rec.Retain()
-	return out.Emit(rec)
 }

@@ -2,7 +2,11 @@ package operators_test
 
 import (
 	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,26 +16,207 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/internal/settings/settingstest"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
 
-func TestRecipeText(t *testing.T) {
-	layout := flowtest.Layout
-	for _, r := range []operators.Recipe{
-		{},
-		{W: 18, K: 10, Stride: 2, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: true},
-		{W: 3, K: 2, Bare: labeling.NormalizedDegree, Mean: []float32{0.1, 1e-30}, Std: []float32{3, 1. / 3}, Graphs: &layout},
-	} {
-		got, err := operators.ParseRecipe(r.String())
-		if err != nil || !reflect.DeepEqual(got, r) {
-			t.Errorf("%v came back as %v, %v", r, got, err)
+// written are the operators that a recipe can hold.
+var written = []flow.Operator{
+	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Chunk{}, operators.Expect{},
+	operators.Normalize{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
+	operators.Shuffle{}, operators.Standardize{},
+}
+
+// unwritten are those that it cannot.
+var unwritten = []string{}
+
+// Every setting of every operator is written and read back, also one that is
+// added tomorrow.
+func TestRecipeHoldsEverySetting(t *testing.T) {
+	var names []string
+	for _, op := range written {
+		names = append(names, reflect.TypeOf(op).Name())
+	}
+	names = append(names, unwritten...)
+	slices.Sort(names)
+	if want := settingstest.Declared(t, os.DirFS("."), "Open"); !slices.Equal(names, want) {
+		t.Fatalf("the operators are %v, this test knows %v", want, names)
+	}
+	labelings := []labeling.Labeling{
+		labeling.PageRankCentrality{Damping: 0.9}, labeling.WeisfeilerLehman{Rounds: 3, Uniform: true},
+		labeling.SampledBetweenness{Sources: 50, Seed: 1 << 63}, labeling.Core, &mine{Least: 4},
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	ask := func(t reflect.Type) reflect.Value { return reflect.ValueOf(labelings[rng.IntN(len(labelings))]) }
+	recipe := operators.Recipe(slices.Clone(written))
+	for _, op := range written {
+		for range 20 {
+			v := reflect.New(reflect.TypeOf(op)).Elem()
+			settingstest.Fill(t, rng, v, ask)
+			recipe = append(recipe, v.Interface().(flow.Operator))
+		}
+		one := reflect.New(reflect.TypeOf(op)).Elem() // of which one setting alone is set
+		for i := range one.NumField() {
+			settingstest.Fill(t, rng, one.Field(i), ask)
+			recipe = append(recipe, one.Interface().(flow.Operator))
+			one.Field(i).SetZero()
 		}
 	}
-	for _, text := range []string{"", "{", `{"w": "3"}`, `{"select": "mine"}`} {
-		if _, err := operators.ParseRecipe(text); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v", text, err)
+	text, err := json.Marshal(recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back operators.Recipe
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	for i, op := range recipe {
+		if !reflect.DeepEqual(back[i], op) {
+			t.Errorf("%#v came back as %#v", op, back[i])
+		}
+	}
+	if len(back) != len(recipe) || back.String() != string(text) {
+		t.Error("the text of what came back is another")
+	}
+}
+
+// mine is a labeling of the user's own, and twice an operator.
+type mine struct{ Least int }
+
+func (*mine) String() string { return "mine" }
+
+func (*mine) Label(in labeling.Input, labels []float64) error {
+	return labeling.Degree.Label(in, labels)
+}
+
+type twice struct {
+	By    labeling.Labeling
+	Parts map[string][]uint8
+	op    func()
+}
+
+func (twice) Open(*arrow.Schema) (flow.Stage, error) { panic("not run") }
+
+func init() {
+	for _, err := range []error{
+		labeling.Register("mine", &mine{}),
+		operators.Register("Twice", &twice{By: labeling.WL}),
+	} {
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+func TestRecipeText(t *testing.T) {
+	for _, c := range []struct {
+		recipe operators.Recipe
+		text   string
+	}{
+		{nil, `[]`},
+		{
+			operators.Recipe{
+				operators.Channel{By: labeling.NormalizedDegree},
+				operators.Select{W: 18, By: labeling.PageRankCentrality{Damping: 0.9}, Strict: true},
+				operators.Normalize{K: 5, Suffix: "_k5", KeepGraph: true},
+				&twice{By: &mine{Least: 2}, Parts: map[string][]uint8{"a": {1}}},
+				&twice{},
+			},
+			`[{"operator":"Channel","By":"normalized-degree"},` +
+				`{"operator":"Select","W":18,"By":"pagerank(damping=0.9)","Strict":true},` +
+				`{"operator":"Normalize","K":5,"KeepGraph":true,"Suffix":"_k5"},` +
+				`{"operator":"Twice","By":"mine(least=2)","Parts":{"a":"AQ=="}},` +
+				`{"operator":"Twice","By":null}]`,
+		},
+	} {
+		if c.recipe.String() != c.text {
+			t.Errorf("%s, want %s", c.recipe, c.text)
+		}
+		back, err := operators.ParseRecipe(c.text)
+		if err != nil || len(back) != len(c.recipe) || len(back) > 0 && !reflect.DeepEqual(back, c.recipe) {
+			t.Errorf("%s came back as %s, %v", c.text, back, err)
+		}
+	}
+	for text, want := range map[string]string{
+		``:                                   `operators: recipe: EOF`,
+		`3`:                                  `operators: recipe: it is of the kind number, want []json.RawMessage`,
+		`[3]`:                                `operators: recipe: operator 1: it is of the kind number, want map[string]json.RawMessage`,
+		`[{}]`:                               `operators: recipe: operator 1: it has no name, as "operator"`,
+		`[{"operator": 1}]`:                  `operators: recipe: operator 1: its name: it is of the kind number, want string`,
+		`[{"operator": "Selec"}]`:            `operators: recipe: operator 1: there is no operator "Selec": operators.Register makes one known`,
+		`[{"operator": "Select", "V": 3}]`:   `operators: recipe: operator 1: Select: V: there is no setting "V", want one of W, By, Stride, Strict, DepthFirst`,
+		`[{"operator": "Select", "W": "3"}]`: `operators: recipe: operator 1: Select: W: it is of the kind string, want int`,
+		`[{"operator": "Batch"}, {"operator": "Select", "By": "him"}]`: `operators: recipe: operator 2: Select: By: labeling: unknown labeling "him", want one of `,
+		`[{"operator": "Expect", "Layout": {"Size": 3}}]`:              `operators: recipe: operator 1: Expect: Layout: unknown field "Size"`,
+		`[] []`:             `operators: recipe: there is more behind it`,
+		`{"w": "3"}`:        `operators: recipe: it is of the kind string, want int`,
+		`{"select": "him"}`: `operators: recipe: labeling: unknown labeling "him"`,
+	} {
+		var r operators.Recipe
+		if err := r.UnmarshalJSON([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	for want, op := range map[string]flow.Operator{
+		"operators: recipe: an operator is nil":                                                                                                               nil,
+		"operators: recipe: operators_test.twice is not known by a name: operators.Register gives it one":                                                     twice{},
+		"operators: recipe: Twice: it is more than its settings say: ":                                                                                        &twice{By: labeling.WL, op: func() {}},
+		"operators: recipe: Select: the setting By cannot be written: labeling: operators_test.sparse is not known by a name: labeling.Register gives it one": operators.Select{By: sparse{}},
+	} {
+		if text, err := (operators.Recipe{op}).MarshalJSON(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s, %v, want %s", text, err, want)
+		}
+	}
+	for name, op := range map[string]flow.Operator{"select": &sparseOp{}, "Again": operators.Select{}, "": &sparseOp{}, "Nothing": nil} {
+		if err := operators.Register(name, op); err == nil {
+			t.Errorf("%T is registered as %q", op, name)
+		}
+	}
+}
+
+type sparseOp struct{ twice }
+
+// Model files that were written while a recipe was one struct are read.
+func TestRecipeOfBefore(t *testing.T) {
+	got, err := operators.ParseRecipe(`{"w":3,"k":2,"stride":1,"select":"wl-2","normalize":"wl","edges":true,"bare":"normalized-degree",` +
+		`"mean":[0.1],"std":[3],"graphs":{"Directed":true,"NodeCat":[{"name":"colour","card":3}],"NodeAttr":null,"EdgeCat":null,` +
+		`"EdgeAttr":null,"Classes":["a","b"],"Real":false,"NodeClasses":null,"NodeSparse":{"name":""}}}`)
+	want := operators.Recipe{
+		operators.Expect{Layout: record.Layout{Directed: true, NodeCat: []record.Channel{{Name: "colour", Card: 3}}, Classes: []string{"a", "b"}}},
+		operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 3, By: labeling.WeisfeilerLehman{Rounds: 2}, Stride: 1},
+		operators.Assemble{K: 2},
+		operators.Normalize{By: labeling.WL, Edges: true},
+		operators.Standardize{Mean: []float32{0.1}, Std: []float32{3}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if got.Graphs() == nil || !got.Graphs().Directed {
+		t.Error("Graphs does not find the layout")
+	}
+}
+
+// A recipe does what the pipeline does that it was written from.
+func TestRecipeOnto(t *testing.T) {
+	src := flow.From(sources.Families{Graphs: 20})
+	recipe := operators.Recipe{
+		operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 9, By: labeling.Degree, Stride: 2},
+		operators.Assemble{K: 4},
+		operators.Normalize{},
+		operators.Standardize{Mean: []float32{0.2}, Std: []float32{0.1}},
+	}
+	back, err := operators.ParseRecipe(recipe.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := gathered(t, back.Onto(src))
+	for i, rec := range gathered(t, recipe.Onto(src)).Records() {
+		if !reflect.DeepEqual(values(t, got.Records()[i]), values(t, rec)) {
+			t.Fatalf("record %d differs", i)
 		}
 	}
 }
@@ -45,27 +230,6 @@ func gathered(t *testing.T, p flow.Pipeline) *sinks.Collect {
 	}
 	t.Cleanup(out.Release)
 	return &out
-}
-
-// A recipe is the stages that it names.
-func TestRecipeOnto(t *testing.T) {
-	src := flow.From(sources.Families{Graphs: 20})
-	recipe := operators.Recipe{
-		W: 9, K: 4, Stride: 2, Select: labeling.Degree, Bare: labeling.NormalizedDegree,
-		Mean: []float32{0.2}, Std: []float32{0.1},
-	}
-	got := gathered(t, recipe.Onto(src))
-	want := gathered(t, src.
-		Via(operators.Channel{By: labeling.NormalizedDegree}).
-		Via(operators.Select{W: 9, By: labeling.Degree, Stride: 2}).
-		Via(operators.Assemble{K: 4}).
-		Via(operators.Normalize{}).
-		Via(operators.Standardize{Mean: []float32{0.2}, Std: []float32{0.1}}))
-	for i, rec := range got.Records() {
-		if !reflect.DeepEqual(values(t, rec), values(t, want.Records()[i])) {
-			t.Fatalf("record %d differs", i)
-		}
-	}
 }
 
 func values(t *testing.T, rec arrow.Record) []float32 {

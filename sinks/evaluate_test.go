@@ -20,7 +20,9 @@ import (
 // Epoch by epoch, until the loss of graphs that were put aside has not fallen
 // for five epochs; then the weights of the best one are taken.
 func ExampleEvaluate() {
-	recipe := operators.Recipe{W: 12, K: 4, Bare: labeling.NormalizedDegree}
+	recipe := operators.Recipe{
+		operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 12}, operators.Assemble{K: 4}, operators.Normalize{},
+	}
 	train := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 1})).Via(operators.Batch{Size: 16})
 	validation := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 2}))
 

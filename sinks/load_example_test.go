@@ -18,7 +18,12 @@ import (
 // can feed it graphs straight away.
 func ExamplePredict_loaded() {
 	src := sources.Families{Graphs: 300}
-	recipe := operators.Recipe{W: 20, K: 6, Bare: labeling.NormalizedDegree}
+	recipe := operators.Recipe{
+		operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 20},
+		operators.Assemble{K: 6},
+		operators.Normalize{},
+	}
 	net := &nn.CNN{Info: map[string]string{"recipe": recipe.String()}}
 	err := recipe.Onto(flow.From(src)).Via(operators.Batch{}).To(sinks.Train{Net: net}).Run(context.Background())
 	if err != nil {
@@ -44,7 +49,7 @@ func ExamplePredict_loaded() {
 	}}).Run(context.Background())
 	fmt.Println(graphs, "graphs,", err)
 
-	recipe.K = 5 // not what it was trained with
+	recipe[2] = operators.Assemble{K: 5} // not what it was trained with
 	err = recipe.Onto(flow.From(src)).To(sinks.Predict{Net: loaded, Each: func(sinks.Prediction) error { return nil }}).Run(context.Background())
 	fmt.Println(err)
 	// Output:

@@ -122,14 +122,16 @@ func (d *dataset) makeFields(ctx context.Context, c *config) (*fieldSet, error) 
 	if f.w == 0 {
 		f.w = max(1, int(math.Round(d.average)))
 	}
-	f.recipe = operators.Recipe{
-		W: f.w, K: c.k, Stride: c.stride, Select: c.selecting, Normalize: c.normal, Edges: c.edges,
-	}
 	if len(d.layout.NodeCat) == 0 && len(d.layout.NodeAttr) == 0 {
 		// As the paper does for social networks.
 		f.degree = true
-		f.recipe.Bare = labeling.NormalizedDegree
+		f.recipe = append(f.recipe, operators.Channel{By: labeling.NormalizedDegree})
 	}
+	f.recipe = append(f.recipe,
+		operators.Select{W: f.w, By: c.selecting, Stride: c.stride},
+		operators.Assemble{K: c.k},
+		operators.Normalize{By: c.normal, Edges: c.edges},
+	)
 	var out sinks.Collect
 	defer out.Release()
 	p := f.recipe.Onto(flow.From(sources.Records{Records: d.graphs.Records()})).

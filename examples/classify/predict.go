@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -56,7 +57,7 @@ func predict(ctx context.Context, c *config) error {
 		return err
 	}
 	out := predictions{Dataset: name, Model: c.load, Trained: nn.InfoOf(net)["dataset"], Predictions: []prediction{}}
-	classes := recipe.Graphs.Classes
+	classes := recipe.Graphs().Classes
 	each := func(p sinks.Prediction) error {
 		row := prediction{Graph: p.Graph, Class: classes[p.Class], Probability: p.Probs[p.Class]}
 		if p.Target >= 0 {
@@ -105,17 +106,20 @@ func loadModel(c *config) (nn.Model, operators.Recipe, error) {
 	if recipe, err = operators.ParseRecipe(text); err != nil {
 		return nil, recipe, err
 	}
-	if recipe.Graphs == nil || len(recipe.Graphs.Classes) == 0 {
+	if layout := recipe.Graphs(); layout == nil || len(layout.Classes) == 0 {
 		return nil, recipe, errors.New("the file does not name its classes")
 	}
+	roots, _ := operators.Find[operators.Select](recipe)
+	hoods, _ := operators.Find[operators.Assemble](recipe)
+	fields, _ := operators.Find[operators.Normalize](recipe)
 	for _, s := range []struct {
 		flag       string
 		given, has any
 	}{
-		{"k", c.k, recipe.K}, {"w", c.w, recipe.W}, {"stride", c.stride, recipe.Stride}, {"edges", c.edges, recipe.Edges},
-		{"select", c.selecting, recipe.Select}, {"normalize", c.normal, recipe.Normalize},
+		{"k", c.k, hoods.K}, {"w", c.w, roots.W}, {"stride", c.stride, roots.Stride}, {"edges", c.edges, fields.Edges},
+		{"select", c.selecting, roots.By}, {"normalize", c.normal, fields.By},
 	} {
-		if slices.Contains(c.given, s.flag) && s.given != s.has {
+		if slices.Contains(c.given, s.flag) && !reflect.DeepEqual(s.given, s.has) {
 			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
 		}
 	}

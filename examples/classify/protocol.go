@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // Random streams under the seed of the command line.
@@ -262,30 +263,31 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 // describe tells a reader of the model what it was trained on: the recipe in
 // full, and in words of its own what the reader of a list wants to see.
 func (e *evaluation) describe(o *outcome) {
-	recipe, layout := e.fields.recipe, e.data.layout
-	recipe.Graphs = &layout
+	layout := e.data.layout
+	recipe := append(operators.Recipe{operators.Expect{Layout: layout}}, e.fields.recipe...)
 	if o.scale != nil {
-		recipe.Mean, recipe.Std = o.scale.Mean, o.scale.Std
+		recipe = append(recipe, *o.scale)
 	}
+	roots, _ := operators.Find[operators.Select](recipe)
 	var channels []string
 	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
 		for _, c := range list {
 			channels = append(channels, c.Name)
 		}
 	}
-	if recipe.Bare != nil {
-		channels = append(channels, recipe.Bare.String())
+	if c, ok := operators.Find[operators.Channel](recipe); ok {
+		channels = append(channels, c.By.String())
 	}
 	for k, v := range map[string]any{
 		"recipe":    recipe,
 		"dataset":   e.data.name,
 		"classes":   strings.Join(layout.Classes, ","),
 		"channels":  strings.Join(channels, ","),
-		"select":    recipe.Select,
-		"normalize": recipe.Normalize,
-		"k":         recipe.K,
-		"w":         recipe.W,
-		"stride":    recipe.Stride,
+		"select":    roots.By,
+		"normalize": e.c.normal,
+		"k":         e.c.k,
+		"w":         roots.W,
+		"stride":    roots.Stride,
 		"seed":      e.c.seed,
 	} {
 		o.info[k] = fmt.Sprint(v)

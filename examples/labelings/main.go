@@ -20,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/operators"
@@ -90,25 +89,28 @@ func (c *config) check(names, crop string) (err error) {
 }
 
 func parseList(names string) (list []labeling.Labeling, err error) {
+	if list, err = labeling.ParseList(names); err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
-	for name := range strings.SplitSeq(names, ",") {
-		l, err := parseOne(strings.TrimSpace(name))
-		if err != nil {
-			return nil, err
+	for _, l := range list {
+		if l == labeling.Auto {
+			return nil, errAuto
 		}
 		if seen[l.String()] {
 			return nil, fmt.Errorf("%s is listed twice", l)
 		}
 		seen[l.String()] = true
-		list = append(list, l)
 	}
 	return list, nil
 }
 
+var errAuto = errors.New("auto is what this command looks for")
+
 func parseOne(name string) (labeling.Labeling, error) {
 	l, err := labeling.Parse(name)
 	if l == labeling.Auto {
-		return nil, errors.New("auto is what this command looks for")
+		return nil, errAuto
 	}
 	return l, err
 }

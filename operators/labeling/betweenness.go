@@ -35,7 +35,7 @@ type BetweennessCentrality struct {
 	Workers int
 }
 
-// String returns "betweenness".
+// String returns "betweenness": Workers change no label.
 func (BetweennessCentrality) String() string { return "betweenness" }
 
 // Label implements Labeling.

@@ -23,8 +23,8 @@ type PageRankCentrality struct {
 	Damping float64
 }
 
-// String returns "pagerank".
-func (PageRankCentrality) String() string { return "pagerank" }
+// String returns "pagerank", with a damping that is not the default.
+func (l PageRankCentrality) String() string { return describe("pagerank", PageRank, l) }
 
 // Label implements Labeling.
 func (l PageRankCentrality) Label(in Input, labels []float64) error {

@@ -1,23 +1,37 @@
 package labeling
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sanflow/sanflow/operators/internal/settings"
 )
 
-// known lists the labelings that Parse finds by a name without a number.
-var known []Labeling
+// registry is what Register adds to. It is filled once, by what is linked.
+var registry = settings.New[Labeling]()
 
-func init() {
-	known = []Labeling{
-		Degree, NormalizedDegree, WL, Betweenness, Closeness, Harmonic,
-		Core, Clustering, PageRank, Eigenvector, Canonical,
+func init() { // in init, since labelings of labelings parse too
+	for name, l := range map[string]Labeling{
+		"degree": Degree, "normalized-degree": NormalizedDegree, "wl": WL, "betweenness": Betweenness,
+		"closeness": Closeness, "harmonic": Harmonic, "core": Core, "clustering": Clustering,
+		"pagerank": PageRank, "eigenvector": Eigenvector, "canonical": Canonical,
+		"auto": Auto, "sampled-betweenness": SampledBetweenness{}, "attribute": Attribute{},
+	} {
+		if err := Register(name, l); err != nil {
+			panic("labeling: " + err.Error())
+		}
 	}
 }
 
-// numbered are the labelings whose name ends in a number.
+// unlisted are the names that Names leaves out: they label nothing without a
+// setting, or not by structure alone.
+var unlisted = []string{"attribute", "auto", "sampled-betweenness"}
+
+// numbered are the short names that end in a number.
 var numbered = []struct {
 	prefix string
 	least  int
@@ -29,11 +43,34 @@ var numbered = []struct {
 	{"category-", 0, func(i int) Labeling { return Attribute{Column: i, Discrete: true} }},
 }
 
-// Names returns the names without a number that Parse knows, in order.
+// Register makes a labeling of the user's own known by that name to Parse and
+// Format, and so to command lines and to recipes in files. base is a struct, or a
+// pointer to one; its exported fields are the settings, with the values in base
+// where a text does not say otherwise. A name or a type that is registered
+// already is refused. It is called before the first Parse, as a program starts.
+//
+//	err := labeling.Register("triangles", Triangles{})
+//	…
+//	l, err := labeling.Parse("triangles(least=2)") // Triangles{Least: 2}
+func Register(name string, base Labeling) error {
+	for _, n := range numbered {
+		if _, ok := cutPrefixFold(name, n.prefix); ok {
+			return fmt.Errorf("labeling: register: names that begin with %q stand for others", n.prefix)
+		}
+	}
+	if err := registry.Add(name, base); err != nil {
+		return fmt.Errorf("labeling: register: %w", err)
+	}
+	return nil
+}
+
+// Names returns the names of the labelings that need no setting, in order.
 func Names() []string {
-	names := make([]string, len(known))
-	for i, l := range known {
-		names[i] = l.String()
+	var names []string
+	for _, e := range registry.Entries() {
+		if !slices.Contains(unlisted, e.Name) {
+			names = append(names, e.Name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -42,24 +79,155 @@ func Names() []string {
 // Usage lists all that Parse understands in one line, for the help of a command.
 func Usage() string {
 	return strings.Join(Names(), ", ") +
-		", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)"
+		", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
+		" and any with settings, as pagerank(damping=0.9)"
 }
 
-// Parse returns the labeling of that name, as command lines spell it, in any
-// case: see Usage. "auto" is Auto.
-func Parse(name string) (Labeling, error) {
-	for _, l := range append(known[:len(known):len(known)], Auto) {
-		if strings.EqualFold(name, l.String()) {
-			return l, nil
+// Parse returns the labeling that a text names, as command lines and files spell
+// it: a name in any case, see Usage, and settings in parentheses, by comma. A
+// setting is the name of a field of the labeling, in any case, and its value as
+// JSON; strings do without quotes, true may be left out, and a labeling is
+// written as here:
+//
+//	degree
+//	pagerank(damping=0.9)
+//	wl-3(attributes, uniform)
+//	betweenness-256(seed=7)
+//
+// "auto" is Auto. Format is the inverse.
+func Parse(text string) (Labeling, error) {
+	l, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("labeling: %w", err)
+	}
+	return l, nil
+}
+
+// ParseList parses labelings that stand in one text, by comma.
+func ParseList(text string) ([]Labeling, error) {
+	parts, err := split(text)
+	if err != nil {
+		return nil, fmt.Errorf("labeling: %q: %w", text, err)
+	}
+	var list []Labeling
+	for _, part := range parts {
+		l, err := Parse(part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func parse(text string) (Labeling, error) {
+	name, list, ok := strings.Cut(strings.TrimSpace(text), "(")
+	base, err := named(strings.TrimSpace(name))
+	if err != nil || !ok {
+		return base, err
+	}
+	list, ok = strings.CutSuffix(list, ")")
+	if !ok {
+		return nil, fmt.Errorf("%q does not end in a parenthesis", text)
+	}
+	parts, err := split(list)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
+	}
+	c, err := settings.Copy(base)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		name, value, given := strings.Cut(part, "=")
+		f, err := c.Field(strings.TrimSpace(name))
+		if err == nil {
+			err = set(f, strings.TrimSpace(value), given)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
 		}
 	}
+	return c.Value(base), nil
+}
+
+// named returns what a name without settings stands for.
+func named(name string) (Labeling, error) {
+	if e, ok := registry.Named(name); ok {
+		return e.Base, nil
+	}
 	for _, f := range numbered {
-		if len(name) < len(f.prefix) || !strings.EqualFold(name[:len(f.prefix)], f.prefix) {
-			continue
-		}
-		if i, err := strconv.ParseUint(name[len(f.prefix):], 10, 31); err == nil && int(i) >= f.least {
+		digits, ok := cutPrefixFold(name, f.prefix)
+		if i, err := strconv.ParseUint(digits, 10, 31); ok && err == nil && int(i) >= f.least {
 			return f.make(int(i)), nil
 		}
 	}
-	return nil, fmt.Errorf("labeling: unknown labeling %q, want one of %s", name, Usage())
+	return nil, fmt.Errorf("unknown labeling %q, want one of %s", name, Usage())
+}
+
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
+
+// split cuts a list at its commas, but for those in brackets and strings. An
+// empty list has no parts.
+func split(list string) ([]string, error) {
+	if strings.TrimSpace(list) == "" {
+		return nil, nil
+	}
+	var parts []string
+	depth, begin, quoted := 0, 0, false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			parts = append(parts, list[begin:i])
+			begin = i + 1
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 || quoted {
+		return nil, errors.New("brackets or quotes do not match")
+	}
+	return append(parts, list[begin:]), nil
+}
+
+var labelingType = reflect.TypeFor[Labeling]()
+
+// set sets a field to what a text says.
+func set(f settings.Field, text string, given bool) error {
+	v := f.Value
+	var err error
+	switch {
+	case !given && v.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case !given:
+		return fmt.Errorf("the setting %s has no value", f.Name)
+	case v.Type() == labelingType:
+		var l Labeling
+		if l, err = parse(text); err == nil {
+			v.Set(reflect.ValueOf(l))
+		}
+	case v.Kind() == reflect.String && !strings.HasPrefix(text, `"`):
+		v.SetString(text)
+	default:
+		err = settings.FromJSON([]byte(text), v.Addr().Interface())
+	}
+	if err != nil {
+		return fmt.Errorf("the setting %s is %s: %w", f.Name, text, err)
+	}
+	return nil
 }

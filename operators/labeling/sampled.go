@@ -25,9 +25,10 @@ type SampledBetweenness struct {
 	Seed uint64
 }
 
-// String returns "betweenness-256", with the number of sources.
+// String returns "betweenness-256", with the number of sources, and a seed that
+// is not 0.
 func (l SampledBetweenness) String() string {
-	return fmt.Sprintf("betweenness-%d", l.sources())
+	return describe(fmt.Sprintf("betweenness-%d", l.sources()), SampledBetweenness{Sources: l.Sources}, l)
 }
 
 func (l SampledBetweenness) sources() int {

@@ -40,19 +40,13 @@ type WeisfeilerLehman struct {
 	Attributes bool
 }
 
-// String returns "wl", with the settings that differ from the default.
+// String returns "wl" or "wl-3", with what else differs from the default.
 func (l WeisfeilerLehman) String() string {
-	s := "wl"
+	name := "wl"
 	if l.Rounds > 0 {
-		s = fmt.Sprintf("wl-%d", l.Rounds)
+		name = fmt.Sprintf("wl-%d", l.Rounds)
 	}
-	if l.Uniform {
-		s += "-uniform"
-	}
-	if l.Attributes {
-		s += "-attributes"
-	}
-	return s
+	return describe(name, WeisfeilerLehman{Rounds: l.Rounds}, l)
 }
 
 type wlScratch struct {

@@ -66,17 +66,13 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Default returns the labelings that labeling.Parse knows by name, without
-// those that order nodes as another one does.
+// Default returns the labelings of package labeling that need no setting, but
+// for NormalizedDegree, which orders as Degree does.
 func Default() []labeling.Labeling {
-	var list []labeling.Labeling
-	for _, name := range labeling.Names() {
-		l, err := labeling.Parse(name)
-		if err == nil && l != labeling.NormalizedDegree { // orders as Degree does
-			list = append(list, l)
-		}
+	return []labeling.Labeling{
+		labeling.Betweenness, labeling.Canonical, labeling.Closeness, labeling.Clustering, labeling.Core,
+		labeling.Degree, labeling.Eigenvector, labeling.Harmonic, labeling.PageRank, labeling.WL,
 	}
-	return list
 }
 
 // Compare estimates θ̂ of every candidate over the same pairs of fields of

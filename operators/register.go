@@ -1,0 +1,155 @@
+package operators
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators/internal/settings"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// registry is what Register adds to. It is filled once, by what is linked.
+var registry = settings.New[flow.Operator]()
+
+func init() {
+	for _, op := range []flow.Operator{
+		Assemble{}, Batch{}, Channel{}, Chunk{}, Expect{}, Normalize{}, PerRoot{}, Replay{}, Roots{}, Select{},
+		Shuffle{}, Standardize{},
+	} {
+		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
+			panic(err.Error())
+		}
+	}
+}
+
+// Register makes an operator of the user's own known by that name to recipes.
+// base is a struct, or a pointer to one, whose exported fields are the settings,
+// with the values in base where a recipe does not say otherwise: numbers,
+// strings, truth values, lists, maps and structs of them, and labelings. A name
+// or a type that is registered already is refused. It is called before the first
+// recipe is read, as a program starts.
+func Register(name string, base flow.Operator) error {
+	if err := registry.Add(name, base); err != nil {
+		return fmt.Errorf("operators: register: %w", err)
+	}
+	return nil
+}
+
+// operatorKey is the key of an operator's name, beside those of its settings.
+const operatorKey = "operator"
+
+// formatOperator returns an operator as a JSON object, the name first.
+func formatOperator(op flow.Operator) ([]byte, error) {
+	if op == nil {
+		return nil, errors.New("an operator is nil")
+	}
+	e, ok := registry.Typed(op)
+	if !ok {
+		return nil, fmt.Errorf("%T is not known by a name: operators.Register gives it one", op)
+	}
+	text, err := json.Marshal(e.Name)
+	text = append([]byte(`{"`+operatorKey+`":`), text...)
+	for _, f := range settings.Changed(e.Base, op) {
+		var value []byte
+		if err == nil {
+			value, err = formatSetting(f.Value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: the setting %s cannot be written: %w", e.Name, f.Name, settings.Plain(err))
+		}
+		text = fmt.Appendf(text, ",%q:%s", f.Name, value)
+	}
+	text = append(text, '}')
+	if back, err := parseOperator(text); err != nil || !reflect.DeepEqual(back, op) {
+		return nil, fmt.Errorf("%s: it is more than its settings say: %s", e.Name, text)
+	}
+	return text, nil
+}
+
+var labelingType = reflect.TypeFor[labeling.Labeling]()
+
+func formatSetting(v reflect.Value) ([]byte, error) {
+	if v.Type() != labelingType || v.IsNil() {
+		return json.Marshal(v.Interface())
+	}
+	text, err := labeling.Format(v.Interface().(labeling.Labeling))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(text)
+}
+
+func parseOperators(text []byte) (Recipe, error) {
+	var list []json.RawMessage
+	if err := fromJSON(text, &list); err != nil {
+		return nil, err
+	}
+	r := make(Recipe, len(list))
+	for i, text := range list {
+		var err error
+		if r[i], err = parseOperator(text); err != nil {
+			return nil, fmt.Errorf("operator %d: %w", i+1, err)
+		}
+	}
+	return r, nil
+}
+
+func parseOperator(text []byte) (flow.Operator, error) {
+	var given map[string]json.RawMessage
+	if err := fromJSON(text, &given); err != nil {
+		return nil, err
+	}
+	var name string
+	if given[operatorKey] == nil {
+		return nil, fmt.Errorf("it has no name, as %q", operatorKey)
+	}
+	if err := fromJSON(given[operatorKey], &name); err != nil {
+		return nil, fmt.Errorf("its name: %w", err)
+	}
+	e, ok := registry.Named(name)
+	if !ok {
+		return nil, fmt.Errorf("there is no operator %q: operators.Register makes one known", name)
+	}
+	c, err := settings.Copy(e.Base)
+	if err != nil {
+		return nil, err
+	}
+	delete(given, operatorKey)
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		f, err := c.Field(key)
+		if err == nil {
+			err = setSetting(f.Value, given[key])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, key, err)
+		}
+	}
+	return c.Value(e.Base), nil
+}
+
+func setSetting(v reflect.Value, text []byte) error {
+	if v.Type() != labelingType {
+		return fromJSON(text, v.Addr().Interface())
+	}
+	var name *string
+	if err := fromJSON(text, &name); err != nil {
+		return err
+	}
+	if name == nil {
+		v.SetZero()
+		return nil
+	}
+	l, err := labeling.Parse(*name)
+	if err != nil {
+		return err
+	}
+	v.Set(reflect.ValueOf(l))
+	return nil
+}
+
+func fromJSON(text []byte, into any) error { return settings.FromJSON(text, into) }
