@@ -25,12 +25,14 @@
 //	NodeSet      0         always     as the graph has them                                       node_target
 //	Graph6       index     always     –            –                –            –                –
 //	DOT          index     always     –            –                –            –                –
-//	Graphs       index     always     as the graphs have them                                     Class or Value; node_target too
+//	Graphs       index *   always     as the graphs have them                                     Class or Value; node_target too
+//	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
-//	* or node_sparse, where they are a set of indices per node
+//	features *: or node_sparse, where they are a set of indices per node
+//	index *:    or Item.ID
 //
 // A source is a value: it prints, it can be opened many times and by several
 // goroutines at once, and it never prints or exits. Each Open gives a reader of

@@ -16,9 +16,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Graphs streams graphs that are in memory. graph_id and pos are the index of
-// the graph. The graphs are borrowed until the reader is closed, and copied
-// into the records.
+// Graphs streams graphs that are in memory. pos is the index of the graph, and so
+// is graph_id where Item.ID is 0. The graphs are borrowed until the reader is closed,
+// and copied into the records.
 type Graphs struct {
 	Items []Item
 	// Layout describes attributes and targets. The zero Layout is derived from
@@ -35,6 +35,7 @@ type Graphs struct {
 // Item is a graph and what it is labelled with.
 type Item struct {
 	Graph     *graph.Graph
+	ID        int64   // graph_id; 0 stands for the number of the graph in its stream
 	Class     int32   // index into Layout.Classes
 	Value     float32 // target, where Layout.Real
 	NodeClass []int32 // class of each node, where there are Layout.NodeClasses; -1 = unknown
@@ -159,7 +160,11 @@ func (it *Item) check(l *record.Layout) error {
 	if g.Directed != l.Directed {
 		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
 	}
-	if n := int32(len(l.Classes)); !l.Real && n > 0 && (it.Class < 0 || it.Class >= n) {
+	switch n := int32(len(l.Classes)); {
+	case l.Real:
+	case n == 0 && it.Class != 0:
+		return fmt.Errorf("class %d, and the layout has no classes", it.Class)
+	case n > 0 && (it.Class < 0 || it.Class >= n):
 		return fmt.Errorf("class %d, want 0 to %d", it.Class, n-1)
 	}
 	if n := int32(len(l.NodeClasses)); n > 0 {
@@ -174,6 +179,11 @@ func (it *Item) check(l *record.Layout) error {
 		return err
 	}
 	return checkIndices("edge", g.EdgeCat, l.EdgeCat)
+}
+
+// row is what a record says of the item, which is number at of its stream.
+func (it *Item) row(at int64) record.Row {
+	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass}
 }
 
 func checkIndices(of string, x []int32, c []record.Channel) error {
@@ -214,9 +224,7 @@ func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
 		if r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
 			break
 		}
-		r.err = r.build.Append(it.Graph, record.Row{
-			ID: int64(r.at), Pos: int64(r.at), Class: it.Class, Value: it.Value, NodeClass: it.NodeClass,
-		})
+		r.err = r.build.Append(it.Graph, it.row(int64(r.at)))
 		r.at++
 	}
 	if r.err == nil && r.build.Rows() == 0 {
