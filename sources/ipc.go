@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources/internal/arrowipc"
 	"github.com/sanflow/sanflow/sources/internal/tabular"
 )
 
@@ -89,14 +87,14 @@ func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 			if ok {
 				size = at.Size()
 			}
-			d, err := arrowipc.NewReader(bufio.NewReaderSize(s.Reader, 1<<16), at, size, budget())
+			d, err := newIPCReader(s.Reader, at, size, budget())
 			return d, io.NopCloser(nil), err
 		}}}
 	} else {
 		var err error
 		inputs, err = tabular.Inputs(s.Path, []string{".arrow", ".arrows", ".feather", ".ipc"}, !s.Unverified,
 			func(f tabular.File, size int64) (tabular.Decoder, error) {
-				return arrowipc.NewReader(bufio.NewReaderSize(f, 1<<16), f, size, budget())
+				return newIPCReader(f, f, size, budget())
 			})
 		if err != nil {
 			return nil, inFile(s.Path, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/sources/internal/arrowipc"
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
 	"github.com/sanflow/sanflow/sources/internal/tabular"
 )
 
@@ -194,10 +194,11 @@ func (f *footer) restore(cols []tabular.Column) (arrow.Metadata, error) {
 	if message == nil {
 		return arrow.Metadata{}, nil
 	}
-	from, meta, err := arrowipc.DecodeSchema(message)
+	schema, err := arrowipc.DecodeSchema(message)
 	if err != nil {
-		return meta, fmt.Errorf("the Arrow schema: %w", err)
+		return arrow.Metadata{}, fmt.Errorf("the Arrow schema: %w", err)
 	}
+	from, meta := tabular.Columns(schema), schema.Metadata
 	if len(from) != len(cols) {
 		return meta, fmt.Errorf("the Arrow schema has %d columns, want %d", len(from), len(cols))
 	}

@@ -2,23 +2,20 @@ package mapped
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-)
 
-var (
-	magic      = []byte("ARROW1")
-	errDamaged = errors.New("it is damaged")
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
 )
 
 // ErrNotArrow is returned for a file that is not, or not completely, an Arrow
 // IPC file.
-var ErrNotArrow = errors.New("not an Arrow IPC file, or a truncated one")
+var ErrNotArrow = arrowipc.ErrNotFile
 
 // File is an open file. Its methods may be called by several goroutines at a
 // time.
@@ -26,16 +23,11 @@ type File struct {
 	name   string
 	schema *arrow.Schema
 	m      *mapping
-	blocks []block
+	ipc    *arrowipc.File
 }
 
-// block is where a record batch is.
-type block struct {
-	offset, meta, body int64
-}
-
-// Open maps the file. It looks at the footer, whose size depends on the number
-// of columns and batches only.
+// Open maps the file. It looks at the schema and the footer, whose size depends
+// on the number of columns and batches only.
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,8 +46,7 @@ func OpenFile(f *os.File) (*File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("mapped: %s: not a regular file", f.Name())
 	}
-	// A file that is shorter than any is not mapped, since mmap refuses size 0.
-	if info.Size() < int64(2*len(magic)+4) {
+	if info.Size() == 0 { // which mmap refuses
 		return nil, fmt.Errorf("mapped: %s: %w", f.Name(), ErrNotArrow)
 	}
 	data, err := mapFile(f, info.Size())
@@ -67,70 +58,42 @@ func OpenFile(f *os.File) (*File, error) {
 
 // open takes m over.
 func open(name string, m *mapping) (*File, error) {
-	f := &File{name: name, m: m}
 	m.users.Store(1)
-	if err := f.readFooter(); err != nil {
-		m.release()
+	ipc, err := arrowipc.OpenFile(bytes.NewReader(m.data), int64(len(m.data)), nil)
+	var schema *arrow.Schema
+	if err == nil {
+		schema, err = ipc.Schema.Arrow()
+	}
+	if err != nil {
+		_ = m.release()
 		return nil, fmt.Errorf("mapped: %s: %w", name, err)
 	}
-	return f, nil
-}
-
-// readFooter reads the end of the file: a flatbuffer, its length, and the magic
-// word.
-func (f *File) readFooter() error {
-	data := f.m.data
-	if !bytes.HasPrefix(data, magic) || !bytes.HasSuffix(data, magic) {
-		return ErrNotArrow
-	}
-	end := &flat{b: data[:len(data)-len(magic)]}
-	at := len(end.b) - 4
-	size := end.i32(at)
-	r := &flat{b: end.at(at-size, size)}
-	if end.bad || r.b == nil {
-		return fmt.Errorf("a footer of %d bytes in a file of %d: %w", size, len(data), errDamaged)
-	}
-	t := r.root()
-	schema, err := (&schemaReader{flat: r}).schema(r.tableField(t, 1))
-	if err != nil {
-		return fmt.Errorf("schema: %w", err)
-	}
-	pos, n := r.vector(t, 3, 24)
-	if r.bad {
-		return fmt.Errorf("footer: %w", errDamaged)
-	}
-	f.schema = schema
-	f.blocks = make([]block, n)
-	for i := range f.blocks {
-		b := block{r.i64(pos + 24*i), int64(r.i32(pos + 24*i + 8)), r.i64(pos + 24*i + 16)}
-		limit := int64(len(data))
-		if b.offset < 0 || b.meta < 0 || b.body < 0 || b.offset > limit || b.meta > limit-b.offset || b.body > limit-b.offset-b.meta {
-			return fmt.Errorf("record %d: %d + %d bytes at %d leave the file of %d", i, b.meta, b.body, b.offset, limit)
-		}
-		if (b.offset+b.meta)%8 != 0 {
-			return fmt.Errorf("record %d: its body is at %d, want a multiple of 8", i, b.offset+b.meta)
-		}
-		f.blocks[i] = b
-	}
-	return nil
+	return &File{name: name, schema: schema, m: m, ipc: ipc}, nil
 }
 
 // Schema returns the schema of all records.
 func (f *File) Schema() *arrow.Schema { return f.schema }
 
 // Len returns the number of records.
-func (f *File) Len() int { return len(f.blocks) }
+func (f *File) Len() int { return f.ipc.Len() }
 
 // Record returns record i, which the caller owns. Its cost depends on the number
 // of columns only. It must not be called after Close.
 func (f *File) Record(i int) (arrow.Record, error) {
-	b := f.blocks[i]
-	body := b.offset + b.meta
-	rec, err := f.m.record(f.schema, f.m.data[b.offset:body], f.m.data[body:body+b.body])
+	b := f.ipc.Blocks[i]
+	meta := f.m.data[b.Offset:][:b.Meta]
+	body := f.m.data[b.Offset+b.Meta:][:b.Body]
+	cols, rows, err := f.ipc.Schema.Batch(meta, body, arrowipc.Options{Buffer: f.m.buffer})
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %s: record %d: %w", f.name, i, err)
 	}
-	return rec, nil
+	arrays := make([]arrow.Array, len(cols))
+	for j, c := range cols {
+		arrays[j] = array.MakeFromData(c)
+		c.Release()
+		defer arrays[j].Release()
+	}
+	return array.NewRecord(f.schema, arrays, int64(rows)), nil
 }
 
 // Close gives the file up. Records stay valid.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
@@ -56,7 +57,7 @@ type Reader struct {
 var ErrClosed = errors.New("the reader is closed")
 
 // NewReader opens the first file. Records have at most so many rows.
-func NewReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (*Reader, error) {
+func NewReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (flow.Reader, error) {
 	r := &Reader{mem: mem, inputs: inputs, options: o, rows: rows, wrap: wrap}
 	if err := r.open(ctx); err != nil {
 		return nil, wrap(inputs[0].Name, errors.Join(err, r.Close()))

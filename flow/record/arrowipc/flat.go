@@ -1,17 +1,30 @@
-package mapped
+package arrowipc
 
 import (
 	"encoding/binary"
+	"errors"
+	"iter"
 	"math"
 )
 
 // flat reads a flatbuffer, the encoding of Arrow's metadata, without trusting
 // it: whatever lies outside b reads as zero and sets bad.
 type flat struct {
-	b    []byte
-	bad  bool
-	text int // bytes of strings so far
+	b     []byte
+	bad   bool
+	text  int // bytes of strings so far
+	nodes int // tables of a schema so far
 }
+
+// Limits of a schema, so that a damaged one, whose offsets may lead to the same
+// place again and again, ends.
+const (
+	maxNodes = 1 << 16
+	maxText  = 16 << 20
+	maxDepth = 64
+)
+
+var errDamaged = errors.New("the metadata is damaged")
 
 // table is a place in a flatbuffer; 0 stands for none.
 type table = int
@@ -45,9 +58,6 @@ func (f *flat) i64(pos int) int64 {
 	}
 	return 0
 }
-
-// root returns the outermost table.
-func (f *flat) root() table { return f.follow(0) }
 
 // follow returns where the offset at pos leads to: always ahead.
 func (f *flat) follow(pos int) int {
@@ -114,9 +124,8 @@ func (f *flat) tableField(t table, i int) table {
 
 func (f *flat) stringField(t table, i int) string {
 	pos, n := f.vector(t, i, 1)
-	if f.text += n; f.text > 16*len(f.b) { // the same text again and again
-		f.bad = true
-	}
+	f.text += n
+	f.bad = f.bad || f.large()
 	if f.bad {
 		return ""
 	}
@@ -137,3 +146,24 @@ func (f *flat) vector(t table, i, size int) (pos, n int) {
 	}
 	return v + 4, n
 }
+
+// large reports whether a schema goes beyond its limits: it has the same texts or
+// tables again and again.
+func (f *flat) large() bool { return f.nodes > maxNodes || f.text > min(16*len(f.b), maxText) }
+
+// tables goes through a vector of tables.
+func (f *flat) tables(t table, i int) iter.Seq[table] {
+	return func(yield func(table) bool) {
+		pos, n := f.vector(t, i, 4)
+		for j := range n {
+			f.nodes++
+			f.bad = f.bad || f.large()
+			if sub := f.follow(pos + 4*j); f.bad || !yield(sub) {
+				return
+			}
+		}
+	}
+}
+
+// pair returns the two 64-bit numbers at pos.
+func (f *flat) pair(pos int) (a, b int64) { return f.i64(pos), f.i64(pos + 8) }

@@ -1,0 +1,222 @@
+package arrowipc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+const magic = "ARROW1"
+
+// ErrNotFile is returned for what is not, or not completely, an Arrow IPC file.
+var ErrNotFile = errors.New("not an Arrow IPC file, or a truncated one")
+
+var errTruncated = errors.New("the end is missing: it was truncated")
+
+// Block is where a record batch is in a file: its message, and after it its
+// body.
+type Block struct{ Offset, Meta, Body int64 }
+
+func (b Block) end() int64 { return b.Offset + b.Meta + b.Body }
+
+// File is an IPC file, by its footer.
+type File struct {
+	Schema *Schema
+	Blocks []Block
+
+	r     io.ReaderAt
+	take  Take
+	space space
+}
+
+// Take is asked before n values of so many bytes each are allocated. nil grants
+// everything.
+type Take func(n, size int64) error
+
+func (t Take) ask(n, size int64) error {
+	if t == nil {
+		return nil
+	}
+	return t(n, size)
+}
+
+// IsFile reports whether an input that begins so is an IPC file, and not a stream.
+func IsFile(begin []byte) bool {
+	return len(begin) >= len(magic) && string(begin[:len(magic)]) == magic
+}
+
+// OpenFile reads the schema and the blocks of an IPC file of that size. Its cost
+// depends on the number of columns and batches only.
+func OpenFile(r io.ReaderAt, size int64, take Take) (*File, error) {
+	const least = 8 + 4 + int64(len(magic))
+	if size < least {
+		return nil, ErrNotFile
+	}
+	begin, end := make([]byte, 8), make([]byte, 4+len(magic))
+	err := readAt(r, begin, 0)
+	if err == nil {
+		err = readAt(r, end, size-int64(len(end)))
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !IsFile(begin) || !IsFile(end[4:]):
+		return nil, ErrNotFile
+	}
+	n := int64((&flat{b: end}).i32(0))
+	if n < 0 || n > size-least {
+		return nil, fmt.Errorf("a footer of %d bytes in a file of %d: %w", n, size, errDamaged)
+	}
+	// What is made of a byte of metadata takes some 20 bytes.
+	if err := take.ask(n, 20); err != nil {
+		return nil, fmt.Errorf("the footer: %w", err)
+	}
+	f := &File{r: r, take: take}
+	footer := &flat{b: make([]byte, n)}
+	at := size - int64(len(end)) - n
+	if err := readAt(r, footer.b, at); err != nil {
+		return nil, err
+	}
+	t := footer.follow(0)
+	if f.Schema, err = footer.schema(footer.tableField(t, 1)); err != nil {
+		return nil, fmt.Errorf("the schema: %w", err)
+	}
+	f.Blocks = footer.blocks(t, 3)
+	dictionaries := footer.blocks(t, 2)
+	if footer.bad {
+		return nil, fmt.Errorf("the footer: %w", errDamaged)
+	}
+	return f, f.cover(dictionaries, at)
+}
+
+func (f *flat) blocks(t table, i int) []Block {
+	pos, n := f.vector(t, i, 24)
+	out := make([]Block, n)
+	for i := range out {
+		out[i] = Block{f.i64(pos + 24*i), int64(f.i32(pos + 24*i + 8)), f.i64(pos + 24*i + 16)}
+	}
+	return out
+}
+
+// slack is less than what lies between two things in a file, which writers align
+// to 64 bytes at most.
+const slack = 64
+
+// cover checks that the footer names all that is in the file: a block that it
+// left out would be missing without a trace.
+func (f *File) cover(dictionaries []Block, end int64) error {
+	at, err := f.begin(end)
+	if err != nil {
+		return err
+	}
+	if !slices.IsSortedFunc(f.Blocks, byOffset) {
+		return fmt.Errorf("the footer: its blocks are not in order: %w", errDamaged)
+	}
+	all := append(dictionaries, f.Blocks...)
+	slices.SortStableFunc(all, byOffset)
+	for i, b := range all {
+		switch {
+		case b.Meta < 0 || b.Body < 0 || b.Offset < 0 || b.Offset > end || b.Meta > end-b.Offset || b.Body > end-b.Offset-b.Meta:
+			return fmt.Errorf("block %d: %d + %d bytes at %d leave the %d of the file", i, b.Meta, b.Body, b.Offset, end)
+		case b.Offset%8 != 0 || b.Meta%8 != 0:
+			return fmt.Errorf("block %d: it is at %d, its body at %d, want multiples of 8", i, b.Offset, b.Offset+b.Meta)
+		case b.Offset < at || b.Offset-at >= slack:
+			return fmt.Errorf("block %d begins at %d, want %d: the footer does not name what is in the file", i, b.Offset, at)
+		}
+		at = b.end()
+	}
+	if end-at >= slack+8 { // the mark of an end
+		return fmt.Errorf("%d bytes at %d belong to no block: the footer does not name what is in the file", end-at, at)
+	}
+	return nil
+}
+
+func byOffset(a, b Block) int {
+	switch {
+	case a.Offset < b.Offset:
+		return -1
+	case a.Offset > b.Offset:
+		return 1
+	}
+	return 0
+}
+
+// begin compares the schema at the beginning, which not every writer puts there,
+// with that of the footer, and returns where it ends.
+func (f *File) begin(end int64) (int64, error) {
+	const at = 8
+	head := make([]byte, 8)
+	if at+8 > end || len(f.Blocks) > 0 && f.Blocks[0].Offset == at {
+		return at, nil
+	}
+	if err := readAt(f.r, head, at); err != nil {
+		return 0, err
+	}
+	h := &flat{b: head}
+	n := int64(h.i32(0)) + 4
+	if n == 3 {
+		n = int64(h.i32(4)) + 8
+	}
+	switch {
+	case n < 16 || n > end-at:
+		return at, nil // cover says what is wrong with it, unless it is nothing at all
+	case n > 0:
+		if err := f.take.ask(n, 20); err != nil {
+			return 0, fmt.Errorf("the schema at the beginning: %w", err)
+		}
+	}
+	b := make([]byte, n)
+	if err := readAt(f.r, b, at); err != nil {
+		return 0, err
+	}
+	s, err := DecodeSchema(b)
+	if err == nil && !reflect.DeepEqual(s, f.Schema) {
+		err = errors.New("it is not that of the footer")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the schema at the beginning: %w", err)
+	}
+	return at + n, nil
+}
+
+// Len returns the number of batches.
+func (f *File) Len() int { return len(f.Blocks) }
+
+// Read returns the message and the body of batch i, which are valid until the
+// next call.
+func (f *File) Read(i int) (meta, body []byte, err error) {
+	b := f.Blocks[i]
+	if err := f.take.ask(b.Meta+b.Body, 1); err != nil {
+		return nil, nil, err
+	}
+	all := f.space.bytes(b.Meta + b.Body)
+	if err := readAt(f.r, all, b.Offset); err != nil {
+		return nil, nil, err
+	}
+	return all[:b.Meta], all[b.Meta:], nil
+}
+
+// space is memory that is used again, aligned like any number.
+type space []uint64
+
+func (s *space) bytes(n int64) []byte {
+	if int64(cap(*s)) < (n+7)/8 {
+		*s = make(space, (n+7)/8)
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(*s))), n)
+}
+
+// readAt fills b. An end of the input there is a truncation, and not io.EOF.
+func readAt(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err == io.EOF:
+		return errTruncated
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package sources
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/sources/internal/unpack"
+)
+
+// ipcReader reads the batches of one file, by its footer, or stream.
+type ipcReader struct {
+	schema *arrowipc.Schema
+	next   func(i int) (meta, body []byte, err error)
+	budget *tabular.Budget
+	use    []bool
+	batch  int // the next
+}
+
+// newIPCReader reads the schema. size is that of the whole input, or -1.
+func newIPCReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) (*ipcReader, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	begin, err := in.Peek(8)
+	switch {
+	case len(begin) < 8 && (err == io.EOF || err == nil):
+		return nil, fmt.Errorf("%d bytes are no Arrow IPC", len(begin))
+	case err != nil:
+		return nil, err
+	case !arrowipc.IsFile(begin):
+		s, err := arrowipc.NewStream(in, size, budget.Take)
+		if err != nil {
+			return nil, err
+		}
+		return &ipcReader{schema: s.Schema, budget: budget, next: func(int) ([]byte, []byte, error) { return s.Next() }}, nil
+	case size < 0:
+		return nil, errors.New("this is an IPC file, not a stream: it has to be read from its end too")
+	}
+	f, err := arrowipc.OpenFile(at, size, budget.Take)
+	if err != nil {
+		return nil, err
+	}
+	return &ipcReader{schema: f.Schema, budget: budget, next: func(i int) ([]byte, []byte, error) {
+		if i == f.Len() {
+			return nil, nil, io.EOF
+		}
+		return f.Read(i)
+	}}, nil
+}
+
+func (r *ipcReader) Columns() ([]tabular.Column, arrow.Metadata) {
+	return tabular.Columns(r.schema), r.schema.Metadata
+}
+
+func (r *ipcReader) Choose(use []bool) { r.use = use }
+
+func (r *ipcReader) Next() (b tabular.Batch, err error) {
+	r.budget.Reset()
+	meta, body, err := r.next(r.batch)
+	if err == io.EOF {
+		return b, err
+	}
+	if err == nil {
+		b, err = r.decode(meta, body)
+	}
+	if err != nil {
+		err = fmt.Errorf("batch %d: %w", r.batch, err)
+	}
+	r.batch++
+	return b, err
+}
+
+var codecs = map[arrowipc.Codec]unpack.Codec{arrowipc.LZ4: unpack.LZ4, arrowipc.Zstd: unpack.Zstd}
+
+func (r *ipcReader) decode(meta, body []byte) (b tabular.Batch, err error) {
+	cols, rows, err := r.schema.Batch(meta, body, arrowipc.Options{Use: r.use, Take: r.budget.Take,
+		Unpack: func(dst, src []byte, c arrowipc.Codec) error {
+			codec, ok := codecs[c]
+			if !ok {
+				return fmt.Errorf("the compression %d is not read", c)
+			}
+			return unpack.Into(dst, src, codec)
+		}})
+	if err != nil {
+		return b, err
+	}
+	b = tabular.Batch{Rows: rows, Data: make([]tabular.Data, len(cols))}
+	if err := r.budget.Take(int64(rows), int64(8*len(cols))); err != nil {
+		return b, err
+	}
+	for i, c := range cols {
+		if c == nil {
+			continue
+		}
+		// Buffers are not counted, and live until the next batch.
+		if b.Data[i], err = tabular.DataOf(c, r.budget); err != nil {
+			return b, fmt.Errorf("column %q: %w", r.schema.Columns[i].Name, err)
+		}
+	}
+	return b, nil
+}
