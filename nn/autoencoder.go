@@ -48,7 +48,7 @@ type Autoencoder struct {
 	back                     *weight // (visible, hidden): U, or weight itself
 
 	opt   stepper
-	chaos *noise
+	noise *noise
 	steps int
 	seen  int
 
@@ -133,7 +133,7 @@ func (a *Autoencoder) resolve() error {
 func (a *Autoencoder) start() {
 	a.alloc()
 	a.opt = a.Optimizer.start(len(a.w))
-	a.chaos = newNoise(a.Seed, streamLearn)
+	a.noise = newNoise(a.Seed, streamLearn)
 	a.keep = make([]float32, a.visible)
 	for i := range a.keep {
 		a.keep[i] = 1 - float32(a.Corrupt)
@@ -155,18 +155,10 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	a.dcode = grown(a.dcode, rows*a.Hidden)
 	a.damage(a.damaged[:rows*a.visible], v)
 	loss := a.gradient(v, rows)
-	if !finite(loss) {
-		return Result{}, a.diverged(v, loss)
-	}
-	rule := a.Optimizer.rule()
-	if rule.clip > 0 && !clip(a.g, rule.clip) {
-		return Result{}, fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", a.steps+1)
+	if !finite(loss) || !a.params.update(a.opt, a.Optimizer.rule(), a.steps+1) {
+		return Result{}, divergedRows(v, a.visible, a.steps+1)
 	}
 	a.steps++
-	a.opt.step(a.steps, a.w, a.g)
-	if rule.decay > 0 {
-		a.decay(float32(rule.rate * rule.decay))
-	}
 	a.seen += rows
 	return Result{Rows: rows, Loss: loss}, nil
 }
@@ -180,13 +172,13 @@ func (a *Autoencoder) damage(damaged, x []float32) {
 		n := a.visible
 		for i := 0; i < len(x); i += n {
 			d := damaged[i : i+n]
-			a.chaos.Bernoulli(d, a.keep)
+			a.noise.Bernoulli(d, a.keep)
 			for j, v := range x[i : i+n] {
 				d[j] *= v
 			}
 		}
 	default:
-		a.chaos.normal(damaged)
+		a.noise.normal(damaged)
 		for i, v := range x {
 			damaged[i] = v + float32(a.Corrupt)*damaged[i]
 		}
@@ -235,17 +227,6 @@ func (a *Autoencoder) decode(x, code []float32, rows int) {
 	if a.Units == Binary {
 		logistic(x[:rows*n])
 	}
-}
-
-// diverged tells a batch that holds NaN or Inf from weights that have grown
-// out of bounds.
-func (a *Autoencoder) diverged(v []float32, loss float64) error {
-	for i, x := range v {
-		if !finite(float64(x)) {
-			return rowErrorf(i/a.visible, "value %d is %v", i%a.visible, x)
-		}
-	}
-	return fmt.Errorf("nn: step %d: the reconstruction error is %v; a lower learning rate may help", a.steps+1, loss)
 }
 
 func (a *Autoencoder) open(x *tensor.Dense) (v []float32, rows int, err error) {

@@ -50,7 +50,11 @@ type CNN struct {
 	*core
 }
 
-var _ Model = (*CNN)(nil)
+var _ interface {
+	Noted
+	Weighted
+	Checkpointer
+} = (*CNN)(nil)
 
 func (c *CNN) settings() settings {
 	return settings{
@@ -78,6 +82,9 @@ func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
 // set. A file that is damaged, or is not a CNN, is an error, and c is as
 // before.
 func (c *CNN) Load(r io.Reader) error { return load(c, r) }
+
+// Notes returns Info, which it makes where it is nil.
+func (c *CNN) Notes() map[string]string { return notes(&c.Info) }
 
 // String returns the settings in one line.
 func (c *CNN) String() string { return c.settings().String() }

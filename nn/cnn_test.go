@@ -161,6 +161,7 @@ func TestPredict(t *testing.T) {
 	c := smallCNN(t)
 	b := smallBatch(4)
 	in := tensorsOf(small, b)
+	c.taught = true
 	cats, attrs := slices.Clone(b.nodes.cats), slices.Clone(b.nodes.attrs)
 	p, err := c.Predict(in, nil)
 	if err != nil {

@@ -111,6 +111,29 @@ func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32
 	return v, rows, nil
 }
 
+// divergedRows tells rows that nothing can be learned from, since they hold NaN,
+// Inf or numbers whose squares add up to Inf, from weights that have grown out of
+// bounds.
+func divergedRows(v []float32, width, step int) error {
+	for row := 0; row*width < len(v); row++ {
+		x := v[row*width : (row+1)*width]
+		if finite(squares(x)) {
+			continue
+		}
+		worst := 0
+		for i, f := range x {
+			if !finite(float64(f)) {
+				return rowErrorf(row, "value %d is %v", i, f)
+			}
+			if math.Abs(float64(f)) > math.Abs(float64(x[worst])) {
+				worst = i
+			}
+		}
+		return rowErrorf(row, "value %d is %v, which is too large to learn from", worst, x[worst])
+	}
+	return fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", step)
+}
+
 // initBias sets b to the log odds of the columns of v, counted with one more
 // row of ones and one of zeros, or to their means.
 func initBias(b, v []float32, rows int, units Units) {

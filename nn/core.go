@@ -11,6 +11,10 @@ import (
 // ErrNotReady is the error of a model that is used before Init or Load.
 var ErrNotReady = errors.New("nn: the model has neither been initialised nor loaded")
 
+// ErrUntrained is the error of Predict of a model that has learned from nothing
+// and was not loaded either: what it would say is chance.
+var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
+
 // architecture is what a type of model adds to core: its settings and its
 // layers. It is a pointer to the struct that the user fills in.
 type architecture interface {
@@ -43,6 +47,7 @@ type core struct {
 	opt   stepper
 	rule  rule
 
+	taught         bool // the weights come from elsewhere: a file, or SetWeights
 	steps, correct int
 	seen           int
 	lossSum, abs   float64 // over all rows seen
@@ -128,47 +133,15 @@ func (c *core) step(b batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if !finite(learned) {
+	if !finite(learned) || !c.work.update(c.opt, c.rule, c.steps+1) {
 		return Result{}, c.diverged(b, learned)
 	}
-	if err := c.update(); err != nil {
-		return Result{}, err
-	}
+	c.steps++
 	c.seen += b.rows
 	c.correct += seen.correct
 	c.lossSum += seen.loss
 	c.abs += seen.abs
 	return seen.result(), nil
-}
-
-// update changes the weights against their gradient.
-func (c *core) update() error {
-	p := &c.work.params
-	if c.rule.clip > 0 && !clip(p.g, c.rule.clip) {
-		return fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", c.steps+1)
-	}
-	c.steps++
-	c.opt.step(c.steps, p.w, p.g)
-	if c.rule.decay > 0 {
-		p.decay(float32(c.rule.rate * c.rule.decay))
-	}
-	return nil
-}
-
-// diverged tells a batch that holds NaN or Inf from weights that have grown
-// out of bounds.
-func (c *core) diverged(b batch, loss float64) error {
-	for _, in := range []struct {
-		name string
-		x    []float32
-	}{{"attribute", b.nodes.attrs}, {"edge attribute", b.edges.attrs}} {
-		for i, x := range in.x {
-			if !finite(float64(x)) {
-				return rowErrorf(i/(len(in.x)/b.rows), "%s is %v", in.name, x)
-			}
-		}
-	}
-	return fmt.Errorf("nn: step %d: the loss is %v; a lower learning rate may help", c.steps+1, loss/float64(b.rows))
 }
 
 // Predict returns what the model says of each row of the batch, float32 and
@@ -187,6 +160,9 @@ func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil || in.rows == 0 {
 		return dst, err
 	}
+	if c.seen == 0 && !c.taught {
+		return nil, ErrUntrained
+	}
 	return dst, c.predict(p, in)
 }
 
@@ -198,6 +174,30 @@ func (c *core) predict(p []float32, b batch) error {
 	if bad := c.loss.predict(p, y, b.rows, c.shape); bad >= 0 {
 		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not")
 	}
+	return nil
+}
+
+// AppendWeights appends a copy of all weights to dst and returns it; none before
+// Init.
+func (c *core) AppendWeights(dst []float32) []float32 {
+	if c == nil {
+		return dst
+	}
+	return append(dst, c.work.w...)
+}
+
+// SetWeights makes the weights those that AppendWeights has returned, of this
+// model or of another with the same settings and shape. What the optimizer
+// remembers is left as it is.
+func (c *core) SetWeights(w []float32) error {
+	if c == nil {
+		return ErrNotReady
+	}
+	if len(w) != len(c.work.w) {
+		return fmt.Errorf("nn: %d weights, the model has %d", len(w), len(c.work.w))
+	}
+	copy(c.work.w, w)
+	c.taught = true
 	return nil
 }
 

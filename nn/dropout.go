@@ -13,9 +13,9 @@ type dropout struct {
 	draws []uint16 // one for each value, which are the mask
 }
 
-// newDropout returns nil, which drops nothing, when p rounds to 0.
+// newDropout returns nil, which drops nothing, when p is negative or rounds to 0.
 func newDropout(p float64, seed uint64) *dropout {
-	limit := uint16(p * (1 << 16))
+	limit := uint16(max(p, 0) * (1 << 16))
 	if limit == 0 {
 		return nil
 	}

@@ -56,6 +56,16 @@ func TestDropout(t *testing.T) {
 	}
 }
 
+// A negative probability is none, however near to 0: the conversion to a whole
+// number must not wrap.
+func TestDropoutNegative(t *testing.T) {
+	for _, p := range []float64{-1e-9, -0.1, -0.5, -1, -1e9, math.Inf(-1)} {
+		if d := newDropout(p, 1); d != nil {
+			t.Errorf("dropout of %v drops %d of 65536", p, d.limit)
+		}
+	}
+}
+
 func TestDropoutOff(t *testing.T) {
 	for _, p := range []float64{-1, math.Inf(-1), 0, 1e-6} {
 		if newDropout(p, 1) != nil {

@@ -31,11 +31,7 @@ type EarlyStop struct {
 // Observe takes the result of a test of m: its mean loss, or whatever else is
 // better the lower it is. It reports whether the training should end. A loss that
 // is not a number is an error.
-func (e *EarlyStop) Observe(m Model, loss float64) (stop bool, err error) {
-	c, err := opened(m)
-	if err != nil {
-		return false, fmt.Errorf("nn: early stop: %w", err)
-	}
+func (e *EarlyStop) Observe(m Weighted, loss float64) (stop bool, err error) {
 	if e.Patience < 0 || !(e.MinDelta >= 0) {
 		return false, fmt.Errorf("nn: early stop: Patience is %d, MinDelta is %v, want 0 or more", e.Patience, e.MinDelta)
 	}
@@ -44,8 +40,10 @@ func (e *EarlyStop) Observe(m Model, loss float64) (stop bool, err error) {
 		return true, fmt.Errorf("nn: early stop: the loss of test %d is %v", e.tests, loss)
 	}
 	if e.bestTest == 0 || loss < e.best-e.MinDelta {
+		if e.weights = m.AppendWeights(e.weights[:0]); len(e.weights) == 0 {
+			return false, ErrNotReady
+		}
 		e.best, e.bestTest = loss, e.tests
-		e.weights = append(e.weights[:0], c.work.w...)
 	}
 	patience := e.Patience
 	if patience == 0 {
@@ -60,30 +58,9 @@ func (e *EarlyStop) Best() (loss float64, test int) { return e.best, e.bestTest 
 
 // Restore gives m the weights that it had at the best test. What the optimizer
 // remembers is left as it is.
-func (e *EarlyStop) Restore(m Model) error {
-	c, err := opened(m)
-	if err != nil {
-		return fmt.Errorf("nn: early stop: %w", err)
-	}
+func (e *EarlyStop) Restore(m Weighted) error {
 	if e.bestTest == 0 {
 		return fmt.Errorf("nn: early stop: no test was observed")
 	}
-	if len(e.weights) != len(c.work.w) {
-		return fmt.Errorf("nn: early stop: %d weights were observed, the model has %d", len(e.weights), len(c.work.w))
-	}
-	copy(c.work.w, e.weights)
-	return nil
-}
-
-// opened returns what is inside a model of this package.
-func opened(m Model) (*core, error) {
-	a, ok := m.(architecture)
-	if !ok {
-		return nil, fmt.Errorf("a %T is not a model of this package", m)
-	}
-	c := *a.settings().core
-	if c == nil {
-		return nil, ErrNotReady
-	}
-	return c, nil
+	return m.SetWeights(e.weights)
 }

@@ -7,22 +7,36 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Model is a network that learns from a stream: what sinks.Train and
-// sinks.Predict drive. A Model is used by one goroutine at a time.
-type Model interface {
+// Predictor answers for rows: every Model does, and so does an [Ensemble]. It is
+// what sinks.Predict asks. A Predictor is used by one goroutine at a time.
+type Predictor interface {
 	// Init fits the model to the records it will be fed, once, before the first
 	// batch. A model that was initialised or loaded checks the shape instead.
 	Init(Shape) error
 
-	// Step predicts the batch, then learns from it. An error leaves the model
-	// as it was.
-	Step(Batch) (Result, error)
+	// Shape returns what Init was called with or Load has read; zero before.
+	Shape() Shape
 
 	// Predict returns what the model says of every row of the batch, float32: the
 	// probability of each class (B, classes), or the number learned (B, 1). The
 	// result is dst when dst is not nil, which must have that shape. The model
-	// does not change.
+	// does not change. One that has learned nothing yet returns ErrUntrained.
 	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
+}
+
+// Model is a network that learns from a stream: what sinks.Train, sinks.Evaluate
+// and sinks.Predict drive. Those of this package are also [Weighted], [Noted] and
+// a [Checkpointer], which a model of your own may be or not.
+type Model interface {
+	Predictor
+
+	// Step predicts the batch, then learns from it. An error leaves the model
+	// as it was; a *RowError names a row without which it would be none.
+	Step(Batch) (Result, error)
+
+	// Evaluate tests the model on a batch with targets, as Step does before it
+	// learns. The model does not change.
+	Evaluate(Batch) (Result, error)
 
 	// Seen is the number of rows learned from, Accuracy the share of them that
 	// was predicted right before it was learned from.
@@ -33,13 +47,39 @@ type Model interface {
 	Save(io.Writer) error
 }
 
-// InfoOf returns the Info of a model that Load has read, nil when it has none.
+// Weighted is what can be brought back to what it was: [EarlyStop] needs no more
+// of a model.
+type Weighted interface {
+	// AppendWeights appends a copy of all weights to dst and returns it.
+	AppendWeights(dst []float32) []float32
+
+	// SetWeights makes the weights those that AppendWeights has returned.
+	SetWeights([]float32) error
+}
+
+// Noted is a model whose file has room for notes, such as how its fields were
+// made; sinks.Save keeps a recipe there.
+type Noted interface {
+	Model
+
+	// Notes returns the notes of the model, which may be changed.
+	Notes() map[string]string
+}
+
+// InfoOf returns the notes of a model, nil when it has none.
 func InfoOf(m Model) map[string]string {
-	a, ok := m.(architecture)
-	if !ok {
-		return nil
+	if n, ok := m.(Noted); ok {
+		return n.Notes()
 	}
-	return *a.settings().info
+	return nil
+}
+
+// notes returns the map, and makes it where there is none.
+func notes(info *map[string]string) map[string]string {
+	if *info == nil {
+		*info = map[string]string{}
+	}
+	return *info
 }
 
 // Result is what one step saw, measured before it learned.

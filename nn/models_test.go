@@ -148,7 +148,7 @@ func TestModelBatchIsItsRows(t *testing.T) {
 		var ys []float64
 		sum := make([]float64, len(g))
 		for _, cut := range [][2]int{{0, 1}, {1, 4}, {4, 7}} {
-			y, g := learn(whole.part(cut[0], cut[1], s))
+			y, g := learn(whole.cut(s, cut[0], cut[1]))
 			for _, v := range y {
 				ys = append(ys, float64(v))
 			}

@@ -124,7 +124,7 @@ func TestBatchIsItsRows(t *testing.T) {
 	var logits []float32
 	sum := make([]float64, len(g))
 	for _, cut := range [][2]int{{0, 1}, {1, 4}, {4, 7}} {
-		l, g := gradient(whole.part(cut[0], cut[1], s))
+		l, g := gradient(whole.cut(s, cut[0], cut[1]))
 		logits = append(logits, l...)
 		for i, v := range g {
 			sum[i] += float64(v) * float64(cut[1]-cut[0]) / 7

@@ -9,7 +9,7 @@ import (
 // Streams of the coders, which may share a seed with a network.
 const (
 	streamLearn uint64 = iota + 100
-	streamDream
+	streamSample
 )
 
 // noise is the chance in coders, many numbers at a time.

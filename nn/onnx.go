@@ -18,20 +18,31 @@ import (
 // can be exported; a sparse channel, whose lists have no fixed length, cannot.
 // A discrete value that its channel does not have is not noticed by every
 // runtime.
-func ExportONNX(w io.Writer, m Model) error {
-	a, ok := m.(architecture)
-	if !ok {
-		return fmt.Errorf("nn: onnx: a %T cannot be exported", m)
-	}
-	set := a.settings()
+func ExportONNX(w io.Writer, m Exporter) error { return m.ExportONNX(w) }
+
+// Exporter is a model that can be exported: CNN, PSLR and GRU, and a model of
+// your own that has this method.
+type Exporter interface {
+	// ExportONNX writes the model as package function ExportONNX says.
+	ExportONNX(w io.Writer) error
+}
+
+// ExportONNX is nn.ExportONNX.
+func (c *CNN) ExportONNX(w io.Writer) error { return export(w, c) }
+
+// ExportONNX is nn.ExportONNX.
+func (m *PSLR) ExportONNX(w io.Writer) error { return export(w, m) }
+
+// ExportONNX is nn.ExportONNX.
+func (m *GRU) ExportONNX(w io.Writer) error { return export(w, m) }
+
+func export(w io.Writer, m architecture) error {
+	set := m.settings()
 	c := *set.core
 	if c == nil {
 		return ErrNotReady
 	}
-	layers, ok := c.work.body.(onnxBody)
-	if !ok {
-		return fmt.Errorf("nn: onnx: a %s cannot be exported", set.name)
-	}
+	layers := c.work.body.(onnxBody)
 	if c.shape.Sparse > 0 {
 		return fmt.Errorf("nn: onnx: a network that reads a sparse channel cannot be exported")
 	}

@@ -65,15 +65,20 @@ type state struct {
 	x    []float32
 }
 
-// clip shortens g to that norm when it is longer. It returns false, and leaves
-// g alone, when g is not finite.
-func clip(g []float32, norm float64) bool {
-	length := math.Sqrt(squares(g))
+// update takes step n against the gradient of the weights. It returns false, and
+// changes nothing, when the gradient is not finite or its squares are not, which
+// an optimizer would keep in its averages for good.
+func (p *params) update(opt stepper, r rule, n int) bool {
+	length := math.Sqrt(squares(p.g))
 	if !finite(length) {
 		return false
 	}
-	if length > norm {
-		kernel.Axpy(float32(norm/length)-1, g, g)
+	if r.clip > 0 && length > r.clip {
+		kernel.Axpy(float32(r.clip/length)-1, p.g, p.g)
+	}
+	opt.step(n, p.w, p.g)
+	if r.decay > 0 {
+		p.decay(float32(r.rate * r.decay))
 	}
 	return true
 }

@@ -56,6 +56,9 @@ func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.Info) }
 // Load reads what Save wrote, as CNN.Load does.
 func (m *PSLR) Load(r io.Reader) error { return load(m, r) }
 
+// Notes returns Info, which it makes where it is nil.
+func (m *PSLR) Notes() map[string]string { return notes(&m.Info) }
+
 // String returns the settings in one line.
 func (m *PSLR) String() string { return m.settings().String() }
 

@@ -56,7 +56,7 @@ type RBM struct {
 	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
 
 	learn    *noise // what Step draws from
-	dream    *noise // what Sample and Gibbs draw from
+	sample   *noise // what Sample and Gibbs draw from
 	velocity []float32
 	chain    []float32 // (Chains, hidden): states of Persistent, nil before the first step
 	steps    int
@@ -154,7 +154,7 @@ func (r *RBM) start() {
 		r.velocity = make([]float32, len(r.w))
 	}
 	r.learn = newNoise(r.Seed, streamLearn)
-	r.dream = newNoise(r.Seed, streamDream)
+	r.sample = newNoise(r.Seed, streamSample)
 }
 
 // InitBias sets the visible biases to what rows x, (B, visible), have on

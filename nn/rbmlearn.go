@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"fmt"
-
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -60,10 +58,9 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 
 	kernel.Axpy(-1, data, recon)
 	loss := float64(kernel.Dot(recon, recon)) / float64(rows*n)
-	if !finite(loss) {
-		return Result{}, r.diverged(v, loss)
+	if !finite(loss) || !r.ascend(rows, contrast) {
+		return Result{}, divergedRows(v, n, r.steps+1)
 	}
-	r.ascend(rows, contrast)
 	r.steps++
 	r.seen += rows
 	return Result{Rows: rows, Loss: loss}, nil
@@ -103,8 +100,9 @@ func (r *RBM) drawVisible(from *noise, v, means []float32) {
 	from.addNormal(v, means)
 }
 
-// ascend changes the weights by what a step has left in vis and hid.
-func (r *RBM) ascend(rows, contrast int) {
+// ascend changes the weights by what a step has left in vis and hid. It returns
+// false, and changes nothing, when the gradient is not finite.
+func (r *RBM) ascend(rows, contrast int) bool {
 	n, m := r.visible, r.Hidden
 	all := rows + contrast
 	// Data count positive and the contrast negative, as if it had as many rows:
@@ -122,10 +120,13 @@ func (r *RBM) ascend(rows, contrast int) {
 	if r.Decay > 0 {
 		kernel.Axpy(-float32(r.Decay)*float32(rows), r.weight.w, r.weight.g)
 	}
+	if !finite(squares(r.g)) {
+		return false
+	}
 	rate := float32(r.Rate) / float32(rows)
 	if r.velocity == nil {
 		kernel.Axpy(rate, r.g, r.w)
-		return
+		return true
 	}
 	keep := float32(r.Momentum)
 	for i, g := range r.g {
@@ -133,15 +134,5 @@ func (r *RBM) ascend(rows, contrast int) {
 		r.velocity[i] = u
 		r.w[i] += u
 	}
-}
-
-// diverged tells a batch that holds NaN or Inf from weights that have grown
-// out of bounds.
-func (r *RBM) diverged(v []float32, loss float64) error {
-	for i, x := range v {
-		if !finite(float64(x)) {
-			return rowErrorf(i/r.visible, "value %d is %v", i%r.visible, x)
-		}
-	}
-	return fmt.Errorf("nn: step %d: the reconstruction error is %v; a lower learning rate may help", r.steps+1, loss)
+	return true
 }

@@ -22,7 +22,7 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 		h[i*r.Hidden+unit] = 1
 	}
 	r.visibleMeans(v, h, rows)
-	r.drawVisible(r.dream, v, v)
+	r.drawVisible(r.sample, v, v)
 	return nil
 }
 
@@ -39,14 +39,14 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 	h := make([]float32, rows*m)
 	for range steps {
 		r.hiddenProbs(h, v, rows)
-		r.dream.Bernoulli(h, h)
+		r.sample.Bernoulli(h, h)
 		if unit >= 0 {
 			for i := range rows {
 				h[i*m+unit] = 1
 			}
 		}
 		r.visibleMeans(v, h, rows)
-		r.drawVisible(r.dream, v, v)
+		r.drawVisible(r.sample, v, v)
 	}
 	return nil
 }

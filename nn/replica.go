@@ -86,6 +86,9 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	if err != nil {
 		return tally{}, 0, shiftRow(err, row)
 	}
+	if b.said != nil {
+		r.loss.predict(b.said, y, b.rows, r.shape) // where it has no answer, the loss is no number either
+	}
 	units := r.loss.units(r.shape)
 	r.dy = grown(r.dy, b.rows*units)
 	scale := 1 / float64(all)

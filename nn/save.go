@@ -126,6 +126,7 @@ func rebuild(m architecture, meta map[string]string, list []tensorData) (*core, 
 	}
 	c.start()
 	c.work.set(list)
+	c.taught = true
 	return c, nil
 }
 

@@ -199,6 +199,10 @@ func (b batch) cut(s Shape, from, to int) batch {
 	if b.values != nil {
 		c.values = b.values[from:to]
 	}
+	if b.said != nil {
+		n := max(1, s.Classes)
+		c.said = b.said[from*n : to*n]
+	}
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Batch is B graphs with their targets. The tensors are row-major and
-// contiguous; they are read during the call, never written, never kept. Those
+// contiguous; they are read during the call, never written (but Predicted), never kept. Those
 // for which the shape of the data has no channels are nil.
 type Batch struct {
 	// Cats is (B, w, k, d_v) of int32: the value of each discrete channel of
@@ -29,6 +29,10 @@ type Batch struct {
 	// shape has no classes. Predict ignores it. A network begins with answers
 	// about 0 ± 1, so numbers of another size are better scaled first.
 	Values *tensor.Dense
+
+	// Predicted, (B, classes) or (B, 1) of float32, receives from Step what
+	// Predict would have told before the step; nil = nothing is asked for.
+	Predicted *tensor.Dense
 
 	// Sparse and SparseOffsets, of int32, are the wide channel: node p of
 	// field f of graph i has the values Sparse[o[j]:o[j+1]], each above the one
@@ -53,6 +57,7 @@ type batch struct {
 	edges   inputs
 	targets []int32
 	values  []float32
+	said    []float32 // (rows, columns): what is predicted; nil where nobody asks
 }
 
 // open checks the shapes of b against s and returns it as slices. Of the
@@ -84,6 +89,9 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 		o.values, err = openFloats("Values", "", b.Values, rows)
 	} else {
 		o.targets, err = openInts("Targets", "", b.Targets, rows)
+	}
+	if err == nil && b.Predicted != nil {
+		_, o.said, err = result(b.Predicted, rows, max(1, s.Classes))
 	}
 	return o, err
 }
@@ -172,29 +180,6 @@ func (b Batch) rows(s Shape) (int, error) {
 	}
 	return rows, nil
 }
-
-// part returns rows i to j of b, which is of shape s.
-func (b batch) part(i, j int, s Shape) batch {
-	wk := s.W * s.K
-	p := batch{rows: j - i}
-	p.nodes.cats = cut(b.nodes.cats, i, j, wk*len(s.Cats))
-	p.nodes.attrs = cut(b.nodes.attrs, i, j, wk*s.Attrs)
-	p.edges.cats = cut(b.edges.cats, i, j, wk*s.K*len(s.EdgeCats))
-	p.edges.attrs = cut(b.edges.attrs, i, j, wk*s.K*s.EdgeAttrs)
-	if s.Sparse > 0 {
-		p.nodes.sparse, p.nodes.offsets = b.nodes.sparse, b.nodes.offsets[i*wk:j*wk+1]
-	}
-	if b.targets != nil {
-		p.targets = b.targets[i:j]
-	}
-	if b.values != nil {
-		p.values = b.values[i:j]
-	}
-	return p
-}
-
-// cut returns rows i to j of x, which has n values a row.
-func cut[T any](x []T, i, j, n int) []T { return x[i*n : j*n] }
 
 // checkDense returns an error unless d is a plain row-major tensor of that
 // type and shape.

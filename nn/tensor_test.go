@@ -95,7 +95,7 @@ func TestBatchOfRows(t *testing.T) {
 	if _, err := c.Step(Batch{Cats: rows(whole.Cats), Attrs: rows(whole.Attrs), Targets: rows(whole.Targets)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.step(b.part(2, 5, small)); err != nil {
+	if _, err := d.step(b.cut(small, 2, 5)); err != nil {
 		t.Fatal(err)
 	}
 	if c.Hash() != d.Hash() {

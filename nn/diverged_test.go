@@ -1,0 +1,146 @@
+package nn
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/tensor"
+)
+
+// A number that is out of all proportion is the fault of its row, which is named
+// before it has touched the weights or what the optimizer remembers: the batch
+// without that row is learned from as if it had never come.
+func TestExtremeRow(t *testing.T) {
+	refused := 0
+	for _, test := range modelCases {
+		if test.s.Attrs == 0 && test.s.EdgeAttrs == 0 && test.s.Classes > 0 {
+			continue
+		}
+		for _, opt := range []Optimizer{RMSprop{}, Adam{}, SGD{Momentum: 0.9}, SGD{}} {
+			for _, x := range []float32{1e25, -3e38, float32(math.NaN()), float32(math.Inf(-1))} {
+				m := test.new()
+				*m.(architecture).settings().optimizer = opt
+				c := coreOf(ready(t, test.s, m))
+				if _, err := c.step(randomBatch(test.s, 8, 1)); err != nil {
+					t.Fatal(err)
+				}
+				hash, states := c.Hash(), memory(c)
+				b := randomBatch(test.s, 8, 2)
+				for _, v := range [][]float32{b.nodes.attrs, b.edges.attrs, b.values} {
+					if len(v) > 0 {
+						v[5*len(v)/8] = x
+						break
+					}
+				}
+				_, err := c.step(b)
+				if err == nil && finite(float64(x)) && checkFinite([]tensorData{{x: memory(c)}, {x: c.work.w}}) == nil {
+					continue // no unit lets the number through
+				}
+				refused++
+				var row *RowError
+				if !errors.As(err, &row) || row.Row != 5 {
+					t.Fatalf("%s, %T, %v: %v, want row 5 named", test.name, opt, x, err)
+				}
+				if c.Hash() != hash || !slices.Equal(memory(c), states) || c.Seen() != 8 {
+					t.Errorf("%s, %T, %v: the row has changed the model", test.name, opt, x)
+				}
+			}
+		}
+	}
+	if refused < 50 {
+		t.Errorf("only %d rows were refused", refused)
+	}
+}
+
+// memory returns what the optimizer of a model remembers.
+func memory(c *core) (x []float32) {
+	for _, s := range c.opt.state() {
+		x = append(x, s.x...)
+	}
+	return x
+}
+
+// The same for coders.
+func TestExtremeRowOfCoder(t *testing.T) {
+	for _, c := range []Coder{
+		&RBM{Units: Gaussian, Hidden: 4, Momentum: 0.5, Seed: 1},
+		&RBM{Units: Gaussian, Hidden: 4, Persistent: true, Seed: 1},
+		&Autoencoder{Units: Gaussian, Hidden: 4, Seed: 1},
+		&Autoencoder{Units: Gaussian, Hidden: 4, Optimizer: Adam{}, Seed: 1},
+	} {
+		if err := c.Init(3); err != nil {
+			t.Fatal(err)
+		}
+		x := normal(newRand(1), 12)
+		in := tensor.New(tensor.WithShape(4, 3), tensor.WithBacking(x))
+		if _, err := c.Step(in); err != nil {
+			t.Fatal(err)
+		}
+		hash := c.(interface{ Hash() string }).Hash()
+		for _, huge := range []float32{1e25, 3e38, float32(math.NaN()), float32(math.Inf(1))} {
+			x[7] = huge
+			_, err := c.Step(in)
+			var row *RowError
+			if !errors.As(err, &row) || row.Row != 2 {
+				t.Errorf("%v: %v: %v, want row 2 named", c, huge, err)
+			}
+			if c.(interface{ Hash() string }).Hash() != hash || c.Seen() != 4 {
+				t.Errorf("%v: %v: the row has changed the weights", c, huge)
+			}
+		}
+		x[7] = 0
+		for range 5 {
+			if _, err := c.Step(in); err != nil {
+				t.Errorf("%v: afterwards: %v", c, err)
+			}
+		}
+	}
+}
+
+// A model that knows nothing says so.
+func TestUntrained(t *testing.T) {
+	for _, test := range modelCases {
+		m := test.new()
+		if err := m.Init(test.s); err != nil {
+			t.Fatal(err)
+		}
+		b := tensorsOf(test.s, randomBatch(test.s, 4, 1))
+		if _, err := m.Predict(b, nil); err != ErrUntrained {
+			t.Errorf("%s: Predict: %v, want ErrUntrained", test.name, err)
+		}
+		if _, err := m.Step(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Predict(b, nil); err != nil {
+			t.Errorf("%s: Predict after a step: %v", test.name, err)
+		}
+	}
+}
+
+// Step tells of each row what Predict would have told before.
+func TestStepPredicts(t *testing.T) {
+	forModels(t, func(t *testing.T, s Shape, m Model) {
+		coreOf(m).taught = true
+		for _, rows := range []int{3, 200} {
+			b := tensorsOf(s, randomBatch(s, rows, 1))
+			want, err := m.Predict(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Predicted = tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(want.Shape()...))
+			if _, err := m.Step(b); err != nil {
+				t.Fatal(err)
+			}
+			if rows < maxPart && !slices.Equal(want.Float32s(), b.Predicted.Float32s()) {
+				t.Errorf("%d rows: Step predicted %v, Predict %v", rows, b.Predicted, want)
+			}
+			for i, x := range b.Predicted.Float32s() { // parts of a batch may round otherwise than the whole
+				if math.Abs(float64(x-want.Float32s()[i])) > 1e-5 {
+					t.Fatalf("%d rows: Step predicted %v, Predict %v", rows, x, want.Float32s()[i])
+				}
+			}
+		}
+	})
+}
