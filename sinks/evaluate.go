@@ -15,19 +15,12 @@ import (
 // know of a stream that the model does not learn from. Records may have any
 // number of rows; the model is not changed.
 type Evaluate struct {
-	// Net is tested: a model of package nn. It must be set.
-	Net Evaluator
+	// Net is tested. It must be set.
+	Net nn.Model
 	// Done is called with the result of all rows when the stream has ended
 	// without an error, unless it had none. It must be set. An error ends the
 	// run.
 	Done func(nn.Result) error
-}
-
-// Evaluator is a model that can be tested on rows with targets; those of
-// package nn are.
-type Evaluator interface {
-	nn.Model
-	Evaluate(nn.Batch) (nn.Result, error)
 }
 
 var _ flow.Sink = Evaluate{}

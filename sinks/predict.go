@@ -16,8 +16,9 @@ import (
 // Predict asks a model about every row of the stream. Records may have any
 // number of rows; the model is not changed.
 type Predict struct {
-	// Net is the model, trained or loaded. It must be set.
-	Net nn.Model
+	// Net is the model, trained or loaded, or several as an nn.Ensemble. It must be
+	// set.
+	Net nn.Predictor
 	// Each is called for every row, in order, on the goroutine of the sink. It
 	// must be set. An error ends the run.
 	Each func(Prediction) error
@@ -54,9 +55,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, err
 	}
 	if shape.Classes == 0 {
-		if m, ok := p.Net.(interface{ Shape() nn.Shape }); ok {
-			shape.Classes = m.Shape().Classes
-		}
+		shape.Classes = p.Net.Shape().Classes
 	}
 	return &predictor{p, shape}, p.Net.Init(shape)
 }

@@ -159,6 +159,10 @@ func export(model []byte) ([]byte, error) {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = nn.ExportONNX(&out, net)
+	e, ok := net.(nn.Exporter)
+	if !ok {
+		return nil, fmt.Errorf("a %T cannot be exported", net)
+	}
+	err = e.ExportONNX(&out)
 	return out.Bytes(), err
 }

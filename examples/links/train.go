@@ -61,7 +61,7 @@ func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, 
 			return nil, 0, err
 		}
 		bar.Add(1)
-		done, err := stop.Observe(net, -auc(score)-averagePrecision(score))
+		done, err := stop.Observe(net.(nn.Weighted), -auc(score)-averagePrecision(score))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -70,7 +70,7 @@ func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, 
 		}
 	}
 	_, at := stop.Best()
-	return net, at, stop.Restore(net)
+	return net, at, stop.Restore(net.(nn.Weighted))
 }
 
 // ask adds what a network says of each pair to its score: the mean of both

@@ -128,7 +128,7 @@ func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, tr
 			m.curve = append(m.curve, a.accuracy())
 		}
 		// What counts is the accuracy; the loss decides between equal ones.
-		done, err := stop.Observe(net, a.loss()/1e6-a.accuracy())
+		done, err := stop.Observe(net.(nn.Weighted), a.loss()/1e6-a.accuracy())
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, tr
 	}
 	_, at := stop.Best()
 	m.nets, m.epochs = append(m.nets, net), append(m.epochs, at)
-	return stop.Restore(net)
+	return stop.Restore(net.(nn.Weighted))
 }
 
 // newNet returns the network that -net names.
