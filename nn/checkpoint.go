@@ -1,11 +1,16 @@
 package nn
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
 // Checkpointer is a model whose training can be stopped after any step and gone
@@ -23,16 +28,27 @@ type Checkpointer interface {
 	// Resume makes an initialised model what it was at Checkpoint, and returns
 	// the note. A file that is damaged, or was written by a model of other
 	// settings or for data of another shape, is an error, and the model is as
-	// before.
+	// before. ErrKernels alone comes with a model that has been resumed, and with
+	// the note.
 	Resume(r io.Reader) (note string, err error)
 }
 
 var _ Checkpointer = (*CNN)(nil)
 
 const (
-	metaCounts = metaPrefix + "counts"
-	metaNote   = metaPrefix + "note"
+	metaCounts  = metaPrefix + "counts"
+	metaNote    = metaPrefix + "note"
+	metaKernels = metaPrefix + "kernels"
 )
+
+// ErrKernels is the error of Resume where the checkpoint was made by kernels that
+// round otherwise than those of this machine. The model has been resumed: it can
+// go on, but not to the weights that it would have had there.
+var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernels")
+
+// kernels names those that compute here: Go's own loops may round differently
+// from one architecture to the next too.
+func kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
 // checkpointKind is put before the model's name, so that the file is not taken
 // for a model.
@@ -60,7 +76,7 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 	if err != nil {
 		return fmt.Errorf("nn: checkpoint: %w", err)
 	}
-	meta[metaCounts], meta[metaNote] = string(text), note
+	meta[metaCounts], meta[metaNote], meta[metaKernels] = string(text), note, kernels()
 	meta[metaSum] = checksum(meta, list)
 	return writeTensors(w, meta, list)
 }
@@ -91,7 +107,10 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 		return "", fmt.Errorf("nn: resume: %w", err)
 	}
 	c.steps, c.seen, c.correct, c.lossSum, c.abs = n.Steps, n.Seen, n.Correct, n.Loss, n.Abs
-	return meta[metaNote], nil
+	if was := meta[metaKernels]; was != kernels() {
+		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, cmp.Or(was, "unknown ones"), kernels())
+	}
+	return meta[metaNote], err
 }
 
 // resume copies the tensors when all is as it should be.

@@ -1,20 +1,21 @@
 package sinks
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -32,10 +33,17 @@ type Checkpoint struct {
 	// the run ends, whatever ends it. 0 = 1 s, negative = after each step.
 	Every time.Duration
 
-	// Resume goes on from File where there is one. One that was made with
-	// other settings of the model, or from another stream, is an error; graphs
-	// are compared by their ids and targets.
+	// Resume goes on from File where there is one. One that was made with other
+	// settings of the model or on a machine whose kernels round otherwise, or from
+	// another stream, is an error. Of streams are compared the columns, with their
+	// names of channels and classes, and of every row its id, its target, be it a
+	// class or a number, and its fields: so another labeling does not go
+	// unnoticed.
 	Resume bool
+
+	// AnyKernels goes on with a checkpoint of another machine all the same. The
+	// result then differs in rounding from that of a training on one machine.
+	AnyKernels bool
 
 	// State, if set, returns what else is to be kept: what OnStep has gathered.
 	// Restore gets it back before the first step.
@@ -45,21 +53,25 @@ type Checkpoint struct {
 
 // progress is a Checkpoint at work. It is the note of the model's file.
 type progress struct {
-	Batches int    `json:"batches"` // that were learned from
-	Stream  string `json:"stream"`  // digest of their ids and targets
-	State   string `json:"state,omitempty"`
+	Batches int               `json:"batches"` // that were learned from
+	First   string            `json:"first"`   // digest of the first of them
+	Stream  string            `json:"stream"`  // digest of all of them
+	Columns map[string]string `json:"columns"` // their types and metadata
+	State   string            `json:"state,omitempty"`
 
 	set     Checkpoint
 	net     nn.Checkpointer
 	skip    int
-	want    string // Stream after skip batches
+	want    [2]string // First, and Stream after skip batches
 	digest  [sha256.Size]byte
 	written time.Time
-	dirty   bool // there is a step that the file does not have
+	dirty   bool  // there is a step that the file does not have
+	records int64 // that came
+	durable int64 // that the file has
 }
 
 // open returns nil when there are to be no checkpoints.
-func (c Checkpoint) open(net nn.Model) (*progress, error) {
+func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.File == "" {
 		if c.Resume {
 			return nil, errors.New("the field Checkpoint.Resume is set, Checkpoint.File is not")
@@ -73,7 +85,7 @@ func (c Checkpoint) open(net nn.Model) (*progress, error) {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	p := &progress{set: c, net: saver, written: time.Now()}
+	p := &progress{set: c, net: saver, written: time.Now(), Columns: columnsOf(in)}
 	if !c.Resume {
 		return p, nil
 	}
@@ -93,14 +105,19 @@ func (c Checkpoint) open(net nn.Model) (*progress, error) {
 
 func (p *progress) read(r io.Reader) error {
 	note, err := p.net.Resume(r)
-	if err != nil {
+	if err != nil && !(p.set.AnyKernels && errors.Is(err, nn.ErrKernels)) {
 		return err
 	}
 	var saved progress
 	if err := json.Unmarshal([]byte(note), &saved); err != nil {
 		return fmt.Errorf("its note is not that of a stream: %w", err)
 	}
-	p.skip, p.want = saved.Batches, saved.Stream
+	for _, name := range slices.Sorted(maps.Keys(p.Columns)) {
+		if was, is := saved.Columns[name], p.Columns[name]; was != is {
+			return fmt.Errorf("column %q is %s, the checkpoint was made with %s", name, is, cmp.Or(was, "none"))
+		}
+	}
+	p.skip, p.First, p.want = saved.Batches, saved.First, [2]string{saved.First, saved.Stream}
 	if p.set.Restore != nil {
 		return p.set.Restore(saved.State)
 	}
@@ -112,26 +129,26 @@ func (p *progress) pass(rec arrow.Record) (bool, error) {
 	if p == nil {
 		return false, nil
 	}
-	h := sha256.New()
-	h.Write(p.digest[:])
-	ids, err := record.Values[int64](rec, record.GraphID)
-	if err != nil {
+	p.records++
+	if err := addDigest(&p.digest, rec); err != nil {
 		return false, err
 	}
-	binary.Write(h, binary.LittleEndian, ids) // a hash returns no error
-	if targets, err := record.Values[int32](rec, record.Target); err == nil {
-		binary.Write(h, binary.LittleEndian, targets)
-	}
-	h.Sum(p.digest[:0])
 	p.Batches++
+	sum := hex.EncodeToString(p.digest[:])
+	if p.Batches == 1 {
+		p.First = sum
+	}
 	if p.Batches > p.skip {
 		return false, nil
 	}
-	if p.Batches == p.skip && hex.EncodeToString(p.digest[:]) != p.want {
+	if p.Batches == 1 && sum != p.want[0] || p.Batches == p.skip && sum != p.want[1] {
 		return false, fmt.Errorf("%s: the first %d batches of the stream are not those of the checkpoint", p.set.File, p.skip)
 	}
 	return true, nil
 }
+
+// clean reports whether the file has all that was learned.
+func (p *progress) clean() bool { return !p.dirty }
 
 // done writes a checkpoint after a step, when it is time for one.
 func (p *progress) done() error {
@@ -171,8 +188,12 @@ func (p *progress) write() (err error) {
 	if err != nil {
 		return err
 	}
-	p.dirty, p.written = false, time.Now()
-	return nn.SaveFile(p.set.File, saveFunc(func(w io.Writer) error { return p.net.Checkpoint(w, string(note)) }))
+	save := saveFunc(func(w io.Writer) error { return p.net.Checkpoint(w, string(note)) })
+	if err := nn.SaveFile(p.set.File, save); err != nil {
+		return err
+	}
+	p.dirty, p.written, p.durable = false, time.Now(), p.records
+	return nil
 }
 
 // saveFunc is a function as what nn.SaveFile takes.

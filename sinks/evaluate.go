@@ -55,23 +55,26 @@ type evaluator struct {
 	all   nn.Result // Loss and AbsError are sums so far
 }
 
-func (e *evaluator) Write(_ context.Context, rec arrow.Record) error {
-	if rec.NumRows() == 0 {
+func (e *evaluator) Write(ctx context.Context, rec arrow.Record) error {
+	return e.WriteSome(ctx, rec, never(flow.Name(e.Evaluate), rec))
+}
+
+func (e *evaluator) WriteSome(_ context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	return leaveOut(rec, refuse, func(rec arrow.Record) error {
+		b, err := batchOf(rec, e.shape, true)
+		if err != nil {
+			return err
+		}
+		r, err := e.Net.Evaluate(b)
+		if err != nil {
+			return err
+		}
+		e.all.Rows += r.Rows
+		e.all.Correct += r.Correct
+		e.all.Loss += r.Loss * float64(r.Rows)
+		e.all.AbsError += r.AbsError * float64(r.Rows)
 		return nil
-	}
-	b, err := batchOf(rec, e.shape, true)
-	if err != nil {
-		return err
-	}
-	r, err := e.Net.Evaluate(b)
-	if err != nil {
-		return rowError(flow.Name(e.Evaluate), rec, err)
-	}
-	e.all.Rows += r.Rows
-	e.all.Correct += r.Correct
-	e.all.Loss += r.Loss * float64(r.Rows)
-	e.all.AbsError += r.AbsError * float64(r.Rows)
-	return nil
+	})
 }
 
 func (e *evaluator) Close(failed error) error {

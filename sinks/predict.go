@@ -14,7 +14,8 @@ import (
 )
 
 // Predict asks a model about every row of the stream. Records may have any
-// number of rows; the model is not changed.
+// number of rows; the model is not changed. A row that it has no answer to, since
+// an attribute is not finite, is refused.
 type Predict struct {
 	// Net is the model, trained or loaded, or several as an nn.Ensemble. It must be
 	// set.
@@ -65,31 +66,39 @@ type predictor struct {
 	shape nn.Shape
 }
 
-func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
-	if rec.NumRows() == 0 {
-		return nil
-	}
-	b, err := batchOf(rec, p.shape, false)
-	if err != nil {
-		return err
-	}
-	dst, err := p.Net.Predict(b, nil)
-	if err != nil {
-		return rowError(flow.Name(p.Predict), rec, err)
-	}
-	answers := dst.Float32s()
+func (p *predictor) Write(ctx context.Context, rec arrow.Record) error {
+	return p.WriteSome(ctx, rec, never(flow.Name(p.Predict), rec))
+}
+
+func (p *predictor) WriteSome(_ context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	return leaveOut(rec, refuse, func(rec arrow.Record) error {
+		b, err := batchOf(rec, p.shape, false)
+		if err != nil {
+			return err
+		}
+		dst, err := p.Net.Predict(b, nil)
+		if err != nil {
+			return err
+		}
+		return each(rec, p.shape, dst.Float32s(), p.Each)
+	})
+}
+
+// each calls f for every row of rec, of which a model for that shape has said
+// these answers.
+func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction) error) error {
 	ids, err := record.Values[int64](rec, record.GraphID)
 	if err != nil {
 		return err
 	}
-	roots, err := p.roots(rec)
+	roots, err := rootsOf(rec, shape)
 	if err != nil {
 		return err
 	}
 	// A stream to be predicted need not know its targets.
 	targets, _ := record.Values[int32](rec, record.Target)
 	values, _ := record.Values[float32](rec, record.Target)
-	c := p.shape.Classes
+	c := shape.Classes
 	for i, id := range ids {
 		one := Prediction{Graph: id, Root: -1, Target: -1, TargetValue: float32(math.NaN())}
 		if c > 0 {
@@ -98,7 +107,7 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 			one.Value = answers[i]
 		}
 		if roots != nil {
-			one.Root = roots[i*p.shape.K]
+			one.Root = roots[i*shape.K]
 		}
 		for class, x := range one.Probs {
 			if x > one.Probs[one.Class] {
@@ -111,22 +120,22 @@ func (p *predictor) Write(_ context.Context, rec arrow.Record) error {
 		if values != nil {
 			one.TargetValue = values[i]
 		}
-		if err := p.Each(one); err != nil {
+		if err := f(one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// roots returns the members of the fields, of which the first is the root, or
+// rootsOf returns the members of the fields, of which the first is the root, or
 // nil where a row has several fields or the column is missing.
-func (p *predictor) roots(rec arrow.Record) ([]int32, error) {
-	if p.shape.W != 1 || !rec.Schema().HasField(record.Members) {
+func rootsOf(rec arrow.Record, shape nn.Shape) ([]int32, error) {
+	if shape.W != 1 || !rec.Schema().HasField(record.Members) {
 		return nil, nil
 	}
 	members, width, err := record.FixedValues[int32](rec, record.Members)
-	if err == nil && width != p.shape.K {
-		err = fmt.Errorf("column %q has %d values a row, want %d", record.Members, width, p.shape.K)
+	if err == nil && width != shape.K {
+		err = fmt.Errorf("column %q has %d values a row, want %d", record.Members, width, shape.K)
 	}
 	return members, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
@@ -13,9 +14,17 @@ import (
 
 // Train lets a model learn from the stream: each record is one step, so
 // operators.Batch before it sets the batch size. The model predicts every
-// batch before it learns from it; its Accuracy and the results handed to
-// OnStep are those of that test. Where the targets are numbers, float32 instead
+// batch before it learns from it; its Accuracy and what OnStep and OnRow are
+// told are those of that test. Where the targets are numbers, float32 instead
 // of classes, it learns these.
+//
+// A row that nothing can be learned from, since its class is not one of those
+// that the column names or an attribute is not finite or of 10²⁵, is refused:
+// flow.Options.Refused says what happens then, and the others of its record are
+// learned from.
+//
+// With a Checkpoint rows are durable, and acknowledged, when a file has what was
+// learned from them.
 type Train struct {
 	// Net learns. It is initialised with the shape of the records, or checked
 	// against that. It must be set, and no one else may use it during the run.
@@ -23,6 +32,9 @@ type Train struct {
 	// OnStep, if set, is called after each step, on the goroutine of the sink.
 	// An error ends the run.
 	OnStep func(nn.Result) error
+	// OnRow, if set, is called for each row of a step, in order and before OnStep,
+	// with what the model predicted of it before it learned from it.
+	OnRow func(Prediction) error
 	// Checkpoint lets the training be stopped and gone on with. The default is
 	// not to.
 	Checkpoint Checkpoint
@@ -42,7 +54,7 @@ func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err := t.Net.Init(shape); err != nil {
 		return nil, err
 	}
-	progress, err := t.Checkpoint.open(t.Net)
+	progress, err := t.Checkpoint.open(t.Net, in)
 	return &trainer{Train: t, shape: shape, progress: progress}, err
 }
 
@@ -51,31 +63,74 @@ type trainer struct {
 	shape    nn.Shape
 	progress *progress // nil: no checkpoints
 	stepping bool
+	written  int64 // records that came
+	said     []float32
 }
 
-func (t *trainer) Write(_ context.Context, rec arrow.Record) error {
+func (t *trainer) Write(ctx context.Context, rec arrow.Record) error {
+	return t.WriteSome(ctx, rec, never(flow.Name(t.Train), rec))
+}
+
+func (t *trainer) WriteSome(_ context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	t.written++
 	if rec.NumRows() == 0 {
 		return nil
-	}
-	b, err := batchOf(rec, t.shape, true)
-	if err != nil {
-		return err
 	}
 	if old, err := t.progress.pass(rec); old || err != nil {
 		return err
 	}
 	t.stepping = true
-	r, err := t.Net.Step(b)
-	if err != nil {
-		return rowError(flow.Name(t.Train), rec, fmt.Errorf("after %d graphs: %w", t.Net.Seen(), err))
-	}
-	if t.OnStep != nil {
-		if err := t.OnStep(r); err != nil {
-			return err
-		}
+	if err := leaveOut(rec, refuse, t.step); err != nil {
+		return err
 	}
 	t.stepping = false
 	return t.progress.done()
+}
+
+// step learns from a record.
+func (t *trainer) step(rec arrow.Record) error {
+	b, err := batchOf(rec, t.shape, true)
+	if err != nil {
+		return err
+	}
+	if t.OnRow != nil {
+		b.Predicted = t.answers(int(rec.NumRows()))
+	}
+	r, err := t.Net.Step(b)
+	var row *nn.RowError
+	switch {
+	case errors.As(err, &row):
+		return err
+	case err != nil:
+		return fmt.Errorf("after %d graphs: %w", t.Net.Seen(), err)
+	}
+	if t.OnRow != nil {
+		if err := each(rec, t.shape, b.Predicted.Float32s(), t.OnRow); err != nil {
+			return err
+		}
+	}
+	if t.OnStep == nil {
+		return nil
+	}
+	return t.OnStep(r)
+}
+
+// answers is room for what is predicted of some rows.
+func (t *trainer) answers(rows int) *tensor.Dense {
+	n := max(1, t.shape.Classes)
+	if len(t.said) < rows*n {
+		t.said = make([]float32, rows*n)
+	}
+	return tensor.New(tensor.WithShape(rows, n), tensor.WithBacking(t.said[:rows*n]))
+}
+
+// Durable returns how many records a checkpoint has, or all where there are to be
+// none.
+func (t *trainer) Durable() int64 {
+	if t.progress == nil || t.progress.clean() {
+		return t.written
+	}
+	return t.progress.durable
 }
 
 func (t *trainer) Close(err error) error { return t.progress.close(err, t.stepping) }

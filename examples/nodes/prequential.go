@@ -67,19 +67,17 @@ type learner struct {
 func (l *learner) Open(in *arrow.Schema) (flow.Writer, error) {
 	w := &learning{learner: l}
 	for _, net := range l.nets {
-		t, err := sinks.Train{Net: net}.Open(in)
-		if err != nil {
-			return nil, err
-		}
-		p, err := sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
-			w.answers.add(w.row, p)
+		t, err := sinks.Train{Net: net, OnRow: func(p sinks.Prediction) error {
+			if w.row < len(w.answers.target) { // it is new
+				w.answers.add(w.row, p)
+			}
 			w.row++
 			return nil
 		}}.Open(in)
 		if err != nil {
 			return nil, err
 		}
-		w.train, w.predict = append(w.train, t), append(w.predict, p)
+		w.train = append(w.train, t)
 	}
 	w.classes = l.meter.classes
 	return w, nil
@@ -93,10 +91,10 @@ func (l *learner) forget() {
 
 type learning struct {
 	*learner
-	classes        int
-	train, predict []flow.Writer
-	answers        *average
-	row            int
+	classes int
+	train   []flow.Writer
+	answers *average
+	row     int // of the batch and those after it
 }
 
 func (w *learning) Write(ctx context.Context, rec arrow.Record) error {
@@ -105,13 +103,6 @@ func (w *learning) Write(ctx context.Context, rec arrow.Record) error {
 		return nil
 	}
 	w.answers = newAverage(rows, w.classes)
-	for _, p := range w.predict {
-		w.row = 0
-		if err := p.Write(ctx, rec); err != nil {
-			return err
-		}
-	}
-	w.meter.count(w.answers)
 	rec.Retain()
 	w.seen = append(w.seen, rec)
 	for row := range int32(rows) {
@@ -127,11 +118,13 @@ func (w *learning) Write(ctx context.Context, rec arrow.Record) error {
 			defer batch.Release()
 		}
 		for _, t := range w.train {
+			w.row = step * rows
 			if err := t.Write(ctx, batch); err != nil {
 				return err
 			}
 		}
 	}
+	w.meter.count(w.answers)
 	return nil
 }
 

@@ -12,3 +12,6 @@ const (
 func (v variant) String() string {
 	return [...]string{"generic", "avx2", "avx512"}[v]
 }
+
+// Variant names the implementation in use.
+func Variant() string { return inUse.String() }

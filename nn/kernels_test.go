@@ -1,0 +1,43 @@
+package nn
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A checkpoint of other kernels is told, and can be gone on with all the same.
+func TestResumeOtherKernels(t *testing.T) {
+	c := smallCNN(t)
+	if _, err := c.step(smallBatch(4)); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := c.Checkpoint(&file, "note"); err != nil {
+		t.Fatal(err)
+	}
+	meta, list, err := readTensors(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, was := range []string{"arm64 generic", ""} {
+		meta[metaKernels] = was
+		if was == "" {
+			delete(meta, metaKernels)
+		}
+		meta[metaSum] = checksum(meta, list)
+		var other bytes.Buffer
+		if err := writeTensors(&other, meta, list); err != nil {
+			t.Fatal(err)
+		}
+		d := smallCNN(t)
+		note, err := d.Resume(&other)
+		if !errors.Is(err, ErrKernels) || !strings.Contains(err.Error(), kernels()) || note != "note" {
+			t.Errorf("%q, %v, want ErrKernels", note, err)
+		}
+		if d.Hash() != c.Hash() || d.Seen() != 4 {
+			t.Error("the model was not resumed")
+		}
+	}
+}

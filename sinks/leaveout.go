@@ -1,0 +1,64 @@
+package sinks
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// refuse is told of a row that a sink has no use for; see flow.RefusingWriter.
+type refuse = func(row int, err error) error
+
+// leaveOut hands rec to do. Of a row that do cannot take, an *nn.RowError, it
+// tells refuse, and where that returns nil it hands the others to do once more.
+// The rows of one record that are at fault are few, so each costs a copy.
+func leaveOut(rec arrow.Record, refuse refuse, do func(arrow.Record) error) error {
+	rec.Retain()
+	defer func() { rec.Release() }()
+	var left []int // the numbers that the rows of rec have in the record that came
+	for rec.NumRows() > 0 {
+		err := do(rec)
+		var bad *nn.RowError
+		if !errors.As(err, &bad) || bad.Row < 0 || bad.Row >= int(rec.NumRows()) {
+			return err
+		}
+		if left == nil {
+			left = make([]int, rec.NumRows())
+			for i := range left {
+				left[i] = i
+			}
+		}
+		if err := refuse(left[bad.Row], bad.Err); err != nil {
+			return err
+		}
+		left = slices.Delete(left, bad.Row, bad.Row+1)
+		refs := make([]record.Ref, 0, len(left))
+		for row := range int32(rec.NumRows()) {
+			if int(row) != bad.Row {
+				refs = append(refs, record.Ref{Row: row})
+			}
+		}
+		less, err := record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
+		if err != nil {
+			return err
+		}
+		rec.Release()
+		rec = less
+	}
+	return nil
+}
+
+// never is the refuse of a writer that was not given one: the row ends the run.
+func never(stage string, rec arrow.Record) refuse {
+	return func(row int, err error) error { return rowError(stage, rec, &nn.RowError{Row: row, Err: err}) }
+}
+
+var (
+	_ flow.DurableWriter = (*trainer)(nil)
+)
