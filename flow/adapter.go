@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/reugn/go-streams"
@@ -22,18 +23,22 @@ type OperatorFlow struct {
 var _ streams.Flow = (*OperatorFlow)(nil)
 
 // AsFlow returns op as a go-streams flow of arrow.Record. It is opened with
-// the schema of the first record, and ends when ctx does. At most one Options
-// is used.
+// the schema of the first record. When ctx ends its output does, and Err
+// tells within a second; should the input go on, a goroutine releases what comes
+// until that is closed, since go-streams has no other way to end it. At most one
+// Options is used.
 func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
 	r, err := adapterRun(ctx, opts)
 	count := &counter{stage: Name(op)}
 	f := &OperatorFlow{done: make(chan struct{})}
 	f.segment = segment{
-		pipe: r.pipe(), in: make(chan any), run: r,
-		counts: []*counter{count}, workers: r.opts.Workers,
+		outlet:  r.outlet(),
+		inbox:   inbox{in: make(chan any), run: r, count: count},
+		counts:  []*counter{count},
+		workers: r.opts.Workers,
 		open: func(s *arrow.Schema) ([]Stage, error) {
-			st, err := openOperator(op, s)
-			return []Stage{st}, at(count.stage, err)
+			st, _, err := r.openOperator(count.stage, op, s)
+			return []Stage{st}, err
 		},
 	}
 	r.fail(at(count.stage, err))
@@ -41,6 +46,7 @@ func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
 		defer r.cancel(nil)
 		defer close(f.done)
 		f.serve()
+		f.leave(ctx)
 	}()
 	return f
 }
@@ -53,7 +59,7 @@ func (f *OperatorFlow) Err() error {
 
 // SourceOutlet is a Source as a streams.Source.
 type SourceOutlet struct {
-	spout
+	sourceStage
 	open func() error
 	done chan struct{}
 }
@@ -67,14 +73,14 @@ var _ streams.Source = (*SourceOutlet)(nil)
 func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	r, err := adapterRun(ctx, opts)
 	s := &SourceOutlet{
-		spout: spout{pipe: r.pipe(), run: r, count: &counter{stage: Name(src)}},
-		done:  make(chan struct{}),
+		sourceStage: sourceStage{outlet: r.outlet(), run: r, count: &counter{stage: Name(src)}},
+		done:        make(chan struct{}),
 	}
 	s.open = func() error {
 		if err != nil {
 			return at(s.count.stage, err)
 		}
-		return s.spout.open(src)
+		return s.sourceStage.open(src)
 	}
 	return s
 }
@@ -85,8 +91,11 @@ func (s *SourceOutlet) Out() <-chan any {
 		go func() {
 			defer s.run.cancel(nil)
 			defer close(s.done)
-			if err := s.open(); err != nil {
-				s.run.fail(err)
+			attend(func() { s.run.fail(s.open()) })
+			if s.run.err() != nil {
+				if s.reader != nil {
+					attend(s.close)
+				}
 				close(s.out)
 				return
 			}
@@ -99,13 +108,13 @@ func (s *SourceOutlet) Out() <-chan any {
 // Via streams into f, which it returns.
 func (s *SourceOutlet) Via(f streams.Flow) streams.Flow {
 	s.Out()
-	return s.pipe.Via(f)
+	return s.outlet.Via(f)
 }
 
 // To streams into sink and returns when that has completed.
 func (s *SourceOutlet) To(sink streams.Sink) {
 	s.Out()
-	s.pipe.To(sink)
+	s.outlet.To(sink)
 }
 
 // Err returns the first error. It waits for the end of the stream, which must
@@ -116,30 +125,62 @@ func (s *SourceOutlet) Err() error {
 }
 
 // SinkInlet is a Sink as a streams.Sink.
-type SinkInlet struct{ drain }
+type SinkInlet struct {
+	sinkStage
+	ended chan struct{}
+}
 
 var _ streams.Sink = (*SinkInlet)(nil)
 
 // AsSink returns sink as a go-streams sink of arrow.Record. It is opened with
-// the schema of the first record, and ends when ctx does.
+// the schema of the first record, and ends when ctx does, as AsFlow says.
 func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
 	r, err := adapterRun(ctx, opts)
-	s := &SinkInlet{drain{
-		in: make(chan any), run: r, count: &counter{stage: Name(sink)}, done: make(chan struct{}),
-		open: func(in *arrow.Schema) (Writer, error) { return openSink(sink, in) },
-	}}
-	r.fail(at(s.count.stage, err))
+	count := &counter{stage: Name(sink)}
+	s := &SinkInlet{ended: make(chan struct{})}
+	s.sinkStage = sinkStage{
+		inbox: inbox{in: make(chan any), run: r, count: count},
+		done:  make(chan struct{}),
+		open:  func(in *arrow.Schema) (Writer, error) { return r.openSink(count.stage, sink, in) },
+	}
+	r.fail(at(count.stage, err))
 	go func() {
 		defer r.cancel(nil)
+		defer close(s.ended)
 		s.serve()
+		s.leave(ctx)
 	}()
 	return s
 }
 
+// AwaitCompletion waits for the end of the stream.
+func (s *SinkInlet) AwaitCompletion() { <-s.ended }
+
 // Err returns the first error. It waits for the end of the stream.
 func (s *SinkInlet) Err() error {
-	<-s.done
+	<-s.ended
 	return s.run.err()
+}
+
+// leave releases what still comes in, until the input is closed. When ctx has
+// ended it waits no longer than a pipeline around it needs to end likewise, and
+// leaves the rest to a goroutine.
+func (b *inbox) leave(ctx context.Context) {
+	const wait = 500 * time.Millisecond
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		b.drain()
+	}()
+	select {
+	case <-drained:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-drained:
+	case <-time.After(wait):
+	}
 }
 
 func adapterRun(ctx context.Context, opts []Options) (*run, error) {

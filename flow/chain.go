@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -12,10 +12,13 @@ import (
 
 // link is one stage of a chain, as one worker runs it.
 type link struct {
+	place  int // in the chain
 	stage  Stage
 	schema *arrow.Schema
 	count  *counter
 	out    *Out
+	rec    arrow.Record  // in hand, or nil
+	row    int           // of rec, as the stage has told, or -1
 	nested time.Duration // spent further down the chain during the current call
 }
 
@@ -34,40 +37,51 @@ func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record)
 	c := &chain{run: r, send: send}
 	for i, s := range stages {
 		_, c.hold = s.(Flusher)
-		l := &link{stage: s, schema: s.Schema(), count: counts[i]}
-		l.out = &Out{
-			count:  l.count,
-			run:    r,
-			emit:   func(rec arrow.Record) error { return c.emit(i, rec) },
-			refuse: func(rec arrow.Record, row int, err error) error { return c.refuse(l, rec, row, err) },
-		}
+		l := &link{place: i, stage: s, count: counts[i], row: -1}
+		l.out = &Out{run: r, chain: c, link: l}
 		c.links = append(c.links, l)
+		_ = c.call(l, func() error {
+			l.schema = s.Schema()
+			return nil
+		})
 	}
 	return c
 }
 
 // process borrows rec and takes it through the chain. After an error the chain
 // is only closed.
-func (c *chain) process(rec arrow.Record) error {
-	_ = c.step(0, rec)
-	return c.failed
-}
+func (c *chain) process(rec arrow.Record) { _ = c.step(0, rec) }
 
 // step hands rec to stage i, which borrows it.
 func (c *chain) step(i int, rec arrow.Record) error {
 	l := c.links[i]
 	l.count.in(rec)
+	l.rec, l.row = rec, -1
+	defer func() { l.rec, l.row = nil, -1 }()
 	return c.call(l, func() error { return l.stage.Process(rec, l.out) })
 }
 
 // flush ends the stream for a chain that holds rows.
-func (c *chain) flush() error {
-	if !c.hold {
-		return nil
-	}
+func (c *chain) flush() {
 	l := c.links[0]
 	_ = c.call(l, func() error { return l.stage.(Flusher).Flush(l.out) })
-	return c.failed
+}
+
+// deadline tells when expire is to be called, or the zero time.
+func (c *chain) deadline() (d time.Time) {
+	if s, ok := c.links[0].stage.(TimedStage); ok && c.failed == nil {
+		_ = c.call(c.links[0], func() error {
+			d = s.Deadline()
+			return nil
+		})
+	}
+	return d
+}
+
+// expire tells the stage that its deadline has passed.
+func (c *chain) expire() {
+	l := c.links[0]
+	_ = c.call(l, func() error { return l.stage.(TimedStage).Expire(l.out) })
 }
 
 // call runs code of a stage: it takes the time, turns a panic into an error,
@@ -75,9 +89,9 @@ func (c *chain) flush() error {
 func (c *chain) call(l *link, f func() error) error {
 	start := time.Now()
 	l.nested = 0
-	err := guard(f)
+	err := guard(f, func(err error) { _ = c.fail(inRecord(l.count.stage, l.rec, l.row, err)) })
 	l.count.busy.Add(int64(time.Since(start) - l.nested))
-	return c.fail(at(l.count.stage, err))
+	return c.fail(inRecord(l.count.stage, l.rec, l.row, err))
 }
 
 func (c *chain) fail(err error) error {
@@ -87,19 +101,8 @@ func (c *chain) fail(err error) error {
 	return err
 }
 
-// guard calls f and returns its panic as an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return f()
-}
-
-// emit takes over what stage i has made.
-func (c *chain) emit(i int, rec arrow.Record) error {
-	l := c.links[i]
+// emit takes over what a stage has made.
+func (c *chain) emit(l *link, rec arrow.Record) error {
 	if rec == nil {
 		return c.fail(at(l.count.stage, errNoRecord))
 	}
@@ -118,11 +121,11 @@ func (c *chain) emit(i int, rec arrow.Record) error {
 	l.count.out(rec)
 	start := time.Now()
 	defer func() { l.nested += time.Since(start) }()
-	if i+1 == len(c.links) {
+	if l.place+1 == len(c.links) {
 		return c.send(rec)
 	}
 	defer rec.Release()
-	return c.step(i+1, rec)
+	return c.step(l.place+1, rec)
 }
 
 func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
@@ -147,21 +150,25 @@ func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
 	return nil
 }
 
+// report tells a job what came of it.
+func (c *chain) report(j *job) { j.err, j.letters = c.failed, c.takeLetters() }
+
 func (c *chain) takeLetters() []Letter {
 	l := c.letters
 	c.letters = nil
 	return l
 }
 
-// close releases what the stages hold.
-func (c *chain) close() error {
-	var first error
-	for _, l := range c.links {
+// close releases what the stages hold, all of them, whatever one of them does.
+func (c *chain) close() (first error) {
+	for _, l := range slices.Backward(c.links) {
 		if k, ok := l.stage.(io.Closer); ok {
-			if err := at(l.count.stage, guard(k.Close)); first == nil {
-				first = err
-			}
+			defer func() {
+				if err := c.run.guard(l.count.stage, k.Close); first == nil {
+					first = err
+				}
+			}()
 		}
 	}
-	return first
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -22,27 +23,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Graph == NoGraph {
-		return fmt.Sprintf("%s: %v", e.Stage, e.Err)
+	text := e.Stage + ": "
+	if e.Graph != NoGraph {
+		text += fmt.Sprintf("graph %d: ", e.Graph)
 	}
-	return fmt.Sprintf("%s: graph %d: %v", e.Stage, e.Graph, e.Err)
+	// A package is often called as its stage is, and begins its errors likewise.
+	return text + strings.TrimPrefix(fmt.Sprint(e.Err), e.Stage+": ")
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-// PanicError is what a panic inside a stage becomes.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value of the panic where that is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
 
 // errStopped is what Emit returns once the run has ended for another reason,
 // which is the one to report.
@@ -55,6 +44,27 @@ func at(stage string, err error) error {
 		return err
 	}
 	return &Error{Stage: stage, Graph: NoGraph, Err: err}
+}
+
+// inRecord is at for an error that happened while the stage had rec in hand, and
+// was at that row of it, or -1 where that is not known. A panic, which tells
+// nothing of its own, names at least the graphs of the record.
+func inRecord(stage string, rec arrow.Record, row int, err error) error {
+	wrapped := at(stage, err)
+	e, ok := wrapped.(*Error)
+	if !ok || wrapped == err || rec == nil {
+		return wrapped
+	}
+	p, panicked := err.(*PanicError)
+	if panicked && row < 0 && rec.NumRows() == 1 {
+		row = 0
+	}
+	if row >= 0 {
+		e.Graph = cell(rec, graphID, row)
+	} else if last := int(rec.NumRows()) - 1; panicked && last > 0 {
+		p.Graphs = fmt.Sprintf("in the record of graphs %d to %d", cell(rec, graphID, 0), cell(rec, graphID, last))
+	}
+	return wrapped
 }
 
 var errNoRecord = errors.New("the record is nil")

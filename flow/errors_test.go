@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,14 +49,17 @@ func TestErrorPlaces(t *testing.T) {
 		{"keeper", "write", 27, true},
 		{"keeper", "close", 0, true},
 	} {
-		for _, panics := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s %s %d panic=%t", c.stage, c.place, c.n, panics), func(t *testing.T) {
+		for _, how := range []string{"error", "panic", "exit"} {
+			t.Run(fmt.Sprintf("%s %s %d %s", c.stage, c.place, c.n, how), func(t *testing.T) {
 				mem := checked(t)
 				h := func(stage string) hook {
-					if stage == c.stage {
-						return failing(c.place, c.n, panics)
+					switch {
+					case stage != c.stage:
+						return nil
+					case how == "exit":
+						return exiting(c.place, c.n)
 					}
-					return nil
+					return failing(c.place, c.n, how == "panic")
 				}
 				sink := &keeper{hook: h("keeper")}
 				err := flow.From(numbers{Records: 10, Rows: 3, hook: h("numbers")}).
@@ -65,22 +70,26 @@ func TestErrorPlaces(t *testing.T) {
 					With(flow.Options{Mem: mem, Workers: 3}).
 					Run(context.Background())
 				var e *flow.Error
-				if !errors.As(err, &e) || !errors.Is(err, errTest) {
+				if !errors.As(err, &e) || errors.Is(err, errTest) != (how != "exit") {
 					t.Fatalf("the error is %v, want a *flow.Error around the one on purpose", err)
 				}
 				if e.Stage != c.stage || e.Graph != flow.NoGraph {
 					t.Errorf("stage %q, graph %d, want stage %q and no graph", e.Stage, e.Graph, c.stage)
 				}
-				want := c.stage + ": an error on purpose"
-				if panics {
-					want = c.stage + ": panic: an error on purpose"
-				}
-				if err.Error() != want {
+				want := map[string]string{
+					"error": ": an error on purpose$",
+					"panic": `: panic: an error on purpose \(flow/stub_test.go:\d+(, in the record of graphs \d+ to \d+)?\)$`,
+					"exit":  `: the stage has ended its goroutine by runtime.Goexit$`,
+				}[how]
+				if ok, _ := regexp.MatchString("^"+c.stage+want, err.Error()); !ok {
 					t.Errorf("the error prints as %q, want %q", err, want)
 				}
 				var p *flow.PanicError
-				if errors.As(err, &p) != panics || panics && !strings.Contains(string(p.Stack), "failing") {
+				if errors.As(err, &p) != (how == "panic") || p != nil && !strings.Contains(string(p.Stack), "failing") {
 					t.Errorf("a panic: %v", p)
+				}
+				if how == "exit" {
+					return
 				}
 				switch {
 				case !c.opens && len(sink.closes) != 0:
@@ -283,17 +292,24 @@ func TestBrokenStages(t *testing.T) {
 		{"gives no reason", flow.From(nums).Via(opFunc(func(rec arrow.Record, out *flow.Out) error { return out.Refuse(rec, 0, nil) })),
 			"func: graph 0: the stage gave no reason"},
 		{"fork fails", flow.From(nums).Via(step{Label: "ok", mode: forks}).Via(step{Label: "forked", mode: forks, hook: failing("fork", 0, false)}), "forked: Fork returned nil"},
-		{"fork panics", flow.From(nums).Via(step{Label: "forked", mode: forks, hook: failing("fork", 0, true)}), "forked: panic: an error on purpose"},
+		{"fork panics", flow.From(nums).Via(step{Label: "forked", mode: forks, hook: failing("fork", 0, true)}), "forked: panic: an error on purpose (LINE)"},
 		{"no writer", flow.From(nums).To(brokenSink{}), "brokensink: Open returned no Writer"},
-		{"ack panics", flow.From(numbers{Records: 3, Rows: 1, ack: func(int64) { panic("no") }}), "numbers: panic: no"},
+		{"ack panics", flow.From(numbers{Records: 3, Rows: 1, ack: func(int64) { panic("no") }}), "numbers: panic: no (LINE)"},
+		{"ack exits", flow.From(numbers{Records: 3, Rows: 1, ack: func(int64) { runtime.Goexit() }}), "numbers: the stage has ended its goroutine by runtime.Goexit"},
+		{"fork exits", flow.From(nums).Via(step{Label: "forked", mode: forks, hook: exiting("fork", 0)}), "forked: the stage has ended its goroutine by runtime.Goexit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.p.With(flow.Options{Mem: checked(t), Workers: 2}).Run(context.Background())
-			if err == nil || err.Error() != c.want {
+			if err == nil || withoutLine(err) != c.want {
 				t.Errorf("the error is %v, want %s", err, c.want)
 			}
 		})
 	}
+}
+
+// withoutLine returns the text of an error with LINE for that of a panic.
+func withoutLine(err error) string {
+	return regexp.MustCompile(`\w+/\w+\.go:\d+`).ReplaceAllString(err.Error(), "LINE")
 }
 
 type brokenSource struct{ reader flow.Reader }

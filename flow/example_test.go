@@ -64,7 +64,11 @@ func Example() {
 		Via(operators.Select{W: 2, By: labeling.Degree}).
 		Via(operators.Batch{Size: 2}).
 		To(printRoots{})
-	fmt.Println(p)
+	plan, err := p.Plan(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(plan)
 	if err := p.Run(ctx); err != nil {
 		log.Fatal(err)
 	}

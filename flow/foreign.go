@@ -8,8 +8,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/reugn/go-streams"
-
-	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Foreign is a go-streams flow that passes arrow.Record through: one of
@@ -81,18 +79,23 @@ type ledger struct {
 
 func newLedger(r *run, s openStep) *ledger {
 	l := &ledger{run: r, step: s, loans: map[*loan]struct{}{}, rows: map[int64]int{}}
-	l.lend = tap{pipe: r.pipe(), in: make(chan any), each: l.out}
-	l.back = tap{pipe: r.pipe(), in: make(chan any), each: l.home, end: l.settle}
+	l.lend = tap{outlet: r.outlet(), in: make(chan any), each: l.out}
+	l.back = tap{outlet: r.outlet(), in: make(chan any), each: l.home, end: l.settle}
 	return l
 }
 
 func (l *ledger) build() (f streams.Flow, err error) {
-	err = guard(func() error {
-		if f = l.step.foreign.New(); f == nil {
-			return errors.New("the function New returned nil")
-		}
-		return nil
+	attend(func() {
+		err = l.run.guard(l.step.count.stage, func() error {
+			if f = l.step.foreign.New(); f == nil {
+				return errors.New("the function New returned nil")
+			}
+			return nil
+		})
 	})
+	if f == nil && err == nil {
+		err = l.run.err() // New has ended its goroutine
+	}
 	return f, err
 }
 
@@ -193,7 +196,7 @@ func (l *ledger) home(v any) any {
 		}
 	}
 	l.mu.Unlock()
-	l.run.track.change(again, 1)
+	l.run.track.again(again)
 	return rec
 }
 
@@ -234,19 +237,10 @@ func names(s *arrow.Schema) []string {
 	return n
 }
 
-// positions returns the positions of the rows of rec, if it has them.
-func positions(rec arrow.Record) []int64 {
-	p, err := record.Values[int64](rec, record.Pos)
-	if err != nil {
-		return nil
-	}
-	return p
-}
-
 // tap is a go-streams flow that calls a function on every element and passes
 // on what that returns, unless it is nil.
 type tap struct {
-	pipe
+	outlet
 	in   chan any
 	each func(any) any
 	end  func()

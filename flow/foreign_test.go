@@ -155,7 +155,8 @@ func TestForeignErrors(t *testing.T) {
 	}{
 		{"no New", flow.Foreign{}, "foreign: the field New is nil"},
 		{"nil flow", flow.Foreign{New: func() streams.Flow { return nil }}, "foreign: the function New returned nil"},
-		{"New panics", flow.Foreign{Label: "mine", New: func() streams.Flow { panic(errTest) }}, "mine: panic: an error on purpose"},
+		{"New panics", flow.Foreign{Label: "mine", New: func() streams.Flow { panic(errTest) }}, "mine: panic: an error on purpose (LINE)"},
+		{"New exits", flow.Foreign{New: func() streams.Flow { runtime.Goexit(); return nil }}, "foreign: the stage has ended its goroutine by runtime.Goexit"},
 		{"Schema fails", flow.Foreign{
 			New:    func() streams.Flow { return extflow.NewPassThrough() },
 			Schema: func(*arrow.Schema) (*arrow.Schema, error) { return nil, errTest },
@@ -163,7 +164,7 @@ func TestForeignErrors(t *testing.T) {
 		{"Schema panics", flow.Foreign{
 			New:    func() streams.Flow { return extflow.NewPassThrough() },
 			Schema: func(*arrow.Schema) (*arrow.Schema, error) { panic(errTest) },
-		}, "foreign: panic: an error on purpose"},
+		}, "foreign: panic: an error on purpose (LINE)"},
 		{"fan out without a Retain", flow.Foreign{New: func() streams.Flow { return twice(false) }},
 			"foreign: the flow passed on a record that it had released; a record that is passed on twice needs a Retain"},
 		{"passes on what it released", flow.Foreign{New: func() streams.Flow { return extflow.NewMap(gone, 1) }},
@@ -188,7 +189,7 @@ func TestForeignErrors(t *testing.T) {
 				flow.From(numbers{Records: 5, Rows: 1}).Via(step{Label: "a", mode: forks}).Through(c.f).Via(step{Label: "b"}),
 			} {
 				err := p.With(flow.Options{Mem: checked(t)}).Run(context.Background())
-				if err == nil || err.Error() != c.want {
+				if err == nil || withoutLine(err) != c.want {
 					t.Errorf("the error is %v, want %s", err, c.want)
 				}
 			}
@@ -218,8 +219,8 @@ func TestForeignSchema(t *testing.T) {
 	if err := p.To(sink).With(flow.Options{Mem: checked(t)}).Run(context.Background()); err != nil || len(sink.ids) != 5 {
 		t.Errorf("%v, %v", err, sink.ids)
 	}
-	if plan := p.String(); !strings.Contains(plan, "cut                        - neighbors") {
-		t.Errorf("the plan is\n%s", plan)
+	if plan, err := p.Plan(context.Background()); err != nil || !strings.Contains(plan, "cut                        - neighbors") {
+		t.Errorf("%v, the plan is\n%s", err, plan)
 	}
 }
 

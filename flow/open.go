@@ -13,10 +13,10 @@ import (
 type opened struct {
 	run    *run
 	names  namer
-	spout  *spout
+	source *sourceStage
 	steps  []openStep
 	schema *arrow.Schema // of what leaves the last of the steps
-	drain  *drain
+	sink   *sinkStage
 	counts []*counter
 }
 
@@ -28,50 +28,58 @@ type openStep struct {
 	in, out *arrow.Schema
 }
 
-// open opens everything but the sink.
-func (p Pipeline) open(r *run) (o *opened, err error) {
+// open opens everything but the sink, as far as it comes. What is open then is
+// to be closed, by close or by serve.
+func (p Pipeline) open(r *run) *opened {
+	o := &opened{run: r, names: namer{}}
+	attend(func() { r.fail(o.open(p)) })
+	return o
+}
+
+func (o *opened) open(p Pipeline) error {
 	if p.source == nil {
-		return nil, at("pipeline", errors.New("no source"))
+		return at("pipeline", errors.New("no source"))
 	}
 	if err := p.opts.check(); err != nil {
-		return nil, at("pipeline", err)
+		return at("pipeline", err)
 	}
-	o = &opened{run: r, names: namer{}}
-	o.spout = &spout{pipe: r.pipe(), run: r, count: o.count(p.source)}
-	if err := o.spout.open(p.source); err != nil {
-		o.close()
-		return o, err
+	o.source = &sourceStage{outlet: o.run.outlet(), run: o.run, count: o.count(p.source)}
+	if err := o.source.open(p.source); err != nil {
+		return err
 	}
-	if a, ok := o.spout.reader.(Acker); ok {
-		o.spout.acked = true
-		r.track.ack = func(pos int64) {
-			r.fail(at(o.spout.count.stage, guard(func() error { a.Ack(pos); return nil })))
+	if a, ok := o.source.reader.(Acker); ok {
+		o.source.acked = true
+		o.run.track.ack = func(pos int64) {
+			o.run.fail(o.run.guard(o.source.count.stage, func() error { a.Ack(pos); return nil }))
 		}
 	}
-	o.schema = o.spout.schema
-
+	o.schema = o.source.schema
 	for _, s := range p.steps {
-		st := openStep{foreign: s.foreign, in: o.schema}
-		if s.foreign != nil {
-			st.count = o.count(*s.foreign)
-			err = guard(func() (err error) {
-				st.out, err = s.foreign.schema(o.schema)
-				return err
-			})
-		} else {
-			st.count = o.count(s.op)
-			if st.stage, err = openOperator(s.op, o.schema); err == nil {
-				st.out = st.stage.Schema()
-			}
+		if err := o.openStep(s); err != nil {
+			return err
 		}
-		if err != nil {
-			o.close()
-			return o, at(st.count.stage, err)
-		}
-		o.schema = st.out
-		o.steps = append(o.steps, st)
 	}
-	return o, nil
+	return nil
+}
+
+func (o *opened) openStep(s step) (err error) {
+	st := openStep{foreign: s.foreign, in: o.schema}
+	if s.foreign != nil {
+		st.count = o.count(*s.foreign)
+		err = o.run.guard(st.count.stage, func() (err error) {
+			st.out, err = s.foreign.schema(o.schema)
+			return err
+		})
+	} else {
+		st.count = o.count(s.op)
+		st.stage, st.out, err = o.run.openOperator(st.count.stage, s.op, o.schema)
+	}
+	if err != nil {
+		return err
+	}
+	o.schema = st.out
+	o.steps = append(o.steps, st)
+	return nil
 }
 
 // count returns the counter of one more stage.
@@ -82,12 +90,14 @@ func (o *opened) count(stage any) *counter {
 }
 
 // openSink opens the sink after all else.
-func (o *opened) openSink(sink Sink) (err error) {
-	o.drain = &drain{in: make(chan any), run: o.run, count: o.count(orDiscard(sink)), done: make(chan struct{})}
-	if o.drain.writer, err = openSink(orDiscard(sink), o.schema); err != nil {
-		o.close()
-	}
-	return at(o.drain.count.stage, err)
+func (o *opened) openSink(sink Sink) {
+	sink = orDiscard(sink)
+	o.sink = &sinkStage{inbox: inbox{in: make(chan any), run: o.run, count: o.count(sink)}, done: make(chan struct{})}
+	attend(func() {
+		var err error
+		o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
+		o.run.fail(err)
+	})
 }
 
 func orDiscard(s Sink) Sink {
@@ -97,8 +107,8 @@ func orDiscard(s Sink) Sink {
 	return s
 }
 
-func openOperator(op Operator, in *arrow.Schema) (s Stage, err error) {
-	err = guard(func() (err error) {
+func (r *run) openOperator(name string, op Operator, in *arrow.Schema) (s Stage, out *arrow.Schema, err error) {
+	err = r.guard(name, func() (err error) {
 		if op == nil {
 			return errors.New("the operator is nil")
 		}
@@ -108,16 +118,16 @@ func openOperator(op Operator, in *arrow.Schema) (s Stage, err error) {
 		if s == nil {
 			return errors.New("Open returned no Stage")
 		}
-		if s.Schema() == nil {
+		if out = s.Schema(); out == nil {
 			return errors.New("the schema is nil")
 		}
 		return nil
 	})
-	return s, err
+	return s, out, err
 }
 
-func openSink(sink Sink, in *arrow.Schema) (w Writer, err error) {
-	err = guard(func() (err error) {
+func (r *run) openSink(name string, sink Sink, in *arrow.Schema) (w Writer, err error) {
+	err = r.guard(name, func() (err error) {
 		if sink == nil {
 			return errors.New("the sink is nil")
 		}
@@ -132,12 +142,15 @@ func openSink(sink Sink, in *arrow.Schema) (w Writer, err error) {
 // close undoes open where the pipeline will not run. There is an error to
 // report already, so those of closing are not.
 func (o *opened) close() {
-	if o.spout.reader != nil {
-		_ = guard(o.spout.reader.Close)
+	shut := func(close func() error) {
+		attend(func() { _ = guard(close, func(error) {}) })
+	}
+	if o.source != nil && o.source.reader != nil {
+		shut(o.source.reader.Close)
 	}
 	for _, s := range o.steps {
 		if c, ok := s.stage.(io.Closer); ok {
-			_ = guard(c.Close)
+			shut(c.Close)
 		}
 	}
 }
@@ -145,9 +158,8 @@ func (o *opened) close() {
 // serve connects the stages and returns when all is done.
 func (o *opened) serve() {
 	r := o.run
-	go o.spout.serve()
-	go o.drain.serve()
-	var last streams.Source = o.spout
+	r.tasks.Go(o.source.serve)
+	var last streams.Source = o.source
 	var end streams.Flow // the last flow so far, if any
 	via := func(f streams.Flow) {
 		if end == nil {
@@ -162,38 +174,57 @@ func (o *opened) serve() {
 			l := newLedger(r, s)
 			flow, err := l.build()
 			if err != nil {
-				r.fail(at(s.count.stage, err))
+				r.fail(err)
 				continue
 			}
-			go l.lend.serve()
-			go l.back.serve()
+			r.tasks.Go(l.lend.serve)
+			r.tasks.Go(l.back.serve)
 			via(&l.lend)
 			via(flow)
 			via(&l.back)
 			continue
 		}
-		// A stretch of stages that can be forked shares its workers.
-		n := 1
-		for forks(stagesOf(o.steps[i:i+1])) && i+n < len(o.steps) && o.steps[i+n].foreign == nil && forks(stagesOf(o.steps[i+n:i+n+1])) {
-			n++
-		}
-		seg := &segment{pipe: r.pipe(), in: make(chan any), run: r, workers: r.opts.Workers}
-		seg.stages = stagesOf(o.steps[i : i+n])
-		for _, s := range o.steps[i : i+n] {
-			seg.counts = append(seg.counts, s.count)
-		}
+		n := o.stretch(i)
+		seg := o.segment(o.steps[i : i+n])
 		i += n
-		go seg.serve()
+		r.tasks.Go(func() {
+			seg.serve()
+			seg.drain()
+		})
 		via(seg)
 	}
+	r.tasks.Go(func() {
+		o.sink.serve()
+		o.sink.drain()
+	})
 	if end == nil {
-		o.spout.To(o.drain)
+		o.source.To(o.sink)
 	} else {
-		end.To(o.drain)
+		end.To(o.sink)
 	}
-	if o.spout.acked {
-		o.spout.close()
+	r.tasks.Wait()
+	if o.source.acked {
+		attend(o.source.close)
 	}
+}
+
+// stretch returns how many steps from i on form a segment: stages that can be
+// forked share their workers.
+func (o *opened) stretch(i int) int {
+	n := 1
+	for forks(stagesOf(o.steps[i:i+1])) && i+n < len(o.steps) && o.steps[i+n].foreign == nil && forks(stagesOf(o.steps[i+n:i+n+1])) {
+		n++
+	}
+	return n
+}
+
+func (o *opened) segment(steps []openStep) *segment {
+	seg := &segment{outlet: o.run.outlet(), workers: o.run.opts.Workers, stages: stagesOf(steps)}
+	for _, s := range steps {
+		seg.counts = append(seg.counts, s.count)
+	}
+	seg.inbox = inbox{in: make(chan any), run: o.run, count: seg.counts[0]}
+	return seg
 }
 
 func stagesOf(steps []openStep) []Stage {
@@ -203,8 +234,6 @@ func stagesOf(steps []openStep) []Stage {
 	}
 	return stages
 }
-
-func (r *run) pipe() pipe { return pipe{make(chan any, max(r.opts.Buffer, 0))} }
 
 // discard is the sink of a pipeline without one.
 type discard struct{}

@@ -80,12 +80,12 @@ func (r *Running) Stats() Stats {
 func (p Pipeline) Start(ctx context.Context) *Running {
 	r := newRun(ctx, p.opts)
 	running := &Running{run: r, done: make(chan struct{})}
-	o, err := p.open(r)
-	if err == nil {
-		err = o.openSink(p.sink)
+	o := p.open(r)
+	if r.err() == nil {
+		o.openSink(p.sink)
 	}
-	if err != nil {
-		r.fail(err)
+	if r.err() != nil {
+		o.close()
 		r.cancel(nil)
 		close(running.done)
 		return running

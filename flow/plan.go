@@ -10,40 +10,63 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// String is the plan: a line per stage with its settings and the columns it
-// adds or drops.
+// String lists the stages with their settings, a line each. It opens nothing.
+//
+//	tu         Path=MUTAG.zip
+//	select     W=18 By=betweenness
+//	assemble   K=10
+//	normalize  K=10 By=wl
+//	train      Net=…
+func (p Pipeline) String() string {
+	names := namer{}
+	var lines []planLine
+	for _, v := range p.values() {
+		lines = append(lines, planLine{name: names.name(v), settings: settings(v)})
+	}
+	return layOut(lines)
+}
+
+// Plan is String with the columns that each stage adds or drops.
 //
 //	tu         Path=MUTAG.zip            + graph_id pos offsets neighbors node_cat target
 //	select     W=18 By=betweenness       + roots
 //	assemble   K=10                      + hood dist
 //	normalize  K=10 By=wl                + members nodes_cat  - offsets neighbors node_cat hood dist
+//	train      Net=…
 //
-// Like an EXPLAIN it opens the stages, the source included, to learn the
-// columns, and closes them without reading a graph. The sink is not opened,
-// since that may write or overwrite something. What does not open has its error
-// instead of columns.
-func (p Pipeline) String() string {
-	r := newRun(context.Background(), p.opts)
+// Like an EXPLAIN it opens the stages to learn the columns, the source included,
+// which may read files until ctx ends, and closes them without asking for a
+// record. The sink is not opened, since that may write or overwrite something.
+// If a stage does not open, its error is returned, with the plan up to there.
+func (p Pipeline) Plan(ctx context.Context) (string, error) {
+	r := newRun(ctx, p.opts)
 	defer r.cancel(nil)
-	o, err := p.open(r)
-	if err == nil {
-		o.close()
-		o.count(orDiscard(p.sink))
+	o := p.open(r)
+	o.close()
+	names, n := namer{}, len(o.counts) // as far as it came
+	if r.err() == nil {
+		n++
 	}
-	type line struct{ name, settings, columns string }
-	var lines []line
-	add := func(v any, in, out *arrow.Schema, known bool) {
-		l := line{name: o.counts[len(lines)].stage, settings: settings(v)}
-		if known {
-			l.columns = columns(in, out)
+	var lines []planLine
+	for i, v := range p.values()[:n] {
+		line := planLine{name: names.name(v), settings: settings(v)}
+		switch {
+		case i == 0 && o.source.schema != nil:
+			line.columns = columns(arrow.NewSchema(nil, nil), o.source.schema)
+		case i > 0 && i <= len(o.steps):
+			line.columns = columns(o.steps[i-1].in, o.steps[i-1].out)
 		}
-		lines = append(lines, l)
+		lines = append(lines, line)
 	}
-	if o == nil {
-		return err.Error()
-	}
-	none := arrow.NewSchema(nil, nil)
+	return layOut(lines), r.err()
+}
+
+// values returns what the pipeline is made of, the source first.
+func (p Pipeline) values() []any {
 	values := []any{p.source}
+	if p.source == nil {
+		values[0] = nothing{}
+	}
 	for _, s := range p.steps {
 		if s.foreign != nil {
 			values = append(values, *s.foreign)
@@ -51,31 +74,28 @@ func (p Pipeline) String() string {
 			values = append(values, s.op)
 		}
 	}
-	values = append(values, orDiscard(p.sink))
-	for i, v := range values[:len(o.counts)] {
-		switch {
-		case i == 0 && o.spout.schema != nil:
-			add(v, none, o.spout.schema, true)
-		case i > 0 && i <= len(o.steps):
-			add(v, o.steps[i-1].in, o.steps[i-1].out, true)
-		default:
-			add(v, nil, nil, false)
-		}
-	}
-	nameWidth, setWidth := 0, 0
+	return append(values, orDiscard(p.sink))
+}
+
+// nothing stands where a pipeline has no source.
+type nothing struct{}
+
+func (nothing) Name() string { return "no source" }
+
+type planLine struct{ name, settings, columns string }
+
+// layOut puts the lines into columns.
+func layOut(lines []planLine) string {
+	name, set := 0, 0
 	for _, l := range lines {
-		nameWidth = max(nameWidth, utf8.RuneCountInString(l.name))
-		setWidth = max(setWidth, utf8.RuneCountInString(l.settings))
+		name = max(name, utf8.RuneCountInString(l.name))
+		set = max(set, utf8.RuneCountInString(l.settings))
 	}
-	var b strings.Builder
-	for _, l := range lines {
-		text := fmt.Sprintf("%-*s  %-*s  %s", nameWidth, l.name, setWidth, l.settings, l.columns)
-		fmt.Fprintln(&b, strings.TrimRight(text, " "))
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", name, l.name, set, l.settings, l.columns), " ")
 	}
-	if err != nil {
-		fmt.Fprintln(&b, err)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(texts, "\n")
 }
 
 // columns says what changes from one schema to the next.

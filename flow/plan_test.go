@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,12 +90,17 @@ widen    K=-1
 widen: K is -1, want 0 or more`},
 		{flow.From(numbers{hook: failing("open", 0, true)}).Via(step{}).To(sink), `
 numbers
-numbers: panic: an error on purpose`},
+numbers: panic: an error on purpose (LINE)`},
 		{flow.Pipeline{}.Via(widen{}), `
+
 pipeline: no source`},
 	} {
 		want := strings.TrimPrefix(c.want, "\n")
-		if diff := cmp.Diff(want, c.p.String()); diff != "" {
+		got, err := c.p.Plan(context.Background())
+		if err != nil {
+			got += "\n" + withoutLine(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("the plan differs (-want +got):\n%s", diff)
 		}
 	}
@@ -103,14 +109,61 @@ pipeline: no source`},
 	}
 }
 
-// TestPlanRuns prints a pipeline before, while and after it runs.
+// TestString prints pipelines, which opens nothing.
+func TestString(t *testing.T) {
+	never := func(place string, _ int64) error { panic("printing calls " + place) }
+	p := flow.From(numbers{Records: 2, Rows: 3, hook: never}).
+		Via(widen{K: -1}).
+		Via(step{Label: "x", hook: never}).
+		Via(step{Label: "x"}).
+		Through(flow.Foreign{New: func() streams.Flow { panic("printing makes a flow") }})
+	want := `numbers  Records=2 Rows=3
+widen    K=-1
+x        Label=x
+x 2      Label=x
+foreign
+keeper`
+	if diff := cmp.Diff(want, p.To(&keeper{hook: never}).String()); diff != "" {
+		t.Errorf("the text differs (-want +got):\n%s", diff)
+	}
+	if got := (flow.Pipeline{}).String(); got != "no source\ndiscard" {
+		t.Errorf("without a source: %q", got)
+	}
+}
+
+// TestPlanContext asks for the plan of a source that looks at its context while
+// it opens.
+func TestPlanContext(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	_, err := flow.From(opener(func(ctx context.Context) error { return ctx.Err() })).Plan(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want context.Canceled", err)
+	}
+}
+
+// opener is a source whose Open fails as the function says.
+type opener func(context.Context) error
+
+func (f opener) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, error) {
+	return nil, f(ctx)
+}
+
+// TestPlanRuns asks for the plan before, while and after a pipeline runs.
 func TestPlanRuns(t *testing.T) {
 	p := flow.From(numbers{Records: 3, Rows: 1}).Via(step{Label: "a"}).With(flow.Options{Mem: checked(t)})
-	before := p.String()
+	plan := func() string {
+		text, err := p.Plan(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	before := plan()
 	run := p.Start(context.Background())
-	while := p.String()
-	if err := run.Wait(); err != nil || before != while || before != p.String() {
-		t.Errorf("%v\n%s\n%s\n%s", err, before, while, p)
+	while := plan()
+	if err := run.Wait(); err != nil || before != while || before != plan() {
+		t.Errorf("%v\n%s\n%s\n%s", err, before, while, plan())
 	}
 }
 

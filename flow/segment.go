@@ -15,17 +15,14 @@ import (
 //	in ──▶ │  worker: select → assemble → normalize  │ ──▶ out
 //	  3 2 1└─────────────────────────────────────────┘ 3 2 1
 type segment struct {
-	pipe
-	in      chan any
-	run     *run
+	outlet
+	inbox
 	open    func(*arrow.Schema) ([]Stage, error) // called for the first record
 	stages  []Stage                              // nil before it
-	schema  *arrow.Schema                        // what comes in, where nobody before has checked it
+	head    arrow.Record                         // the first record, where it has been taken
 	counts  []*counter
 	workers int
 }
-
-func (s *segment) In() chan<- any { return s.in }
 
 // job is one record on its way through a worker.
 type job struct {
@@ -36,33 +33,62 @@ type job struct {
 	done    chan struct{}
 }
 
+// serve handles what comes in, to its end. If it is broken off, what still
+// comes is left in the inbox.
 func (s *segment) serve() {
 	defer close(s.out)
-	// The first record tells the schema where the segment stands alone.
-	var head arrow.Record
-	for s.stages == nil {
-		rec, ok := s.run.receive(s.in, s.counts[0], nil)
-		if !ok {
-			return
-		}
-		if rec == nil {
-			continue
-		}
-		stages, err := s.open(rec.Schema())
-		if err != nil {
-			rec.Release()
-			s.run.fail(err)
-			continue
-		}
-		s.stages, s.schema, head = stages, rec.Schema(), rec
+	attend(s.work)
+}
+
+func (s *segment) work() {
+	defer s.release()
+	if !s.begin() {
+		return
 	}
 	if forks(s.stages) && s.workers > 1 {
 		if chains := s.fork(); chains != nil {
-			s.parallel(head, chains)
+			s.parallel(chains)
 			return
 		}
 	}
-	s.serial(head)
+	s.serial()
+}
+
+// begin opens the stages, where the first record tells the schema since the
+// segment stands alone.
+func (s *segment) begin() bool {
+	if s.stages != nil {
+		return true
+	}
+	rec, ok := s.inbox.next(time.Time{})
+	if !ok {
+		return false
+	}
+	s.head = rec
+	stages, err := s.open(rec.Schema())
+	if err != nil {
+		s.run.fail(err)
+		return false
+	}
+	s.stages, s.schema = stages, rec.Schema()
+	return true
+}
+
+// release gives up the first record where nothing has become of it.
+func (s *segment) release() {
+	if s.head != nil {
+		s.head.Release()
+		s.head = nil
+	}
+}
+
+// next returns the first record, and then what comes in.
+func (s *segment) next(deadline time.Time) (arrow.Record, bool) {
+	if rec := s.head; rec != nil {
+		s.head = nil
+		return rec, true
+	}
+	return s.inbox.next(deadline)
 }
 
 // forks reports whether several workers may run these stages.
@@ -83,7 +109,7 @@ func (s *segment) fork() (all [][]Stage) {
 	for range s.workers - 1 {
 		var copies []Stage
 		for i, st := range s.stages {
-			err := guard(func() error {
+			err := s.run.guard(s.counts[i].stage, func() error {
 				c := st.(Forker).Fork()
 				if c == nil {
 					return errors.New("Fork returned nil")
@@ -92,7 +118,7 @@ func (s *segment) fork() (all [][]Stage) {
 				return nil
 			})
 			if err != nil {
-				s.run.fail(at(s.counts[i].stage, err))
+				s.run.fail(err)
 				for _, done := range append(all[1:], copies) {
 					_ = newChain(s.run, done, s.counts, nil).close()
 				}
@@ -104,16 +130,7 @@ func (s *segment) fork() (all [][]Stage) {
 	return all
 }
 
-// next returns head once, and then what comes in.
-func (s *segment) next(head *arrow.Record) (arrow.Record, bool) {
-	if rec := *head; rec != nil {
-		*head = nil
-		return rec, true
-	}
-	return s.run.receive(s.in, s.counts[0], s.schema)
-}
-
-func (s *segment) serial(head arrow.Record) {
+func (s *segment) serial() {
 	j := &job{}
 	var c *chain
 	c = newChain(s.run, s.stages, s.counts, func(rec arrow.Record) error {
@@ -126,71 +143,99 @@ func (s *segment) serial(head arrow.Record) {
 	})
 	defer func() { s.run.fail(c.close()) }()
 	for {
-		rec, ok := s.next(&head)
-		if !ok {
-			break
+		rec, ok := s.next(c.deadline())
+		switch {
+		case !ok:
+			if c.hold && !s.run.stopped() {
+				s.late(c, c.flush)
+			}
+			return
+		case rec == nil:
+			s.late(c, c.expire)
+		default:
+			j.rec = rec
+			s.handle(c, j)
 		}
-		if rec == nil {
-			continue
-		}
-		j.rec = rec
-		j.err = c.process(rec)
-		j.letters = c.takeLetters()
-		s.finish(j, c.hold)
-	}
-	if c.hold && !s.run.stopped() {
-		s.run.fail(c.flush())
-		s.settle(c.takeLetters())
 	}
 }
 
-func (s *segment) parallel(head arrow.Record, forks [][]Stage) {
+// handle takes a record through a chain. What is deferred here and below is
+// done even if a stage ends the goroutine.
+func (s *segment) handle(c *chain, j *job) {
+	defer s.finish(j, c.hold)
+	defer c.report(j)
+	c.process(j.rec)
+}
+
+// late lets a Flusher emit while nothing comes in.
+func (s *segment) late(c *chain, f func()) {
+	defer func() {
+		s.run.fail(c.failed)
+		s.settle(c.takeLetters())
+	}()
+	f()
+}
+
+func (s *segment) parallel(forks [][]Stage) {
 	work := make(chan *job)
 	order := make(chan *job, s.workers) // bounds what is in flight
 	closed := make([]error, s.workers)
 	var workers sync.WaitGroup
 	for i, stages := range forks {
 		workers.Go(func() {
-			var j *job
-			c := newChain(s.run, stages, s.counts, func(rec arrow.Record) error {
-				j.outs = append(j.outs, rec)
-				return nil
-			})
-			for j = range work {
-				// What this worker is given after a record that failed comes
-				// after it in the stream too, and will not be missed.
-				if c.failed == nil && !s.run.stopped() {
-					j.err = c.process(j.rec)
-				}
-				j.letters = c.takeLetters()
+			attend(func() { closed[i] = s.worker(stages, work) })
+			for j := range work { // where a stage has ended that goroutine
 				close(j.done)
 			}
-			closed[i] = c.close()
 		})
 	}
 	go func() {
 		defer close(order)
 		defer close(work)
 		for {
-			rec, ok := s.next(&head)
+			rec, ok := s.next(time.Time{})
 			if !ok {
 				return
 			}
-			if rec != nil {
-				j := &job{rec: rec, done: make(chan struct{})}
-				order <- j
-				work <- j
-			}
+			j := &job{rec: rec, done: make(chan struct{})}
+			order <- j
+			work <- j
 		}
 	}()
-	for j := range order {
-		<-j.done
-		s.finish(j, false)
+	finish := func() {
+		for j := range order {
+			<-j.done
+			s.finish(j, false)
+		}
 	}
+	attend(finish)
+	finish() // where somebody who was told of letters has ended that goroutine
 	workers.Wait()
 	for _, err := range closed {
 		s.run.fail(err)
 	}
+}
+
+// worker takes jobs through a chain of its own, which it closes.
+func (s *segment) worker(stages []Stage, work <-chan *job) (err error) {
+	var j *job
+	c := newChain(s.run, stages, s.counts, func(rec arrow.Record) error {
+		j.outs = append(j.outs, rec)
+		return nil
+	})
+	defer func() { err = c.close() }()
+	for j = range work {
+		func() {
+			defer close(j.done)
+			defer c.report(j)
+			// What this worker is given after a record that failed comes
+			// after it in the stream too, and will not be missed.
+			if c.failed == nil && !s.run.stopped() {
+				c.process(j.rec)
+			}
+		}()
+	}
+	return nil
 }
 
 // finish sends on what came of a record, in order, and releases the rest. Of
@@ -198,21 +243,21 @@ func (s *segment) parallel(head arrow.Record, forks [][]Stage) {
 // was quicker.
 func (s *segment) finish(j *job, hold bool) {
 	defer j.rec.Release()
-	if j.err != nil {
-		s.run.fail(j.err)
-	}
+	defer func() {
+		for _, out := range j.outs {
+			s.emit(out)
+		}
+		j.outs, j.letters = j.outs[:0], nil
+	}()
+	s.run.fail(j.err)
 	if hold {
 		s.settle(j.letters)
-	} else {
-		s.run.deliver(j.letters)
-		if !s.run.stopped() {
-			s.run.track.settle(j.rec, j.outs)
-		}
+		return
 	}
-	for _, out := range j.outs {
-		s.emit(out)
+	s.run.deliver(j.letters)
+	if !s.run.stopped() {
+		s.run.track.settle(j.rec, j.outs)
 	}
-	j.outs, j.letters = j.outs[:0], nil
 }
 
 // settle delivers the letters of a Flusher and takes back their claims, which
@@ -220,24 +265,16 @@ func (s *segment) finish(j *job, hold bool) {
 func (s *segment) settle(letters []Letter) {
 	for _, l := range letters {
 		l.Row.Retain()
+		defer l.Row.Release()
 	}
 	s.run.deliver(letters)
 	for _, l := range letters {
 		if !s.run.stopped() {
 			s.run.track.done(l.Row)
 		}
-		l.Row.Release()
 	}
 }
 
-// emit hands rec to whoever is next. That one reads until the channel is
-// closed, whatever happens, so this cannot block for good.
 func (s *segment) emit(rec arrow.Record) {
-	if s.run.stopped() {
-		rec.Release()
-		return
-	}
-	start := time.Now()
-	s.out <- rec
-	since(&s.counts[len(s.counts)-1].blocked, start)
+	s.send(s.run, s.counts[len(s.counts)-1], rec)
 }

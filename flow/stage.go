@@ -20,7 +20,10 @@ type Source interface {
 type Reader interface {
 	// Schema returns the schema of every record.
 	Schema() *arrow.Schema
-	// Next returns the next record, which the caller owns, or io.EOF.
+	// Next returns the next record, which the caller owns, or io.EOF itself at
+	// the end: an error that wraps it fails the run. Next returns within a second
+	// when ctx ends, also while it waits for something to come; nothing else ends
+	// it. Package flowtest checks that.
 	Next(ctx context.Context) (arrow.Record, error)
 	// Close ends reading. It is called once, when there is nothing more to
 	// read; of an [Acker], after the last Ack.
@@ -29,12 +32,14 @@ type Reader interface {
 
 // Acker is a Reader that wants to know which of its rows have left the
 // pipeline, to acknowledge them to a broker, say, or to remember where to
-// resume. Positions must not fall from row to row, and the rows of one position
-// must be in one record. Ack is called from other goroutines than Next, one call
-// at a time, and must not block.
+// resume. Positions must rise from record to record, and within one not fall: so
+// the rows of one position are in one record. A record that breaks this ends the
+// run. Ack is called from other goroutines than Next, one call at a time, and
+// should not take long; it may call [Running.Stats].
 type Acker interface {
 	// Ack reports that every row with a position up to pos was trained on,
-	// written, skipped or dead-lettered. pos rises from call to call.
+	// written, skipped or dead-lettered; of a [DurableWriter], durably. pos rises
+	// from call to call.
 	Ack(pos int64)
 }
 
@@ -133,10 +138,9 @@ type TimedWriter interface {
 // Out is where a stage puts its results. It is valid during the call it was
 // handed to.
 type Out struct {
-	run    *run
-	emit   func(arrow.Record) error // takes the record over
-	refuse func(rec arrow.Record, row int, err error) error
-	count  *counter
+	run   *run
+	chain *chain
+	link  *link
 }
 
 // Context ends when the run does. A stage that works long on one record looks
@@ -148,13 +152,21 @@ func (o *Out) Mem() memory.Allocator { return o.run.opts.Mem }
 
 // Emit hands a record downstream and takes it over. Its columns are those of
 // Stage.Schema. An error means that the run has ended; the stage returns it.
-func (o *Out) Emit(rec arrow.Record) error { return o.emit(rec) }
+func (o *Out) Emit(rec arrow.Record) error { return o.chain.emit(o.link, rec) }
+
+// Err returns the first error of the stage's Emit, Repeat or Refuse so far.
+// After one, the stage is done.
+func (o *Out) Err() error { return o.chain.failed }
+
+// Row tells at which row of the record in hand the stage is, or -1 when it is
+// at none, so that an error that Process returns, and a panic, name the graph.
+func (o *Out) Row(row int) { o.link.row = row }
 
 // Repeat is Emit for a Flusher that will emit the same rows again: their
 // positions stay unfinished until it does.
 func (o *Out) Repeat(rec arrow.Record) error {
 	o.run.track.add(rec)
-	return o.emit(rec)
+	return o.chain.emit(o.link, rec)
 }
 
 // Drop tells that a Flusher will not emit the rows of rec, which it borrows.
@@ -162,11 +174,11 @@ func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
 
 // Note adds n to what the statistics of the stage say of an event; see
 // [StageStats]. It is meant for a few calls per record, not per row.
-func (o *Out) Note(event string, n int64) { o.count.note(event, n) }
+func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }
 
 // Refuse reports that the stage cannot handle one row of rec, because of err.
 // The pipeline's [Policy] decides what follows: where Refuse returns nil the
 // stage leaves that row out and goes on, otherwise it returns the error.
 func (o *Out) Refuse(rec arrow.Record, row int, err error) error {
-	return o.refuse(rec, row, err)
+	return o.chain.refuse(o.link, rec, row, err)
 }

@@ -31,9 +31,10 @@ type StageStats struct {
 // Stats is a snapshot of a run.
 type Stats struct {
 	Stages []StageStats // source first, sink last
-	// Done is the low watermark: every row with a position up to it has left
-	// the pipeline. -1 at the start. It needs a source whose positions do not
-	// fall; see Acker.
+	// Done is the low watermark: every row with a position up to it that the
+	// source has handed out has left the pipeline. It is -1 at the start. Where
+	// positions fall, or one comes again in a later record, nobody knows what is
+	// still to come: Done then is below that position, and rises at the end only.
 	Done int64
 }
 
@@ -61,9 +62,10 @@ func (t StageStats) notes() string {
 
 // counter is the live StageStats of one stage.
 type counter struct {
-	stage                                  string
-	recsIn, recsOut, rowsIn, rowsOut       atomic.Int64
-	bytesOut, refused, busy, wait, blocked atomic.Int64
+	stage                            string
+	recsIn, recsOut, rowsIn, rowsOut atomic.Int64
+	bytesOut, refused                atomic.Int64
+	busy, wait, blocked              clock
 
 	mu    sync.Mutex
 	notes map[string]int64
@@ -86,9 +88,11 @@ func (c *counter) in(rec arrow.Record) {
 func (c *counter) out(rec arrow.Record) {
 	c.recsOut.Add(1)
 	c.rowsOut.Add(rec.NumRows())
+	n := int64(0)
 	for _, col := range rec.Columns() {
-		c.bytesOut.Add(dataBytes(col.Data()))
+		n += dataBytes(col.Data())
 	}
+	c.bytesOut.Add(n)
 }
 
 // dataBytes is the size of the buffers behind an array. Arrow's own
@@ -105,8 +109,11 @@ func dataBytes(d arrow.ArrayData) (n int64) {
 	return n
 }
 
-// since adds the time that has passed to d.
-func since(d *atomic.Int64, start time.Time) { d.Add(int64(time.Since(start))) }
+// clock adds up time, in nanoseconds.
+type clock struct{ atomic.Int64 }
+
+// since adds the time that has passed: defer c.since(time.Now()).
+func (c *clock) since(start time.Time) { c.Add(int64(time.Since(start))) }
 
 func (c *counter) snapshot() StageStats {
 	c.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -49,6 +50,16 @@ func failing(place string, n int64, panics bool) hook {
 			panic(errTest)
 		}
 		return errTest
+	}
+}
+
+// exiting ends the goroutine at one place and record.
+func exiting(place string, n int64) hook {
+	return func(p string, i int64) error {
+		if p == place && i == n {
+			runtime.Goexit()
+		}
+		return nil
 	}
 }
 

@@ -82,10 +82,15 @@ func ExampleChoose() {
 		log.Fatal(err)
 	}
 	fmt.Println(len(table), "labelings compared")
-	fmt.Println(graphs.
+	plan, err := graphs.
 		Via(operators.Select{W: 20}).
 		Via(operators.Assemble{K: 5}).
-		Via(operators.Normalize{By: by}))
+		Via(operators.Normalize{By: by}).
+		Plan(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(plan)
 	// Output:
 	// 10 labelings compared
 	// families   Families(60 graphs, seed 0)  + graph_id pos offsets neighbors target

@@ -140,10 +140,11 @@ func ExampleNormalize_severalSizes() {
 		Via(operators.Select{W: 18, By: labeling.Degree}).
 		Via(operators.Assemble{K: 5}).Via(operators.Normalize{Suffix: "_k5", KeepGraph: true}).
 		Via(operators.Assemble{K: 10}).Via(operators.Normalize{Suffix: "_k10", Mask: true})
-	if err := p.Run(context.Background()); err != nil {
+	plan, err := p.Plan(context.Background())
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(p)
+	fmt.Println(plan)
 	// Output:
 	// families     Families(6 graphs, seed 0)  + graph_id pos offsets neighbors target
 	// select       W=18 By=degree              + roots

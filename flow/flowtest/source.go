@@ -72,7 +72,7 @@ func drain(src flow.Source, n int) (rows []string, err error) {
 			break
 		}
 	}
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = nil
 	}
 	err = errors.Join(err, r.Close())

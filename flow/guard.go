@@ -1,0 +1,97 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// errExit is what runtime.Goexit in a stage becomes; t.FailNow calls it too.
+var errExit = errors.New("the stage has ended its goroutine by runtime.Goexit")
+
+// guard calls f, which is code of a stage, and returns its panic as an error.
+// Where f ends the goroutine, nothing can be returned: exit is told, and what
+// the caller has to do all the same it does in deferred functions.
+func guard(f func() error, exit func(error)) (err error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Line: panicLine(), Stack: debug.Stack()}
+		} else if !returned {
+			exit(errExit)
+		}
+	}()
+	err = f()
+	returned = true
+	return err
+}
+
+// attend calls f on a goroutine of its own and waits for its end, so that
+// somebody is left where code of a stage ends that goroutine.
+func attend(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+// PanicError is what a panic inside a stage becomes.
+type PanicError struct {
+	Value any
+	// Line is where it happened, like "operators/select.go:120".
+	Line string
+	// Graphs tells which graphs were in the record in hand, where it is not
+	// known which of them the stage was at.
+	Graphs string
+	Stack  []byte
+}
+
+// Error is one line, like "panic: index out of range [5] with length 3
+// (operators/select.go:120)".
+func (e *PanicError) Error() string {
+	text := "panic: " + strings.Join(strings.Fields(fmt.Sprint(e.Value)), " ")
+	if where := strings.Join(nonEmpty(e.Line, e.Graphs), ", "); where != "" {
+		text += " (" + where + ")"
+	}
+	return text
+}
+
+func nonEmpty(texts ...string) (all []string) {
+	for _, s := range texts {
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Unwrap returns the value of the panic where that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// panicLine returns the folder, file and line of the panic that a deferred
+// function has recovered from: the first frame behind those of the runtime.
+func panicLine() string {
+	var pc [64]uintptr
+	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc[:])])
+	panicked := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicked = true
+		case panicked && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf("%s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package flow
+
+import (
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// inbox is the end of a stage to which records come.
+type inbox struct {
+	in     chan any
+	run    *run
+	count  *counter
+	schema *arrow.Schema // what has to come in, where nobody before has checked it; or nil
+
+	timer *time.Timer // for the deadline that was armed last; nil before the first
+	armed time.Time
+}
+
+func (b *inbox) In() chan<- any { return b.in }
+
+// next waits for a record, which the caller owns. It returns none, and true,
+// when the deadline has passed; ok is false when the stream has ended, or the
+// run.
+func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
+	if b.run.stopped() {
+		return nil, false
+	}
+	defer b.count.wait.since(time.Now())
+	select {
+	case v, ok := <-b.in:
+		if !ok {
+			return nil, false
+		}
+		rec, err := b.check(v)
+		if err != nil {
+			b.run.fail(at(b.count.stage, err))
+		}
+		return rec, err == nil
+	case <-b.alarm(deadline):
+		b.armed = time.Time{}
+		return nil, true
+	case <-b.run.ctx.Done():
+		b.run.stopped()
+		return nil, false
+	}
+}
+
+// check returns v as a record of the schema that is wanted.
+func (b *inbox) check(v any) (arrow.Record, error) {
+	rec, ok := v.(arrow.Record)
+	if !ok {
+		return nil, notRecord(v)
+	}
+	if b.schema != nil {
+		if err := checkColumns(rec.Schema(), b.schema); err != nil {
+			rec.Release()
+			return nil, err
+		}
+	}
+	return rec, nil
+}
+
+// alarm returns a channel that says when the deadline has passed, or nil where
+// there is none. A stage whose deadline stays in the past must not keep records
+// from coming in, so it waits a little in any case.
+func (b *inbox) alarm(deadline time.Time) <-chan time.Time {
+	const little = time.Millisecond
+	switch {
+	case deadline.IsZero():
+		return nil
+	case b.timer == nil:
+		b.timer = time.NewTimer(max(little, time.Until(deadline)))
+	case !deadline.Equal(b.armed):
+		b.timer.Reset(max(little, time.Until(deadline)))
+	}
+	b.armed = deadline
+	return b.timer.C
+}
+
+// drain releases what still comes in, until the channel is closed.
+func (b *inbox) drain() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	for v := range b.in {
+		if rec, ok := v.(arrow.Record); ok {
+			rec.Release()
+		}
+	}
+}

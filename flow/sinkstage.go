@@ -1,0 +1,121 @@
+package flow
+
+import (
+	"slices"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// sinkStage is a Sink as a go-streams sink.
+type sinkStage struct {
+	inbox
+	open   func(*arrow.Schema) (Writer, error) // called for the first record
+	writer Writer                              // nil before it
+	done   chan struct{}
+
+	// Of a DurableWriter: the records that were written and are not durable,
+	// and how many came before them.
+	unsafe [][]span
+	safe   int64
+}
+
+func (s *sinkStage) AwaitCompletion() { <-s.done }
+
+func (s *sinkStage) serve() {
+	defer close(s.done)
+	attend(s.work)
+	attend(s.finish)
+}
+
+// work writes what comes in, to its end.
+func (s *sinkStage) work() {
+	for {
+		rec, ok := s.next(s.deadline())
+		switch {
+		case !ok:
+			return
+		case rec == nil:
+			s.expire()
+		default:
+			s.write(rec)
+		}
+	}
+}
+
+func (s *sinkStage) deadline() (d time.Time) {
+	if w, ok := s.writer.(TimedWriter); ok {
+		s.call(nil, func() error {
+			d = w.Deadline()
+			return nil
+		})
+	}
+	return d
+}
+
+func (s *sinkStage) expire() {
+	s.call(nil, func() error { return s.writer.(TimedWriter).Expire(s.run.ctx) })
+	s.account()
+}
+
+func (s *sinkStage) write(rec arrow.Record) {
+	defer rec.Release()
+	s.count.in(rec)
+	ok := s.call(rec, func() (err error) {
+		if s.writer == nil {
+			if s.writer, err = s.open(rec.Schema()); err != nil {
+				return err
+			}
+			s.schema = rec.Schema()
+		}
+		return s.writer.Write(s.run.ctx, rec)
+	})
+	if !ok {
+		return
+	}
+	if _, later := s.writer.(DurableWriter); later {
+		s.unsafe = append(s.unsafe, spansOf(rec))
+		s.account()
+	} else {
+		s.run.track.done(rec)
+	}
+}
+
+// call calls code of the writer, with rec in hand, and reports whether all is
+// well.
+func (s *sinkStage) call(rec arrow.Record, f func() error) bool {
+	defer s.count.busy.since(time.Now())
+	err := guard(f, func(err error) { s.run.fail(inRecord(s.count.stage, rec, -1, err)) })
+	s.run.fail(inRecord(s.count.stage, rec, -1, err))
+	return err == nil
+}
+
+// account takes back the claims of the records that have become durable.
+func (s *sinkStage) account() {
+	w, ok := s.writer.(DurableWriter)
+	if !ok {
+		return
+	}
+	n := int64(0)
+	s.call(nil, func() error {
+		n = min(w.Durable()-s.safe, int64(len(s.unsafe)))
+		return nil
+	})
+	if n > 0 {
+		s.run.track.change(slices.Concat(s.unsafe[:n]...), -1)
+		s.unsafe, s.safe = s.unsafe[n:], s.safe+n
+	}
+}
+
+// finish closes the writer. What is left in the pipeline then, and cannot be
+// accounted for, is done when everything that was written is durable.
+func (s *sinkStage) finish() {
+	if s.writer != nil {
+		failed := s.run.err()
+		s.call(nil, func() error { return s.writer.Close(failed) })
+		s.account()
+	}
+	if s.run.err() == nil && len(s.unsafe) == 0 {
+		s.run.track.finish()
+	}
+}

@@ -1,0 +1,99 @@
+package flow
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// sourceStage is a Source as a go-streams source.
+type sourceStage struct {
+	outlet
+	run    *run
+	reader Reader
+	schema *arrow.Schema
+	acked  bool // the reader is an Acker, which somebody else closes
+	count  *counter
+	once   sync.Once
+}
+
+// open opens src.
+func (s *sourceStage) open(src Source) error {
+	return s.run.guard(s.count.stage, func() error {
+		if src == nil {
+			return errors.New("the source is nil")
+		}
+		reader, err := src.Open(s.run.ctx, s.run.opts.Mem)
+		if err != nil {
+			return err
+		}
+		if reader == nil {
+			return errors.New("Open returned no Reader")
+		}
+		s.reader = reader
+		if s.schema = s.reader.Schema(); s.schema == nil {
+			return errors.New("the schema is nil")
+		}
+		return nil
+	})
+}
+
+func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.Close)) }
+
+func (s *sourceStage) serve() {
+	defer close(s.out)
+	attend(s.read)
+	if !s.acked {
+		attend(s.close)
+	}
+}
+
+// read hands on what the reader gives, to its end.
+func (s *sourceStage) read() {
+	for !s.run.stopped() {
+		rec, err := s.next()
+		if err == io.EOF {
+			return
+		}
+		if err == nil {
+			err = s.run.track.enter(rec)
+		}
+		if err != nil {
+			s.run.fail(at(s.count.stage, err))
+			if rec != nil {
+				rec.Release()
+			}
+			return
+		}
+		s.count.out(rec)
+		s.send(s.run, s.count, rec)
+	}
+}
+
+// next returns a record, or io.EOF as it is: an error that wraps it is one like
+// any other, since a connection that breaks is not the end of a stream.
+func (s *sourceStage) next() (rec arrow.Record, err error) {
+	defer s.count.busy.since(time.Now())
+	eof := false
+	err = s.run.guard(s.count.stage, func() (err error) {
+		if rec, err = s.reader.Next(s.run.ctx); err == io.EOF {
+			eof = true
+			return nil
+		}
+		if err != nil {
+			rec = nil
+			return err
+		}
+		if rec == nil {
+			return errNoRecord
+		}
+		return checkColumns(rec.Schema(), s.schema)
+	})
+	if eof {
+		return nil, io.EOF
+	}
+	return rec, err
+}
