@@ -58,6 +58,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	start, n := 0, int(rec.NumRows())
 	for row := range n {
+		out.Row(row)
 		err := s.b.row(out.Context(), row)
 		if err == nil {
 			continue
@@ -81,6 +82,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 
 // emit hands on rows start to end of rec, which the columns were built for.
 func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
+	out.Row(-1)
 	if start == end && rec.NumRows() > 0 {
 		return nil
 	}
