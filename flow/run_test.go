@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -307,16 +308,19 @@ func TestBusy(t *testing.T) {
 			return nil
 		}
 	}
-	run := flow.From(numbers{Records: 10, Rows: 1}).
-		Via(step{Label: "slow", mode: forks, hook: sleep(4 * time.Millisecond)}).
-		Via(step{Label: "quick", mode: forks}).
-		Via(step{Label: "slower", mode: forks, hook: sleep(8 * time.Millisecond)}).
-		With(flow.Options{Mem: checked(t), Workers: 1}).Start(context.Background())
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	s := run.Stats().Stages
-	if s[1].Busy < 40*time.Millisecond || s[3].Busy < 80*time.Millisecond || s[2].Busy > s[1].Busy || s[1].Busy > s[3].Busy {
-		t.Errorf("busy: slow %v, quick %v, slower %v", s[1].Busy, s[2].Busy, s[3].Busy)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		run := flow.From(numbers{Records: 10, Rows: 1}).
+			Via(step{Label: "slow", mode: forks, hook: sleep(4 * time.Millisecond)}).
+			Via(step{Label: "quick", mode: forks}).
+			Via(step{Label: "slower", mode: forks, hook: sleep(8 * time.Millisecond)}).
+			With(flow.Options{Mem: checked(t), Workers: 1}).Start(context.Background())
+		if err := run.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []time.Duration{0, 40 * time.Millisecond, 0, 80 * time.Millisecond, 0} {
+			if s := run.Stats().Stages[i]; s.Busy != want {
+				t.Errorf("%s is busy for %v, want %v", s.Stage, s.Busy, want)
+			}
+		}
+	})
 }
