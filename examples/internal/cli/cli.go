@@ -20,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,8 +27,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // ErrInterrupted is why a context of Main ended when the user asked for it.
@@ -149,10 +149,7 @@ func (p *Progress) Done() {
 
 // OutFile is a file that gets its name when it is complete. A nil one is a file
 // that nobody asked for.
-type OutFile struct {
-	*renameio.PendingFile
-	path string
-}
+type OutFile struct{ *file.Pending }
 
 // Create begins a file; the path "" gives nil. It fails at once where the place
 // cannot be written to, before any long work.
@@ -160,31 +157,20 @@ func Create(path string) (*OutFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	if info, err := os.Stat(path); special(path) || err == nil && info.IsDir() {
+	if special(path) {
 		return nil, fmt.Errorf("cannot write %s: it is no regular file", path)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	f, err := file.Create(nil, path)
 	if err != nil {
-		return nil, cannotWrite(path, err)
+		return nil, err
 	}
-	return &OutFile{f, path}, nil
-}
-
-// cannotWrite says which file an error is about, without the temporary name.
-func cannotWrite(path string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err
-	}
-	return fmt.Errorf("cannot write %s: %w", path, err)
+	return &OutFile{f}, nil
 }
 
 // Cleanup removes what there is of a file that is not finished.
 func (f *OutFile) Cleanup() {
 	if f != nil {
-		_ = f.PendingFile.Cleanup() // the command has its own error to tell
+		_ = f.Discard() // the command has its own error to tell
 	}
 }
 
@@ -203,9 +189,9 @@ func (f *OutFile) FinishJSON(v any) error {
 // Finish writes the content and gives the file its name.
 func (f *OutFile) Finish(content []byte) error {
 	if _, err := f.Write(content); err != nil {
-		return cannotWrite(f.path, err)
+		return err
 	}
-	return cannotWrite(f.path, f.CloseAtomicallyReplace())
+	return f.Publish()
 }
 
 // DataName is what the data of a path are called in a report: MUTAG for

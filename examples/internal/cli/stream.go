@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // Stream is a file that is written piece by piece. A regular file gets its name
@@ -15,7 +17,7 @@ import (
 type Stream struct {
 	path string
 	w    *bufio.Writer
-	file *OutFile // or
+	out  *OutFile // or
 	dev  *os.File
 	at   int64
 }
@@ -28,7 +30,7 @@ func CreateStream(path string) (*Stream, error) {
 	if special(path) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
-			return nil, cannotWrite(path, err)
+			return nil, file.CannotWrite(path, err)
 		}
 		return &Stream{path: path, dev: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 	}
@@ -36,7 +38,7 @@ func CreateStream(path string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{path: path, file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	return &Stream{path: path, out: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
 // special reports whether a path is that of a device, a pipe, or anything else
@@ -57,7 +59,7 @@ func special(path string) bool {
 func (s *Stream) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.at += int64(n)
-	return n, cannotWrite(s.path, err)
+	return n, file.CannotWrite(s.path, err)
 }
 
 // Seek tells how much was written: Arrow's file writer asks for nothing else.
@@ -71,15 +73,15 @@ func (s *Stream) Seek(offset int64, whence int) (int64, error) {
 // Finish writes what is left and gives the file its name.
 func (s *Stream) Finish() error {
 	if err := s.w.Flush(); err != nil {
-		return cannotWrite(s.path, err)
+		return file.CannotWrite(s.path, err)
 	}
 	if s.dev == os.Stdout {
 		return nil
 	}
 	if s.dev != nil {
-		return cannotWrite(s.path, s.dev.Close())
+		return file.CannotWrite(s.path, s.dev.Close())
 	}
-	return cannotWrite(s.path, s.file.CloseAtomicallyReplace())
+	return s.out.Publish()
 }
 
 // Cleanup removes what was not finished. After Finish it does nothing.
@@ -91,5 +93,5 @@ func (s *Stream) Cleanup() {
 		s.dev.Close() // twice is harmless
 		return
 	}
-	s.file.Cleanup()
+	s.out.Cleanup()
 }

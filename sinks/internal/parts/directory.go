@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/google/renameio/v2"
 
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
@@ -37,7 +37,7 @@ func newDirectory(dir, ext string, s *arrow.Schema) (*directory, error) {
 	_, err := os.Stat(dir)
 	d.made = errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, named(dir, err)
+		return nil, file.CannotWrite(dir, err)
 	}
 	if err := d.begin(); err != nil {
 		return nil, errors.Join(err, d.discard())
@@ -56,7 +56,7 @@ func (d *directory) begin() (err error) {
 	}
 	there, err := filepath.Glob(filepath.Join(d.dir, "part-*"))
 	if err != nil {
-		return named(d.dir, err)
+		return file.CannotWrite(d.dir, err)
 	}
 	for _, path := range there {
 		name := filepath.Base(path)
@@ -65,7 +65,7 @@ func (d *directory) begin() (err error) {
 		}
 	}
 	d.temp, err = os.MkdirTemp(d.dir, ".unfinished-")
-	return named(d.dir, err)
+	return file.CannotWrite(d.dir, err)
 }
 
 func (d *directory) name() string { return fmt.Sprintf("part-%05d%s", len(d.now.Files), d.ext) }
@@ -74,7 +74,7 @@ func (d *directory) create() (io.Writer, error) {
 	path := filepath.Join(d.dir, d.name())
 	f, err := os.OpenFile(filepath.Join(d.temp, d.name()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, named(path, err)
+		return nil, file.CannotWrite(path, err)
 	}
 	d.file = f
 	return namedWriter{path, f}, nil
@@ -84,7 +84,7 @@ func (d *directory) end(rows, bytes int64, sum string) error {
 	f, path := d.file, filepath.Join(d.dir, d.name())
 	d.file = nil
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return named(path, err)
+		return file.CannotWrite(path, err)
 	}
 	d.now.Files = append(d.now.Files, manifest.File{Name: d.name(), Rows: rows, Bytes: bytes, SHA256: sum})
 	d.now.Rows += rows
@@ -97,36 +97,30 @@ func (d *directory) end(rows, bytes int64, sum string) error {
 func (d *directory) publish() error {
 	list := filepath.Join(d.dir, manifest.Name)
 	if err := os.Remove(list); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return named(list, err)
+		return file.CannotWrite(list, err)
 	}
 	for _, f := range d.old.Files {
 		if err := os.Remove(filepath.Join(d.dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return named(filepath.Join(d.dir, f.Name), err)
+			return file.CannotWrite(filepath.Join(d.dir, f.Name), err)
 		}
 	}
 	for _, f := range d.now.Files {
 		if err := os.Rename(filepath.Join(d.temp, f.Name), filepath.Join(d.dir, f.Name)); err != nil {
-			return named(filepath.Join(d.dir, f.Name), err)
+			return file.CannotWrite(filepath.Join(d.dir, f.Name), err)
 		}
 	}
-	if err := syncDir(d.dir); err != nil {
-		return named(d.dir, err)
+	if err := (file.OS{}).SyncDir(d.dir); err != nil {
+		return file.CannotWrite(d.dir, err)
 	}
 	b, err := json.MarshalIndent(d.now, "", "  ")
 	if err != nil {
 		return err
 	}
 	d.made = false
-	return named(list, renameio.WriteFile(list, append(b, '\n'), 0o644))
-}
-
-// syncDir makes names in a directory last.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
+	return file.Write(nil, list, func(w io.Writer) error {
+		_, err := w.Write(append(b, '\n'))
 		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	})
 }
 
 func (d *directory) discard() error {
@@ -141,5 +135,16 @@ func (d *directory) discard() error {
 	if d.made {
 		os.Remove(d.dir) // fails where somebody else has put something there
 	}
-	return named(d.dir, err)
+	return file.CannotWrite(d.dir, err)
+}
+
+// namedWriter names the file that an error is about.
+type namedWriter struct {
+	path string
+	w    io.Writer
+}
+
+func (n namedWriter) Write(p []byte) (int, error) {
+	k, err := n.w.Write(p)
+	return k, file.CannotWrite(n.path, err)
 }

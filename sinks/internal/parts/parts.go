@@ -84,7 +84,7 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 	var err error
 	switch {
 	case t.Path != "":
-		w.place, err = newSingle(t.Path)
+		w.place, err = newSingle(nil, t.Path)
 	case t.Dir != "":
 		if w.PartBytes == 0 {
 			w.PartBytes = 256 << 20

@@ -1,0 +1,192 @@
+package filetest
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// isDir is the inode of a directory.
+const isDir = -1
+
+// content is what a file has, and what a sync has brought to disk.
+type content struct{ safe, now []byte }
+
+// state is what a disk holds. A directory knows its files by their numbers, so
+// that a file keeps what it has under any name.
+type state struct {
+	files map[int]content
+	dirs  map[string]map[string]int
+}
+
+func newState() *state {
+	return &state{map[int]content{}, map[string]map[string]int{".": {}}}
+}
+
+func (s *state) clone() *state {
+	c := &state{maps.Clone(s.files), map[string]map[string]int{}}
+	for dir, names := range s.dirs {
+		c.dirs[dir] = maps.Clone(names)
+	}
+	return c
+}
+
+// name makes a change to the names of a directory.
+func (s *state) name(op Op) {
+	dir, base := filepath.Split(op.Name)
+	names := s.dirs[filepath.Clean(dir)]
+	if names == nil {
+		return // in a directory that was lost
+	}
+	switch op.Kind {
+	case Create:
+		names[base] = op.inode
+	case Mkdir:
+		names[base] = isDir
+		if s.dirs[op.Name] == nil {
+			s.dirs[op.Name] = map[string]int{}
+		}
+	case Remove:
+		delete(names, base)
+		delete(s.dirs, op.Name)
+	case Rename:
+		names[filepath.Base(op.To)] = op.inode
+		if names[base] == op.inode {
+			delete(names, base)
+		}
+	}
+}
+
+// Loss is what a crash takes of that which was not synced.
+type Loss int
+
+// A process that is killed loses nothing that it has written. A loss of power
+// takes all that was not synced, or some of it: the last bytes of a file, or
+// blocks between, which are then zeros; the last names of a directory, or any.
+const (
+	None Loss = iota
+	All
+	Some
+)
+
+// Crash returns a new directory with what a crash after the first n Ops leaves.
+// seed decides what is lost where loss is Some.
+func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, uint64(n)))
+	now, safe := d.was.clone(), d.was.clone()
+	var names []Op // changes that were not synced, in their order
+	for _, op := range d.Ops()[:n] {
+		switch op.Kind {
+		case Create:
+			// A file that was there is emptied, which here is another file.
+			now.files[op.inode] = content{}
+		case Write:
+			c := now.files[op.inode]
+			b := slices.Clone(c.now)
+			if more := int(op.at) + len(op.data) - len(b); more > 0 {
+				b = append(b, make([]byte, more)...)
+			}
+			copy(b[op.at:], op.data)
+			c.now = b
+			now.files[op.inode] = c
+		case Sync:
+			c := now.files[op.inode]
+			c.safe = c.now
+			now.files[op.inode] = c
+		case SyncDir:
+			names = slices.DeleteFunc(names, func(change Op) bool {
+				if filepath.Dir(change.Name) != op.Name {
+					return false
+				}
+				safe.name(change)
+				return true
+			})
+		}
+		switch op.Kind {
+		case Rename:
+			op.inode = now.dirs[filepath.Dir(op.Name)][filepath.Base(op.Name)]
+			fallthrough
+		case Create, Mkdir, Remove:
+			now.name(op)
+			names = append(names, op)
+		}
+	}
+	lasts := lastsOf(loss, len(names), rng)
+	for i, op := range names {
+		if lasts(i) {
+			safe.name(op)
+		}
+	}
+	for inode, c := range now.files {
+		safe.files[inode] = content{now: c.after(loss, rng)}
+	}
+	to := t.TempDir()
+	if err := safe.write(to, "."); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// lastsOf decides which of n changes are on disk though nobody asked for it.
+func lastsOf(loss Loss, n int, rng *rand.Rand) func(i int) bool {
+	switch {
+	case loss == None:
+		return func(int) bool { return true }
+	case loss == All:
+		return func(int) bool { return false }
+	case rng.IntN(2) == 0: // a file system with a journal
+		first := rng.IntN(n + 1)
+		return func(i int) bool { return i < first }
+	}
+	return func(int) bool { return rng.IntN(2) == 0 }
+}
+
+// after is the content that a crash leaves.
+func (c content) after(loss Loss, rng *rand.Rand) []byte {
+	switch loss {
+	case None:
+		return c.now
+	case All:
+		return c.safe
+	}
+	// The bytes behind those that are safe come in blocks: so many are there, and
+	// any of them may be zeros. What was overwritten may be either.
+	const block = 64
+	b := slices.Clone(c.now[:len(c.safe)+rng.IntN(max(0, len(c.now)-len(c.safe))+1)])
+	for i := 0; i < len(b); i += block {
+		part := b[i:min(i+block, len(b))]
+		if rng.IntN(3) > 0 {
+			continue
+		}
+		clear(part)
+		if i < len(c.safe) {
+			copy(part, c.safe[i:])
+		}
+	}
+	return b
+}
+
+// write makes a directory of the real file system.
+func (s *state) write(to, dir string) error {
+	for _, base := range slices.Sorted(maps.Keys(s.dirs[dir])) {
+		name := filepath.Join(dir, base)
+		path := filepath.Join(to, name)
+		if inode := s.dirs[dir][base]; inode != isDir {
+			if err := os.WriteFile(path, s.files[inode].now, 0o600); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := os.Mkdir(path, 0o700); err != nil {
+			return err
+		}
+		if err := s.write(to, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

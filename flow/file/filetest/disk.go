@@ -1,0 +1,268 @@
+package filetest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/file"
+)
+
+// Kind is what an operation does.
+type Kind string
+
+// The operations that are counted. Those from Create on change the disk.
+const (
+	Open    Kind = "open"
+	List    Kind = "list"
+	Stat    Kind = "stat"
+	Close   Kind = "close"
+	Create  Kind = "create"
+	Write   Kind = "write"
+	Sync    Kind = "sync"
+	Rename  Kind = "rename"
+	Remove  Kind = "remove"
+	Mkdir   Kind = "mkdir"
+	SyncDir Kind = "syncdir"
+)
+
+// Op is one operation. Names are relative to the directory of the Disk.
+type Op struct {
+	Kind Kind
+	Name string
+	To   string // of a rename
+
+	inode int    // of what is created, written to or synced
+	data  []byte // of a write
+	at    int64
+}
+
+// String is "rename a b".
+func (o Op) String() string {
+	s := string(o.Kind) + " " + o.Name
+	if o.To != "" {
+		s += " " + o.To
+	}
+	if o.Kind == Write {
+		s += fmt.Sprintf(" %d bytes at %d", len(o.data), o.at)
+	}
+	return s
+}
+
+// Disk is a directory in which operations fail on request. What is outside of
+// it is not to be named. It may be used by several goroutines.
+type Disk struct {
+	// Fail, if set, is asked before each operation, the n-th from 0 on, and
+	// returns the error to fail with. Half of a write that fails is written. A
+	// Close that fails has closed.
+	Fail func(n int, op Op) error
+
+	root string
+	mu   sync.Mutex
+	n    int
+	ops  []Op // that changed something
+	was  *state
+	file int // the last number of an inode
+}
+
+var _ file.FS = (*Disk)(nil)
+
+// New returns the disk that is the directory root. What is in it already is
+// taken to be on disk.
+func New(t testing.TB, root string) *Disk {
+	t.Helper()
+	d := &Disk{root: root, was: newState()}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		name := d.rel(path)
+		if e.IsDir() {
+			d.was.dirs[name] = map[string]int{}
+			d.was.dirs[filepath.Dir(name)][filepath.Base(name)] = isDir
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		d.file++
+		d.was.files[d.file] = content{safe: b, now: b}
+		d.was.dirs[filepath.Dir(name)][filepath.Base(name)] = d.file
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// FailAt fails operation n, and no other.
+func (d *Disk) FailAt(n int, err error) {
+	d.Fail = func(i int, _ Op) error {
+		if i == n {
+			return err
+		}
+		return nil
+	}
+}
+
+// Count is the number of operations so far, of all kinds: those for Fail.
+func (d *Disk) Count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.n
+}
+
+// Ops returns the operations so far that changed the disk: those for Crash.
+func (d *Disk) Ops() []Op {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.ops)
+}
+
+// Len is the number of Ops.
+func (d *Disk) Len() int { return len(d.Ops()) }
+
+func (d *Disk) rel(path string) string {
+	rel, err := filepath.Rel(d.root, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		panic("filetest: " + path + " is outside of " + d.root)
+	}
+	return rel
+}
+
+// do performs an operation, unless it is to fail, and remembers it.
+func (d *Disk) do(op Op, perform func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := d.n
+	d.n++
+	if d.Fail != nil {
+		if err := d.Fail(n, op); err != nil {
+			return &fs.PathError{Op: string(op.Kind), Path: op.Name, Err: err}
+		}
+	}
+	if err := perform(); err != nil {
+		return err
+	}
+	if !slices.Contains([]Kind{Open, List, Stat, Close}, op.Kind) {
+		d.ops = append(d.ops, op)
+	}
+	return nil
+}
+
+// Open opens a file for reading.
+func (d *Disk) Open(name string) (f file.File, err error) {
+	err = d.do(Op{Kind: Open, Name: d.rel(name)}, func() error {
+		f, err = file.OS{}.Open(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &handle{File: f, d: d}, nil
+}
+
+// Create opens an empty file, as [file.OS] does.
+func (d *Disk) Create(name string) (f file.File, err error) {
+	d.mu.Lock()
+	d.file++
+	inode := d.file
+	d.mu.Unlock()
+	err = d.do(Op{Kind: Create, Name: d.rel(name), inode: inode}, func() error {
+		f, err = file.OS{}.Create(name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &handle{f, d, inode, 0}, nil
+}
+
+// Rename gives a file another name.
+func (d *Disk) Rename(from, to string) error {
+	return d.do(Op{Kind: Rename, Name: d.rel(from), To: d.rel(to)}, func() error { return os.Rename(from, to) })
+}
+
+// Remove removes a file or an empty directory.
+func (d *Disk) Remove(name string) error {
+	return d.do(Op{Kind: Remove, Name: d.rel(name)}, func() error { return os.Remove(name) })
+}
+
+// Mkdir makes a directory.
+func (d *Disk) Mkdir(name string) error {
+	return d.do(Op{Kind: Mkdir, Name: d.rel(name)}, func() error { return file.OS{}.Mkdir(name) })
+}
+
+// SyncDir makes the names in a directory last.
+func (d *Disk) SyncDir(dir string) error {
+	return d.do(Op{Kind: SyncDir, Name: d.rel(dir)}, func() error { return file.OS{}.SyncDir(dir) })
+}
+
+// List returns what is in a directory.
+func (d *Disk) List(dir string) (entries []fs.DirEntry, err error) {
+	err = d.do(Op{Kind: List, Name: d.rel(dir)}, func() error {
+		entries, err = file.OS{}.List(dir)
+		return err
+	})
+	return entries, err
+}
+
+// Stat describes a file.
+func (d *Disk) Stat(name string) (info fs.FileInfo, err error) {
+	err = d.do(Op{Kind: Stat, Name: d.rel(name)}, func() error {
+		info, err = file.OS{}.Stat(name)
+		return err
+	})
+	return info, err
+}
+
+// handle is an open file.
+type handle struct {
+	file.File
+	d     *Disk
+	inode int // 0 where it was opened for reading
+	at    int64
+}
+
+// System returns the file of the operating system, which can be mapped.
+func (h *handle) System() *os.File { return h.File.(*os.File) }
+
+func (h *handle) op(k Kind) Op { return Op{Kind: k, Name: h.d.rel(h.Name()), inode: h.inode} }
+
+func (h *handle) Write(p []byte) (n int, err error) {
+	op := h.op(Write)
+	op.data, op.at = slices.Clone(p), h.at
+	err = h.d.do(op, func() error {
+		n, err = h.File.Write(p)
+		return err
+	})
+	if err != nil && n == 0 {
+		half := op
+		half.data = op.data[:len(p)/2]
+		n, _ = h.File.Write(half.data)
+		h.d.mu.Lock()
+		h.d.ops = append(h.d.ops, half)
+		h.d.mu.Unlock()
+	}
+	h.at += int64(n)
+	return n, err
+}
+
+func (h *handle) Seek(offset int64, whence int) (n int64, err error) {
+	h.at, err = h.File.Seek(offset, whence)
+	return h.at, err
+}
+
+func (h *handle) Sync() error { return h.d.do(h.op(Sync), h.File.Sync) }
+
+func (h *handle) Close() error {
+	err := h.d.do(h.op(Close), h.File.Close)
+	if err != nil {
+		h.File.Close() // of a Close that was to fail
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package filetest
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Outcome is a directory after something went wrong.
+type Outcome struct {
+	// Dir is the directory as whoever comes next finds it.
+	Dir string
+	// What went wrong, for messages.
+	What string
+	// Done tells that what was to be written is to be there: it was reported so.
+	Done bool
+}
+
+// Torture runs write in new directories that prepare has filled: it fails each
+// of its operations once, and all from each on, and it kills it, or takes the
+// power, at each. check is called after each of these; it may write to the
+// directory, as the next run would.
+func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir string) error, check func(t *testing.T, o Outcome)) {
+	t.Helper()
+	begin := func() (*Disk, string) {
+		dir := t.TempDir()
+		prepare(dir)
+		return New(t, dir), dir
+	}
+	d, dir := begin()
+	if err := write(d, dir); err != nil {
+		t.Fatal(err)
+	}
+	check(t, Outcome{dir, "nothing", true})
+	ops, count := d.Ops(), d.Count()
+	var list strings.Builder
+	for i, op := range ops {
+		fmt.Fprintf(&list, "%3d %s\n", i, op)
+	}
+	crashes(t, d, check)
+
+	for n := range count {
+		for _, f := range []struct {
+			what string
+			fail func(i int, op Op) error
+		}{
+			{"fails", func(i int, _ Op) error { return failIf(i == n, syscall.EIO) }},
+			{"and all later ones fail", func(i int, _ Op) error { return failIf(i >= n, syscall.ENOSPC) }},
+		} {
+			d, dir := begin()
+			failed := ""
+			d.Fail = func(i int, op Op) error {
+				err := f.fail(i, op)
+				if err != nil && failed == "" {
+					failed = op.String()
+				}
+				return err
+			}
+			err := write(d, dir)
+			what := fmt.Sprintf("operation %d, %s, %s", n, failed, f.what)
+			// In the order of its own: the check may change what it is shown.
+			lost := d.Crash(t, d.Len(), All, 0)
+			check(t, Outcome{dir, what, err == nil})
+			check(t, Outcome{lost, what + ", then power is lost", err == nil})
+		}
+	}
+	if t.Failed() {
+		t.Logf("without failures:\n%s", &list)
+	}
+}
+
+func failIf(is bool, err error) error {
+	if is {
+		return err
+	}
+	return nil
+}
+
+// crashes checks what is left by a crash at each operation.
+func crashes(t *testing.T, d *Disk, check func(t *testing.T, o Outcome)) {
+	t.Helper()
+	for n := range d.Len() + 1 {
+		for seed := range uint64(6) {
+			loss, what := Some, "power is lost"
+			switch seed {
+			case 0:
+				loss, what = None, "killed"
+			case 1:
+				loss = All
+			}
+			what = fmt.Sprintf("%s after %d operations (%d)", what, n, seed)
+			check(t, Outcome{d.Crash(t, n, loss, seed), what, n == d.Len()})
+		}
+	}
+}

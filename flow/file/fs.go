@@ -1,0 +1,162 @@
+package file
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is a file system as far as it is needed here. Names are paths of the
+// operating system. The zero [OS] is the one of this machine; functions of this
+// package take nil for it.
+type FS interface {
+	// Open opens a file for reading.
+	Open(name string) (File, error)
+	// Create opens an empty file for reading and writing; what it had is gone.
+	// It is held until Close: meanwhile another Create of the same file, of this
+	// process or another, is ErrHeld. A file that was renamed stays held.
+	Create(name string) (File, error)
+	// Rename gives a file another name in the same directory, in place of the file
+	// that had it.
+	Rename(from, to string) error
+	// Remove removes a file, or a directory with nothing in it.
+	Remove(name string) error
+	// Mkdir makes a directory in one that is there.
+	Mkdir(name string) error
+	// SyncDir brings the names in a directory to disk: those of new files, of
+	// renamed and of removed ones.
+	SyncDir(dir string) error
+	// List returns what is in a directory, in the order of names.
+	List(dir string) ([]fs.DirEntry, error)
+	// Stat describes a file; it follows symbolic links.
+	Stat(name string) (fs.FileInfo, error)
+}
+
+// File is an open file. An *os.File is one.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.Seeker
+	io.Closer
+	// Sync brings the content to disk.
+	Sync() error
+	Stat() (fs.FileInfo, error)
+	Name() string
+}
+
+// ErrHeld is the error of who wants to write what another run writes.
+var ErrHeld = errors.New("another run is writing it")
+
+// Or returns fsys, or the operating system's where it is nil.
+func Or(fsys FS) FS {
+	if fsys == nil {
+		return OS{}
+	}
+	return fsys
+}
+
+// OS is the file system of this machine.
+type OS struct{}
+
+var _ FS = OS{}
+
+// Open is os.Open.
+func (OS) Open(name string) (File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err // not a File that is a nil *os.File
+	}
+	return f, nil
+}
+
+// Create opens, holds and empties a file, in this order: it is not emptied while
+// somebody else writes it, and one that was given another name in between is
+// left alone.
+func (OS) Create(name string) (File, error) {
+	for range 100 {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		still, err := take(f, name)
+		if err == nil && still {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, ErrHeld
+}
+
+// take reports whether f has the name and is ours.
+func take(f *os.File, name string) (bool, error) {
+	if err := hold(f); err != nil {
+		return false, err
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !named.Mode().IsRegular():
+		return false, errIrregular
+	case !os.SameFile(opened, named):
+		return false, nil
+	}
+	return true, f.Truncate(0)
+}
+
+// Rename is os.Rename.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove is os.Remove.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// Mkdir is os.Mkdir.
+func (OS) Mkdir(name string) error { return os.Mkdir(name, 0o755) }
+
+// SyncDir brings the names in a directory to disk. On Windows it does nothing.
+func (OS) SyncDir(dir string) error { return syncDir(dir) }
+
+// List is os.ReadDir.
+func (OS) List(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
+
+// Stat is os.Stat.
+func (OS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// MkdirAll makes a directory and those above it that are missing, and brings
+// their names to disk. It returns the directories that it made, the outermost
+// first, also beside an error.
+func MkdirAll(fsys FS, dir string) (made []string, err error) {
+	fsys = Or(fsys)
+	info, err := fsys.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("it is no directory")}
+	}
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	above := filepath.Dir(dir)
+	if above != dir {
+		if made, err = MkdirAll(fsys, above); err != nil {
+			return made, err
+		}
+	}
+	err = fsys.Mkdir(dir)
+	if errors.Is(err, fs.ErrExist) {
+		return made, nil // somebody else was quicker
+	}
+	if err == nil {
+		made, err = append(made, dir), fsys.SyncDir(above)
+	}
+	return made, err
+}

@@ -1,0 +1,27 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package file
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// hold takes the lock of a file. It belongs to the open file: two of one process
+// exclude each other too, and the end of a process, however it ends, gives it
+// back. On a file system without locks nobody is kept off.
+func hold(f *os.File) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var locked error
+	if err := c.Control(func(fd uintptr) { locked = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) }); err != nil {
+		return err
+	}
+	if errors.Is(locked, syscall.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return nil
+}

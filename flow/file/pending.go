@@ -1,0 +1,171 @@
+package file
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// unfinished begins the names of what is not to be read.
+const unfinished = ".unfinished-"
+
+// Unfinished returns the name that a file has until it is complete: it is in the
+// same directory, and hidden.
+func Unfinished(path string) string {
+	dir, base := filepath.Split(path)
+	return dir + unfinished + base
+}
+
+// IsUnfinished reports whether a name, without a directory, is one of a file
+// that is not complete.
+func IsUnfinished(base string) bool { return strings.HasPrefix(base, unfinished) }
+
+var errIrregular = errors.New("it is no regular file")
+
+// Pending is a file that appears under its name at once or not at all.
+type Pending struct {
+	fs   FS
+	path string
+	file File // nil when it has its name, or is given up
+}
+
+// Create begins a file. It fails at once where the place cannot be written to,
+// before any long work; with ErrHeld where another run writes the same name. A
+// symbolic link of that name is replaced, not followed.
+func Create(fsys FS, path string) (*Pending, error) {
+	fsys = Or(fsys)
+	info, err := fsys.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, CannotWrite(path, errIrregular)
+	}
+	f, err := fsys.Create(Unfinished(path))
+	if err != nil {
+		return nil, CannotWrite(path, err)
+	}
+	return &Pending{fsys, path, f}, nil
+}
+
+// Write appends to the file. Its errors name it.
+func (p *Pending) Write(b []byte) (int, error) {
+	if p.file == nil {
+		return 0, CannotWrite(p.path, fs.ErrClosed)
+	}
+	n, err := p.file.Write(b)
+	return n, CannotWrite(p.path, err)
+}
+
+// Publish brings the content to disk and gives the file its name, in place of
+// the file that had it. When it returns nil both last. After an error the name
+// has the old content or the new.
+func (p *Pending) Publish() error {
+	if p.file == nil {
+		return CannotWrite(p.path, fs.ErrClosed)
+	}
+	if err := p.file.Sync(); err != nil {
+		return errors.Join(CannotWrite(p.path, err), p.Discard())
+	}
+	f, hidden := p.file, Unfinished(p.path)
+	p.file = nil
+	var closed error
+	if !movesOpen {
+		closed = f.Close()
+	}
+	err := p.fs.Rename(hidden, p.path)
+	if err != nil {
+		p.fs.Remove(hidden) // the error of the name says enough
+	} else {
+		err = p.fs.SyncDir(filepath.Dir(p.path))
+	}
+	if movesOpen { // held until it has its name
+		closed = f.Close()
+	}
+	return CannotWrite(p.path, errors.Join(err, closed))
+}
+
+// Discard removes what there is of a file that is not published. After Publish,
+// and on a nil Pending, it does nothing.
+func (p *Pending) Discard() error {
+	if p == nil || p.file == nil {
+		return nil
+	}
+	f := p.file
+	p.file = nil
+	return CannotWrite(p.path, removeHeld(p.fs, f, Unfinished(p.path)))
+}
+
+// removeHeld removes a file while it is held, where the system can, so that it is
+// not that of the next who creates it.
+func removeHeld(fsys FS, f File, name string) error {
+	if !movesOpen {
+		return errors.Join(f.Close(), fsys.Remove(name))
+	}
+	return errors.Join(fsys.Remove(name), f.Close())
+}
+
+// Write makes a file of what write writes. It appears under its name at once or
+// not at all.
+func Write(fsys FS, path string, write func(io.Writer) error) error {
+	p, err := Create(fsys, path)
+	if err != nil {
+		return err
+	}
+	if err := write(p); err != nil {
+		return errors.Join(err, p.Discard())
+	}
+	return p.Publish()
+}
+
+// CannotWrite says which file an error is about, without the name that it has
+// until it is complete: "cannot write PATH: no space left on device". Of nil it
+// is nil, and an error that says so already is left as it is.
+func CannotWrite(path string, err error) error {
+	var named *writeError
+	if err == nil || errors.As(err, &named) {
+		return err
+	}
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		err = p.Err
+	case errors.As(err, &l):
+		err = l.Err
+	}
+	return &writeError{path, err}
+}
+
+type writeError struct {
+	path string
+	err  error
+}
+
+func (e *writeError) Error() string { return "cannot write " + e.path + ": " + e.err.Error() }
+
+func (e *writeError) Unwrap() error { return e.err }
+
+// Lock keeps other runs off a directory: what they would write to it fails with
+// ErrHeld. The lock is given back by Close, and by the end of the process. It is
+// the file .unfinished-lock, which a process that was killed leaves behind, and
+// which then locks nobody out.
+func Lock(fsys FS, dir string) (io.Closer, error) {
+	fsys = Or(fsys)
+	name := filepath.Join(dir, unfinished+"lock")
+	f, err := fsys.Create(name)
+	if err != nil {
+		return nil, CannotWrite(dir, err)
+	}
+	return lock{fsys, f, name}, nil
+}
+
+type lock struct {
+	fs   FS
+	file File
+	name string
+}
+
+func (l lock) Close() error {
+	return CannotWrite(filepath.Dir(l.name), removeHeld(l.fs, l.file, l.name))
+}
