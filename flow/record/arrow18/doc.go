@@ -1,0 +1,38 @@
+// Package arrow18 hands records to and from programs that use arrow-go v18,
+// while sanflow itself stays with Arrow v15: buffers are shared, never copied.
+//
+//	err := flow.From(arrow18.Source{Reader: reader}). // a v18 array.RecordReader
+//		Via(operators.Select{W: 18}).
+//		…
+//		To(arrow18.Sink{Write: func(ctx context.Context, rec arrow.RecordBatch) error {
+//			return writer.Write(rec)
+//		}}).
+//		Run(ctx)
+//
+// [Export] and [Import] do the same for single records, and [Records] runs a
+// pipeline as an iterator.
+//
+// # Ownership
+//
+// A record that was exported or imported has buffers that hold on to those of
+// the other library: each of them is released there when the last user here
+// has released it. So both sides keep to the rules that they know, either record
+// may be released first, and the allocators of both libraries count right. Records
+// are not to be written to, on either side.
+//
+// # Types
+//
+// Schemas go through the IPC format, on which both libraries agree: all types
+// that v15 knows, with all metadata. An extension type that is not registered in
+// both stays what it is stored as, with the metadata that names it.
+//
+// Values are not looked at. For records of unknown origin, sources.IPC checks
+// every one.
+//
+// # Why a module of its own
+//
+// It lies beside package record, since it is about records in both directions,
+// and not one source or sink more. As a nested module it keeps v18, and what
+// that needs, out of the builds of everybody else. A program that uses it adds
+// both modules: go get github.com/sanflow/sanflow/flow/record/arrow18.
+package arrow18
