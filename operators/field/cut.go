@@ -66,12 +66,18 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	near := firstOf(z.dist, z.dist[c.base-1])
 	m := n - c.base
 	c.key = resize(c.key, m)
+	c.taken, c.tied = c.taken[:0], c.tied[:0]
 	if rows == nil {
-		c.count(z, near)
+		c.countBefore(z, near)
+		if c.lonely(z, near) {
+			return true
+		}
+		c.need = z.K - c.base
+		c.taken, c.tied = c.taken[:0], c.tied[:0]
+		c.countAside(z)
 	} else {
 		c.countWords(rows, near)
 	}
-	c.taken, c.tied = c.taken[:0], c.tied[:0]
 	for j := range int32(m) {
 		c.tied = append(c.tied, j)
 	}
@@ -122,17 +128,16 @@ func firstOf(dist []uint8, level uint8) int {
 	return i
 }
 
-// count finds the neighbours of the last level, in the level before, which
-// begins at near, and inside.
-func (c *cut) count(z *Normalizer, near int) {
+// countBefore finds the neighbours of the last level in the level before, which
+// begins at near.
+func (c *cut) countBefore(z *Normalizer, near int) {
 	// There is an entry for every place that local gives, so that nothing has to
 	// be decided; only those of the last level are looked at.
 	n := len(z.hood)
-	c.innerAll, c.sideAll = resize(c.innerAll, n+1), resize(c.sideAll, n+1)
+	c.innerAll = resize(c.innerAll, n+1)
 	clear(c.innerAll)
-	clear(c.sideAll)
 	ix, place, base := z.ix, z.local.place, c.base
-	inner, side := c.innerAll, c.sideAll
+	inner := c.innerAll
 	for i := near; i < base; i++ {
 		down := uint32(0)
 		for _, v := range ix.g.Adj(z.hood[i]) {
@@ -142,7 +147,17 @@ func (c *cut) count(z *Normalizer, near int) {
 		}
 		c.down[i] = down
 	}
-	c.inner, c.side = inner[base+1:], side[base+1:]
+	c.inner = inner[base+1:]
+}
+
+// countAside counts the neighbours of the last level inside of it, after
+// countBefore.
+func (c *cut) countAside(z *Normalizer) {
+	c.sideAll = resize(c.sideAll, len(z.hood)+1)
+	clear(c.sideAll)
+	ix, place, base := z.ix, z.local.place, c.base
+	side := c.sideAll
+	c.side = side[base+1:]
 	for j, u := range z.hood[base:] {
 		if ix.g.Degree(u) == bits.OnesCount64(c.inner[j]) {
 			continue
@@ -157,7 +172,7 @@ func (c *cut) count(z *Normalizer, near int) {
 	}
 }
 
-// countWords is count for rows on words.
+// countWords is countBefore and countAside for rows on words.
 func (c *cut) countWords(rows []uint64, near int) {
 	before := uint64(1)<<c.base - 1
 	m := len(rows) - c.base

@@ -50,15 +50,32 @@ func (c *cut) secondRoundAside(z *Normalizer) bool {
 // secondRound tells tied nodes apart by the colours that the first round gives
 // to their neighbours in the level before, which begins at near.
 func (c *cut) secondRound(z *Normalizer, rows []uint64, near int) bool {
-	before := uint64(1)<<c.base - 1
-	if rows == nil {
-		rows = c.rows[:]
-		z.local.rows(z.ix, z.hood, c.base, c.rows[:])
+	if rows != nil {
+		return c.byColorsBefore(c.colorWords(rows, near))
 	}
+	return c.byColorsBefore(c.colorBefore(z, near))
+}
+
+// colorBefore computes the colours of the level before, which begins at near,
+// after one round, and returns its nodes. It fills c.rows.
+func (c *cut) colorBefore(z *Normalizer, near int) uint64 {
+	z.local.rows(z.ix, z.hood, c.base, c.rows[:])
+	return c.colorWords(c.rows[:], near)
+}
+
+// colorWords is colorBefore for rows that are known.
+func (c *cut) colorWords(rows []uint64, near int) uint64 {
+	before := uint64(1)<<c.base - 1
 	level := before &^ (1<<near - 1)
 	for i := near; i < c.base; i++ {
 		c.color[i] = round1(uint32(bits.OnesCount64(rows[i]&before&^level)), uint32(bits.OnesCount64(rows[i]&level)), c.down[i])
 	}
+	return level
+}
+
+// byColorsBefore tells tied nodes apart by the colours of their neighbours in
+// the level before.
+func (c *cut) byColorsBefore(level uint64) bool {
 	return c.byLevelBefore(level, func(u, v uint8) int { return cmp.Compare(c.color[u], c.color[v]) })
 }
 

@@ -62,6 +62,7 @@ func TestWordsChangeNothing(t *testing.T) {
 		list = append(list, named{"preferential", preferential(rng, 100+rng.IntN(300), 1+i%4)})
 		list = append(list, named{"crowd", crowd(rng, 1+rng.IntN(12), 100+rng.IntN(300), rng.IntN(300))})
 		list = append(list, named{"dense", random(rng, 120, 100+rng.IntN(2000), false)})
+		list = append(list, named{"rmat", rmat(6+i%5, 200<<(i%5), uint64(i))})
 	}
 	for i, c := range list {
 		for v := range 2 {
@@ -76,6 +77,20 @@ func TestWordsChangeNothing(t *testing.T) {
 			for _, k := range []int{1, 5, 10, 25, 50, 65} {
 				sameAsGeneral(t, fmt.Sprint(c.name, " ", i), g, field.Normalizer{K: k, IgnoreAttributes: i%4 == 3}, roots)
 			}
+		}
+	}
+}
+
+// Beside hubs most of the last level stays unread; the general way reads all.
+func TestHubsChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(57, 58))
+	plain := rmat(13, 50_000, 3)
+	for i, g := range []*graph.Graph{
+		plain, plain.Renumber(permutation(rng, plain.N())),
+		withNodeAttributes(rng, plain, 1, 0), withEdgeAttributes(rng, plain, 1, 0),
+	} {
+		for _, k := range []int{3, 10, 30} {
+			sameAsGeneral(t, fmt.Sprint("rmat ", i), g, field.Normalizer{K: k}, permutation(rng, g.N())[:40])
 		}
 	}
 }
