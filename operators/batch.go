@@ -3,6 +3,7 @@ package operators
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -21,6 +22,10 @@ type Batch struct {
 	Size int
 	// DropLast leaves out a last record of fewer rows.
 	DropLast bool
+	// MaxWait is how long a row waits for others before it goes on, in a record
+	// of fewer rows. The default is for ever: then the cuts, and all that follows
+	// from them, do not depend on time.
+	MaxWait time.Duration
 }
 
 var _ flow.Operator = Batch{}
@@ -33,6 +38,9 @@ func (b Batch) Open(in *arrow.Schema) (flow.Stage, error) {
 	if b.Size < 1 || b.Size > math.MaxInt32 {
 		return nil, fmt.Errorf("Size is %d, want 1 or more", b.Size)
 	}
+	if b.MaxWait < 0 {
+		return nil, fmt.Errorf("MaxWait is %v, want 0 or more", b.MaxWait)
+	}
 	return &batcher{Batch: b, schema: in}, nil
 }
 
@@ -43,13 +51,19 @@ type batcher struct {
 	schema *arrow.Schema
 	parts  []arrow.Record
 	rows   int
+	since  time.Time // when the first of them came
 }
+
+var _ flow.TimedStage = (*batcher)(nil)
 
 func (b *batcher) Schema() *arrow.Schema { return b.schema }
 
 func (b *batcher) Process(rec arrow.Record, out *flow.Out) error {
 	n := int(rec.NumRows())
 	for from := 0; from < n; {
+		if b.rows == 0 && b.MaxWait > 0 {
+			b.since = time.Now()
+		}
 		to := min(n, from+b.Size-b.rows)
 		b.parts = append(b.parts, rec.NewSlice(int64(from), int64(to)))
 		b.rows += to - from
@@ -61,6 +75,22 @@ func (b *batcher) Process(rec arrow.Record, out *flow.Out) error {
 		}
 	}
 	return nil
+}
+
+// Deadline is when the first row has waited for long enough.
+func (b *batcher) Deadline() time.Time {
+	if b.rows == 0 || b.MaxWait == 0 {
+		return time.Time{}
+	}
+	return b.since.Add(b.MaxWait)
+}
+
+// Expire emits what waits.
+func (b *batcher) Expire(out *flow.Out) error {
+	if b.rows == 0 {
+		return nil
+	}
+	return b.emit(out)
 }
 
 func (b *batcher) Flush(out *flow.Out) error {

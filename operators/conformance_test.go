@@ -3,6 +3,7 @@ package operators_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
@@ -66,6 +67,8 @@ func TestConformance(t *testing.T) {
 		{"batch drops", operators.Batch{Size: 5, DropLast: true}, nil},
 		{"shuffle", operators.Shuffle{Size: 4, Seed: 1, Rows: 3}, nil},
 		{"shuffle all", operators.Shuffle{Seed: 2}, nil},
+		{"batch waits", operators.Batch{Size: 4, MaxWait: time.Hour}, nil},
+		{"shuffle waits", operators.Shuffle{Size: 4, MaxWait: time.Hour}, nil},
 		{"shuffle of one", operators.Shuffle{Size: 1}, nil},
 		{"replay", operators.Replay{Epochs: 3, Seed: 1, Rows: 5}, nil},
 		{"replay once", operators.Replay{}, normalized},
