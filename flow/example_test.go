@@ -2,7 +2,9 @@ package flow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"expvar"
 	"fmt"
 	"log"
 	"os"
@@ -210,4 +212,30 @@ func ExampleRunning_Stats() {
 	// batch 3 3 2
 	// discard 3 0 0
 	// position 2 has left
+}
+
+// Statistics are a snapshot, which anything can publish: here expvar, under
+// /debug/vars of a program that serves HTTP. Package flow/otel, a module of its
+// own, does so by OpenTelemetry.
+func ExampleRunning_Stats_expvar() {
+	run := flow.From(graphs()).
+		Via(operators.Select{W: 2, By: labeling.Degree}).
+		Start(context.Background())
+	expvar.Publish("sanflow", expvar.Func(func() any { return run.Stats() }))
+	if err := run.Wait(); err != nil {
+		log.Fatal(err)
+	}
+	var seen flow.Stats
+	if err := json.Unmarshal([]byte(expvar.Get("sanflow").String()), &seen); err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range seen.Stages {
+		fmt.Println(s.Stage, s.RowsIn, s.RowsOut)
+	}
+	fmt.Println("done up to position", seen.Done)
+	// Output:
+	// graphs 0 3
+	// select 3 3
+	// discard 3 0
+	// done up to position 2
 }
