@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -129,23 +127,10 @@ func (c *chain) emit(l *link, rec arrow.Record) error {
 }
 
 func (c *chain) refuse(l *link, rec arrow.Record, row int, err error) error {
-	if err == nil {
-		err = errors.New("the stage gave no reason")
+	letter, err := c.run.letter(l.count, rec, row, err)
+	if err != nil {
+		return c.fail(err)
 	}
-	if row < 0 || row >= int(rec.NumRows()) {
-		return c.fail(at(l.count.stage, fmt.Errorf("refused row %d of %d: %w", row, rec.NumRows(), err)))
-	}
-	l.count.refused.Add(1)
-	letter := Letter{
-		Stage: l.count.stage,
-		Graph: cell(rec, graphID, row),
-		Pos:   cell(rec, posColumn, row),
-		Err:   err,
-	}
-	if c.run.opts.Refused == Stop {
-		return c.fail(&Error{Stage: letter.Stage, Graph: letter.Graph, Err: err})
-	}
-	letter.Row = rec.NewSlice(int64(row), int64(row)+1)
 	c.letters = append(c.letters, letter)
 	return nil
 }

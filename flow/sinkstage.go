@@ -68,7 +68,7 @@ func (s *sinkStage) write(rec arrow.Record) {
 			}
 			s.schema = rec.Schema()
 		}
-		return s.writer.Write(s.run.ctx, rec)
+		return s.hand(rec)
 	})
 	if !ok {
 		return
