@@ -10,12 +10,12 @@ import (
 // The one is a *RowError, which a stream can leave out. It is called in place of
 // an update, so neither the weights nor the optimizer have seen the gradient.
 func (c *core) diverged(b batch, loss float64) error {
-	if row := c.blame(b); row >= 0 {
-		name, x := b.cut(c.shape, row, row+1).extreme()
-		if !finite(float64(x)) {
-			return rowErrorf(row, "%s is %v", name, x)
-		}
-		return rowErrorf(row, "%s is %v, which is too large to learn from", name, x)
+	err := c.blame(b, "learn from", func(b batch, row int) bool {
+		_, learned, err := c.work.learn(b, c.steps, row, 1)
+		return err == nil && finite(learned) && finite(squares(c.work.g))
+	})
+	if err != nil {
+		return err
 	}
 	what := "the gradient is not finite"
 	if !finite(loss) {
@@ -24,25 +24,27 @@ func (c *core) diverged(b batch, loss float64) error {
 	return fmt.Errorf("nn: step %d: %s; a lower learning rate may help", c.steps+1, what)
 }
 
-// blame returns the first row that gives no finite gradient, and would if its
-// numbers were 0; -1 where there is none, and the weights are at fault.
-func (c *core) blame(b batch) int {
+// blame returns the error of the first row that the model cannot bear, and would
+// if its numbers were 0; nil where there is none, and the weights are at fault.
+func (c *core) blame(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.attrs, &zeros.edges.attrs, &zeros.values} {
 		if *x != nil {
 			*x = make([]float32, len(*x))
 		}
 	}
-	bears := func(b batch, row int) bool {
-		_, learned, err := c.work.learn(b.cut(c.shape, row, row+1), c.steps, row, 1)
-		return err == nil && finite(learned) && finite(squares(c.work.g))
-	}
 	for row := range b.rows {
-		if !bears(b, row) && bears(zeros, row) {
-			return row
+		one := b.cut(c.shape, row, row+1)
+		if bears(one, row) || !bears(zeros.cut(c.shape, row, row+1), row) {
+			continue
 		}
+		name, x := one.extreme()
+		if !finite(float64(x)) {
+			return rowErrorf(row, "%s is %v", name, x)
+		}
+		return rowErrorf(row, "%s is %v, which is too large to %s", name, x, do)
 	}
-	return -1
+	return nil
 }
 
 // extreme returns the first number of a batch that is not finite, or else the

@@ -19,14 +19,29 @@ func (c *core) evaluate(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
-	y, err := c.work.forward(b)
+	t, err := c.test(b)
 	if err != nil {
 		return Result{}, err
 	}
-	c.work.dy = grown(c.work.dy, b.rows*c.loss.units(c.shape))
-	t := c.loss.compare(y, b, c.shape, c.work.dy, 1)
-	if !finite(t.loss) {
-		return Result{}, fmt.Errorf("nn: the loss is %v: attributes or weights are not numbers", t.loss/float64(b.rows))
+	if finite(t.loss) {
+		return t.result(), nil
 	}
-	return t.result(), nil
+	err = c.blame(b, "test", func(one batch, _ int) bool {
+		t, err := c.test(one)
+		return err == nil && finite(t.loss)
+	})
+	if err == nil {
+		err = fmt.Errorf("nn: the loss is %v: the weights are not numbers, or too large", t.loss/float64(b.rows))
+	}
+	return Result{}, err
+}
+
+// test compares what the model says of a batch with the targets.
+func (c *core) test(b batch) (tally, error) {
+	y, err := c.work.forward(b)
+	if err != nil {
+		return tally{}, err
+	}
+	c.work.dy = grown(c.work.dy, b.rows*c.loss.units(c.shape))
+	return c.loss.compare(y, b, c.shape, c.work.dy, 1), nil
 }

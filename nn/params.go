@@ -60,11 +60,21 @@ func (p *params) alloc() { p.share(make([]float32, p.size())) }
 // share gives the weights the values of another layout of the same weights,
 // and gradients of their own.
 func (p *params) share(values []float32) {
-	p.w, p.g = values, make([]float32, len(values))
+	p.g = make([]float32, len(values))
+	p.place(values)
+}
+
+// place gives the weights their values, and gradients where there is room for
+// them.
+func (p *params) place(values []float32) {
+	p.w = values
 	at := 0
 	for _, w := range p.list {
 		end := at + product(w.shape)
-		w.w, w.g = p.w[at:end:end], p.g[at:end:end]
+		w.w = p.w[at:end:end]
+		if p.g != nil {
+			w.g = p.g[at:end:end]
+		}
 		at = (end + align - 1) / align * align
 	}
 }

@@ -60,5 +60,8 @@ func never(stage string, rec arrow.Record) refuse {
 }
 
 var (
-	_ flow.DurableWriter = (*trainer)(nil)
+	_ flow.RefusingWriter = (*trainer)(nil)
+	_ flow.RefusingWriter = (*predictor)(nil)
+	_ flow.RefusingWriter = (*evaluator)(nil)
+	_ flow.DurableWriter  = (*trainer)(nil)
 )
