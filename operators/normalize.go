@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -212,9 +213,12 @@ type normalizer struct {
 	rec    arrow.Record // in hand
 	graphs *record.Graphs
 	hoods  hoods
-	entry  []int32 // (k, k)
-	field  []int32 // (w, k) members of the row in hand
-	hops   []uint8 // (w, k) their distances from the root
+	finder field.EdgeFinder
+	entry  []int32  // (k, k)
+	bits   []uint64 // (w, k) edges of the row in hand, bit j for that to member j
+	known  []bool   // (w) fields whose edges are in bits
+	field  []int32  // (w, k) members of the row in hand
+	hops   []uint8  // (w, k) their distances from the root
 	labels labels
 
 	members  *record.Fixed[int32]
@@ -258,7 +262,9 @@ func (z *normalizer) start(mem memory.Allocator) {
 	z.sparse, z.targets = record.NewNested[int32](mem), record.NewLists[int32](mem)
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
 	z.norm.Cache = z.cache
-	z.entry = make([]int32, z.K*z.K)
+	if z.Edges {
+		z.entry, z.bits, z.known = make([]int32, z.K*z.K), make([]uint64, wk), make([]bool, z.w)
+	}
 	z.field, z.hops = make([]int32, wk), make([]uint8, wk)
 }
 
@@ -288,10 +294,17 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 			for j := range m {
 				m[j] = -1
 			}
+			if z.Edges {
+				z.known[i] = true
+				clear(z.bits[i*k : (i+1)*k])
+			}
 			continue
 		}
 		if err := z.norm.Normalize(index, hood, dist, global, m); err != nil {
 			return err
+		}
+		if z.Edges {
+			z.known[i] = z.norm.Rows(z.bits[i*k : (i+1)*k])
 		}
 		// Members and neighbourhood are both in the order of distances, so the
 		// distance of member j is that of node j, whichever node it is.
@@ -385,9 +398,13 @@ func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
 	if z.hasEdges() {
 		edges = z.edges.Extend(1)
 	}
-	kk := z.K * z.K
+	k, kk := z.K, z.K*z.K
 	for i := range z.w {
-		field.Edges(g, members[i*z.K:(i+1)*z.K], z.entry)
+		if g.EdgeCats+g.EdgeAttrs == 0 && z.known[i] {
+			adjacency(z.bits[i*k:(i+1)*k], edges[i*kk:(i+1)*kk])
+			continue
+		}
+		z.finder.Edges(g, members[i*k:(i+1)*k], z.entry)
 		if g.EdgeCats > 0 {
 			field.EdgeCats(g, z.entry, cats[i*kk*g.EdgeCats:])
 		}
@@ -395,6 +412,17 @@ func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
 			field.EdgeAttrs(g, z.entry, edges[i*kk*g.EdgeAttrs:])
 		} else if edges != nil {
 			field.Adjacency(z.entry, edges[i*kk:])
+		}
+	}
+}
+
+// adjacency writes the (k, k) edges of a field that stand in rows, bit j of rows[i]
+// for the one from member i to member j.
+func adjacency(rows []uint64, out []float32) {
+	clear(out)
+	for i, m := range rows {
+		for row := out[i*len(rows):]; m != 0; m &= m - 1 {
+			row[bits.TrailingZeros64(m)] = 1
 		}
 	}
 }

@@ -3,21 +3,25 @@ package main
 import (
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
 // finish is the last step: it counts fields, and calls nodes by the ids of the
 // file they come from.
-type finish struct{ from *counted }
+type finish struct {
+	from   *input.Named
+	fields int64
+}
 
-func (f finish) String() string { return "finish" }
+func (f *finish) String() string { return "finish" }
 
 // Open is called after the source was opened, and so knows the names.
-func (f finish) Open(in *arrow.Schema) (flow.Stage, error) { return &finisher{f, in}, nil }
+func (f *finish) Open(in *arrow.Schema) (flow.Stage, error) { return &finisher{f, in}, nil }
 
 type finisher struct {
-	finish
+	*finish
 	schema *arrow.Schema
 }
 
@@ -31,24 +35,17 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 	for row := range roots.Len() {
 		for _, v := range roots.Row(row) {
 			if v >= 0 {
-				f.from.report.Fields++
+				f.fields++
 			}
 		}
 	}
-	if f.from.name == nil {
+	if f.from.Name == nil {
 		rec.Retain()
 		return out.Emit(rec)
 	}
-	name := func(dst, src []int32) {
-		for i, v := range src {
-			if dst[i] = v; v >= 0 {
-				dst[i] = f.from.name(v)
-			}
-		}
-	}
 	named := record.NewLists[int32](out.Mem())
 	for row := range roots.Len() {
-		name(named.Grow(len(roots.Row(row))), roots.Row(row))
+		f.from.Rename(named.Grow(len(roots.Row(row))), roots.Row(row))
 	}
 	members, width, err := record.FixedValues[int32](rec, record.Members)
 	if err != nil {
@@ -56,7 +53,7 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 		return err
 	}
 	fixed := record.NewFixed[int32](out.Mem(), width)
-	name(fixed.Extend(int(rec.NumRows())), members)
+	f.from.Rename(fixed.Extend(int(rec.NumRows())), members)
 	done, err := record.Project(f.schema, rec, map[string]arrow.Array{
 		record.Roots: named.Finish(), record.Members: fixed.Finish(int(rec.NumRows())),
 	})

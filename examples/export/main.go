@@ -46,7 +46,6 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -56,20 +55,20 @@ func main() { cli.Main("export", run) }
 
 // config is the command line.
 type config struct {
-	graph            input.Graph
-	data             string
-	graphs           bool
-	k, w, stride     int
-	selectBy, normBy string
-	scope, per       string
-	edges            bool
-	chunk, workers   int
-	out, as, packed  string
-	partMB           int
-	json             string
+	graph           input.Graph
+	data            string
+	graphs          bool
+	roots           input.Select
+	k               int
+	normBy          string
+	scope, per      string
+	edges           bool
+	chunk, workers  int
+	out, as, packed string
+	partMB          int
+	json            string
 
-	selecting labeling.Labeling // nil: all nodes, by number
-	normal    labeling.Labeling
+	normal labeling.Labeling
 }
 
 const usage = `Usage of export: write fields, or graphs, as Parquet or Arrow.
@@ -87,7 +86,7 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := flag.NewFlagSet("export", flag.ContinueOnError)
-	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
+	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", "))
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
@@ -95,9 +94,9 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
-	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
-	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
-	f.IntVar(&c.stride, "stride", 1, "distance between two roots in that order")
+	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
+	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
+	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
@@ -123,10 +122,8 @@ func (c *config) check() (err error) {
 	if (c.graph.Path == "") == (c.data == "") {
 		return errors.New("want either -graph or -data (-h lists the flags)")
 	}
-	if c.selectBy != "all" {
-		if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
-			return fmt.Errorf("-select: %w, or all", err)
-		}
+	if _, err = c.roots.Operator(); err != nil {
+		return err
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
@@ -160,7 +157,7 @@ func (c *config) check() (err error) {
 	for _, n := range []struct {
 		name     string
 		v, least int
-	}{{"k", c.k, 1}, {"w", c.w, 0}, {"stride", c.stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 0}, {"part", c.partMB, 1}} {
+	}{{"k", c.k, 1}, {"w", c.roots.W, 0}, {"stride", c.roots.Stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 0}, {"part", c.partMB, 1}} {
 		if err := cli.AtLeast(n.name, n.v, n.least); err != nil {
 			return err
 		}

@@ -3,20 +3,13 @@ package main
 import (
 	"archive/zip"
 	"context"
-	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
-	"time"
-
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/manifest"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -70,75 +63,11 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	return c.graph.Source(ctx)
 }
 
-// counted is a source whose graphs are counted, and whose names of nodes are
-// kept.
-type counted struct {
-	flow.Source
-	report *report
-	name   func(int32) int32 // nil: nodes are called by their numbers
-}
-
-// String is for the plan of a pipeline.
-func (s *counted) String() string { return fmt.Sprint(s.Source) }
-
-func (s *counted) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	start := time.Now()
-	var r flow.Reader
-	err := cli.Await(ctx, func() (err error) { // sorting the edges of a large graph takes a while
-		r, err = s.Source.Open(ctx, mem)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if e, ok := r.(*sources.EdgeListReader); ok && e.Network().IDs != nil {
-		s.name = e.Network().ID
-	}
-	s.report.ReadSeconds = time.Since(start).Seconds()
-	return &countedReader{r, s.report}, nil
-}
-
-type countedReader struct {
-	flow.Reader
-	report *report
-}
-
-func (r *countedReader) Next(ctx context.Context) (arrow.Record, error) {
-	rec, err := r.Reader.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	graphs, err := record.GraphsOf(rec)
-	if err != nil {
-		rec.Release()
-		return nil, err
-	}
-	var g graph.Graph
-	for row := range graphs.Len() {
-		graphs.At(row, &g)
-		r.report.Graphs++
-		r.report.Nodes += int64(g.N())
-		r.report.Edges += int64(g.M())
-	}
-	return rec, nil
-}
-
 // average returns the mean number of nodes of the graphs, rounded, at least 1.
 func average(ctx context.Context, src flow.Source) (int, error) {
-	r, err := (&counted{Source: src, report: &report{}}).Open(ctx, memory.DefaultAllocator)
-	if err != nil {
-		return 0, err
+	var t input.Tally
+	if err := flow.From(&input.Named{Source: src}).Via(&t).Run(ctx); err != nil {
+		return 0, cli.Cause(ctx, err)
 	}
-	defer r.Close()
-	for {
-		rec, err := r.Next(ctx)
-		if err == io.EOF {
-			n := r.(*countedReader).report
-			return max(1, int((n.Nodes+n.Graphs/2)/max(1, n.Graphs))), nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		rec.Release()
-	}
+	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), nil
 }

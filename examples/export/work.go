@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
@@ -17,38 +19,46 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.per == "graph" && c.w == 0 && !c.graphs {
-		if c.w, err = average(ctx, src); err != nil {
-			return nil, cause(ctx, err)
+	if c.per == "graph" && c.roots.W == 0 && !c.graphs {
+		if c.roots.W, err = average(ctx, src); err != nil {
+			return nil, err
 		}
 	}
-	r := &report{K: c.k, W: c.w, As: c.as, Out: c.out, Workers: c.workers}
-	from := &counted{Source: src, report: r}
-	p := c.pipeline(from)
+	r := &report{K: c.k, W: c.roots.W, As: c.as, Out: c.out, Workers: c.workers}
+	from, tally := &input.Named{Source: src}, &input.Tally{}
+	last := &finish{from: from}
+	p, err := c.pipeline(flow.From(from).Via(tally), last)
+	if err != nil {
+		return nil, err
+	}
 	if c.out != "" {
 		p = p.To(c.sink(r))
 	}
 	start := time.Now()
-	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
+	running := p.With(flow.Options{Workers: c.workers, Mem: &record.Recycler{}}).Start(ctx)
 	bar := cli.NewProgress("rows", -1)
 	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
 	bar.Done()
 	if err := running.Wait(); err != nil {
-		return nil, cause(ctx, err)
+		return nil, cli.Cause(ctx, err)
 	}
 	stages := running.Stats().Stages
-	r.Rows = stages[len(stages)-1].RowsIn
+	r.Rows, r.Fields = stages[len(stages)-1].RowsIn, last.fields
+	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	r.measure(time.Since(start).Seconds() - r.ReadSeconds)
 	return r, nil
 }
 
-// pipeline returns the steps from the graphs to the rows.
-func (c *config) pipeline(from *counted) flow.Pipeline {
-	p := flow.From(from)
+// pipeline adds the steps from the graphs to the rows.
+func (c *config) pipeline(p flow.Pipeline, last *finish) (flow.Pipeline, error) {
 	if c.graphs {
-		return p
+		return p, nil
 	}
-	p = p.Via(operators.Select{W: c.w, By: c.selecting, Stride: c.stride})
+	roots, err := c.roots.Operator()
+	if err != nil {
+		return p, err
+	}
+	p = p.Via(roots)
 	if c.per == "root" {
 		p = p.Via(operators.Chunk{Size: c.chunk})
 	}
@@ -57,7 +67,7 @@ func (c *config) pipeline(from *counted) flow.Pipeline {
 		// Records of one size, so that the files are the same whatever the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
 	}
-	return p.Via(finish{from})
+	return p.Via(last), nil
 }
 
 func (c *config) sink(r *report) flow.Sink {
@@ -66,12 +76,4 @@ func (c *config) sink(r *report) flow.Sink {
 		return sinks.IPC{Dir: c.out, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}
 	}
 	return parquet.Sink{Dir: c.out, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}
-}
-
-// cause says why a context ended where that is what stopped the work.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

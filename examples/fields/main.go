@@ -36,8 +36,8 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
 	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -46,14 +46,15 @@ func main() { cli.Main("fields", run) }
 
 // config is the command line.
 type config struct {
-	graph            input.Graph
-	k, w, stride     int
-	selectBy, normBy string
-	scope            string
-	workers          int
-	out, json        string
+	graph     input.Graph
+	roots     input.Select
+	k         int
+	normBy    string
+	scope     string
+	workers   int
+	out, json string
 
-	selecting labeling.Labeling // nil: all nodes, by number
+	selecting operators.Select
 	normal    labeling.Labeling
 }
 
@@ -61,15 +62,15 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := flag.NewFlagSet("fields", flag.ContinueOnError)
-	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(fieldjob.Families, ", "))
+	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(input.Families, ", "))
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
-	f.StringVar(&c.selectBy, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
-	f.IntVar(&c.w, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
-	f.IntVar(&c.stride, "stride", 1, "distance between two roots in that order")
+	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
+	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
+	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
@@ -82,10 +83,8 @@ func parse(args []string) (*config, error) {
 }
 
 func (c *config) check() (err error) {
-	if c.selectBy != "all" {
-		if c.selecting, err = labeling.Parse(c.selectBy); err != nil {
-			return fmt.Errorf("-select: %w, or all", err)
-		}
+	if c.selecting, err = c.roots.Operator(); err != nil {
+		return err
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
@@ -104,7 +103,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.roots.W, 0), cli.AtLeast("stride", c.roots.Stride, 1),
 		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 0))
 }
 
@@ -114,39 +113,24 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	var jsonFile *cli.Stream
-	if c.json != "" {
-		if jsonFile, err = cli.CreateStream(c.json); err != nil {
-			return err
-		}
-		defer jsonFile.Cleanup()
-	}
-	r := &fieldjob.Runner{K: c.k, By: c.normal, Workers: c.workers}
-	out := output(none{})
-	if c.out != "" {
-		file, err := cli.CreateStream(c.out)
-		if err != nil {
-			return err
-		}
-		defer file.Cleanup()
-		if strings.HasSuffix(c.out, ".arrow") {
-			out = &arrowFile{stream: file}
-		} else {
-			out = &jsonLines{file}
-		}
-		r.Encode, r.Emit = out.encode, out.emit
-	}
-	report, err := c.work(ctx, r, out)
+	jsonFile, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	if err := out.finish(); err != nil {
-		return err
-	}
-	if jsonFile != nil {
-		if err := report.write(jsonFile); err != nil {
+	defer jsonFile.Cleanup()
+	var text *cli.Stream
+	if c.out != "" && !strings.HasSuffix(c.out, ".arrow") {
+		if text, err = cli.CreateStream(c.out); err != nil {
 			return err
 		}
+		defer text.Cleanup()
+	}
+	report, err := c.work(ctx, text)
+	if err != nil {
+		return err
+	}
+	if err := jsonFile.FinishJSON(report); err != nil {
+		return err
 	}
 	if c.out == "/dev/stdout" {
 		return report.print(os.Stderr)

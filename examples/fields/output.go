@@ -1,84 +1,92 @@
 package main
 
 import (
+	"context"
 	"math"
 	"strconv"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// output is where the fields go. Any number of goroutines call encode; emit is
-// called with one chunk after another, in order.
-type output interface {
-	begin(k int, l record.Layout) error
-	encode(*fieldjob.Chunk) error
-	emit(*fieldjob.Chunk) error
-	finish() error
+// jsonLines is the operator that makes a text of each record of fields, a line of
+// JSON per field.
+type jsonLines struct{}
+
+// text is the only column of its records, bytes.
+const text = "text"
+
+func (jsonLines) Open(in *arrow.Schema) (flow.Stage, error) {
+	l := &liner{schema: arrow.NewSchema([]arrow.Field{{Name: text, Type: record.ListType[uint8]()}}, nil)}
+	l.cats, l.attrs = in.HasField(record.NodesCat), in.HasField(record.Nodes)
+	return l, nil
 }
 
-// none is where fields go that nobody asked for.
-type none struct{}
-
-func (none) begin(int, record.Layout) error { return nil }
-func (none) encode(*fieldjob.Chunk) error   { return nil }
-func (none) emit(*fieldjob.Chunk) error     { return nil }
-func (none) finish() error                  { return nil }
-
-// jsonLines writes a line of JSON per field.
-type jsonLines struct{ file *cli.Stream }
-
-func (j *jsonLines) begin(int, record.Layout) error { return nil }
-
-func (j *jsonLines) emit(c *fieldjob.Chunk) error {
-	_, err := j.file.Write(c.Buf)
-	return err
+type liner struct {
+	schema      *arrow.Schema
+	cats, attrs bool
+	b           []byte
 }
 
-func (j *jsonLines) finish() error { return j.file.Finish() }
+func (l *liner) Schema() *arrow.Schema { return l.schema }
+func (l *liner) Fork() flow.Stage      { return &liner{schema: l.schema, cats: l.cats, attrs: l.attrs} }
 
-func (j *jsonLines) encode(c *fieldjob.Chunk) error {
-	g, k, b := c.Job.Graph, c.K, c.Buf[:0]
-	cats, attrs := g.NodeCats, g.NodeAttrs
-	name := c.Job.Name
-	if name == nil {
-		name = func(v int32) int32 { return v }
+func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
+	ids, root := rec.Column(0).(*array.Int64).Int64Values(), rec.Column(1).(*array.Int32).Int32Values()
+	ints := func(name string) (v []int32) {
+		if err == nil {
+			v, _, err = record.FixedValues[int32](rec, name)
+		}
+		return v
 	}
-	for f, root := range c.Roots {
+	members, dist, edges := ints(record.Members), ints(record.Dist), ints(record.Edges)
+	var cats []int32
+	var attrs []float32
+	if l.cats {
+		cats = ints(record.NodesCat)
+	}
+	if l.attrs && err == nil {
+		attrs, _, err = record.FixedValues[float32](rec, record.Nodes)
+	}
+	if err != nil {
+		return err
+	}
+	b, cells := l.b[:0], max(1, len(members))
+	k, nc, na := cells/max(1, len(ids)), len(cats)/cells, len(attrs)/cells
+	for f := range ids {
 		b = append(b, `{"graph":`...)
-		b = strconv.AppendInt(b, c.Job.ID, 10)
+		b = strconv.AppendInt(b, ids[f], 10)
 		b = append(b, `,"root":`...)
-		b = strconv.AppendInt(b, int64(name(root)), 10)
+		b = strconv.AppendInt(b, int64(root[f]), 10)
 		b = append(b, `,"members":`...)
-		b = list(b, k, func(b []byte, i int) []byte {
-			v := c.Members[f*k+i]
-			if v >= 0 {
-				v = name(v)
-			}
-			return strconv.AppendInt(b, int64(v), 10)
-		})
+		b = list(b, k, func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(members[f*k+i]), 10) })
 		b = append(b, `,"dist":`...)
-		b = list(b, k, func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(c.Dist[f*k+i]), 10) })
+		b = list(b, k, func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(dist[f*k+i]), 10) })
 		b = append(b, `,"edges":`...)
 		b = list(b, k, func(b []byte, i int) []byte {
-			return list(b, k, func(b []byte, j int) []byte {
-				return strconv.AppendInt(b, int64(c.Edges[(f*k+i)*k+j]), 10)
-			})
+			return list(b, k, func(b []byte, j int) []byte { return strconv.AppendInt(b, int64(edges[(f*k+i)*k+j]), 10) })
 		})
 		b = append(b, `,"nodes":`...)
 		b = list(b, k, func(b []byte, i int) []byte {
-			return list(b, cats+attrs, func(b []byte, a int) []byte {
-				if a < cats {
-					return strconv.AppendInt(b, int64(c.NodeCats[(f*k+i)*cats+a]), 10)
+			return list(b, nc+na, func(b []byte, a int) []byte {
+				if a < nc {
+					return strconv.AppendInt(b, int64(cats[(f*k+i)*nc+a]), 10)
 				}
-				return number(b, c.NodeAttrs[(f*k+i)*attrs+a-cats])
+				return number(b, attrs[(f*k+i)*na+a-nc])
 			})
 		})
 		b = append(b, "}\n"...)
 	}
-	c.Buf = b
-	return nil
+	l.b = b
+	col := record.NewLists[uint8](out.Mem())
+	col.Append(b)
+	column := col.Finish()
+	defer column.Release()
+	return out.Emit(array.NewRecord(l.schema, []arrow.Array{column}, 1))
 }
 
 func list(b []byte, n int, item func(b []byte, i int) []byte) []byte {
@@ -99,4 +107,31 @@ func number(b []byte, x float32) []byte {
 		return append(b, "null"...)
 	}
 	return strconv.AppendFloat(b, float64(x), 'g', -1, 32)
+}
+
+// lines is a sink that writes the texts to a file.
+type lines struct{ file *cli.Stream }
+
+func (lines) String() string { return "lines" }
+
+func (l lines) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
+
+func (l lines) Write(_ context.Context, rec arrow.Record) error {
+	texts, err := record.ListsOf[uint8](rec, text)
+	if err != nil {
+		return err
+	}
+	for row := range texts.Len() {
+		if _, err := l.file.Write(texts.Row(row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l lines) Close(failed error) error {
+	if failed != nil {
+		return nil // run removes what there is
+	}
+	return l.file.Finish()
 }

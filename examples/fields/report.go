@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // report is what a run has to tell.
@@ -17,8 +15,9 @@ type report struct {
 	Edges  int64 `json:"edges"` // arcs, where the graphs are directed
 	K      int   `json:"k"`
 	Fields int64 `json:"fields"`
-	// Seconds is the field job alone, index and writing included, after reading
-	// and labels of whole graphs, which LabelSeconds is.
+	// Seconds is the fields alone, index and writing included, from when the roots
+	// of the first graph are known. LabelSeconds is what labels whole graphs, and
+	// what chooses the roots, take before, summed over the workers.
 	Seconds      float64 `json:"seconds"`
 	FieldsPerS   float64 `json:"fields_per_s"`
 	LabelSeconds float64 `json:"label_seconds"`
@@ -36,30 +35,20 @@ type report struct {
 	config *config
 }
 
-// take adds what the runner counted.
-func (r *report) take(from *fieldjob.Runner) {
-	s := from.Stats
-	r.K, r.Workers = from.K, from.Workers
-	r.Select, r.Normalize, r.Scope = r.config.selectBy, r.config.normal.String(), r.config.scope
-	r.Fields, r.Seconds = s.Fields, from.Seconds
+// take adds the counts of Normalize.
+func (r *report) take(notes map[string]int64) {
+	c := r.config
+	r.K, r.Workers = c.k, c.workers
+	r.Select, r.Normalize, r.Scope = c.roots.By, c.normal.String(), c.scope
+	r.Fields = notes[operators.NoteFields]
 	if r.Seconds > 0 {
-		r.FieldsPerS = float64(s.Fields) / r.Seconds
+		r.FieldsPerS = float64(r.Fields) / r.Seconds
 	}
-	r.CanonCalls, r.Fallbacks = s.Canon, s.CropFallback+s.Refined+s.Partial
-	if s.CacheLookups > 0 {
-		r.CacheHitRate = float64(s.CacheHits) / float64(s.CacheLookups)
+	r.CanonCalls = notes[operators.NoteCanon]
+	r.Fallbacks = notes[operators.NoteCropFallback] + notes[operators.NoteRefined] + notes[operators.NoteCanonFallback]
+	if lookups := notes[operators.NoteCacheLookups]; lookups > 0 {
+		r.CacheHitRate = float64(notes[operators.NoteCacheHits]) / float64(lookups)
 	}
-}
-
-func (r *report) write(f *cli.Stream) error {
-	b, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(append(b, '\n')); err != nil {
-		return err
-	}
-	return f.Finish()
 }
 
 func (r *report) print(out io.Writer) error {

@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	graphs "github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 )
 
 // generated are the graphs of the paper's figure that are made by a rule.
-var generated = fieldjob.Families
+var generated = graphs.Families
 
 // input is the graph whose fields are learned.
 type input struct {
@@ -45,9 +45,9 @@ func (c *config) load(ctx context.Context) (in *input, err error) {
 	case c.graph == "karate":
 		in.graph, err = karateClub()
 	case slices.Contains(generated, c.graph):
-		in.graph, _, err = fieldjob.Generate(c.graph, c.n, c.seed)
+		in.graph, _, err = graphs.Generate(c.graph, c.n, c.seed)
 		if err == nil && c.n > maxPortrait {
-			in.portrait, _, err = fieldjob.Generate(c.graph, 100, c.seed)
+			in.portrait, _, err = graphs.Generate(c.graph, 100, c.seed)
 		}
 	default:
 		err = cli.Await(ctx, func() error { return in.read(ctx, c.graph) })

@@ -42,6 +42,7 @@ type config struct {
 	n       int
 	seconds float64
 	workers int
+	chunk   int
 	seed    uint64
 	out     string
 	json    string
@@ -55,6 +56,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.n, "n", 10000, "nodes of the generated graphs")
 	f.Float64Var(&c.seconds, "seconds", 2, "most seconds per graph and k")
 	f.IntVar(&c.workers, "workers", 1, "goroutines; 0 = all cores; the paper used one")
+	f.IntVar(&c.chunk, "chunk", 0, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
 	f.StringVar(&c.json, "json", "", "file for the figures")

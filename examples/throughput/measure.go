@@ -7,10 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
@@ -85,12 +92,12 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 }
 
 func (c *config) load(ctx context.Context, name string) (*graph.Graph, error) {
-	if g, ok, err := fieldjob.Generate(name, c.n, c.seed); ok {
+	if g, ok, err := input.Generate(name, c.n, c.seed); ok {
 		return g, err
 	}
 	dir := os.Getenv("SANFLOW_DATA")
 	if dir == "" {
-		dir = filepath.Join("..", "shared", "data")
+		return nil, fmt.Errorf("set SANFLOW_DATA to the folder of the data sets: %w", fs.ErrNotExist)
 	}
 	net, err := sources.EdgeList{Path: filepath.Join(dir, "graphs", name+".edges.gz")}.Read(ctx)
 	if err != nil {
@@ -102,39 +109,103 @@ func (c *config) load(ctx context.Context, name string) (*graph.Graph, error) {
 	return net.Graph, nil
 }
 
-// rate makes fields for some time: in growing portions until the time is used
-// up, and of small graphs several times over, so that a cell is never a
-// measurement of microseconds. The index is made once, within that time.
+// rate makes the fields of all nodes, and of small graphs several times over, so
+// that a cell is never a measurement of microseconds, until the time is used up.
+// Each pass is a run of the pipeline, which indexes the graph and remembers
+// nothing of the last pass.
 func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) {
 	roots := make([]int32, g.N())
 	for i, v := range generate.NewRand(c.seed).Perm(g.N()) {
 		roots[i] = int32(v)
 	}
-	run := &fieldjob.Runner{K: k, Workers: c.workers}
-	job := &fieldjob.Job{Graph: g}
+	rec, err := recordOf(g)
+	if err != nil {
+		return cell{}, err
+	}
+	defer rec.Release()
 	out := cell{K: k}
+	mem := &record.Recycler{}
 	least := min(c.seconds, 0.2) // seconds to measure even if all roots are done
-	for at, portion := 0, 32*c.workers; run.Seconds < c.seconds; {
-		job.Roots = roots[at:min(at+portion, len(roots))]
-		before := run.Seconds
-		if err := run.Run(ctx, []*fieldjob.Job{job}); err != nil {
+	for out.Seconds < least {
+		watch := &stopwatch{limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
+		err := fields(rec, roots, k, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
+		out.Fields += watch.fields
+		out.Seconds += watch.took.Seconds()
+		if errors.Is(err, errTimeIsUp) {
+			break
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
 			return out, err
 		}
-		if at += len(job.Roots); at == len(roots) {
-			at = 0
-			run.Forget() // each pass pays for its own fields
-			if out.Passes++; run.Seconds >= least {
-				break
-			}
-		}
-		// The next portion is twice this one, if there is time for it.
-		took := run.Seconds - before
-		portion = min(2*portion, len(roots))
-		if left := c.seconds - run.Seconds; left < 2*took {
-			portion = max(1, int(float64(len(job.Roots))*left/took))
-		}
+		out.Passes++
 	}
-	out.Fields, out.Seconds = run.Stats.Fields, run.Seconds
 	out.FieldsPerS = float64(out.Fields) / out.Seconds
 	return out, nil
+}
+
+// fields is the pipeline that is measured: what a program would write for one
+// large graph. The edges of the fields are part of them.
+func fields(g arrow.Record, roots []int32, k, chunk int) flow.Pipeline {
+	return flow.From(sources.Records{Records: []arrow.Record{g}}).
+		Via(operators.Roots{Nodes: roots}).
+		Via(operators.Chunk{Size: size(chunk, k, len(roots))}).
+		Via(operators.Normalize{K: k, Edges: true})
+}
+
+// recordOf puts a graph into a record of one row, which the caller owns.
+func recordOf(g *graph.Graph) (arrow.Record, error) {
+	b := record.NewBuilder(memory.DefaultAllocator, record.Layout{})
+	defer b.Release()
+	if err := b.Append(g, record.Row{}); err != nil {
+		return nil, err
+	}
+	return b.Record(), nil
+}
+
+// stopwatch is a sink that counts fields, from when it is opened, before the first
+// graph flows, and ends the run when the time is up.
+type stopwatch struct {
+	limit  time.Duration
+	start  time.Time
+	took   time.Duration // until the last field
+	fields int64
+}
+
+var errTimeIsUp = errors.New("the time is up")
+
+func (s *stopwatch) Open(*arrow.Schema) (flow.Writer, error) {
+	s.start = time.Now()
+	return s, nil
+}
+
+func (s *stopwatch) Write(_ context.Context, rec arrow.Record) error {
+	roots, err := record.ListsOf[int32](rec, record.Roots)
+	if err != nil {
+		return err
+	}
+	for row := range roots.Len() {
+		for _, v := range roots.Row(row) {
+			if v >= 0 {
+				s.fields++
+			}
+		}
+	}
+	if s.took = time.Since(s.start); s.took > s.limit {
+		return errTimeIsUp
+	}
+	return nil
+}
+
+func (s *stopwatch) Close(error) error { return nil }
+
+// size is the number of roots of a chunk: enough that a chunk costs next to
+// nothing, and at most half a megabyte of edges, which stay in the nearer caches.
+func size(chunk, k, roots int) int {
+	if chunk > 0 {
+		return min(chunk, roots)
+	}
+	return max(1, min(1024, roots, 1<<17/(k*k)))
 }

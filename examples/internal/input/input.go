@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sanflow/sanflow/examples/internal/fieldjob"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sources"
 )
 
 // Graph is the flags -graph, -format, -n, -seed and -directed.
 type Graph struct {
-	Path     string // or - for standard input, or one of fieldjob.Families
+	Path     string // or - for standard input, or one of Families
 	Format   string
 	N        int
 	Seed     uint64
@@ -37,7 +36,7 @@ var extensions = map[string]string{
 func (g *Graph) Check() error {
 	known := []string{"edges", "graph6", "dot", "tu"}
 	switch {
-	case slices.Contains(fieldjob.Families, g.Path):
+	case slices.Contains(Families, g.Path):
 		g.Format = "generated"
 		return nil
 	case slices.Contains(known, g.Format):
@@ -58,7 +57,7 @@ func (g *Graph) Check() error {
 		return nil
 	}
 	return fmt.Errorf("-graph is %q, whose name does not tell the format: set -format, or generate %s",
-		g.Path, strings.Join(fieldjob.Families, ", "))
+		g.Path, strings.Join(Families, ", "))
 }
 
 // Source returns where the graphs come from.
@@ -70,7 +69,7 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 	}
 	switch g.Format {
 	case "generated":
-		made, _, err := fieldjob.Generate(g.Path, g.N, g.Seed)
+		made, _, err := Generate(g.Path, g.N, g.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -86,4 +85,17 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 		return nil, fmt.Errorf("-graph is -, but a TU collection is several files: name its zip or directory")
 	}
 	return sources.TU{Path: path, Directed: g.Directed}, nil
+}
+
+// Chunk is a good number of roots to work on at once, for fields of k nodes: of
+// one large graph enough that a chunk costs next to nothing, and at most half a
+// megabyte of edges, which stay in the nearer caches; of the graphs of a
+// collection about as many as they have nodes, since what a chunk lacks is filled
+// with zero fields. It depends on nothing that a worker does.
+func (g *Graph) Chunk(k int) int {
+	most := 1024
+	if g.Format == "graph6" || g.Format == "tu" || g.Format == "dot" {
+		most = 32
+	}
+	return max(1, min(most, 1<<17/(k*k)))
 }

@@ -1,4 +1,4 @@
-package fieldjob
+package input
 
 import (
 	"fmt"

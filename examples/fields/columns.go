@@ -1,0 +1,166 @@
+package main
+
+import (
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// columns is the operator that makes a row of each field, with the columns of an
+// Arrow file, from chunks as Normalize leaves them. A line of JSON is made of
+// the same row.
+type columns struct{ from *input.Named }
+
+func (columns) String() string { return "columns" }
+
+// Open is called after the source was opened, and so knows the names.
+func (f columns) Open(in *arrow.Schema) (flow.Stage, error) {
+	l, err := record.LayoutOf(in)
+	if err != nil {
+		return nil, err
+	}
+	var shape []int
+	if err := record.Meta(in, record.Members, record.MetaShape, &shape); err != nil {
+		return nil, err
+	}
+	k := shape[1]
+	names := []arrow.Field{
+		{Name: "graph", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "root", Type: arrow.PrimitiveTypes.Int32},
+		record.TensorField[int32](record.Members, []int{k}, nil),
+		record.TensorField[int32](record.Dist, []int{k}, nil),
+		record.TensorField[int32](record.Edges, []int{k, k}, nil),
+	}
+	if n := len(l.NodeCat); n > 0 {
+		names = append(names, record.TensorField[int32](record.NodesCat, []int{k, n}, l.NodeCat))
+	}
+	if n := len(l.NodeAttr); n > 0 {
+		names = append(names, record.TensorField[float32](record.Nodes, []int{k, n}, l.NodeAttr))
+	}
+	return &fielder{columns: f, layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
+}
+
+type fielder struct {
+	columns
+	layout record.Layout
+	k      int
+	schema *arrow.Schema
+	finder field.EdgeFinder
+	entry  []int32
+}
+
+func (f *fielder) Schema() *arrow.Schema { return f.schema }
+
+func (f *fielder) Fork() flow.Stage {
+	return &fielder{columns: f.columns, layout: f.layout, k: f.k, schema: f.schema}
+}
+
+// chunk is a record that comes in.
+type chunk struct {
+	graphs   *record.Graphs
+	roots    record.ListView[int32]
+	members  []int32
+	cats     []int32 // the distance, then the attributes
+	attrs    []float32
+	edges    []float32
+	edgesCat []int32
+}
+
+func (f *fielder) read(rec arrow.Record) (c chunk, err error) {
+	get := func(ok bool, f func() error) {
+		if err == nil && ok {
+			err = f()
+		}
+	}
+	get(true, func() error { c.graphs, err = record.GraphsOf(rec); return err })
+	get(true, func() error { c.roots, err = record.ListsOf[int32](rec, record.Roots); return err })
+	get(true, func() error { c.members, _, err = record.FixedValues[int32](rec, record.Members); return err })
+	get(true, func() error { c.cats, _, err = record.FixedValues[int32](rec, record.NodesCat); return err })
+	get(len(f.layout.NodeAttr) > 0, func() error { c.attrs, _, err = record.FixedValues[float32](rec, record.Nodes); return err })
+	get(len(f.layout.EdgeCat) > 0, func() error { c.edgesCat, _, err = record.FixedValues[int32](rec, record.EdgesCat); return err })
+	get(len(f.layout.EdgeCat) == 0, func() error { c.edges, _, err = record.FixedValues[float32](rec, record.Edges); return err })
+	return c, err
+}
+
+func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
+	c, err := f.read(rec)
+	if err != nil {
+		return err
+	}
+	mem, k := out.Mem(), f.k
+	cats, attrs := len(f.layout.NodeCat), len(f.layout.NodeAttr)
+	id, root := record.NewColumn[int64](mem), record.NewColumn[int32](mem)
+	members, dist, edges := record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k*k)
+	nodesCat, nodes := record.NewFixed[int32](mem, k*cats), record.NewFixed[float32](mem, k*attrs)
+	rows, at := 0, 0 // at: the field, zero fields included
+	for row := range c.graphs.Len() {
+		var g graph.Graph
+		c.graphs.At(row, &g)
+		for _, v := range c.roots.Row(row) {
+			if v >= 0 {
+				var name [1]int32
+				f.from.Rename(name[:], []int32{v})
+				id.Append(c.graphs.ID(row))
+				root.Append(name[0])
+				m := c.members[at*k : (at+1)*k]
+				f.from.Rename(members.Extend(1), m)
+				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
+				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
+				f.types(&g, c, at, m, edges.Extend(1))
+				rows++
+			}
+			at++
+		}
+	}
+	made := []arrow.Array{id.Finish(), root.Finish(), members.Finish(rows), dist.Finish(rows), edges.Finish(rows)}
+	if cats > 0 {
+		made = append(made, nodesCat.Finish(rows))
+	}
+	if attrs > 0 {
+		made = append(made, nodes.Finish(rows))
+	}
+	fields := array.NewRecord(f.schema, made, int64(rows))
+	for _, col := range made {
+		col.Release()
+	}
+	return out.Emit(fields)
+}
+
+// split takes the distances from the front of the discrete attributes.
+func split(from []int32, cats int, dist, nodesCat []int32) {
+	for i := range dist {
+		cell := from[i*(1+cats):][:1+cats]
+		dist[i] = cell[0]
+		copy(nodesCat[i*cats:], cell[1:])
+	}
+}
+
+// types writes the edges of a field: 0 for none, else 1, or 1 plus the type.
+func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
+	kk := len(out)
+	switch {
+	case g.EdgeCats > 0:
+		for i := range out {
+			out[i] = 1 + min(c.edgesCat[(at*kk+i)*g.EdgeCats], math.MaxInt32-1)
+		}
+	case g.EdgeAttrs == 0:
+		for i, e := range c.edges[at*kk : (at+1)*kk] {
+			out[i] = int32(e)
+		}
+	default: // an edge may have attributes of 0
+		if f.entry == nil {
+			f.entry = make([]int32, kk)
+		}
+		f.finder.Edges(g, members, f.entry)
+		for i, e := range f.entry {
+			out[i] = min(e, 0) + 1
+		}
+	}
+}

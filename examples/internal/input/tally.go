@@ -1,0 +1,92 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Named is a source that notes how long it took to open, and what the nodes are
+// called.
+type Named struct {
+	flow.Source
+	Seconds float64           // to open it: an edge list is read as a whole then
+	Name    func(int32) int32 // of a node; nil: its number
+}
+
+// String is for the plan of a pipeline.
+func (s *Named) String() string { return fmt.Sprint(s.Source) }
+
+// Open opens the source, and can be interrupted where that takes a while.
+func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	start := time.Now()
+	var r flow.Reader
+	err := cli.Await(ctx, func() (err error) {
+		r, err = s.Source.Open(ctx, mem)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := r.(*sources.EdgeListReader); ok && e.Network().IDs != nil {
+		s.Name = e.Network().ID
+	}
+	s.Seconds = time.Since(start).Seconds()
+	return r, nil
+}
+
+// Rename writes to dst what the nodes of src are called; -1 stays.
+func (s *Named) Rename(dst, src []int32) {
+	for i, v := range src {
+		if dst[i] = v; v >= 0 && s.Name != nil {
+			dst[i] = s.Name(v)
+		}
+	}
+}
+
+// Tally is an operator that lets records pass, and counts their graphs.
+type Tally struct {
+	Graphs, Nodes, Edges int64
+	Start                time.Time // when the first record came
+}
+
+// String is for the plan of a pipeline.
+func (t *Tally) String() string { return "Tally" }
+
+// Open implements flow.Operator.
+func (t *Tally) Open(in *arrow.Schema) (flow.Stage, error) { return &tallier{t, in}, nil }
+
+type tallier struct {
+	*Tally
+	schema *arrow.Schema
+}
+
+func (t *tallier) Schema() *arrow.Schema { return t.schema }
+
+func (t *tallier) Process(rec arrow.Record, out *flow.Out) error {
+	if t.Start.IsZero() {
+		t.Start = time.Now()
+	}
+	graphs, err := record.GraphsOf(rec)
+	if err != nil {
+		return err
+	}
+	var g graph.Graph
+	for row := range graphs.Len() {
+		graphs.At(row, &g)
+		t.Graphs++
+		t.Nodes += int64(g.N())
+		t.Edges += int64(g.M())
+	}
+	rec.Retain()
+	return out.Emit(rec)
+}

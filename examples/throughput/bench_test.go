@@ -1,0 +1,113 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// BenchmarkStream measures what the pipeline costs: the fields of the nodes of
+// each graph, edges included, by direct calls that use their memory again, and
+// through the pipeline in chunks of 1024 roots, in turn within each iteration.
+// The ratios are of processor time, all threads and the garbage collection
+// included, in the best of the runs: other work on the machine disturbs it least.
+//
+//	go test ./examples/throughput -run '^$' -bench BenchmarkStream -benchtime 5x
+func BenchmarkStream(b *testing.B) {
+	for _, name := range allGraphs {
+		for _, k := range []int{5, 10, 50} {
+			b.Run(fmt.Sprintf("graph=%s/k=%d", name, k), func(b *testing.B) {
+				c := config{n: 10000, seed: 1}
+				g, err := c.load(context.Background(), name)
+				if err != nil {
+					b.Skip(err)
+				}
+				rec, err := recordOf(g)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer rec.Release()
+				roots := make([]int32, 0, g.N())
+				stride := max(1, g.M()*k/1000000) // a third of a second at most
+				for v := 0; v < g.N(); v += stride {
+					roots = append(roots, int32(v))
+				}
+				byHand, stream, recycled := time.Hour, time.Hour, time.Hour
+				clock := func(d *time.Duration, f func() error) {
+					runtime.GC() // each pays for its own garbage
+					start := processor()
+					if err := f(); err != nil {
+						b.Fatal(err)
+					}
+					*d = min(*d, processor()-start)
+				}
+				p := fields(rec, roots, k, 1024).With(flow.Options{Workers: 1})
+				again := p.With(flow.Options{Workers: 1, Mem: &record.Recycler{}})
+				for b.Loop() {
+					clock(&byHand, func() error { return direct(g, roots, k) })
+					clock(&stream, func() error { return p.Run(context.Background()) })
+					clock(&recycled, func() error { return again.Run(context.Background()) })
+				}
+				b.ReportMetric(float64(len(roots))/recycled.Seconds(), "fields/s")
+				b.ReportMetric(byHand.Seconds()/stream.Seconds(), "stream/direct")
+				b.ReportMetric(byHand.Seconds()/recycled.Seconds(), "recycled/direct")
+			})
+		}
+	}
+}
+
+// direct makes the fields with the functions that the operators are made of.
+func direct(g *graph.Graph, roots []int32, k int) error {
+	const size = 1024
+	var walk field.Assembler
+	var finder field.EdgeFinder
+	rows := make([]uint64, k)
+	z := field.Normalizer{K: k, Cache: field.NewCache(16 << 20)}
+	ix := field.NewIndex(g, field.Both)
+	members, entry, edges := make([]int32, size*k), make([]int32, k*k), make([]float32, size*k*k)
+	for i, root := range roots {
+		i %= size
+		m := members[i*k : (i+1)*k]
+		hood, dist := walk.Assemble(ix, root, k)
+		if err := z.Normalize(ix, hood, dist, nil, m); err != nil {
+			return err
+		}
+		if z.Rows(rows) {
+			adjacency(rows, edges[i*k*k:(i+1)*k*k])
+			continue
+		}
+		finder.Edges(g, m, entry)
+		field.Adjacency(entry, edges[i*k*k:])
+	}
+	return nil
+}
+
+// adjacency is what Normalize does with the rows of a field.
+func adjacency(rows []uint64, out []float32) {
+	clear(out)
+	for i, m := range rows {
+		for row := out[i*len(rows):]; m != 0; m &= m - 1 {
+			row[bits.TrailingZeros64(m)] = 1
+		}
+	}
+}
+
+// processor is the time that the process has used.
+func processor() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

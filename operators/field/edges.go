@@ -1,0 +1,53 @@
+package field
+
+import "github.com/sanflow/sanflow/flow/graph"
+
+// EdgeFinder finds the edges between the members of a field. It keeps memory
+// for the nodes of the largest graph it has seen, and serves one goroutine; its
+// zero value is ready.
+type EdgeFinder struct {
+	place []int32 // 1 + place of the members of the field at hand; 0 elsewhere
+}
+
+// Edges does what the function [Edges] does, in O(k + degrees of the members): a
+// member's row is walked where it is short, and searched for the k members where
+// it is that of a hub. Members are different nodes, or -1.
+func (f *EdgeFinder) Edges(g *graph.Graph, members []int32, entry []int32) {
+	k := len(members)
+	entry = entry[:k*k]
+	for i := range entry {
+		entry[i] = -1
+	}
+	if len(f.place) < g.N() {
+		f.place = make([]int32, g.N())
+	}
+	for i, v := range members {
+		if v >= 0 {
+			f.place[v] = int32(i) + 1
+		}
+	}
+	for i, u := range members {
+		if u < 0 {
+			continue
+		}
+		row := entry[i*k : (i+1)*k]
+		if g.Degree(u) > 8*k {
+			for j, v := range members {
+				if v >= 0 && u != v {
+					row[j] = int32(g.Entry(u, v))
+				}
+			}
+			continue
+		}
+		for e, v := range g.Adj(u) {
+			if j := f.place[v]; j > 0 && u != v {
+				row[j-1] = g.Offsets[u] + int32(e)
+			}
+		}
+	}
+	for _, v := range members {
+		if v >= 0 {
+			f.place[v] = 0
+		}
+	}
+}
