@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -37,6 +38,13 @@ type IPC struct {
 	Columns []string
 	// Layout says what the graphs are, for files whose metadata does not.
 	Layout *record.Layout
+	// Like gives columns the types, shapes and metadata that columns of the same
+	// names have in this schema, for files that went through another program: it
+	// keeps the values of fields as plain lists, which have no shape and no
+	// metadata, and cannot be trained on. It is the schema of the records as they
+	// were: of the Reader of the source that the other program read. Each row must
+	// have as many values as its shape says. Other columns are read as they are.
+	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger batches of a file
 	// are cut. The default is 256.
 	Rows int
@@ -100,5 +108,5 @@ func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 			return nil, inFile(s.Path, err)
 		}
 	}
-	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout}, inFile)
+	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like}, inFile)
 }

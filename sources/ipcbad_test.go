@@ -100,7 +100,7 @@ func TestIPCRules(t *testing.T) {
 		{`column "target": value 0 is 2, want 0 to 1`, foreign(t, []arrow.Field{field("target", i32, "classes", `["a","b"]`)}, "[2]")},
 		{"root 1 is 1, want -1 to 0", foreign(t, []arrow.Field{field("offsets", list(i32)), field("neighbors", list(i32)), field("roots", list(i32))},
 			"[[0,0]]", "[[]]", "[[0,1]]")},
-		{"pos falls from 1 to 0", foreign(t, []arrow.Field{field("pos", i64)}, "[1,0]")},
+		{"row 1: pos is -1, want at least 0", foreign(t, []arrow.Field{field("pos", i64)}, "[1,-1]")},
 		{`column "nodes" has 6 values a row, but the shape [1 5], of 5`, foreign(t, []arrow.Field{field("nodes", arrow.FixedSizeListOf(6, f32), "shape", "[1,5]")}, "[[1,2,3,4,5,6]]")},
 		{`column "roots": row 1 has 3 values, want 2`, foreign(t, []arrow.Field{field("roots", list(i32), "shape", "[2]")}, "[[1,2],[1,2,3]]")},
 		{`column "nodes": value 0 is NaN`, nan(t)},

@@ -63,12 +63,12 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 		return nil, fmt.Errorf("%d bytes are no Parquet file", size)
 	}
 	end := make([]byte, 8)
-	if _, err := r.ReadAt(end, size-8); err != nil {
+	if err := readAt(r, end, size-8); err != nil {
 		return nil, err
 	}
 	if string(end[4:]) != magic {
 		start := make([]byte, 4)
-		if _, err := r.ReadAt(start, 0); err == nil && string(start) == magic {
+		if err := readAt(r, start, 0); err == nil && string(start) == magic {
 			return nil, errors.New("the end of the Parquet file is missing: it was truncated")
 		}
 		return nil, errors.New("it is no Parquet file")
@@ -82,7 +82,7 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 		return nil, fmt.Errorf("the metadata: %w", err)
 	}
 	b := make([]byte, n)
-	if _, err := r.ReadAt(b, size-8-n); err != nil {
+	if err := readAt(r, b, size-8-n); err != nil {
 		return nil, err
 	}
 	c := &compact{b: b}
@@ -228,10 +228,19 @@ func (c *compact) small() int {
 }
 
 // arrowSchema is the IPC message that Arrow's libraries store, or nil.
-func (f *footer) arrowSchema() []byte {
-	b, err := base64.StdEncoding.DecodeString(f.notes["ARROW:schema"])
-	if err != nil || len(b) < 8 {
-		return nil
+func (f *footer) arrowSchema() ([]byte, error) {
+	note, ok := f.notes["ARROW:schema"]
+	if !ok {
+		return nil, nil
 	}
-	return b
+	return base64.StdEncoding.DecodeString(note)
+}
+
+// readAt fills b. An end of the input there is a truncation, and not io.EOF.
+func readAt(r io.ReaderAt, b []byte, at int64) error {
+	_, err := io.ReadFull(io.NewSectionReader(r, at, int64(len(b))), b)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -29,6 +29,16 @@ func newReader(r io.ReaderAt, size int64, budget *tabular.Budget) (*reader, erro
 	if err != nil {
 		return nil, err
 	}
+	rows := int64(0)
+	for i, g := range f.groups {
+		if g.rows < 0 || g.rows > math.MaxInt32 {
+			return nil, fmt.Errorf("row group %d has %d rows, want 0 to %d", i, g.rows, math.MaxInt32)
+		}
+		rows += g.rows
+	}
+	if rows != f.rows {
+		return nil, fmt.Errorf("its row groups have %d rows, want %d, as its footer says", rows, f.rows)
+	}
 	d := &reader{r: r, size: size, budget: budget, footer: f}
 	d.columns, d.where, d.meta, err = f.columns()
 	return d, err
@@ -50,9 +60,6 @@ func (d *reader) Next() (b tabular.Batch, err error) {
 		}
 		d.group++
 	}()
-	if g.rows < 0 || g.rows > math.MaxInt32 {
-		return b, fmt.Errorf("%d rows, want 0 to %d", g.rows, math.MaxInt32)
-	}
 	d.budget.Reset()
 	if err := d.budget.Take(g.rows, 8); err != nil {
 		return b, err
@@ -92,7 +99,7 @@ func (d *reader) column(k chunk, c column, rows int) (out tabular.Data, err erro
 		return out, err
 	}
 	p := &pages{column: c, codec: codec, budget: d.budget, b: make([]byte, k.bytes), left: k.values}
-	if _, err := d.r.ReadAt(p.b, start); err != nil {
+	if err := readAt(d.r, p.b, start); err != nil {
 		return out, err
 	}
 	switch c.kind {
@@ -147,6 +154,9 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 	out.Values = values
 	if p.column.wide {
 		out.Values = unsigned(values)
+	}
+	if len(p.b) > 0 {
+		return out, fmt.Errorf("%d bytes are left after the last of its values", len(p.b))
 	}
 	if got := a.rows(); got != rows {
 		return out, fmt.Errorf("there are %d rows, want %d", got, rows)

@@ -190,11 +190,14 @@ func (e element) plain() bool { return e.logical == 0 && e.converted < 0 }
 // restore takes widths and metadata from the Arrow schema, if the file has one
 // that fits.
 func (f *footer) restore(cols []tabular.Column) (arrow.Metadata, error) {
-	message := f.arrowSchema()
-	if message == nil {
+	message, err := f.arrowSchema()
+	if message == nil && err == nil {
 		return arrow.Metadata{}, nil
 	}
-	schema, err := arrowipc.DecodeSchema(message)
+	var schema *arrowipc.Schema
+	if err == nil {
+		schema, err = arrowipc.DecodeSchema(message)
+	}
 	if err != nil {
 		return arrow.Metadata{}, fmt.Errorf("the Arrow schema: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -30,6 +31,13 @@ type Source struct {
 	Columns []string
 	// Layout says what the graphs are, for files whose metadata does not.
 	Layout *record.Layout
+	// Like gives columns the types, shapes and metadata that columns of the same
+	// names have in this schema, for files that went through another program: it
+	// keeps the values of fields as plain lists, which have no shape and no
+	// metadata, and cannot be trained on. It is the schema of the records as they
+	// were: of the Reader of the source that the other program read. Each row must
+	// have as many values as its shape says. Other columns are read as they are.
+	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger row groups are cut.
 	// The default is 256.
 	Rows int
@@ -86,7 +94,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 			return nil, inFile(s.Path, err)
 		}
 	}
-	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout}, inFile)
+	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like}, inFile)
 }
 
 // inFile wraps an error of a file, which package os names in its errors too.

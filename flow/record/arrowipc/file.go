@@ -211,12 +211,6 @@ func (s *space) bytes(n int64) []byte {
 
 // readAt fills b. An end of the input there is a truncation, and not io.EOF.
 func readAt(r io.ReaderAt, b []byte, at int64) error {
-	n, err := r.ReadAt(b, at)
-	switch {
-	case n == len(b):
-		return nil
-	case err == io.EOF:
-		return errTruncated
-	}
-	return err
+	_, err := io.ReadFull(io.NewSectionReader(r, at, int64(len(b))), b)
+	return truncated(err)
 }

@@ -12,16 +12,7 @@ import (
 
 // array returns d as a column of type t, copied into mem.
 func (d Data) array(mem memory.Allocator, t arrow.DataType, rows int) (arrow.Array, error) {
-	elem := t
-	switch l := t.(type) {
-	case *arrow.FixedSizeListType:
-		elem = l.Elem()
-	case *arrow.ListType:
-		if elem = l.Elem(); elem.ID() == arrow.LIST {
-			elem = elem.(*arrow.ListType).Elem()
-		}
-	}
-	switch elem.ID() {
+	switch elem(t).ID() {
 	case arrow.UINT8:
 		return build[uint8](mem, d, t, rows)
 	case arrow.INT32:

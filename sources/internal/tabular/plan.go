@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type Options struct {
 	Columns []string
 	// Layout says what graphs are, instead of the metadata in the file.
 	Layout *record.Layout
+	// Like has the types and metadata of columns of the same names.
+	Like *arrow.Schema
 }
 
 // Plan is how the columns of a file become those of a record.
@@ -30,7 +33,6 @@ type Plan struct {
 	layout record.Layout
 	shapes []int // per column of Schema: the product of its shape, or -1
 	tops   []top
-	last   int64 // pos of the row before
 }
 
 // NewPlan checks the columns of a file against the record contract.
@@ -39,7 +41,10 @@ type Plan struct {
 // that is converted. Columns that they do not have are filled in where there is
 // no doubt: graph_id and pos.
 func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
-	p := &Plan{Use: make([]bool, len(cols)), last: -1}
+	p := &Plan{Use: make([]bool, len(cols))}
+	if o.Layout != nil && o.Like != nil {
+		return nil, errors.New("Layout and Like both say what the columns are: set one")
+	}
 	for _, name := range o.Columns {
 		if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == name }) {
 			return nil, fmt.Errorf("there is no column %q; there are %s", name, names(cols))
@@ -75,7 +80,7 @@ func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 		if !p.Use[i] {
 			continue
 		}
-		f, err := field(c)
+		f, err := fieldLike(c, o.Like)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +90,9 @@ func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 		if err := describe(fields, *o.Layout); err != nil {
 			return nil, err
 		}
+	}
+	if o.Like != nil {
+		meta = o.Like.Metadata()
 	}
 	p.Schema = arrow.NewSchema(fields, &meta)
 	if p.graphs {
@@ -108,6 +116,26 @@ func names(cols []Column) string {
 var indices = []string{
 	record.Offsets, record.Neighbors, record.NodeCat, record.EdgeCat, record.NodeTarget, record.NodeSparse,
 	record.Roots, record.RootTarget, record.Hood, record.Members, record.NodesCat, record.EdgesCat, record.NodesSparse, record.Target,
+}
+
+// fieldLike returns the field of a column in our records: that of the schema, if
+// it has one of this name whose lists are as deep.
+func fieldLike(c Column, like *arrow.Schema) (arrow.Field, error) {
+	var want arrow.Field
+	if like != nil {
+		if at := like.FieldIndices(c.Name); len(at) > 0 {
+			want = like.Field(at[0])
+		}
+	}
+	switch deep := depth(want.Type); {
+	case want.Type == nil:
+		return field(c)
+	case c.Elem == 0:
+		return want, fmt.Errorf("column %q is %s, want %s, as Like has it", c.Name, c.Type, want.Type)
+	case deep != c.Depth || c.Width >= 0 && !arrow.TypeEqual(want.Type, arrow.FixedSizeListOf(int32(c.Width), elem(want.Type))):
+		return want, fmt.Errorf("column %q is %s, want %s, as Like has it", c.Name, c.Type, want.Type)
+	}
+	return want, nil
 }
 
 // field returns the field of a column in our records.
@@ -153,11 +181,20 @@ func field(c Column) (arrow.Field, error) {
 	return arrow.Field{Name: c.Name, Type: elem, Metadata: c.Meta}, nil
 }
 
+// depth returns how many lists are around the values of a type.
 func depth(t arrow.DataType) (n int) {
-	for l, ok := t.(*arrow.ListType); ok; l, ok = l.Elem().(*arrow.ListType) {
+	for l, ok := t.(arrow.ListLikeType); ok; l, ok = l.Elem().(arrow.ListLikeType) {
 		n++
 	}
 	return n
+}
+
+// elem returns the type of the values in lists.
+func elem(t arrow.DataType) arrow.DataType {
+	for l, ok := t.(arrow.ListLikeType); ok; l, ok = l.Elem().(arrow.ListLikeType) {
+		t = l.Elem()
+	}
+	return t
 }
 
 // describe gives the columns of graphs the types and metadata of a layout.
