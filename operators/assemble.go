@@ -41,6 +41,10 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err := cmp.Or(checkK(a.K), checkDirection(a.Direction)); err != nil {
 		return nil, err
 	}
+	bound, err := record.Bind(in)
+	if err != nil {
+		return nil, err
+	}
 	if _, ok, err := record.Field(in, record.Roots); err != nil || !ok {
 		return nil, fmt.Errorf("there is no column %q to start from: put Select before Assemble", record.Roots)
 	}
@@ -50,7 +54,7 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &assembler{Assemble: a, index: indexer{shared: &sharedGraphs{}}}}, nil
+	return &rowStage{schema, &assembler{Assemble: a, bound: bound, index: indexer{shared: &sharedGraphs{}}}}, nil
 }
 
 func checkK(k int) error {
@@ -69,6 +73,7 @@ func checkDirection(d field.Direction) error {
 
 type assembler struct {
 	Assemble
+	bound  *record.Binding
 	walk   field.Assembler
 	index  indexer
 	rec    arrow.Record // in hand
@@ -79,7 +84,7 @@ type assembler struct {
 }
 
 func (a *assembler) fork() rowBuilder {
-	return &assembler{Assemble: a.Assemble, index: indexer{shared: a.index.shared}}
+	return &assembler{Assemble: a.Assemble, bound: a.bound, index: indexer{shared: a.index.shared}}
 }
 
 func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
@@ -87,7 +92,7 @@ func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
 	}
 	a.rec = rec
-	if a.graphs, err = record.GraphsOf(rec); err != nil {
+	if a.graphs, err = a.bound.View(rec); err != nil {
 		return err
 	}
 	a.roots, err = record.ListsOf[int32](rec, record.Roots)

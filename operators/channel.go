@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -37,11 +38,11 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if c.Label == "" {
 		c.Label = c.By.String()
 	}
-	layout, err := record.LayoutOf(in)
+	bound, err := record.Bind(in)
 	if err != nil {
 		return nil, err
 	}
-	channels := append(layout.NodeAttr[:len(layout.NodeAttr):len(layout.NodeAttr)], record.Channel{Name: c.Label})
+	channels := append(slices.Clip(bound.Layout.NodeAttr), record.Channel{Name: c.Label})
 	f := record.ChannelsField[float32](record.NodeAttr, channels)
 	schema := in
 	if in.HasField(record.NodeAttr) {
@@ -51,20 +52,21 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &channeler{Channel: c}}, nil
+	return &rowStage{schema, &channeler{Channel: c, bound: bound}}, nil
 }
 
 type channeler struct {
 	Channel
+	bound  *record.Binding
 	graphs *record.Graphs
 	attr   *record.Lists[float32]
 	labels labels
 }
 
-func (c *channeler) fork() rowBuilder { return &channeler{Channel: c.Channel} }
+func (c *channeler) fork() rowBuilder { return &channeler{Channel: c.Channel, bound: c.bound} }
 
 func (c *channeler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	c.graphs, err = record.GraphsOf(rec)
+	c.graphs, err = c.bound.View(rec)
 	if c.attr == nil {
 		c.attr = record.NewLists[float32](mem)
 	}

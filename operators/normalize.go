@@ -74,7 +74,7 @@ var _ flow.Operator = Normalize{}
 
 // Open checks the settings.
 func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
-	layout, err := record.LayoutOf(in)
+	bound, err := record.Bind(in)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if z.By == nil {
 		z.By = labeling.WL
 	}
-	n := &normalizer{Normalize: z, w: w[0], layout: layout, cache: field.NewCache(cacheBytes)}
+	n := &normalizer{Normalize: z, w: w[0], bound: bound, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
 	n.hoods = hoods{k: z.K, gathers: !assembled}
 	n.index.shared = &sharedGraphs{}
 	schema, err := n.schema(in)
@@ -205,6 +205,7 @@ const cacheBytes = 16 << 20
 type normalizer struct {
 	Normalize
 	w      int
+	bound  *record.Binding
 	layout record.Layout
 	cache  *field.Cache // shared by the workers
 
@@ -233,7 +234,7 @@ type normalizer struct {
 
 func (z *normalizer) fork() rowBuilder {
 	return &normalizer{
-		Normalize: z.Normalize, w: z.w, layout: z.layout, cache: z.cache,
+		Normalize: z.Normalize, w: z.w, bound: z.bound, layout: z.layout, cache: z.cache,
 		index: indexer{shared: z.index.shared}, hoods: hoods{k: z.K, gathers: z.hoods.gathers},
 	}
 }
@@ -243,7 +244,7 @@ func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		z.start(mem)
 	}
 	z.rec = rec
-	if z.graphs, err = record.GraphsOf(rec); err != nil {
+	if z.graphs, err = z.bound.View(rec); err != nil {
 		return err
 	}
 	return z.hoods.begin(rec)

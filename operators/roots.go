@@ -31,26 +31,28 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(r.Nodes) == 0 {
 		return nil, errors.New("Nodes is empty, want the roots")
 	}
-	if _, err := record.LayoutOf(in); err != nil {
+	bound, err := record.Bind(in)
+	if err != nil {
 		return nil, err
 	}
 	schema, err := record.Extend(in, record.ListField[int32](record.Roots, []int{len(r.Nodes)}))
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &rooter{Roots: r}}, nil
+	return &rowStage{schema, &rooter{Roots: r, bound: bound}}, nil
 }
 
 type rooter struct {
 	Roots
+	bound  *record.Binding
 	graphs *record.Graphs
 	roots  *record.Lists[int32]
 }
 
-func (r *rooter) fork() rowBuilder { return &rooter{Roots: r.Roots} }
+func (r *rooter) fork() rowBuilder { return &rooter{Roots: r.Roots, bound: r.bound} }
 
 func (r *rooter) begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	r.graphs, err = record.GraphsOf(rec)
+	r.graphs, err = r.bound.View(rec)
 	if r.roots == nil {
 		r.roots = record.NewLists[int32](mem)
 	}

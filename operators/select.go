@@ -65,7 +65,8 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	case s.Stride < 1 || s.Stride > math.MaxInt32:
 		return nil, fmt.Errorf("Stride is %d, want 1 to %d", s.Stride, math.MaxInt32)
 	}
-	if _, err := record.LayoutOf(in); err != nil {
+	bound, err := record.Bind(in)
+	if err != nil {
 		return nil, err
 	}
 	f := arrow.Field{Name: record.Roots, Type: record.ListType[int32]()}
@@ -76,7 +77,7 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &selector{Select: s}}, nil
+	return &rowStage{schema, &selector{Select: s, bound: bound}}, nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -84,15 +85,16 @@ const maxWidth = 1 << 20
 
 type selector struct {
 	Select
+	bound  *record.Binding
 	graphs *record.Graphs
 	roots  *record.Lists[int32]
 	labels labels
 }
 
-func (s *selector) fork() rowBuilder { return &selector{Select: s.Select} }
+func (s *selector) fork() rowBuilder { return &selector{Select: s.Select, bound: s.bound} }
 
 func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	s.graphs, err = record.GraphsOf(rec)
+	s.graphs, err = s.bound.View(rec)
 	if s.roots == nil {
 		s.roots = record.NewLists[int32](mem)
 	}

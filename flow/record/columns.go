@@ -48,7 +48,8 @@ func Project(s *arrow.Schema, rec arrow.Record, cols map[string]arrow.Array) (ar
 			}
 		}
 	}
-	for i, f := range s.Fields() {
+	for i := range out {
+		f := s.Field(i)
 		c, ok := cols[f.Name]
 		if !ok {
 			at := rec.Schema().FieldIndices(f.Name)
@@ -58,7 +59,7 @@ func Project(s *arrow.Schema, rec arrow.Record, cols map[string]arrow.Array) (ar
 			}
 			c = rec.Column(at[0])
 		}
-		if c.Len() != int(rec.NumRows()) || !arrow.TypeEqual(c.DataType(), f.Type) {
+		if c.Len() != int(rec.NumRows()) || c.DataType() != f.Type && !arrow.TypeEqual(c.DataType(), f.Type) {
 			release()
 			return nil, fmt.Errorf("record: column %q is %d × %s, want %d × %s", f.Name, c.Len(), c.DataType(), rec.NumRows(), f.Type)
 		}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -11,93 +10,104 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
+// Binding is what a schema tells of the graphs in its records, read once. It is
+// safe for concurrent use.
+type Binding struct {
+	Layout Layout
+	basics [4]int // places of the columns
+	kinds  []boundKind
+}
+
+// Bind reads a schema, as an operator does in Open; View then reads records.
+func Bind(s *arrow.Schema) (*Binding, error) {
+	l, err := LayoutOf(s)
+	if err != nil {
+		return nil, err
+	}
+	b := &Binding{Layout: l}
+	for i, f := range basics {
+		b.basics[i] = s.FieldIndices(f.Name)[0]
+	}
+	for _, k := range l.kinds() {
+		name, _ := k.column()
+		b.kinds = append(b.kinds, boundKind{k, s.FieldIndices(name)[0], k.ofGraph()})
+	}
+	return b, nil
+}
+
+// boundKind is a kind of column, its place among the columns, and ofGraph.
+type boundKind struct {
+	kind
+	place int
+	graph bool
+}
+
 // Graphs is a view of the graphs in a record.
 type Graphs struct {
 	Layout             Layout
 	ids, pos           []int64
 	offsets, neighbors ListView[int32]
-	nodeCat, edgeCat   ListView[int32]
-	nodeAttr, edgeAttr ListView[float32]
-	nodeSparse         NestedView[int32]
-	nodeTarget         ListView[int32]
+	ofGraph, ofRow     []rows // of the kinds of the binding
 }
 
-// GraphsOf returns a view of the graphs in rec, borrowed from it. It checks
-// types, nulls and the lengths of each row, which costs O(rows): what a
-// trusted source wrote is then safe to walk. Rows of unknown origin are
-// checked node by node with graph.Graph.Check.
+// GraphsOf is Bind and View for a single record.
 func GraphsOf(rec arrow.Record) (*Graphs, error) {
-	l, err := LayoutOf(rec.Schema())
+	b, err := Bind(rec.Schema())
 	if err != nil {
 		return nil, err
 	}
-	g := &Graphs{Layout: l}
-	get := func(f func() error) {
-		if err == nil {
-			err = f()
+	return b.View(rec)
+}
+
+// View returns a view of the graphs in rec, whose schema is the one that was
+// bound, borrowed from it. It checks types, nulls and the lengths of each row,
+// which costs O(rows): what a trusted source wrote is then safe to walk. Rows of
+// unknown origin are checked node by node with graph.Graph.Check.
+func (b *Binding) View(rec arrow.Record) (*Graphs, error) {
+	g := &Graphs{Layout: b.Layout}
+	var err error
+	at := b.basics
+	if g.ids, err = viewAt(rec, at[0], GraphID, plain[int64]); err != nil {
+		return nil, err
+	}
+	if g.pos, err = viewAt(rec, at[1], Pos, plain[int64]); err != nil {
+		return nil, err
+	}
+	if g.offsets, err = viewAt(rec, at[2], Offsets, listView[int32]); err != nil {
+		return nil, err
+	}
+	if g.neighbors, err = viewAt(rec, at[3], Neighbors, listView[int32]); err != nil {
+		return nil, err
+	}
+	for _, k := range b.kinds {
+		v, err := k.rows(rec, k.place, &b.Layout)
+		switch {
+		case err != nil:
+			return nil, err
+		case k.graph:
+			g.ofGraph = append(g.ofGraph, v)
+		default:
+			g.ofRow = append(g.ofRow, v)
 		}
-	}
-	get(func() error { g.ids, err = Values[int64](rec, GraphID); return err })
-	get(func() error { g.pos, err = Values[int64](rec, Pos); return err })
-	get(func() error { g.offsets, err = ListsOf[int32](rec, Offsets); return err })
-	get(func() error { g.neighbors, err = ListsOf[int32](rec, Neighbors); return err })
-	if len(l.NodeCat) > 0 {
-		get(func() error { g.nodeCat, err = ListsOf[int32](rec, NodeCat); return err })
-	}
-	if len(l.NodeAttr) > 0 {
-		get(func() error { g.nodeAttr, err = ListsOf[float32](rec, NodeAttr); return err })
-	}
-	if len(l.EdgeCat) > 0 {
-		get(func() error { g.edgeCat, err = ListsOf[int32](rec, EdgeCat); return err })
-	}
-	if len(l.EdgeAttr) > 0 {
-		get(func() error { g.edgeAttr, err = ListsOf[float32](rec, EdgeAttr); return err })
-	}
-	if l.NodeSparse.Card > 0 {
-		get(func() error { g.nodeSparse, err = NestedOf[int32](rec, NodeSparse); return err })
-	}
-	if len(l.NodeClasses) > 0 {
-		get(func() error { g.nodeTarget, err = ListsOf[int32](rec, NodeTarget); return err })
-	}
-	if err != nil {
-		return nil, err
 	}
 	for row := range g.Len() {
 		if err := g.checkRow(row); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("record: graph %d: %w", g.ids[row], err)
 		}
 	}
 	return g, nil
 }
-
 func (g *Graphs) checkRow(row int) error {
 	o, m := g.offsets.Row(row), len(g.neighbors.Row(row))
 	n := len(o) - 1
 	if n < 0 || o[0] != 0 || int(o[n]) != m {
-		return fmt.Errorf("record: graph %d: offsets do not span its %d neighbors", g.ids[row], m)
+		return fmt.Errorf("offsets do not span its %d neighbors", m)
 	}
-	check := func(name string, got, rows int, c []Channel) error {
-		if len(c) > 0 && got != rows*len(c) {
-			return fmt.Errorf("record: graph %d: %s has %d values, want %d × %d", g.ids[row], name, got, rows, len(c))
-		}
-		return nil
-	}
-	if g.Layout.NodeSparse.Card > 0 && g.nodeSparse.RowLen(row) != n {
-		return fmt.Errorf("record: graph %d: %s has %d lists, want %d", g.ids[row], NodeSparse, g.nodeSparse.RowLen(row), n)
-	}
-	if got := len(g.NodeClass(row)); len(g.Layout.NodeClasses) > 0 && got != n {
-		return fmt.Errorf("record: graph %d: %s has %d values, want %d", g.ids[row], NodeTarget, got, n)
-	}
-	var h graph.Graph
-	g.At(row, &h)
-	for _, err := range []error{
-		check(NodeCat, len(h.NodeCat), n, g.Layout.NodeCat),
-		check(NodeAttr, len(h.NodeAttr), n, g.Layout.NodeAttr),
-		check(EdgeCat, len(h.EdgeCat), m, g.Layout.EdgeCat),
-		check(EdgeAttr, len(h.EdgeAttr), m, g.Layout.EdgeAttr),
-	} {
-		if err != nil {
-			return err
+	for _, list := range [][]rows{g.ofGraph, g.ofRow} {
+		for _, v := range list {
+			if err := v.check(row, n, m); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -114,38 +124,22 @@ func (g *Graphs) Nodes(row int) int { return len(g.offsets.Row(row)) - 1 }
 
 // NodeClass returns the class of each node, -1 where it is not known, and nil
 // where the layout has no NodeClasses. It borrows from the record.
-func (g *Graphs) NodeClass(row int) []int32 {
-	if len(g.Layout.NodeClasses) == 0 {
-		return nil
+func (g *Graphs) NodeClass(row int) []int32 { return g.Row(row).NodeClass }
+
+// Row returns what a row holds beside its graph. It borrows from the record.
+func (g *Graphs) Row(row int) Row {
+	r := Row{ID: g.ids[row], Pos: g.pos[row]}
+	for _, v := range g.ofRow {
+		v.at(row, nil, &r)
 	}
-	return g.nodeTarget.Row(row)
+	return r
 }
 
 // At points dst at the graph of a row; dst borrows from the record.
 func (g *Graphs) At(row int, dst *graph.Graph) {
-	*dst = graph.Graph{
-		Offsets:   g.offsets.Row(row),
-		Neighbors: g.neighbors.Row(row),
-		NodeCats:  len(g.Layout.NodeCat),
-		NodeAttrs: len(g.Layout.NodeAttr),
-		EdgeCats:  len(g.Layout.EdgeCat),
-		EdgeAttrs: len(g.Layout.EdgeAttr),
-		Directed:  g.Layout.Directed,
-	}
-	if dst.NodeCats > 0 {
-		dst.NodeCat = g.nodeCat.Row(row)
-	}
-	if dst.NodeAttrs > 0 {
-		dst.NodeAttr = g.nodeAttr.Row(row)
-	}
-	if dst.EdgeCats > 0 {
-		dst.EdgeCat = g.edgeCat.Row(row)
-	}
-	if dst.EdgeAttrs > 0 {
-		dst.EdgeAttr = g.edgeAttr.Row(row)
-	}
-	if dst.SparseCard = g.Layout.NodeSparse.Card; dst.SparseCard > 0 {
-		dst.SparseOffsets, dst.NodeSparse = g.nodeSparse.Row(row)
+	*dst = graph.Graph{Offsets: g.offsets.Row(row), Neighbors: g.neighbors.Row(row), Directed: g.Layout.Directed}
+	for _, v := range g.ofGraph {
+		v.at(row, dst, nil)
 	}
 }
 
@@ -166,25 +160,21 @@ type Builder struct {
 	rows               int
 	ids, pos           *Column[int64]
 	offsets, neighbors *Lists[int32]
-	nodeCat, edgeCat   *Lists[int32]
-	nodeAttr, edgeAttr *Lists[float32]
-	class              *Column[int32]
-	value              *Column[float32]
-	nodeClass          *Lists[int32]
-	nodeSparse         *Nested[int32]
+	kinds              []kind
+	parts              []part // of kinds
 }
 
 // NewBuilder returns a builder of records of that layout in mem.
 func NewBuilder(mem memory.Allocator, l Layout) *Builder {
-	return &Builder{
-		layout: l, schema: l.Schema(),
+	b := &Builder{
+		layout: l, schema: l.Schema(), kinds: l.kinds(),
 		ids: NewColumn[int64](mem), pos: NewColumn[int64](mem),
 		offsets: NewLists[int32](mem), neighbors: NewLists[int32](mem),
-		nodeCat: NewLists[int32](mem), edgeCat: NewLists[int32](mem),
-		nodeAttr: NewLists[float32](mem), edgeAttr: NewLists[float32](mem),
-		class: NewColumn[int32](mem), value: NewColumn[float32](mem),
-		nodeClass: NewLists[int32](mem), nodeSparse: NewNested[int32](mem),
 	}
+	for _, k := range b.kinds {
+		b.parts = append(b.parts, k.part(mem))
+	}
+	return b
 }
 
 // Schema returns the schema of the records that are built.
@@ -196,28 +186,19 @@ func (b *Builder) Rows() int { return b.rows }
 // Fits reports whether g can be added before a list column would leave
 // Arrow's 32-bit offsets; if not, take the Record first.
 func (b *Builder) Fits(g *graph.Graph) bool {
-	fits := func(have, more int) bool { return have+more <= math.MaxInt32 }
-	return fits(b.offsets.Len(), len(g.Offsets)) && fits(b.neighbors.Len(), len(g.Neighbors)) &&
-		fits(b.nodeCat.Len(), len(g.NodeCat)) && fits(b.nodeAttr.Len(), len(g.NodeAttr)) &&
-		fits(b.edgeCat.Len(), len(g.EdgeCat)) && fits(b.edgeAttr.Len(), len(g.EdgeAttr)) &&
-		fits(b.nodeSparse.inner.Len(), len(g.NodeSparse))
+	for _, p := range b.parts {
+		if !p.room(g) {
+			return false
+		}
+	}
+	return b.offsets.room(len(g.Offsets)) && b.neighbors.room(len(g.Neighbors))
 }
 
-// Append copies a graph into the record under construction. A graph whose
-// attributes are not those of the layout is an error, and changes nothing.
+// Append copies a graph into the record under construction. A graph that is not
+// of the layout is an error, and changes nothing.
 func (b *Builder) Append(g *graph.Graph, r Row) error {
-	l := &b.layout
-	switch {
-	case g.NodeCats != len(l.NodeCat) || g.NodeAttrs != len(l.NodeAttr) || g.EdgeCats != len(l.EdgeCat) || g.EdgeAttrs != len(l.EdgeAttr):
-		return fmt.Errorf("record: graph %d has %d+%d node and %d+%d edge attributes, want %d+%d and %d+%d", r.ID,
-			g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs,
-			len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr))
-	case g.SparseCard != l.NodeSparse.Card:
-		return fmt.Errorf("record: graph %d has a sparse attribute of %d indices, want %d", r.ID, g.SparseCard, l.NodeSparse.Card)
-	case g.Directed != l.Directed:
-		return fmt.Errorf("record: graph %d: directed is %t, want %t", r.ID, g.Directed, l.Directed)
-	case len(l.NodeClasses) > 0 && len(r.NodeClass) != g.N():
-		return fmt.Errorf("record: graph %d has %d node classes, want %d", r.ID, len(r.NodeClass), g.N())
+	if err := b.layout.fits(g, &r); err != nil {
+		return fmt.Errorf("record: graph %d: %w", r.ID, err)
 	}
 	b.rows++
 	b.ids.Append(r.ID)
@@ -228,18 +209,8 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 		b.offsets.Append(g.Offsets)
 	}
 	b.neighbors.Append(g.Neighbors)
-	b.nodeCat.Append(g.NodeCat)
-	b.nodeAttr.Append(g.NodeAttr)
-	b.edgeCat.Append(g.EdgeCat)
-	b.edgeAttr.Append(g.EdgeAttr)
-	b.class.Append(r.Class)
-	b.value.Append(r.Value)
-	b.nodeClass.Append(r.NodeClass)
-	if g.SparseCard > 0 {
-		for v := range int32(g.N()) {
-			b.nodeSparse.Append(g.Sparse(v))
-		}
-		b.nodeSparse.EndRow()
+	for _, p := range b.parts {
+		p.append(g, &r)
 	}
 	return nil
 }
@@ -248,23 +219,8 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 func (b *Builder) Record() arrow.Record {
 	defer b.Release()
 	cols := []arrow.Array{b.ids.Finish(), b.pos.Finish(), b.offsets.Finish(), b.neighbors.Finish()}
-	l := &b.layout
-	for _, c := range []struct {
-		has    bool
-		finish func() arrow.Array
-	}{
-		{len(l.NodeCat) > 0, b.nodeCat.Finish},
-		{len(l.NodeAttr) > 0, b.nodeAttr.Finish},
-		{l.NodeSparse.Card > 0, b.nodeSparse.Finish},
-		{len(l.EdgeCat) > 0, b.edgeCat.Finish},
-		{len(l.EdgeAttr) > 0, b.edgeAttr.Finish},
-		{l.Real, b.value.Finish},
-		{!l.Real && len(l.Classes) > 0, b.class.Finish},
-		{len(l.NodeClasses) > 0, b.nodeClass.Finish},
-	} {
-		if c.has {
-			cols = append(cols, c.finish())
-		}
+	for _, p := range b.parts {
+		cols = append(cols, p.Finish())
 	}
 	return newRecord(b.schema, cols, b.rows)
 }
@@ -272,11 +228,12 @@ func (b *Builder) Record() arrow.Record {
 // Release drops the graphs since the last Record.
 func (b *Builder) Release() {
 	b.rows = 0
-	for _, c := range []interface{ Release() }{
-		b.ids, b.pos, b.offsets, b.neighbors, b.nodeCat, b.edgeCat, b.nodeAttr, b.edgeAttr, b.class, b.value, b.nodeClass,
-		b.nodeSparse,
-	} {
-		c.Release()
+	b.ids.Release()
+	b.pos.Release()
+	b.offsets.Release()
+	b.neighbors.Release()
+	for _, p := range b.parts {
+		p.Release()
 	}
 }
 

@@ -3,8 +3,11 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Names of the columns; the package comment says what each holds.
@@ -63,86 +66,102 @@ type Layout struct {
 
 // Schema returns the schema of records of that layout.
 func (l Layout) Schema() *arrow.Schema {
-	fields := []arrow.Field{
-		{Name: GraphID, Type: arrow.PrimitiveTypes.Int64},
-		{Name: Pos, Type: arrow.PrimitiveTypes.Int64},
-		{Name: Offsets, Type: ListType[int32]()},
-		{Name: Neighbors, Type: ListType[int32](), Metadata: meta(MetaDirected, fmt.Sprint(l.Directed))},
-	}
-	channels := func(name string, t arrow.DataType, c []Channel) {
-		if len(c) > 0 {
-			fields = append(fields, arrow.Field{Name: name, Type: t, Metadata: meta(MetaChannels, c)})
-		}
-	}
-	channels(NodeCat, ListType[int32](), l.NodeCat)
-	channels(NodeAttr, ListType[float32](), l.NodeAttr)
-	if l.NodeSparse.Card > 0 {
-		channels(NodeSparse, NestedType[int32](), []Channel{l.NodeSparse})
-	}
-	channels(EdgeCat, ListType[int32](), l.EdgeCat)
-	channels(EdgeAttr, ListType[float32](), l.EdgeAttr)
-	switch {
-	case l.Real:
-		fields = append(fields, arrow.Field{Name: Target, Type: arrow.PrimitiveTypes.Float32})
-	case len(l.Classes) > 0:
-		fields = append(fields, arrow.Field{Name: Target, Type: arrow.PrimitiveTypes.Int32, Metadata: meta(MetaClasses, l.Classes)})
-	}
-	if len(l.NodeClasses) > 0 {
-		fields = append(fields, arrow.Field{Name: NodeTarget, Type: ListType[int32](), Metadata: meta(MetaClasses, l.NodeClasses)})
+	fields := slices.Clone(basics)
+	fields[len(fields)-1].Metadata = meta(MetaDirected, fmt.Sprint(l.Directed))
+	for _, k := range l.kinds() {
+		fields = append(fields, fieldOf(k, &l))
 	}
 	return arrow.NewSchema(fields, nil)
+}
+
+// kinds returns the kinds of columns that graphs of layout l have besides the
+// basics.
+func (l *Layout) kinds() []kind {
+	var has []kind
+	for _, k := range kinds {
+		if width(k, l) > 0 {
+			has = append(has, k)
+		}
+	}
+	return has
+}
+
+// basics are the columns that are always there, neighbors last.
+var basics = []arrow.Field{
+	{Name: GraphID, Type: arrow.PrimitiveTypes.Int64},
+	{Name: Pos, Type: arrow.PrimitiveTypes.Int64},
+	{Name: Offsets, Type: ListType[int32]()},
+	{Name: Neighbors, Type: ListType[int32]()},
+}
+
+// fits compares the sizes of a graph with what l says. O(1).
+func (l *Layout) fits(g *graph.Graph, r *Row) error {
+	if g.Directed != l.Directed {
+		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
+	}
+	for _, k := range kinds {
+		if err := k.fits(l, g, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check says whether both kinds of targets are asked for, of which records have
+// one.
+func (l *Layout) Check() error {
+	if l.Real && len(l.Classes) > 0 {
+		return fmt.Errorf("record: the layout has Real and the %d Classes, want one kind of target", len(l.Classes))
+	}
+	return nil
 }
 
 // LayoutOf reads the layout back from a schema with the columns of a source.
 func LayoutOf(s *arrow.Schema) (Layout, error) {
 	var l Layout
-	want := []struct {
-		name string
-		t    arrow.DataType
-		must bool
-	}{
-		{GraphID, arrow.PrimitiveTypes.Int64, true},
-		{Pos, arrow.PrimitiveTypes.Int64, true},
-		{Offsets, ListType[int32](), true},
-		{Neighbors, ListType[int32](), true},
-		{NodeCat, ListType[int32](), false},
-		{NodeAttr, ListType[float32](), false},
-		{EdgeCat, ListType[int32](), false},
-		{EdgeAttr, ListType[float32](), false},
-		{NodeTarget, ListType[int32](), false},
-		{NodeSparse, NestedType[int32](), false},
-	}
-	for _, w := range want {
-		f, ok, err := Field(s, w.name)
+	for _, want := range basics {
+		f, ok, err := Field(s, want.Name)
 		switch {
 		case err != nil:
 			return l, err
-		case !ok && w.must:
-			return l, fmt.Errorf("record: no column %q; there are %v", w.name, fieldNames(s))
-		case ok && !sameList(f.Type, w.t):
-			return l, fmt.Errorf("record: column %q is %s, want %s", w.name, f.Type, w.t)
+		case !ok:
+			return l, fmt.Errorf("record: no column %q; there are %v", want.Name, fieldNames(s))
+		case !sameList(f.Type, want.Type):
+			return l, wrongType(f, want.Type)
 		}
 	}
-	var err error
-	read := func(name, key string, into any) {
-		if err == nil {
-			err = Meta(s, name, key, into)
+	if err := Meta(s, Neighbors, MetaDirected, &l.Directed); err != nil {
+		return l, err
+	}
+	wrong := map[string]error{} // columns of a type that no kind of that name has
+	for _, k := range kinds {
+		name, want := k.column()
+		f, ok, err := Field(s, name)
+		switch {
+		case err != nil:
+			return l, err
+		case !ok:
+		case sameList(f.Type, want):
+			if err := readMeta(k, f.Name, s, &l); err != nil {
+				return l, err
+			}
+			wrong[f.Name] = nil
+		default:
+			if _, known := wrong[f.Name]; !known {
+				wrong[f.Name] = wrongType(f, want)
+			}
 		}
 	}
-	read(Neighbors, MetaDirected, &l.Directed)
-	read(NodeCat, MetaChannels, &l.NodeCat)
-	read(NodeAttr, MetaChannels, &l.NodeAttr)
-	read(EdgeCat, MetaChannels, &l.EdgeCat)
-	read(EdgeAttr, MetaChannels, &l.EdgeAttr)
-	read(Target, MetaClasses, &l.Classes)
-	read(NodeTarget, MetaClasses, &l.NodeClasses)
-	if f, ok, _ := Field(s, Target); ok {
-		l.Real = f.Type.ID() == arrow.FLOAT32
+	for _, f := range s.Fields() {
+		if err := wrong[f.Name]; err != nil {
+			return l, err
+		}
 	}
-	if err == nil && s.HasField(NodeSparse) {
-		l.NodeSparse, err = SparseChannel(s, NodeSparse)
-	}
-	return l, err
+	return l, nil
+}
+
+func wrongType(f arrow.Field, want arrow.DataType) error {
+	return fmt.Errorf("record: column %q is %s, want %s", f.Name, f.Type, want)
 }
 
 // SparseChannel returns the name and the cardinality of a sparse attribute,

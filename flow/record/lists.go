@@ -15,19 +15,26 @@ type Value interface {
 	uint8 | int32 | int64 | float32
 }
 
-func typeOf[T Value]() arrow.DataType {
+// number is the place of T in a list of types.
+func number[T Value]() int {
 	var zero T
 	switch any(zero).(type) {
 	case uint8:
-		return arrow.PrimitiveTypes.Uint8
+		return 0
 	case int32:
-		return arrow.PrimitiveTypes.Int32
+		return 1
 	case int64:
-		return arrow.PrimitiveTypes.Int64
+		return 2
 	default:
-		return arrow.PrimitiveTypes.Float32
+		return 3
 	}
 }
+
+var plainTypes = [4]arrow.DataType{
+	arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float32,
+}
+
+func typeOf[T Value]() arrow.DataType { return plainTypes[number[T]()] }
 
 // values is a growing Arrow buffer of T. Arrow's own builders keep a validity
 // bit per value, which costs time on the hot path and which no column of ours
@@ -162,6 +169,9 @@ func (b *Lists[T]) Grow(n int) []T {
 // bits wide: more than 2³¹-1 values panic, and a record ends before that.
 func (b *Lists[T]) Len() int { return b.v.n }
 
+// room reports whether n more values stay within Arrow's offsets.
+func (b *Lists[T]) room(n int) bool { return b.v.n+n <= math.MaxInt32 }
+
 // listEnd is n as an Arrow offset.
 func listEnd(n int) int32 {
 	if n > math.MaxInt32 {
@@ -185,7 +195,7 @@ func (b *Lists[T]) Finish() arrow.Array { return makeArray(b.finish()) }
 
 func (b *Lists[T]) finish() arrow.ArrayData {
 	b.start()
-	return listData(&b.ends, b.v.finish())
+	return listData(ListType[T](), &b.ends, b.v.finish())
 }
 
 // Release frees what was built since the last Finish.
@@ -226,7 +236,7 @@ func (b *Nested[T]) Finish() arrow.Array {
 		b.ends.grow(1)
 	}
 	b.n = 0
-	return makeArray(listData(&b.ends, b.inner.finish()))
+	return makeArray(listData(NestedType[T](), &b.ends, b.inner.finish()))
 }
 
 // Release frees what was built since the last Finish.
@@ -239,12 +249,13 @@ func (b *Nested[T]) Release() {
 // Fixed builds a column of width values per row: one row of a tensor.
 type Fixed[T Value] struct {
 	width int
+	t     arrow.DataType // made once, by the first Finish
 	v     values[T]
 }
 
 // NewFixed returns an empty column of rows of width values in mem.
 func NewFixed[T Value](mem memory.Allocator, width int) *Fixed[T] {
-	return &Fixed[T]{width, values[T]{mem: mem}}
+	return &Fixed[T]{width: width, v: values[T]{mem: mem}}
 }
 
 // Grow adds rows of zeros and returns them, (rows, width) row-major, for
@@ -257,7 +268,12 @@ func (b *Fixed[T]) Extend(rows int) []T { return b.v.extend(rows * b.width) }
 
 // Finish returns the column of the given number of rows, which the caller
 // owns, and empties b.
-func (b *Fixed[T]) Finish(rows int) arrow.Array { return b.finish(FixedType[T](b.width), rows) }
+func (b *Fixed[T]) Finish(rows int) arrow.Array {
+	if b.t == nil {
+		b.t = FixedType[T](b.width)
+	}
+	return b.finish(b.t, rows)
+}
 
 func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 	if b.v.n != rows*b.width {
@@ -271,11 +287,26 @@ func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 // Release frees what was built since the last Finish.
 func (b *Fixed[T]) Release() { b.v.release() }
 
+// listTypes and nestedTypes are made once: types are compared for each column of
+// each record, which is quick where they are the same one.
+var (
+	listTypes   = listsOf(typeOf[uint8](), typeOf[int32](), typeOf[int64](), typeOf[float32]())
+	nestedTypes = listsOf(ListType[uint8](), ListType[int32](), ListType[int64](), ListType[float32]())
+)
+
+// listsOf returns lists of four types, those of uint8, int32, int64 and float32.
+func listsOf(types ...arrow.DataType) (lists [4]arrow.DataType) {
+	for i, t := range types {
+		lists[i] = arrow.ListOf(t)
+	}
+	return lists
+}
+
 // ListType is the Arrow type of a column built by Lists.
-func ListType[T Value]() arrow.DataType { return arrow.ListOf(typeOf[T]()) }
+func ListType[T Value]() arrow.DataType { return listTypes[number[T]()] }
 
 // NestedType is the Arrow type of a column built by Nested.
-func NestedType[T Value]() arrow.DataType { return arrow.ListOf(ListType[T]()) }
+func NestedType[T Value]() arrow.DataType { return nestedTypes[number[T]()] }
 
 // FixedType is the Arrow type of a column built by Fixed.
 func FixedType[T Value](width int) arrow.DataType {
@@ -283,10 +314,10 @@ func FixedType[T Value](width int) arrow.DataType {
 }
 
 // listData consumes the builder's offsets and the child.
-func listData(ends *values[int32], child arrow.ArrayData) arrow.ArrayData {
+func listData(t arrow.DataType, ends *values[int32], child arrow.ArrayData) arrow.ArrayData {
 	defer child.Release()
 	defer ends.release()
-	return array.NewData(arrow.ListOf(child.DataType()), ends.n-1, []*memory.Buffer{nil, ends.buffer()}, []arrow.ArrayData{child}, 0, 0)
+	return array.NewData(t, ends.n-1, []*memory.Buffer{nil, ends.buffer()}, []arrow.ArrayData{child}, 0, 0)
 }
 
 func makeArray(data arrow.ArrayData) arrow.Array {

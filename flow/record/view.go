@@ -7,26 +7,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// column returns the only column of that name as an A, without nulls.
-func column[A arrow.Array](rec arrow.Record, name string) (A, error) {
-	var none A
-	at := rec.Schema().FieldIndices(name)
+// place returns the number of the only column of that name.
+func place(s *arrow.Schema, name string) (int, error) {
+	at := s.FieldIndices(name)
 	switch len(at) {
 	case 0:
-		return none, fmt.Errorf("record: no column %q; there are %v", name, fieldNames(rec.Schema()))
+		return 0, fmt.Errorf("record: no column %q; there are %v", name, fieldNames(s))
 	case 1:
-	default:
-		return none, fmt.Errorf("record: %d columns %q, want one", len(at), name)
+		return at[0], nil
 	}
-	col := rec.Column(at[0])
-	a, ok := col.(A)
-	if !ok {
-		return none, fmt.Errorf("record: column %q is %s, want %T", name, col.DataType(), none)
-	}
-	if n := col.NullN(); n > 0 {
-		return none, fmt.Errorf("record: column %q has %d nulls, want none", name, n)
-	}
-	return a, nil
+	return 0, fmt.Errorf("record: %d columns %q, want one", len(at), name)
 }
 
 func fieldNames(s *arrow.Schema) []string {
@@ -62,12 +52,29 @@ func plain[T Value](a arrow.Array) ([]T, error) {
 
 // view finds a column and reads it.
 func view[A arrow.Array, V any](rec arrow.Record, name string, read func(A) (V, error)) (V, error) {
-	var none V
-	col, err := column[A](rec, name)
+	at, err := place(rec.Schema(), name)
 	if err != nil {
+		var none V
 		return none, err
 	}
-	v, err := read(col)
+	return viewAt(rec, at, name, read)
+}
+
+// viewAt reads the column at a place that is known, as an A without nulls.
+func viewAt[A arrow.Array, V any](rec arrow.Record, at int, name string, read func(A) (V, error)) (V, error) {
+	var none V
+	if at >= int(rec.NumCols()) || rec.ColumnName(at) != name {
+		return none, fmt.Errorf("record: there is no column %q at place %d, where the schema of the stream has it", name, at)
+	}
+	col := rec.Column(at)
+	a, ok := col.(A)
+	if !ok {
+		return none, fmt.Errorf("record: column %q is %s, want %T", name, col.DataType(), a)
+	}
+	if n := col.NullN(); n > 0 {
+		return none, fmt.Errorf("record: column %q has %d nulls, want none", name, n)
+	}
+	v, err := read(a)
 	if err != nil {
 		return none, fmt.Errorf("record: column %q: %w", name, err)
 	}

@@ -1,0 +1,290 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// kinds is the table of the columns that some graphs have and others have not,
+// in their order. Layout, Builder, Binding and Graphs know attributes and targets
+// by this table alone: one that is added here, with its place in Layout, and in
+// graph.Graph or Row, is in all of them.
+var kinds = []kind{
+	&dense[int32]{NodeCat, perNode, func(l *Layout) any { return &l.NodeCat },
+		func(g *graph.Graph, _ *Row) (*[]int32, *int) { return &g.NodeCat, &g.NodeCats }},
+	&dense[float32]{NodeAttr, perNode, func(l *Layout) any { return &l.NodeAttr },
+		func(g *graph.Graph, _ *Row) (*[]float32, *int) { return &g.NodeAttr, &g.NodeAttrs }},
+	&sparse{NodeSparse},
+	&dense[int32]{EdgeCat, perEdge, func(l *Layout) any { return &l.EdgeCat },
+		func(g *graph.Graph, _ *Row) (*[]int32, *int) { return &g.EdgeCat, &g.EdgeCats }},
+	&dense[float32]{EdgeAttr, perEdge, func(l *Layout) any { return &l.EdgeAttr },
+		func(g *graph.Graph, _ *Row) (*[]float32, *int) { return &g.EdgeAttr, &g.EdgeAttrs }},
+	&scalar[int32]{Target, func(l *Layout) any { return &l.Classes }, func(r *Row) *int32 { return &r.Class }},
+	&scalar[float32]{Target, func(l *Layout) any { return &l.Real }, func(r *Row) *float32 { return &r.Value }},
+	&dense[int32]{NodeTarget, perNode, func(l *Layout) any { return &l.NodeClasses },
+		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
+}
+
+// kind is a column that not all graphs have.
+type kind interface {
+	column() (name string, t arrow.DataType)
+	in(l *Layout) any // a pointer to what l tells of it, which is its metadata
+	ofGraph() bool    // or else of Row
+	// fits compares the sizes of g and r with what l says.
+	fits(l *Layout, g *graph.Graph, r *Row) error
+	part(mem memory.Allocator) part
+	// rows returns a view of the column of rec at a place.
+	rows(rec arrow.Record, place int, l *Layout) (rows, error)
+}
+
+// part is a column under construction.
+type part interface {
+	append(g *graph.Graph, r *Row)
+	room(g *graph.Graph) bool // within 32-bit offsets
+	Finish() arrow.Array
+	Release()
+}
+
+// rows is a view of a column.
+type rows interface {
+	// check compares the number of values of a row with what a graph of n nodes
+	// and m CSR entries has.
+	check(row, n, m int) error
+	// at points g, or r, at the values of a row; the other may be nil.
+	at(row int, g *graph.Graph, r *Row)
+}
+
+// width is how many values l has of a kind for each of what it belongs to; 0
+// means that there is no such column.
+func width(k kind, l *Layout) int {
+	switch p := k.in(l).(type) {
+	case *[]Channel:
+		return len(*p)
+	case *Channel:
+		return min(p.Card, 1)
+	case *[]string:
+		return min(len(*p), 1)
+	case *bool:
+		if *p {
+			return 1
+		}
+	}
+	return 0
+}
+
+// fieldOf is the field of a kind in records of layout l.
+func fieldOf(k kind, l *Layout) arrow.Field {
+	name, t := k.column()
+	f := arrow.Field{Name: name, Type: t}
+	switch p := k.in(l).(type) {
+	case *[]Channel:
+		f.Metadata = meta(MetaChannels, *p)
+	case *Channel:
+		f.Metadata = meta(MetaChannels, []Channel{*p})
+	case *[]string:
+		f.Metadata = meta(MetaClasses, *p)
+	}
+	return f
+}
+
+// readMeta sets what l tells of a kind, which s has a column of.
+func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
+	switch p := k.in(l).(type) {
+	case *[]string:
+		return Meta(s, name, MetaClasses, p)
+	case *[]Channel:
+		return Meta(s, name, MetaChannels, p)
+	case *Channel:
+		*p, err = SparseChannel(s, name)
+	case *bool:
+		*p = true
+	}
+	return err
+}
+
+// per is what the values of a column belong to.
+type per string
+
+const (
+	perNode per = "node"
+	perEdge per = "edge" // or rather, CSR entry
+)
+
+// dense is a column of lists with a value per channel for each node or edge.
+type dense[T Value] struct {
+	name  string
+	per   per
+	about func(l *Layout) any
+	// of is where the values are, and their number of channels, nil for one.
+	of func(g *graph.Graph, r *Row) (values *[]T, width *int)
+}
+
+func (d *dense[T]) in(l *Layout) any { return d.about(l) }
+
+func (d *dense[T]) column() (string, arrow.DataType) { return d.name, ListType[T]() }
+
+func (d *dense[T]) ofGraph() bool {
+	_, width := d.of(&graph.Graph{}, &Row{})
+	return width != nil
+}
+
+func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {
+	want := width(d, l)
+	values, has := d.of(g, r)
+	switch {
+	case has != nil && *has != want:
+		return fmt.Errorf("%s has %d channels, want %d", d.name, *has, want)
+	case want > 0 && len(*values) != want*d.count(g.N(), len(g.Neighbors)):
+		return fmt.Errorf("%s has %d values, want %d × %d", d.name, len(*values), d.count(g.N(), len(g.Neighbors)), want)
+	}
+	return nil
+}
+
+func (d *dense[T]) count(n, m int) int {
+	if d.per == perNode {
+		return n
+	}
+	return m
+}
+
+func (d *dense[T]) part(mem memory.Allocator) part { return &densePart[T]{NewLists[T](mem), d} }
+
+func (d *dense[T]) rows(rec arrow.Record, place int, l *Layout) (rows, error) {
+	list, err := viewAt(rec, place, d.name, listView[T])
+	return &denseRows[T]{list, d, width(d, l)}, err
+}
+
+type densePart[T Value] struct {
+	*Lists[T]
+	d *dense[T]
+}
+
+func (p *densePart[T]) append(g *graph.Graph, r *Row) {
+	values, _ := p.d.of(g, r)
+	p.Append(*values)
+}
+
+func (p *densePart[T]) room(g *graph.Graph) bool {
+	if !p.d.ofGraph() {
+		return p.Lists.room(p.d.count(g.N(), len(g.Neighbors)))
+	}
+	values, _ := p.d.of(g, nil)
+	return p.Lists.room(len(*values))
+}
+
+type denseRows[T Value] struct {
+	list  ListView[T]
+	d     *dense[T]
+	width int
+}
+
+func (v *denseRows[T]) check(row, n, m int) error {
+	if got, want := len(v.list.Row(row)), v.d.count(n, m); got != want*v.width {
+		return fmt.Errorf("%s has %d values, want %d × %d", v.d.name, got, want, v.width)
+	}
+	return nil
+}
+
+func (v *denseRows[T]) at(row int, g *graph.Graph, r *Row) {
+	values, width := v.d.of(g, r)
+	*values = v.list.Row(row)
+	if width != nil {
+		*width = v.width
+	}
+}
+
+// sparse is the column of a set of indices for each node.
+type sparse struct{ name string }
+
+func (*sparse) in(l *Layout) any { return &l.NodeSparse }
+
+func (s *sparse) column() (string, arrow.DataType) { return s.name, NestedType[int32]() }
+
+func (*sparse) ofGraph() bool { return true }
+
+func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
+	if g.SparseCard != l.NodeSparse.Card {
+		return fmt.Errorf("%s has indices below %d, want %d", s.name, g.SparseCard, l.NodeSparse.Card)
+	}
+	return nil
+}
+
+func (s *sparse) part(mem memory.Allocator) part { return &sparsePart{NewNested[int32](mem)} }
+
+func (s *sparse) rows(rec arrow.Record, place int, l *Layout) (rows, error) {
+	lists, err := viewAt(rec, place, s.name, nestedView[int32])
+	return &sparseRows{lists, s, l.NodeSparse.Card}, err
+}
+
+type sparsePart struct{ *Nested[int32] }
+
+func (p *sparsePart) append(g *graph.Graph, _ *Row) {
+	for v := range int32(g.N()) {
+		p.Append(g.Sparse(v))
+	}
+	p.EndRow()
+}
+
+func (p *sparsePart) room(g *graph.Graph) bool { return p.inner.room(len(g.NodeSparse)) }
+
+type sparseRows struct {
+	lists NestedView[int32]
+	s     *sparse
+	card  int
+}
+
+func (v *sparseRows) check(row, n, _ int) error {
+	if got := v.lists.RowLen(row); got != n {
+		return fmt.Errorf("%s has %d lists, want %d", v.s.name, got, n)
+	}
+	return nil
+}
+
+func (v *sparseRows) at(row int, g *graph.Graph, _ *Row) {
+	g.SparseOffsets, g.NodeSparse = v.lists.Row(row)
+	g.SparseCard = v.card
+}
+
+// scalar is a column of one value per graph.
+type scalar[T Value] struct {
+	name  string
+	about func(l *Layout) any
+	of    func(r *Row) *T
+}
+
+func (s *scalar[T]) in(l *Layout) any { return s.about(l) }
+
+func (s *scalar[T]) column() (string, arrow.DataType) { return s.name, typeOf[T]() }
+
+func (*scalar[T]) ofGraph() bool { return false }
+
+func (*scalar[T]) fits(*Layout, *graph.Graph, *Row) error { return nil }
+
+func (s *scalar[T]) part(mem memory.Allocator) part { return &scalarPart[T]{NewColumn[T](mem), s} }
+
+func (s *scalar[T]) rows(rec arrow.Record, place int, _ *Layout) (rows, error) {
+	v, err := viewAt(rec, place, s.name, plain[T])
+	return &scalarRows[T]{v, s}, err
+}
+
+type scalarPart[T Value] struct {
+	*Column[T]
+	s *scalar[T]
+}
+
+func (p *scalarPart[T]) append(_ *graph.Graph, r *Row) { p.Append(*p.s.of(r)) }
+
+func (*scalarPart[T]) room(*graph.Graph) bool { return true }
+
+type scalarRows[T Value] struct {
+	v []T
+	s *scalar[T]
+}
+
+func (*scalarRows[T]) check(int, int, int) error { return nil }
+
+func (v *scalarRows[T]) at(row int, _ *graph.Graph, r *Row) { *v.s.of(r) = v.v[row] }
