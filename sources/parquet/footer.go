@@ -48,6 +48,7 @@ type group struct {
 type chunk struct {
 	elsewhere           bool // in another file
 	kind, codec         int
+	encodings           uint64 // a bit each
 	values              int64
 	bytes               int64
 	data, dictionary    int64 // where its pages begin
@@ -86,7 +87,11 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 		return nil, err
 	}
 	c := &compact{b: b}
-	return c.footer(), nil
+	f = c.footer()
+	if c.at != len(b) { // a byte of 0 ends a struct early
+		return nil, errDamaged
+	}
+	return f, nil
 }
 
 func (c *compact) footer() *footer {
@@ -196,6 +201,10 @@ func (c *compact) chunk() (k chunk) {
 				switch {
 				case id == 1 && typ == typeI32:
 					k.kind = c.small()
+				case id == 2 && typ == typeList:
+					for n, _ := c.list(); n > 0; n-- {
+						k.encodings |= 1 << (uint(c.small()) & 63)
+					}
 				case id == 4 && typ == typeI32:
 					k.codec = c.small()
 				case id == 5 && typ == typeI64:

@@ -82,14 +82,15 @@ func (c *compact) header() (p page) {
 
 // pages reads the pages of a column of a row group, one after the other.
 type pages struct {
-	column column
-	codec  unpack.Codec
-	budget *tabular.Budget
-	b      []byte // what is left of them
-	left   int64  // values to come
-	buf    []byte // of what was decompressed
-	rep    []uint8
-	def    []uint8
+	column    column
+	codec     unpack.Codec
+	encodings uint64 // that its column names
+	budget    *tabular.Budget
+	b         []byte // what is left of them
+	left      int64  // values to come
+	buf       []byte // of what was decompressed
+	rep       []uint8
+	def       []uint8
 }
 
 // next reads a page: that of a dictionary, or one of values, in which case rep

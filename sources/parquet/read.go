@@ -98,7 +98,10 @@ func (d *reader) column(k chunk, c column, rows int) (out tabular.Data, err erro
 	if err := d.budget.Take(k.bytes, 1); err != nil {
 		return out, err
 	}
-	p := &pages{column: c, codec: codec, budget: d.budget, b: make([]byte, k.bytes), left: k.values}
+	if both := uint64(1<<encodingDictionary | 1<<encodingPlainDictionary); k.encodings&both != 0 {
+		k.encodings |= both // two names of one thing
+	}
+	p := &pages{column: c, codec: codec, encodings: k.encodings, budget: d.budget, b: make([]byte, k.bytes), left: k.values}
 	if err := readAt(d.r, p.b, start); err != nil {
 		return out, err
 	}
@@ -139,6 +142,9 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 				return out, fmt.Errorf("the dictionary: %w", err)
 			}
 			continue
+		}
+		if p.encodings>>uint(h.encoding)&1 == 0 {
+			return out, fmt.Errorf("values in the encoding %d, which their column does not name", h.encoding)
 		}
 		n, err := a.add(h.values, p.rep, p.def)
 		if err != nil {

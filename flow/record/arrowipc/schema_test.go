@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// build writes a schema in FlatBuffers whose tables are all at the same places:
+// bomb writes a schema in FlatBuffers whose tables are all at the same places:
 // a type that refers n times to itself, or rather to the next of so many, and
 // metadata that many columns share. Written out it would be of exponential size.
-func build(levels, children, notes int) []byte {
+func bomb(levels, children, notes int) []byte {
 	b := make([]byte, 0, 1<<20)
 	put32 := func(x int) int { b = binary.LittleEndian.AppendUint32(b, uint32(x)); return len(b) - 4 }
 	point := func(at, to int) { binary.LittleEndian.PutUint32(b[at:], uint32(to-at)) }
@@ -99,7 +99,7 @@ func TestSchemaBombs(t *testing.T) {
 		{1, 10000, 10, "texts"},
 		{1, 60000, 60000, "texts"},
 	} {
-		f := &flat{b: build(c.levels, c.children, c.notes)}
+		f := &flat{b: bomb(c.levels, c.children, c.notes)}
 		s, err := f.schema(f.follow(0))
 		if c.want == "" && (err != nil || len(s.Columns) != c.children) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v", c, err)

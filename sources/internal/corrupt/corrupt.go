@@ -11,13 +11,16 @@ import (
 	"time"
 )
 
-// Times is how often to damage each of so many files: 10 000 times in all, and
-// 500 where the race detector makes it slow, or time is short.
+// Times is how often to damage each of so many files: 10 000 times in all where
+// there is time, otherwise 2000, and 500 where the race detector makes it slow.
 func Times(files int) int {
-	if slow || testing.Short() {
+	switch {
+	case slow || testing.Short():
 		return 500/files + 1
+	case Long():
+		return 10_000/files + 1
 	}
-	return 10_000/files + 1
+	return 2000/files + 1
 }
 
 // Run damages a file n times, in the ways of Damage, and reads it. The reader

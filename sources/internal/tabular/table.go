@@ -52,8 +52,11 @@ type Batch struct {
 // make a reader allocate, whatever it claims.
 type Budget struct{ Left, Most int64 }
 
-// Take accounts for n values of size bytes each.
+// Take accounts for n values of size bytes each. Without a budget there is enough.
 func (b *Budget) Take(n, size int64) error {
+	if b == nil {
+		return nil
+	}
 	if n < 0 || n > b.Left/max(size, 1) {
 		return fmt.Errorf("%d × %d bytes, with %d left of MaxBytes %d", n, size, b.Left, b.Most)
 	}

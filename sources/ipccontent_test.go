@@ -1,0 +1,139 @@
+package sources_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/corrupt"
+)
+
+func content(src flow.Source) (corrupt.Content, error) {
+	rows, schema, err := drain(src, memory.DefaultAllocator)
+	return corrupt.Content{Schema: fmt.Sprint(schema), Rows: rows}, err
+}
+
+// bodies are the bodies of the batches of a file.
+func bodies(t *testing.T, b []byte) (spans []corrupt.Span) {
+	f, err := arrowipc.OpenFile(bytes.NewReader(b), int64(len(b)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range f.Blocks {
+		at := int(k.Offset + k.Meta)
+		spans = append(spans, corrupt.Span{At: at, End: at + int(k.Body), Class: corrupt.Value})
+	}
+	return spans
+}
+
+// A damaged file is refused, or has the rows that it had.
+func TestIPCContent(t *testing.T) {
+	made := stages(t)
+	for _, name := range []string{"graphs", "fields"} {
+		for _, compression := range []string{"", "lz4"} {
+			t.Run("file of "+name+compression, func(t *testing.T) {
+				var b bytes.Buffer
+				store(t, made[name], sinks.IPC{W: &b, Compression: compression})
+				corrupt.Same(t, b.Bytes(), 4, bodies(t, b.Bytes()), 16*cap1, true, func(b []byte) (corrupt.Content, error) {
+					return content(sources.IPC{Reader: bytes.NewReader(b), MaxBytes: cap1})
+				})
+			})
+			t.Run("stream of "+name+compression, func(t *testing.T) {
+				var b bytes.Buffer
+				store(t, made[name], sinks.IPC{W: &b, Stream: true, Compression: compression})
+				corrupt.Same(t, b.Bytes(), 4, parts(t, b.Bytes()), 16*cap1, false, func(b []byte) (corrupt.Content, error) {
+					return content(sources.IPC{Reader: bytes.NewReader(b), MaxBytes: cap1})
+				})
+			})
+		}
+	}
+}
+
+// parts are the schema and the bodies of a stream.
+func parts(t *testing.T, b []byte) (spans []corrupt.Span) {
+	s, err := arrowipc.NewStream(bytes.NewReader(b), -1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 8 + int(b[4]) + int(b[5])<<8
+	spans = append(spans, corrupt.Span{At: 8, End: at, Class: corrupt.Once})
+	for meta, body, err := s.Next(); err == nil; meta, body, err = s.Next() {
+		at += len(meta)
+		spans = append(spans, corrupt.Span{At: at, End: at + len(body), Class: corrupt.Value})
+		at += len(body)
+	}
+	return spans
+}
+
+// walk refuses lists that lead nowhere, as the views of package record do.
+func walk(a arrow.Array) error {
+	if v, ok := a.(*array.Float32); ok {
+		for _, x := range v.Float32Values() {
+			if x-x != 0 {
+				return fmt.Errorf("%v, which JSON cannot say", x)
+			}
+		}
+	}
+	l, ok := a.(array.ListLike)
+	if !ok {
+		return nil
+	}
+	at := int64(0)
+	for row := 0; row < a.Len(); row++ {
+		from, to := l.ValueOffsets(row)
+		if from < at || to < from || to > int64(l.ListValues().Len()) {
+			return fmt.Errorf("list %d leads to %d to %d of %d", row, from, to, l.ListValues().Len())
+		}
+		at = to
+	}
+	return walk(l.ListValues())
+}
+
+// A mapped file that is damaged is refused, or has the rows that it had.
+func TestMappedContent(t *testing.T) {
+	made := stages(t)
+	for _, name := range []string{"graphs", "fields"} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			store(t, made[name], sinks.IPC{W: &b})
+			path := filepath.Join(t.TempDir(), "a.arrow")
+			corrupt.Same(t, b.Bytes(), 2, bodies(t, b.Bytes()), 16*cap1, true, func(b []byte) (c corrupt.Content, err error) {
+				if err := os.WriteFile(path, b, 0o600); err != nil {
+					return c, err
+				}
+				f, err := mapped.Open(path)
+				if err != nil {
+					return c, err
+				}
+				defer f.Close()
+				c.Schema = fmt.Sprint(f.Schema())
+				for i := range f.Len() {
+					rec, err := f.Record(i)
+					if err != nil {
+						return c, err
+					}
+					defer rec.Release()
+					for _, col := range rec.Columns() {
+						if err := walk(col); err != nil {
+							return c, err
+						}
+					}
+					c.Rows = append(c.Rows, flowtest.Rows(rec)...)
+				}
+				return c, nil
+			})
+		})
+	}
+}
