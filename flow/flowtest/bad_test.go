@@ -3,7 +3,10 @@ package flowtest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -89,7 +92,7 @@ func TestBadOperators(t *testing.T) {
 			go func() { <-forever }()
 			return pass(rec, out)
 		})},
-		{"reads freed memory", "input", opener(func(in *arrow.Schema) (flow.Stage, error) {
+		{"reads freed memory", "workers", opener(func(in *arrow.Schema) (flow.Stage, error) {
 			var ids []int64
 			schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
 			return flusher{processor{schema, func(rec arrow.Record, out *flow.Out) error {
@@ -185,6 +188,14 @@ func TestBadOperators(t *testing.T) {
 			}
 			return pass(rec, out)
 		})},
+		{"takes no notice of Emit", "emit", stage(func(rec arrow.Record, out *flow.Out) error {
+			_ = pass(rec, out)
+			return nil
+		})},
+		{"takes no notice of Emit in Flush", "emit", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			s := &holding{schema: in}
+			return s, nil
+		})},
 		{"holds what it has when it is stopped", "cancel", opener(func(in *arrow.Schema) (flow.Stage, error) {
 			var held []arrow.Record // no Close releases them
 			return flusher{processor{in, func(rec arrow.Record, out *flow.Out) error {
@@ -207,6 +218,77 @@ func TestBadOperators(t *testing.T) {
 				t.Errorf("the checks that failed are %v, want %q among them", found, bad.check)
 			}
 		})
+	}
+}
+
+// holding keeps the stream until Flush, where it is deaf to errors.
+type holding struct {
+	schema *arrow.Schema
+	held   []arrow.Record
+}
+
+func (h *holding) Schema() *arrow.Schema { return h.schema }
+
+func (h *holding) Process(rec arrow.Record, _ *flow.Out) error {
+	rec.Retain()
+	h.held = append(h.held, rec)
+	return nil
+}
+
+func (h *holding) Flush(out *flow.Out) error {
+	for _, rec := range h.held {
+		_ = out.Emit(rec)
+	}
+	h.held = nil
+	return nil
+}
+
+func (h *holding) Close() error {
+	release(h.held)
+	return nil
+}
+
+// TestRetains: the first run says in words what is wrong.
+func TestRetains(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		op   flow.Operator
+		want string
+	}{
+		{"hands on what it is lent", stage(func(rec arrow.Record, out *flow.Out) error { return out.Emit(rec) }), "calls Retain before"},
+		{"forks and hands on what it is lent", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			return forker{processor{in, func(rec arrow.Record, out *flow.Out) error { return out.Emit(rec) }}}, nil
+		}), "calls Retain before"},
+		{"keeps what it is lent", opener(func(in *arrow.Schema) (flow.Stage, error) {
+			var held []arrow.Record
+			return flusher{processor{in, func(rec arrow.Record, _ *flow.Out) error {
+				held = append(held, rec)
+				return nil
+			}}, func(out *flow.Out) error {
+				for _, rec := range held {
+					if err := out.Emit(rec); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}, nil
+		}), "calls Retain before"},
+		{"releases what it is lent", stage(func(rec arrow.Record, _ *flow.Out) error {
+			rec.Release()
+			return nil
+		}), "calls Retain before"},
+		{"retains too often", stage(func(rec arrow.Record, out *flow.Out) error {
+			rec.Retain()
+			return pass(rec, out)
+		}), "each Retain needs a Release"},
+	} {
+		s, err := Case{Op: c.op}.prepare(memory.DefaultAllocator)
+		if err == nil {
+			s.release()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: the error is %v, want %q", c.name, err, c.want)
+		}
 	}
 }
 
@@ -332,8 +414,44 @@ func TestSourcesAndSinks(t *testing.T) {
 		sink := &catch{}
 		return sink, func() { release(sink.recs) }
 	}, nil)
-	if _, err := drain(leakySource{src}, -1); err == nil {
+	if _, err := readAll(leakySource{src}, -1); err == nil {
 		t.Error("a source that leaks passes")
+	}
+}
+
+// nexter is a source whose Next is a function.
+type nexter func(ctx context.Context) (arrow.Record, error)
+
+func (f nexter) Open(context.Context, memory.Allocator) (flow.Reader, error) { return f, nil }
+func (f nexter) Schema() *arrow.Schema                                       { return Sample(memory.DefaultAllocator)[0].Schema() }
+func (f nexter) Next(ctx context.Context) (arrow.Record, error)              { return f(ctx) }
+func (f nexter) Close() error                                                { return nil }
+
+// TestSourceEnds: only io.EOF itself is the end, and a source that waits ends
+// with its context.
+func TestSourceEnds(t *testing.T) {
+	patience = time.Second
+	defer func() { patience = 10 * time.Second }()
+	_, err := readAll(nexter(func(context.Context) (arrow.Record, error) {
+		return nil, fmt.Errorf("connection lost: %w", io.EOF)
+	}), -1)
+	if err == nil {
+		t.Error("an error that wraps io.EOF passes for the end")
+	}
+	RunIdle(t, nexter(func(ctx context.Context) (arrow.Record, error) {
+		<-ctx.Done()
+		return nil, fmt.Errorf("waiting: %w", ctx.Err())
+	}))
+	forever := make(chan struct{})
+	defer close(forever)
+	for name, src := range map[string]nexter{
+		"waits for ever":    func(context.Context) (arrow.Record, error) { <-forever; return nil, io.EOF },
+		"calls it the end":  func(ctx context.Context) (arrow.Record, error) { <-ctx.Done(); return nil, io.EOF },
+		"hides the context": func(ctx context.Context) (arrow.Record, error) { <-ctx.Done(); return nil, errCheck },
+	} {
+		if idle(src, 10*time.Millisecond) == nil {
+			t.Errorf("a source passes that %s", name)
+		}
 	}
 }
 

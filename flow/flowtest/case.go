@@ -55,6 +55,7 @@ var checks = []struct {
 	{"refused", (*subject).refused},
 	{"watermark", (*subject).watermark},
 	{"cancel", (*subject).cancel},
+	{"emit", (*subject).emit},
 	{"sink", (*subject).sink},
 	{"source", (*subject).source},
 }
@@ -93,8 +94,10 @@ func (c Case) prepare(mem memory.Allocator) (*subject, error) {
 		return nil, errors.New("flowtest: no record arrives at the operator")
 	}
 	s.trial = trial{op: c.Op, schema: in[0].Schema(), in: in, workers: 1, policy: flow.Keep}
+	first := s.trial
+	first.loans = &loans{}
 	var err error
-	if s.want, err = s.trial.run(context.Background()); err == nil {
+	if s.want, err = first.run(context.Background()); err == nil {
 		err = s.want.err
 	}
 	if err != nil {

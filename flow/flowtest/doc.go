@@ -25,10 +25,16 @@
 //	refused    rows around one that is refused are as if it had never been there
 //	watermark  a position is acknowledged when its rows are out, and at last all
 //	cancel     the run ends soon after its context, in the middle and at the end
+//	emit       the error of Emit is returned
 //	sink       an error downstream ends the run
 //	source     an error upstream ends the run
+//
+// The first run also counts how often each record is retained and released, and
+// says so where a Retain or a Release is missing.
 //
 // Each run allocates from a checked allocator over Poison and must leave
 // neither a buffer nor a goroutine behind. Rows that come out are read at the
 // end of the run, when everything that was released has been overwritten.
+//
+// RunSource and RunIdle check a source, RunSink a sink, and Labeling a labeling.
 package flowtest

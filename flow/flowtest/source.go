@@ -23,12 +23,12 @@ func RunSource(t *testing.T, src flow.Source) {
 	var want []string
 	t.Run("read", func(t *testing.T) {
 		var err error
-		if want, err = drain(src, -1); err != nil {
+		if want, err = readAll(src, -1); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("reuse", func(t *testing.T) {
-		got, err := drain(src, -1)
+		got, err := readAll(src, -1)
 		if err == nil {
 			err = difference(got, want)
 		}
@@ -38,7 +38,7 @@ func RunSource(t *testing.T, src flow.Source) {
 	})
 	t.Run("close", func(t *testing.T) {
 		for n := range 2 {
-			if _, err := drain(src, n); err != nil {
+			if _, err := readAll(src, n); err != nil {
 				t.Errorf("closed after %d records: %v", n, err)
 			}
 		}
@@ -50,9 +50,9 @@ func RunSource(t *testing.T, src flow.Source) {
 	})
 }
 
-// drain reads up to n records of src, or all, and returns their rows. Each
+// readAll reads up to n records of src, or all, and returns their rows. Each
 // record is read after the reader has been closed.
-func drain(src flow.Source, n int) (rows []string, err error) {
+func readAll(src flow.Source, n int) (rows []string, err error) {
 	before := goleak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	ctx := context.Background()
@@ -103,6 +103,71 @@ func cancelled(src flow.Source) error {
 		}
 	case <-time.After(2 * patience):
 		return fmt.Errorf("the run goes on %v after its context has ended", patience)
+	}
+	if mem.CurrentAlloc() != 0 {
+		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+	}
+	return goleak.Find(before)
+}
+
+// RunIdle checks a source that has nothing more to give and does not end, like
+// one that waits for a message: Next returns within a second when its context
+// ends, with an error and not with the end of the stream, and nothing is left
+// behind. The source may hand out a few records before.
+func RunIdle(t *testing.T, src flow.Source) {
+	t.Helper()
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+	}{
+		{"ended before", 0},
+		{"ends while Next waits", 50 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := idle(src, c.after); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// idle calls Next until that fails, with a context that ends after some time.
+func idle(src flow.Source, after time.Duration) error {
+	before := goleak.IgnoreCurrent()
+	mem := memory.NewCheckedAllocator(&Poison{})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	r, err := src.Open(ctx, mem)
+	if err != nil {
+		return err
+	}
+	if after == 0 {
+		stop()
+	} else {
+		time.AfterFunc(after, stop)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			rec, err := r.Next(ctx)
+			if err != nil {
+				ended <- err
+				return
+			}
+			rec.Release()
+		}
+	}()
+	<-ctx.Done()
+	select {
+	case err = <-ended:
+	case <-time.After(patience):
+		return fmt.Errorf("Next goes on %v after its context has ended", patience)
+	}
+	if !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the error of Next is %v, want that of the context", err)
+	}
+	if err := r.Close(); err != nil {
+		return err
 	}
 	if mem.CurrentAlloc() != 0 {
 		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())

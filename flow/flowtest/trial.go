@@ -25,6 +25,7 @@ type trial struct {
 	schema  *arrow.Schema  // of in
 	in      []arrow.Record // the stream
 	shared  bool           // in goes in itself, and not a copy that dies as soon as it is released
+	loans   *loans         // counts how records are retained and released; or nil
 	endless bool           // in is repeated, and nothing is collected
 	workers int
 	policy  flow.Policy
@@ -84,6 +85,11 @@ func (t trial) run(ctx context.Context) (r result, err error) {
 	for _, rec := range sink.recs {
 		r.sizes = append(r.sizes, rec.NumRows())
 		rec.Release()
+	}
+	if t.loans != nil {
+		if err := t.loans.settle(); err != nil {
+			return r, err
+		}
 	}
 	switch {
 	case mem.CurrentAlloc() != 0:
@@ -158,6 +164,9 @@ func (f *feeder) Next(ctx context.Context) (arrow.Record, error) {
 	if f.shared {
 		rec.Retain()
 		return rec, nil
+	}
+	if f.loans != nil {
+		return f.loans.lend(clone(f.mem, rec)), nil
 	}
 	return clone(f.mem, rec), nil
 }

@@ -1,0 +1,21 @@
+package labeling_test
+
+import (
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// TestConformance checks all labelings as those of anybody.
+func TestConformance(t *testing.T) {
+	for _, l := range all(t) {
+		t.Run(l.String(), func(t *testing.T) {
+			if l == labeling.Canonical {
+				flowtest.Labeling(t, l, "numbering") // it tells apart nodes that are images of each other
+				return
+			}
+			flowtest.Labeling(t, l)
+		})
+	}
+}
