@@ -1,26 +1,31 @@
-// Command embed is sanflow inside a go-streams pipeline that is somebody
-// else's: graphs come in over HTTP, pass a filter of theirs, are classified by
-// stages of ours, and the answers go on through a map of theirs.
+// Command embed is sanflow inside programs that are somebody else's. Without
+// -listen it stands in a go-streams pipeline: 20 graphs pass a filter of theirs,
+// are classified by stages of ours, and the answers go on through a map of
+// theirs. With -listen it answers over HTTP, each client for itself.
 //
 //	go run ./examples/embed                        # classifies 20 graphs and ends
 //	go run ./examples/embed -listen localhost:8080 # until Ctrl-C
 //	curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
+//	{"id":7,"class":"ring","probability":0.83}
 //
 //	theirs: chan ─▶ Filter ─▶ Map ─┐                      ┌─▶ chan ─▶ Map ─▶ stdout
 //	ours:                          └▶ fields … ─▶ Predict ┘
+//
+// The network learns from generated graphs first. A program would rather load
+// one: sinks.Load(file) is a Predictor, too.
 package main
 
 import (
 	"context"
 	"errors"
 	"flag"
-
-	"github.com/reugn/go-streams"
-	"github.com/reugn/go-streams/extension"
-	goflow "github.com/reugn/go-streams/flow"
+	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -28,9 +33,10 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// toFields is the way from graphs to receptive fields, the same for those that
-// the network learns from and those that it is asked about.
-var toFields = []flow.Operator{
+// recipe is the way from graphs to receptive fields, the same for those that the
+// network learns from and those that it is asked about.
+var recipe = operators.Recipe{
+	operators.Expect{Layout: record.Layout{Classes: sources.FamilyNames}},
 	operators.Channel{By: labeling.NormalizedDegree},
 	operators.Channel{By: labeling.Clustering},
 	operators.Select{W: 40, By: labeling.Betweenness},
@@ -38,83 +44,80 @@ var toFields = []flow.Operator{
 	operators.Normalize{},
 }
 
+const usage = `Usage of embed: classify graphs in a go-streams pipeline, or over HTTP.
+
+  embed                          classifies 20 generated graphs and ends
+  embed -listen localhost:8080   answers until Ctrl-C
+  curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
+
+Status 200 has the answer; 400 is no graph, 413 one beyond the limits, 422 one
+that cannot be classified; 503 has Retry-After: nobody is free.
+
+`
+
 func main() { cli.Main("embed", run) }
 
 func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("embed", flag.ContinueOnError)
 	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
 	graphs := f.Int("learn", 2400, "graphs to learn from before")
+	var l limits
+	f.IntVar(&l.workers, "workers", 0, "graphs in work at once; large ones take half of the places at most; 0 = all cores, at least 2")
+	f.IntVar(&l.queue, "queue", 64, "requests that wait for a worker; more get 503")
+	f.IntVar(&l.nodes, "nodes", 25_000, "most nodes of a graph")
+	f.IntVar(&l.edges, "edges", 100_000, "most edges of a graph")
+	f.Int64Var(&l.bytes, "bytes", 2<<20, "most bytes of a request")
+	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
+	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for what is in work on Ctrl-C")
+	f.Usage = func() {
+		fmt.Fprint(f.Output(), usage)
+		f.PrintDefaults()
+	}
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
-	if err := cli.AtLeast("learn", *graphs, 6); err != nil {
+	if l.workers == 0 {
+		l.workers = max(2, runtime.GOMAXPROCS(0))
+	}
+	if err := errors.Join(cli.AtLeast("learn", *graphs, 6), cli.AtLeast("workers", l.workers, 1), cli.AtLeast("queue", l.queue, 0),
+		cli.AtLeast("nodes", l.nodes, 1), cli.AtLeast("edges", l.edges, 1), cli.AtLeast("bytes", int(l.bytes), 1)); err != nil {
 		return err
+	}
+	if l.time <= 0 || l.grace < 0 {
+		return fmt.Errorf("-time is %v and -grace %v, want more than 0, and 0 or more", l.time, l.grace)
 	}
 	net, err := train(ctx, *graphs)
 	if err != nil {
 		return err
 	}
-	// Ctrl-C closes the intake. What is in the pipeline by then is answered, so
-	// the pipeline has a context that outlives it.
-	in := make(chan any)
-	intake := make(chan error, 1)
-	go func() {
-		defer close(in)
-		if *listen == "" {
-			intake <- generated(ctx, in)
-		} else {
-			intake <- serve(ctx, *listen, in)
-		}
-	}()
-	return errors.Join(classify(context.WithoutCancel(ctx), net, in), <-intake)
+	if *listen == "" {
+		return classify(ctx, net)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return newServer(l, p.Predict, func(a answer) { fmt.Println(a) }).listen(ctx, *listen)
 }
 
-// train teaches a network to tell six families of graphs apart. A program would
-// rather load one: net.Load(file).
+// train teaches a network to tell six families of graphs apart.
 func train(ctx context.Context, graphs int) (*nn.CNN, error) {
 	net := &nn.CNN{Seed: 1, Dropout: -1}
-	p := flow.From(sources.Families{Graphs: graphs})
-	for _, op := range toFields {
-		p = p.Via(op)
-	}
-	return net, p.Via(operators.Replay{Epochs: 5, Rows: 32}).To(sinks.Train{Net: net}).Run(ctx)
+	return net, recipe.Onto(flow.From(sources.Families{Graphs: graphs})).
+		Via(operators.Replay{Epochs: 5, Rows: 32}).
+		To(sinks.Train{Net: net}).
+		Run(ctx)
 }
 
-// classify runs the pipeline until in is closed and everything is answered.
-func classify(ctx context.Context, net nn.Model, in chan any) error {
-	answers := make(chan any)
-	predict := flow.AsSink(ctx, sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
-		answers <- answer{p.Graph, sources.FamilyNames[p.Class], p.Probs[p.Class]}
-		return nil
-	}})
-	var failed error
-	go func() {
-		defer close(answers)
-		stream := extension.NewChanSource(in).
-			Via(goflow.NewFilter(func(s submission) bool { return s.graph.M() > 0 }, 1)).
-			Via(goflow.NewMap(submission.record, 1))
-		failed = through(ctx, stream, predict)
-	}()
-	extension.NewChanSource(answers).
-		Via(goflow.NewMap(answer.String, 1)).
-		To(extension.NewStdoutSink())
-	return failed
+// answer is what a graph is answered with.
+type answer struct {
+	ID          int64   `json:"id"`
+	Class       string  `json:"class"`
+	Probability float32 `json:"probability"`
 }
 
-// through sends a stream of records through our stages into sink, and returns
-// their first error when all is done.
-func through(ctx context.Context, stream streams.Flow, sink *flow.SinkInlet) error {
-	var stages []interface{ Err() error }
-	for _, op := range toFields {
-		f := flow.AsFlow(ctx, op)
-		stages = append(stages, f)
-		stream = stream.Via(f)
-	}
-	stream.To(sink)
-	for _, s := range append(stages, sink) {
-		if err := s.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+// String returns the line that is printed.
+func (a answer) String() string {
+	return fmt.Sprintf("graph %d: %s, %.0f %%", a.ID, a.Class, 100*a.Probability)
 }

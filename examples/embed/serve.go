@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// A server answers for the graphs that are posted to it. No client can stall it
+// for others: a body is bounded in bytes and in time, a graph in nodes and edges
+// before it is made, the work on it by a deadline; large graphs never take all
+// workers, whoever finds no place is told to come again, and what a client no
+// longer waits for is dropped.
+type server struct {
+	predict func(context.Context, *graph.Graph) (sinks.Answer, error)
+	limits
+	print func(answer) // what was answered
+
+	work  chan struct{} // a place for each graph in work
+	heavy chan struct{} // and for each large one among them
+	queue chan struct{} // in work, or waiting for it
+	conns chan struct{} // requests that are read
+}
+
+// limits are flags.
+type limits struct {
+	workers, queue int
+	nodes, edges   int
+	bytes          int64
+	time, grace    time.Duration
+}
+
+// large is the number of nodes and edges from which on a graph is a large one.
+// Smaller ones take some milliseconds.
+const large = 2000
+
+func newServer(l limits, predict func(context.Context, *graph.Graph) (sinks.Answer, error), print func(answer)) *server {
+	return &server{
+		predict: predict, limits: l, print: print,
+		work: make(chan struct{}, l.workers), heavy: make(chan struct{}, max(1, l.workers/2)),
+		queue: make(chan struct{}, l.workers+l.queue), conns: make(chan struct{}, 4*(l.workers+l.queue)),
+	}
+}
+
+// listen answers until ctx ends. Then it takes no more requests, gives those in
+// work the grace, drops the rest and returns.
+func (s *server) listen(ctx context.Context, address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "listening at http://%s\n", l.Addr())
+	return s.serve(ctx, l)
+}
+
+func (s *server) serve(ctx context.Context, l net.Listener) error {
+	base, drop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer drop(nil)
+	var handlers sync.WaitGroup
+	h := &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      10*time.Second + s.time,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    1 << 14,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handlers.Add(1)
+			defer handlers.Done()
+			s.handle(w, r)
+		}),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, stop := context.WithTimeout(base, s.grace)
+	defer stop()
+	if err := h.Shutdown(grace); err != nil { // the grace is over
+		drop(context.Cause(ctx))
+		_ = h.Close()
+	}
+	handlers.Wait()
+	return context.Cause(ctx)
+}
+
+// failure is an error with the status that a client is told.
+type failure struct {
+	status int
+	error
+}
+
+func fail(status int, format string, args ...any) error {
+	return failure{status, fmt.Errorf(format, args...)}
+}
+
+var errBusy = failure{http.StatusServiceUnavailable, errors.New("all workers are busy: come again")}
+
+func (s *server) handle(w http.ResponseWriter, r *http.Request) {
+	a, err := s.answer(w, r)
+	if err == nil {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(a) // a client that has gone hears nothing
+		return
+	}
+	status := http.StatusInternalServerError
+	if f := (failure{}); errors.As(err, &f) {
+		status = f.status
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	http.Error(w, err.Error(), status)
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return a, fail(http.StatusMethodNotAllowed, `post a graph: {"id": 7, "nodes": 3, "edges": [[0,1],[1,2]]}`)
+	}
+	if !enter(s.conns) {
+		return a, errBusy
+	}
+	id, g, err := s.read(w, r)
+	leave(s.conns)
+	if err != nil {
+		return a, err
+	}
+	if !enter(s.queue) {
+		return a, errBusy
+	}
+	defer leave(s.queue)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.time, errBusy)
+	defer cancel()
+	places := []chan struct{}{s.work}
+	if g.N()+g.M() > large {
+		places = []chan struct{}{s.heavy, s.work}
+	}
+	for _, place := range places {
+		select {
+		case place <- struct{}{}:
+			defer leave(place)
+		case <-ctx.Done(): // nobody waits any more, or waited too long
+			return a, context.Cause(ctx)
+		}
+	}
+	said, err := s.predict(ctx, g)
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(ctx), errBusy):
+		return a, fail(http.StatusRequestEntityTooLarge, "the graph takes more than %v", s.time)
+	case ctx.Err() != nil:
+		return a, context.Cause(ctx)
+	default:
+		return a, fail(http.StatusUnprocessableEntity, "%w", err)
+	}
+	a = answer{ID: id, Class: said.Class, Probability: said.Probs[said.Index]}
+	s.print(a)
+	return a, nil
+}
+
+// enter takes a place where there is one.
+func enter(places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func leave(places chan struct{}) { <-places }
+
+// read reads {"id": 7, "nodes": 4, "edges": [[0,1],[1,2]]}.
+func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *graph.Graph, err error) {
+	var body struct {
+		ID    int64
+		Nodes int
+		Edges [][2]int32
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.bytes))
+	d.DisallowUnknownFields()
+	err = d.Decode(&body)
+	if err == nil && d.Decode(&struct{}{}) != io.EOF {
+		err = errors.New("there is more than one graph")
+	}
+	tooLong := new(http.MaxBytesError)
+	switch {
+	case errors.As(err, &tooLong):
+		return 0, nil, fail(http.StatusRequestEntityTooLarge, "more than %d bytes", tooLong.Limit)
+	case err != nil:
+		return 0, nil, failure{http.StatusBadRequest, err}
+	case body.Nodes > s.nodes || len(body.Edges) > s.edges:
+		return 0, nil, fail(http.StatusRequestEntityTooLarge, "%d nodes and %d edges, want at most %d and %d", body.Nodes, len(body.Edges), s.nodes, s.edges)
+	}
+	edges := make([]graph.Edge, len(body.Edges))
+	for i, e := range body.Edges {
+		edges[i] = graph.Edge{U: e[0], V: e[1]}
+	}
+	if g, err = graph.New(body.Nodes, false, edges); err != nil {
+		return 0, nil, failure{http.StatusBadRequest, err}
+	}
+	if g.M() == 0 {
+		return 0, nil, fail(http.StatusUnprocessableEntity, "a graph without edges has no class")
+	}
+	return body.ID, g, nil
+}

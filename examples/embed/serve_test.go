@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+var testLimits = limits{workers: 2, queue: 4, nodes: 25_000, edges: 100_000, bytes: 2 << 20, time: 300 * time.Millisecond, grace: 100 * time.Millisecond}
+
+// serving runs a server whose model takes as long as work says, and returns its
+// address, what it counted, and how to stop it.
+func serving(t *testing.T, l limits, work func(context.Context, *graph.Graph) error) (address string, in *atomic.Int64, stop func() error) {
+	t.Helper()
+	in = new(atomic.Int64)
+	s := newServer(l, func(ctx context.Context, g *graph.Graph) (sinks.Answer, error) {
+		in.Add(1)
+		defer in.Add(-1)
+		if err := work(ctx, g); err != nil {
+			return sinks.Answer{}, err
+		}
+		return sinks.Answer{Class: "ring", Probs: []float32{1}}, nil
+	}, func(answer) {})
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.serve(ctx, listener) }()
+	return "http://" + listener.Addr().String(), in, func() error {
+		cancel(cli.ErrInterrupted)
+		return <-ended
+	}
+}
+
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+
+// post returns the status and the body.
+func post(t *testing.T, address, body string) (int, string) {
+	r, err := client.Post(address, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	if r.StatusCode == http.StatusServiceUnavailable && r.Header.Get("Retry-After") == "" {
+		t.Error("503 without Retry-After")
+	}
+	return r.StatusCode, string(b)
+}
+
+// path is a path of n nodes, as a client posts it.
+func path(n int) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"id": %d, "nodes": %d, "edges": [`, n, n)
+	for v := range n - 1 {
+		if v > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "[%d,%d]", v, v+1)
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+// Whatever is posted is answered, each client for itself, with the status that
+// says what is wrong.
+func TestServe(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l := testLimits
+	l.nodes, l.edges, l.bytes = 100, 5, 300
+	address, _, stop := serving(t, l, func(_ context.Context, g *graph.Graph) error {
+		if g.N() == 13 {
+			return errors.New("nobody likes it")
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		body string
+		want int
+		says string
+	}{
+		{path(4), http.StatusOK, `{"id":4,"class":"ring","probability":1}`},
+		{`{"nodes": 2, "edges": [[0,1]]}`, http.StatusOK, `"id":0`},
+		{`{"nodes": 4, "edges": [[0,4]]}`, http.StatusBadRequest, "4"},
+		{`{"nodes": -1}`, http.StatusBadRequest, ""},
+		{`{"nodes": 2, "edges": [[0,1]]} {}`, http.StatusBadRequest, "more than one"},
+		{`{"nodes": 2, "edges": [[0,`, http.StatusBadRequest, ""},
+		{`{"nodes": 2, "edges": [[0,99999999999]]}`, http.StatusBadRequest, ""},
+		{`{"nodes": 2, "weights": []}`, http.StatusBadRequest, "weights"},
+		{``, http.StatusBadRequest, ""},
+		{`{"nodes": 1000000000}`, http.StatusRequestEntityTooLarge, "at most 100"},
+		{path(7), http.StatusRequestEntityTooLarge, "6 edges"},
+		{path(60), http.StatusRequestEntityTooLarge, "300 bytes"},
+		{strings.Repeat("[", 200), http.StatusBadRequest, ""},
+		{`{"nodes": 3}`, http.StatusUnprocessableEntity, "without edges"},
+		{`{"nodes": 13, "edges": [[0,1]]}`, http.StatusUnprocessableEntity, "nobody likes it"},
+	} {
+		if got, says := post(t, address, c.body); got != c.want || !strings.Contains(says, c.says) {
+			t.Errorf("%.60s: status %d, %q, want %d with %q", c.body, got, says, c.want, c.says)
+		}
+	}
+	if r, err := client.Get(address); err != nil || r.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %v, %v", r, err)
+	} else {
+		r.Body.Close()
+	}
+	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
+		t.Error(err)
+	}
+}
+
+// One client posts large graphs, each of which would take for ever, as fast as it
+// can. Another one's small graphs are answered meanwhile, what finds no place is
+// told to come again, the work on each ends at its deadline, and the end is quick.
+func TestServeFlood(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	address, in, stop := serving(t, testLimits, func(ctx context.Context, g *graph.Graph) error {
+		if g.N() > large {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+	body := path(22_000)
+	statuses := make(chan int, 20)
+	var flood sync.WaitGroup
+	for range cap(statuses) {
+		flood.Go(func() {
+			status, _ := post(t, address, body)
+			statuses <- status
+		})
+	}
+	for in.Load() == 0 { // the first one is in work
+		time.Sleep(time.Millisecond)
+	}
+	answered := 0
+	for range 10 {
+		start := time.Now()
+		status, says := post(t, address, path(5))
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("a small graph took %v", took)
+		}
+		switch {
+		case status == http.StatusOK:
+			answered++
+		case status != http.StatusServiceUnavailable:
+			t.Errorf("a small graph: %d %s", status, says)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if answered == 0 {
+		t.Error("no small graph was answered")
+	}
+	flood.Wait()
+	close(statuses)
+	count := map[int]int{}
+	for s := range statuses {
+		count[s]++
+	}
+	if count[http.StatusServiceUnavailable] == 0 || count[http.StatusRequestEntityTooLarge] == 0 ||
+		count[http.StatusServiceUnavailable]+count[http.StatusRequestEntityTooLarge] != 20 {
+		t.Errorf("statuses %v, want some 503 and some 413", count)
+	}
+	if n := in.Load(); n != 0 {
+		t.Errorf("%d graphs are still in work", n)
+	}
+	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
+		t.Error(err)
+	}
+}
+
+// What a client no longer waits for is dropped, and makes room.
+func TestServeAbandoned(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l := testLimits
+	l.time = time.Minute
+	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
+		if g.N() == 5 {
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	ctx, leave := context.WithCancel(context.Background())
+	var clients sync.WaitGroup
+	for range 6 { // all workers and the queue
+		clients.Go(func() {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(path(9)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := client.Do(r); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	for in.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	clients.Wait()
+	for range 1000 { // a server hears of it a little later
+		status, _ := post(t, address, path(5))
+		if status == http.StatusOK {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if status, says := post(t, address, path(5)); status != http.StatusOK {
+		t.Errorf("%d %s", status, says)
+	}
+	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
+		t.Error(err)
+	}
+}
+
+// Ctrl-C lets what is nearly done be answered, and waits neither for work without
+// an end nor for clients that send nothing.
+func TestServeShutdown(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l := testLimits
+	l.time, l.grace = time.Minute, 200*time.Millisecond
+	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(g.N()) * time.Millisecond):
+		}
+		return ctx.Err()
+	})
+	idle, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	fmt.Fprint(idle, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		if status, says := post(t, address, path(100)); status != http.StatusOK {
+			t.Errorf("nearly done: %d %s", status, says)
+		}
+	})
+	clients.Go(func() {
+		r, err := client.Post(address, "", strings.NewReader(path(1900))) // 1.9 s: too long
+		if err == nil {
+			r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				t.Error("it was waited for")
+			}
+		}
+	})
+	for in.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	start := time.Now()
+	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 1500*time.Millisecond {
+		t.Errorf("the end took %v", took)
+	}
+	clients.Wait()
+}
+
+// The command answers over HTTP with what it has learned: large graphs, whose
+// labels take seconds, do not stall it.
+func TestListen(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l, err := net.Listen("tcp", "localhost:0") // a port that nobody has
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan error, 1)
+	lines := output(t, func() {
+		go func() {
+			ended <- run(ctx, []string{"-learn", "60", "-listen", address, "-time", "500ms", "-workers", "2"})
+		}()
+		for range 1200 { // it learns before it listens
+			c, err := net.Dial("tcp", address)
+			if err == nil {
+				c.Close()
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		var flood sync.WaitGroup
+		for range 5 {
+			flood.Go(func() {
+				if status, says := post(t, "http://"+address, path(22_000)); status == http.StatusOK {
+					t.Logf("a quick machine: %s", says)
+				}
+			})
+		}
+		status, says := post(t, "http://"+address, `{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}`)
+		var a answer
+		if err := json.Unmarshal([]byte(says), &a); err != nil || status != http.StatusOK || a.ID != 7 || a.Class == "" || !(a.Probability > 0) {
+			t.Errorf("%d %q, %v", status, says, err)
+		}
+		flood.Wait()
+		cancel(cli.ErrInterrupted)
+		if err := <-ended; !errors.Is(err, cli.ErrInterrupted) {
+			t.Errorf("%v, want %v", err, cli.ErrInterrupted)
+		}
+	})
+	if len(lines) == 0 || !strings.HasPrefix(lines[0], "graph 7: ") {
+		t.Errorf("printed %q", lines)
+	}
+}
