@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"log"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+func main() {
+	listen := flag.String("listen", "localhost:8080", "takes [[0,1],[1,2]], the edges of a graph: with ?class=ring to learn, without to ask")
+	flag.Parse()
+	log.Fatal(http.ListenAndServe(*listen, online(context.Background())))
+}
+
+func online(ctx context.Context) http.HandlerFunc {
+	classes, graphs := []string{"ring", "tree"}, make(chan sources.Item)
+	layout, net, model := record.Layout{Classes: classes}, &nn.CNN{Dropout: -1}, atomic.Pointer[sinks.Predictor]{}
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 20}, operators.Assemble{K: 8}, operators.Normalize{}}
+	publish := func(nn.Result) error { // after each step: what was learned answers from now on
+		if p := model.Load(); p != nil {
+			return p.Update(net)
+		}
+		p, err := sinks.NewPredictor(net, recipe)
+		model.Store(p)
+		return err
+	}
+	p := recipe.Onto(flow.From(sources.Seq{Chan: graphs, Layout: layout})).
+		Via(operators.Batch{Size: 16, MaxWait: time.Second}).To(sinks.Train{Net: net, OnStep: publish})
+	go func() { log.Print(p.Run(ctx)) }()
+	return func(w http.ResponseWriter, r *http.Request) {
+		edges, b := [][2]int32{}, sources.Builder{MaxNodes: 1000}
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&edges)
+		for _, e := range edges {
+			b.Edge(e[0], e[1])
+		}
+		if g, bad := b.Graph(); err != nil || bad != nil {
+			http.Error(w, "want edges", http.StatusBadRequest)
+		} else if class := slices.Index(classes, r.URL.Query().Get("class")); class >= 0 {
+			graphs <- sources.Item{Graph: g, Class: int32(class)}
+		} else if p := model.Load(); p == nil {
+			http.Error(w, "nothing was learned yet", http.StatusServiceUnavailable)
+		} else if answer, err := p.Predict(r.Context(), g); err == nil {
+			_ = json.NewEncoder(w).Encode(answer)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// edges are those of a ring, or a path, of n nodes.
+func edges(n int, ring bool) string {
+	var list []string
+	for v := range n - 1 {
+		list = append(list, fmt.Sprintf("[%d,%d]", v, v+1))
+	}
+	if ring {
+		list = append(list, fmt.Sprintf("[%d,0]", n-1))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// The program learns from what is posted, and answers better than by chance soon.
+func TestOnline(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, stop := context.WithCancel(context.Background())
+	log.SetOutput(io.Discard) // it says how the pipeline ended
+	handler := online(ctx)
+	post := func(query, body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		handler(w, httptest.NewRequest(http.MethodPost, "/"+query, strings.NewReader(body)))
+		return w
+	}
+	for body, want := range map[string]int{
+		"": http.StatusBadRequest, "[[0,-1]]": http.StatusBadRequest, "[[0,2000000000]]": http.StatusBadRequest,
+		"[[0,1]]": http.StatusServiceUnavailable, // nothing was learned
+	} {
+		if got := post("", body).Code; got != want {
+			t.Errorf("%s: status %d, want %d", body, got, want)
+		}
+	}
+	for i := range 1280 {
+		if w := post("?class="+[]string{"ring", "tree"}[i%2], edges(5+i%13, i%2 == 0)); w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
+	}
+	right := 0
+	for i := range 40 {
+		var a sinks.Answer
+		w := post("", edges(6+i%11, i%2 == 0))
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+			t.Fatalf("%s: %v", w.Body, err)
+		}
+		if a.Class == []string{"ring", "tree"}[i%2] {
+			right++
+		}
+	}
+	if right < 36 {
+		t.Errorf("%d of 40 answers are right", right)
+	}
+	stop()
+}
