@@ -69,10 +69,7 @@ func (e *evaluator) WriteSome(_ context.Context, rec arrow.Record, refuse func(r
 		if err != nil {
 			return err
 		}
-		e.all.Rows += r.Rows
-		e.all.Correct += r.Correct
-		e.all.Loss += r.Loss * float64(r.Rows)
-		e.all.AbsError += r.AbsError * float64(r.Rows)
+		addResult(&e.all, r)
 		return nil
 	})
 }
@@ -81,8 +78,21 @@ func (e *evaluator) Close(failed error) error {
 	if failed != nil || e.all.Rows == 0 {
 		return nil
 	}
-	r, n := e.all, float64(e.all.Rows)
-	r.Loss /= n
-	r.AbsError /= n
-	return e.Done(r)
+	return e.Done(meanResult(e.all))
+}
+
+// addResult adds r to sum, whose Loss and AbsError are sums.
+func addResult(sum *nn.Result, r nn.Result) {
+	sum.Rows += r.Rows
+	sum.Correct += r.Correct
+	sum.Loss += r.Loss * float64(r.Rows)
+	sum.AbsError += r.AbsError * float64(r.Rows)
+}
+
+// meanResult makes means of the sums.
+func meanResult(sum nn.Result) nn.Result {
+	n := float64(max(1, sum.Rows))
+	sum.Loss /= n
+	sum.AbsError /= n
+	return sum
 }

@@ -1,0 +1,352 @@
+package sinks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Fit is a whole training: the rows of a stream, which are made once, are learned
+// from for some epochs, each in a random order of its own, and the model is
+// tested after each:
+//
+//	fit, err := sinks.Fit{Net: net, Valid: &valid, Patience: 10}.Run(ctx, train)
+//	fmt.Println("best after epoch", fit.Best)
+//
+// where train and valid are pipelines without a sink, up to fields. The zero
+// value of all fields but Net is a training of 100 epochs without a test.
+type Fit struct {
+	// Net learns. It must be set, and with Valid or Test be nn.Weighted unless
+	// Last is set too.
+	Net nn.Model
+	// Epochs is how often each row is learned from, at most. The default is 100.
+	Epochs int
+	// Batch is how many rows a step has. The default is 32.
+	Batch int
+	// Seed decides the orders.
+	Seed uint64
+	// Memory bounds the bytes of rows that are held in memory; see
+	// operators.Replay. The default is no bound.
+	Memory int64
+
+	// Valid, if set, is the rows that the model is tested on after each epoch.
+	// They are made once and held in memory.
+	Valid *flow.Pipeline
+	// Score is what is best when it is lowest, of a test on Valid. The default
+	// is the mean loss.
+	Score func(nn.Result) float64
+	// Test, if set, gives the score in place of Valid and Score: the model is
+	// asked by other means.
+	Test func(context.Context) (float64, error)
+	// Patience is how many epochs in a row without a better score end the
+	// training. The default is not to end it before Epochs.
+	Patience int
+	// Last leaves the model as it is after the last epoch. The default is to give
+	// it back the weights that had the best score, the first of equals.
+	Last bool
+
+	// OnEpoch, if set, is called after each epoch and its test, and OnStep after
+	// each step. An error ends the training.
+	OnEpoch func(Epoch) error
+	OnStep  func(nn.Result) error
+
+	// Checkpoint lets the training be stopped and gone on with, to the same
+	// result; the epochs so far and the best weights are kept in it too.
+	Checkpoint Checkpoint
+}
+
+// Epoch is what an epoch has brought.
+type Epoch struct {
+	Number int       `json:"number"` // from 1
+	Train  nn.Result `json:"train"`  // of its rows, each before it was learned from
+	Valid  nn.Result `json:"valid"`  // of Valid, where that is set
+	Score  float64   `json:"score"`
+	// Took is the time that learning took, tests not counted.
+	Took time.Duration `json:"took"`
+}
+
+// Fitted is a training that has ended.
+type Fitted struct {
+	Epochs []Epoch
+	Best   int // the number of the epoch whose weights the model has
+}
+
+// errEnough ends a run whose model gets no better.
+var errEnough = errors.New("sinks: fit: enough")
+
+// Run trains on the rows of p, a pipeline without a sink, which may have options.
+func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
+	t, err := f.start(ctx)
+	if err != nil {
+		return Fitted{}, fmt.Errorf("fit: %w", err)
+	}
+	defer t.valid.Release()
+	err = p.Via(counting{&t.rows}).
+		Via(operators.Replay{Epochs: t.Epochs, Seed: f.Seed, Rows: t.Batch, Memory: f.Memory}).
+		To(t).Run(ctx)
+	if err != nil && !errors.Is(err, errEnough) {
+		return t.fitted(), err
+	}
+	if len(t.best) > 0 {
+		return t.fitted(), t.Net.(nn.Weighted).SetWeights(t.best)
+	}
+	return t.fitted(), nil
+}
+
+// Each trains several models, one after the other, on the same rows, which are
+// made once; all fields but Net are for each of them, and the orders of the first
+// are those of Seed, of the next those of Seed+1, and so on. Together the models
+// answer as an nn.Ensemble. Checkpoint is not for several.
+func (f Fit) Each(ctx context.Context, p flow.Pipeline, nets ...nn.Model) ([]Fitted, error) {
+	if f.Checkpoint.File != "" {
+		return nil, errors.New("fit: a Checkpoint is for one model")
+	}
+	var rows Collect
+	if err := p.To(&rows).Run(ctx); err != nil {
+		return nil, err
+	}
+	defer rows.Release()
+	var all []Fitted
+	for i, net := range nets {
+		f := f
+		f.Net, f.Seed = net, f.Seed+uint64(i)
+		fit, err := f.Run(ctx, flow.From(sources.Records{Records: rows.Records()}).With(flow.Options{Workers: 1}))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, fit)
+	}
+	return all, nil
+}
+
+// fitting is a Fit at work.
+type fitting struct {
+	Fit
+	rows  int64 // of an epoch
+	valid Collect
+
+	done  []Epoch
+	best  []float32 // weights of the best of them; none where they are not kept
+	now   Epoch     // Train holds sums so far
+	since time.Time
+}
+
+func (f Fit) start(ctx context.Context) (*fitting, error) {
+	t := &fitting{Fit: f}
+	if t.Epochs == 0 {
+		t.Epochs = 100
+	}
+	if t.Batch == 0 {
+		t.Batch = 32
+	}
+	_, weighted := f.Net.(nn.Weighted)
+	switch {
+	case f.Net == nil:
+		return nil, errors.New("the field Net is not set")
+	case t.Epochs < 1 || t.Batch < 1 || f.Patience < 0:
+		return nil, fmt.Errorf("Epochs is %d, Batch %d, Patience %d, want positive numbers", t.Epochs, t.Batch, f.Patience)
+	case f.Valid != nil && f.Test != nil:
+		return nil, errors.New("the fields Valid and Test are both set, want one")
+	case f.Patience > 0 && !t.scored():
+		return nil, errors.New("the field Patience is set, neither Valid nor Test is")
+	case t.scored() && !f.Last && !weighted:
+		return nil, fmt.Errorf("a %T is no nn.Weighted, of which the best weights could be kept: set Last", f.Net)
+	}
+	if f.Valid == nil {
+		return t, nil
+	}
+	return t, f.Valid.To(&t.valid).Run(ctx)
+}
+
+// scored reports whether there is a test after each epoch.
+func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil }
+
+// lowest returns the number of the epoch with the lowest score, the first of
+// equals, and of the last where there was no test.
+func (t *fitting) lowest() int {
+	if !t.scored() {
+		return len(t.done)
+	}
+	best := 0
+	for i, e := range t.done {
+		if e.Score < t.done[best].Score {
+			best = i
+		}
+	}
+	return min(best+1, len(t.done))
+}
+
+func (t *fitting) fitted() Fitted {
+	f := Fitted{Epochs: t.done, Best: len(t.done)}
+	if !t.Last {
+		f.Best = t.lowest()
+	}
+	return f
+}
+
+// String keeps the plan of the pipeline short.
+func (t *fitting) String() string { return "Fit" }
+
+// Open opens the sink that does the work.
+func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
+	train := Train{Net: t.Net, Checkpoint: t.Checkpoint, OnStep: func(r nn.Result) error {
+		addResult(&t.now.Train, r)
+		if t.OnStep == nil {
+			return nil
+		}
+		return t.OnStep(r)
+	}}
+	train.Checkpoint.State, train.Checkpoint.Restore = t.save, t.restore
+	w, err := train.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	t.since = time.Now()
+	return &fitWriter{trainer: w.(*trainer), fit: t}, nil
+}
+
+// fitState is what a checkpoint has of a fitting.
+type fitState struct {
+	Done []Epoch `json:"done"`
+	Now  Epoch   `json:"now"`
+	Best []byte  `json:"best,omitempty"` // weights, in the order of bytes of the machine
+	User string  `json:"user,omitempty"` // of Checkpoint.State
+}
+
+func (t *fitting) save() (string, error) {
+	now := t.now
+	now.Took += time.Since(t.since)
+	s := fitState{Done: t.done, Now: now, Best: arrow.Float32Traits.CastToBytes(t.best)}
+	var err error
+	if t.Checkpoint.State != nil {
+		if s.User, err = t.Checkpoint.State(); err != nil {
+			return "", err
+		}
+	}
+	text, err := json.Marshal(s)
+	return string(text), err
+}
+
+func (t *fitting) restore(text string) error {
+	var s fitState
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return fmt.Errorf("it is not of a Fit: %w", err)
+	}
+	t.done, t.now = s.Done, s.Now
+	t.best = slices.Clone(arrow.Float32Traits.CastFromBytes(s.Best))
+	if t.Checkpoint.Restore != nil {
+		return t.Checkpoint.Restore(s.User)
+	}
+	return nil
+}
+
+// counting is an operator that counts the rows of the stream.
+type counting struct{ rows *int64 }
+
+func (c counting) String() string { return "count" }
+
+func (c counting) Open(in *arrow.Schema) (flow.Stage, error) { return &countStage{c, in}, nil }
+
+type countStage struct {
+	counting
+	schema *arrow.Schema
+}
+
+func (c *countStage) Schema() *arrow.Schema { return c.schema }
+
+func (c *countStage) Process(rec arrow.Record, out *flow.Out) error {
+	*c.rows += rec.NumRows()
+	rec.Retain()
+	return out.Emit(rec)
+}
+
+// fitWriter is Train that knows where an epoch ends.
+type fitWriter struct {
+	*trainer
+	fit  *fitting
+	seen int64 // rows that came
+}
+
+func (w *fitWriter) Write(ctx context.Context, rec arrow.Record) error {
+	return w.WriteSome(ctx, rec, never("fit", rec))
+}
+
+func (w *fitWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	if w.fit.enough() {
+		return errEnough
+	}
+	if err := w.trainer.WriteSome(ctx, rec, refuse); err != nil {
+		return err
+	}
+	w.seen += rec.NumRows()
+	if w.seen%w.fit.rows != 0 || w.seen/w.fit.rows <= int64(len(w.fit.done)) { // or it was done before
+		return nil
+	}
+	return w.fit.epoch(ctx)
+}
+
+// enough reports whether the patience is at its end.
+func (t *fitting) enough() bool {
+	return t.Patience > 0 && len(t.done)-t.lowest() >= t.Patience
+}
+
+// epoch tests the model at the end of one.
+func (t *fitting) epoch(ctx context.Context) (err error) {
+	e := t.now
+	e.Number, e.Took, t.now = len(t.done)+1, e.Took+time.Since(t.since), Epoch{}
+	e.Train = meanResult(e.Train)
+	switch {
+	case t.Test != nil:
+		e.Score, err = t.Test(ctx)
+	case t.Valid != nil:
+		if e.Valid, err = t.test(ctx); err == nil {
+			if e.Score = e.Valid.Loss; t.Score != nil {
+				e.Score = t.Score(e.Valid)
+			}
+		}
+	}
+	if err == nil && (math.IsNaN(e.Score) || math.IsInf(e.Score, 0)) {
+		err = fmt.Errorf("the score of epoch %d is %v", e.Number, e.Score)
+	}
+	if err != nil {
+		return err
+	}
+	t.done = append(t.done, e)
+	if t.scored() && !t.Last && t.lowest() == e.Number {
+		t.best = t.Net.(nn.Weighted).AppendWeights(t.best[:0])
+	}
+	if t.OnEpoch != nil {
+		err = t.OnEpoch(e)
+	}
+	t.since = time.Now()
+	return err
+}
+
+// test tests the model on Valid.
+func (t *fitting) test(ctx context.Context) (r nn.Result, err error) {
+	recs := t.valid.Records()
+	if len(recs) == 0 {
+		return r, errors.New("there are no rows to test on")
+	}
+	w, err := Evaluate{Net: t.Net, Done: func(got nn.Result) error { r = got; return nil }}.Open(recs[0].Schema())
+	if err != nil {
+		return r, err
+	}
+	for _, rec := range recs {
+		if err := w.Write(ctx, rec); err != nil {
+			return r, err
+		}
+	}
+	return r, w.Close(nil)
+}

@@ -1,0 +1,173 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+func fitted(t *testing.T, f sinks.Fit, p flow.Pipeline) sinks.Fitted {
+	t.Helper()
+	fit, err := f.Run(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fit
+}
+
+// A Fit is Replay and Train, and tests in between that change nothing.
+func TestFitIsReplayAndTrain(t *testing.T) {
+	checked(t, func(o flow.Options) {
+		p := fields(50, 16).With(o)
+		want := &nn.CNN{Seed: 3}
+		if err := p.Via(operators.Replay{Epochs: 4, Rows: 16, Seed: 7}).To(sinks.Train{Net: want}).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		valid := fields(20, 16).With(o)
+		net, steps := &nn.CNN{Seed: 3}, 0
+		fit := fitted(t, sinks.Fit{
+			Net: net, Epochs: 4, Batch: 16, Seed: 7, Valid: &valid, Last: true,
+			OnStep: func(nn.Result) error { steps++; return nil },
+		}, p)
+		if net.Hash() != want.Hash() || len(fit.Epochs) != 4 || fit.Best != 4 || steps != 16 {
+			t.Errorf("%d epochs of which %d counts, %d steps, %s, want %s", len(fit.Epochs), fit.Best, steps, net.Hash(), want.Hash())
+		}
+		for i, e := range fit.Epochs {
+			if e.Number != i+1 || e.Train.Rows != 50 || e.Valid.Rows != 20 || e.Score != e.Valid.Loss || e.Train.Loss <= 0 {
+				t.Errorf("%+v", e)
+			}
+		}
+	})
+}
+
+// It ends when nothing gets better, and gives back the best weights.
+func TestFitStops(t *testing.T) {
+	p := fields(40, 16)
+	scores := []float64{5, 3, 4, 2, 2, 2.5, 9, 1}
+	for _, test := range []struct {
+		patience, epochs, want, best int
+	}{{1, 8, 3, 2}, {2, 8, 6, 4}, {3, 8, 7, 4}, {4, 8, 8, 8}, {0, 7, 7, 4}} {
+		net, after := &nn.CNN{Seed: 3}, map[int]string{}
+		fit := fitted(t, sinks.Fit{
+			Net: net, Epochs: test.epochs, Patience: test.patience,
+			Test: func(context.Context) (float64, error) {
+				after[len(after)+1] = net.Hash()
+				return scores[len(after)-1], nil
+			},
+		}, p)
+		if len(fit.Epochs) != test.want || fit.Best != test.best || net.Hash() != after[test.best] {
+			t.Errorf("patience %d: %d epochs, best %d, want %d and %d", test.patience, len(fit.Epochs), fit.Best, test.want, test.best)
+		}
+	}
+}
+
+// Stopped anywhere and resumed: the same epochs, the same choice, the same
+// weights.
+func TestFitCheckpoint(t *testing.T) {
+	checked(t, func(o flow.Options) {
+		p, valid := fields(40, 16).With(o), fields(30, 16).With(o)
+		power := errors.New("no power")
+		train := func(file string, limit int) (*nn.CNN, []sinks.Epoch, int, error) {
+			net, steps := &nn.CNN{Seed: 3, Optimizer: nn.Adam{Rate: 0.01}}, 0
+			fit, err := sinks.Fit{
+				Net: net, Epochs: 9, Batch: 16, Seed: 7, Valid: &valid, Patience: 3,
+				OnStep: func(nn.Result) error {
+					if steps++; steps == limit {
+						return power
+					}
+					return nil
+				},
+				OnEpoch:    func(e sinks.Epoch) error { return nil },
+				Checkpoint: sinks.Checkpoint{File: file, Every: -1, Resume: file != ""},
+			}.Run(context.Background(), p)
+			for i := range fit.Epochs {
+				fit.Epochs[i].Took = 0
+			}
+			return net, fit.Epochs, fit.Best, err
+		}
+		net, epochs, best, err := train("", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stop := range []int{1, 2, 3, 4, 7, 8} {
+			file := filepath.Join(t.TempDir(), "checkpoint")
+			if _, _, _, err := train(file, stop); !errors.Is(err, power) {
+				t.Fatalf("stopped at %d: %v", stop, err)
+			}
+			for _, again := range []string{"resumed", "once more"} {
+				n, e, b, err := train(file, 0)
+				if err != nil || n.Hash() != net.Hash() || b != best || !reflect.DeepEqual(e, epochs) {
+					t.Errorf("stopped at %d, %s: %v, best %d of\n%+v, want %d of\n%+v", stop, again, err, b, e, best, epochs)
+				}
+			}
+		}
+	})
+}
+
+// Several models on the same rows.
+func TestFitEach(t *testing.T) {
+	p, valid := fields(60, 16), fields(30, 16)
+	nets := []nn.Model{&nn.CNN{Seed: 1, Dropout: -1}, &nn.CNN{Seed: 2, Dropout: -1}, &nn.PSLR{}}
+	f := sinks.Fit{Epochs: 3, Valid: &valid, Seed: 5}
+	all, err := f.Each(context.Background(), p, nets...)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+	alone := f
+	second := &nn.CNN{Seed: 2, Dropout: -1}
+	alone.Net, alone.Seed = second, 6
+	if fitted(t, alone, p); second.Hash() != nets[1].(*nn.CNN).Hash() {
+		t.Error("the second model is not what it is alone")
+	}
+	rows := 0
+	err = valid.To(sinks.Predict{Net: nn.Ensemble(nets), Each: func(p sinks.Prediction) error { rows++; return nil }}).Run(context.Background())
+	if err != nil || rows != 30 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestFitErrors(t *testing.T) {
+	p := fields(10, 8)
+	test := func(context.Context) (float64, error) { return 0, nil }
+	for _, c := range []struct {
+		fit  sinks.Fit
+		want string
+	}{
+		{sinks.Fit{}, "Net is not set"},
+		{sinks.Fit{Net: &nn.CNN{}, Epochs: -1}, "Epochs is -1"},
+		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "neither Valid nor Test"},
+		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Test: test}, "both set"},
+		{sinks.Fit{Net: struct{ nn.Model }{&nn.CNN{}}, Test: test}, "set Last"},
+		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
+		{sinks.Fit{Net: &nn.CNN{W: 3}}, "W is 3"},
+	} {
+		if _, err := c.fit.Run(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "fit: fit:") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+var errTested = errors.New("the test has failed")
+
+// A training in a few lines: epochs, a part to test on, an early end, the best
+// weights.
+func ExampleFit() {
+	train, valid := fields(200, 64), fields(60, 64)
+	net := &nn.CNN{Seed: 1, Dropout: -1}
+	fit, err := sinks.Fit{Net: net, Epochs: 30, Patience: 5, Valid: &valid}.Run(context.Background(), train)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(fit.Epochs) <= 30, fit.Best > 1, fit.Epochs[fit.Best-1].Valid.Loss < fit.Epochs[0].Valid.Loss)
+	// Output: true true true
+}
