@@ -190,21 +190,9 @@ func (s *store) state(name string) string { return filepath.Join(s.dir, name+".s
 var checkpointEvery = time.Second
 
 // checkpoint is how the training of a job is kept up to its last steps.
-func (s *store) checkpoint(name string, o *outcome) sinks.Checkpoint {
+func (s *store) checkpoint(name string) sinks.Checkpoint {
 	if s == nil {
 		return sinks.Checkpoint{}
 	}
-	return sinks.Checkpoint{
-		File: s.state(name), Every: checkpointEvery, Resume: true,
-		State: func() (string, error) {
-			b, err := json.Marshal(o.training())
-			return string(b), err
-		},
-		Restore: func(text string) error {
-			var t training
-			err := json.Unmarshal([]byte(text), &t)
-			o.adopt(t)
-			return err
-		},
-	}
+	return sinks.Checkpoint{File: s.state(name), Every: checkpointEvery, Resume: true}
 }

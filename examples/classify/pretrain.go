@@ -6,12 +6,10 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // How the first layer is taught, chosen by the accuracy on validation splits of
@@ -60,10 +58,9 @@ func (j job) learnCode(ctx context.Context, train arrow.Record, of sinks.Units, 
 	if j.pretrain == "autoencoder" {
 		coder = &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.seed}
 	}
-	err := flow.From(sources.Records{Records: []arrow.Record{train}}).
+	err := inMemory(train).
 		Via(operators.Replay{Epochs: teachEpochs, Seed: j.seed, Rows: 64}).
 		To(sinks.Pretrain{Net: coder, Of: of, Batch: teachBatch}).
-		With(flow.Options{Workers: 1}).
 		Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("-pretrain: %w", err)

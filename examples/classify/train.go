@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -98,24 +96,25 @@ func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, err
 			return nil, err
 		}
 	}
-	start := time.Now()
-	// A record of Replay is a batch, and none spans two epochs.
-	err = flow.From(sources.Records{Records: []arrow.Record{train}}).
-		Via(operators.Replay{Epochs: j.epochs, Seed: j.seed, Rows: j.batch}).
-		To(sinks.Train{Net: o.net, Checkpoint: j.keep.checkpoint(j.name, o), OnStep: func(r nn.Result) error {
-			if o.examples += r.Rows; o.examples%len(j.train) != 0 {
-				return nil
-			}
-			o.seconds += time.Since(start).Seconds()
-			p, err := examine(ctx, o.net, test)
-			o.curve = append(o.curve, p)
-			tick()
-			start = time.Now()
-			return err
-		}}).
-		With(flow.Options{Workers: 1}).
-		Run(ctx)
+	valid := inMemory(test)
+	fit, err := sinks.Fit{
+		Net: o.net, Epochs: j.epochs, Batch: j.batch, Seed: j.seed,
+		Valid: &valid, Last: true, // the protocols choose among all epochs
+		OnEpoch:    func(sinks.Epoch) error { tick(); return nil },
+		Checkpoint: j.keep.checkpoint(j.name),
+	}.Run(ctx, inMemory(train))
+	for _, e := range fit.Epochs {
+		o.curve = append(o.curve, point{e.Valid.Correct, e.Valid.Loss * float64(e.Valid.Rows)})
+		o.examples += e.Train.Rows
+		o.seconds += e.Took.Seconds()
+	}
 	return o, err
+}
+
+// inMemory is a pipeline that begins with a record, and works on one goroutine:
+// it is the jobs that run side by side.
+func inMemory(rec arrow.Record) flow.Pipeline {
+	return flow.From(sources.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
 // newNet is the network of the paper, or what else -model-kind names. Like the
@@ -156,26 +155,10 @@ func scaling(rec arrow.Record) (*operators.Standardize, error) {
 func scaled(ctx context.Context, rec arrow.Record, s operators.Standardize) (arrow.Record, error) {
 	var out sinks.Collect
 	defer out.Release()
-	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(s).To(&out).With(flow.Options{Workers: 1}).Run(ctx)
-	if err != nil {
+	if err := inMemory(rec).Via(s).To(&out).Run(ctx); err != nil {
 		return nil, err
 	}
 	made := out.Records()[0]
 	made.Retain()
 	return made, nil
-}
-
-// examine tests a network.
-func examine(ctx context.Context, net nn.Model, test arrow.Record) (p point, err error) {
-	err = flow.From(sources.Records{Records: []arrow.Record{test}}).
-		To(sinks.Predict{Net: net, Each: func(q sinks.Prediction) error {
-			if q.Class == q.Target {
-				p.correct++
-			}
-			p.loss -= math.Log(max(float64(q.Probs[q.Target]), 1e-30))
-			return nil
-		}}).
-		With(flow.Options{Workers: 1}).
-		Run(ctx)
-	return p, err
 }

@@ -47,44 +47,35 @@ func blank(f fold) []scored {
 func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (nn.Model, int, error) {
 	net := c.newNet(seeds.Uint64())
 	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-	stop := nn.EarlyStop{Patience: max(3, min(20, 4000/steps))}
-	for range c.epochs {
-		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
-			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
-			To(sinks.Train{Net: net}).
-			With(flow.Options{Workers: 1}).Run(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		score := blank(pairs)
-		if err := ask(ctx, net, valid, score); err != nil {
-			return nil, 0, err
-		}
-		bar.Add(1)
-		done, err := stop.Observe(net.(nn.Weighted), -auc(score)-averagePrecision(score))
-		if err != nil {
-			return nil, 0, err
-		}
-		if done {
-			break
-		}
-	}
-	_, at := stop.Best()
-	return net, at, stop.Restore(net.(nn.Weighted))
+	fit, err := sinks.Fit{
+		Net: net, Epochs: c.epochs, Batch: c.batch, Seed: seeds.Uint64(),
+		Test: func(ctx context.Context) (float64, error) {
+			score := blank(pairs)
+			err := ask(ctx, net, valid, score)
+			return -auc(score) - averagePrecision(score), err
+		},
+		Patience: max(3, min(20, 4000/steps)),
+		OnEpoch:  func(sinks.Epoch) error { bar.Add(1); return nil },
+	}.Run(ctx, inMemory(train))
+	return net, fit.Best, err
+}
+
+// inMemory is a pipeline of the rows of a record.
+func inMemory(rec arrow.Record) flow.Pipeline {
+	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
+		Via(operators.Batch{Size: 1024}).
+		With(flow.Options{Workers: 1})
 }
 
 // ask adds what a network says of each pair to its score: the mean of both
 // sides.
 func ask(ctx context.Context, net nn.Model, rec arrow.Record, pairs []scored) error {
 	row := 0
-	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
-		Via(operators.Batch{Size: 1024}).
-		To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
-			pairs[row%len(pairs)].score += float64(p.Probs[1])
-			row++
-			return nil
-		}}).
-		With(flow.Options{Workers: 1}).Run(ctx)
+	return inMemory(rec).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+		pairs[row%len(pairs)].score += float64(p.Probs[1])
+		row++
+		return nil
+	}}).Run(ctx)
 }
 
 // newNet returns the network that -net names.

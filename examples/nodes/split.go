@@ -108,37 +108,34 @@ func (d *dataset) choose(ctx context.Context, c *config, train, val arrow.Record
 func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, train, val arrow.Record) error {
 	seeds := newRand(c.seed, streamNets+i<<8)
 	net := c.newNet(seeds.Uint64(), m.decay)
-	// Twenty epochs without a better validation end it, or fewer if they are
-	// long.
 	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-	stop := nn.EarlyStop{Patience: max(3, min(20, 4000/steps))}
-	for range c.epochs {
-		err := flow.From(sources.Records{Records: []arrow.Record{train}}).
-			Via(operators.Replay{Seed: seeds.Uint64(), Rows: c.batch}).
-			To(sinks.Train{Net: net}).
-			With(flow.Options{Workers: 1}).Run(ctx)
-		if err != nil {
-			return err
-		}
-		a := newAverage(len(d.val), len(d.Classes))
-		if err := examine(ctx, net, val, a); err != nil {
-			return err
-		}
-		if i == 0 {
-			m.curve = append(m.curve, a.accuracy())
-		}
+	valid := inMemory(val)
+	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }
+	fit, err := sinks.Fit{
+		Net: net, Epochs: c.epochs, Batch: c.batch, Seed: seeds.Uint64(), Valid: &valid,
 		// What counts is the accuracy; the loss decides between equal ones.
-		done, err := stop.Observe(net.(nn.Weighted), a.loss()/1e6-a.accuracy())
-		if err != nil {
-			return err
-		}
-		if done {
-			break
+		Score: func(r nn.Result) float64 { return r.Loss/1e6 - percent(r) },
+		// Twenty epochs without a better validation end it, or fewer if they are
+		// long.
+		Patience: max(3, min(20, 4000/steps)),
+	}.Run(ctx, inMemory(train))
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		for _, e := range fit.Epochs {
+			m.curve = append(m.curve, percent(e.Valid))
 		}
 	}
-	_, at := stop.Best()
-	m.nets, m.epochs = append(m.nets, net), append(m.epochs, at)
-	return stop.Restore(net.(nn.Weighted))
+	m.nets, m.epochs = append(m.nets, net), append(m.epochs, fit.Best)
+	return nil
+}
+
+// inMemory is a pipeline of the rows of a record.
+func inMemory(rec arrow.Record) flow.Pipeline {
+	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
+		Via(operators.Batch{Size: 1024}).
+		With(flow.Options{Workers: 1})
 }
 
 // newNet returns the network that -net names.
@@ -153,16 +150,13 @@ func (c *config) newNet(seed uint64, decay float64) nn.Model {
 // examine asks a network about all rows of rec.
 func examine(ctx context.Context, net nn.Model, rec arrow.Record, into ...*average) error {
 	row := 0
-	return flow.From(sources.Records{Records: []arrow.Record{rec}}).
-		Via(operators.Batch{Size: 1024}).
-		To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
-			for _, a := range into {
-				a.add(row, p)
-			}
-			row++
-			return nil
-		}}).
-		With(flow.Options{Workers: 1}).Run(ctx)
+	return inMemory(rec).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+		for _, a := range into {
+			a.add(row, p)
+		}
+		row++
+		return nil
+	}}).Run(ctx)
 }
 
 // average adds up the probabilities that several networks give, row by row.
