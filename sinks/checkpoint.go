@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,12 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -25,7 +26,8 @@ import (
 // passed over, at the cost of making them again.
 type Checkpoint struct {
 	// File holds the model, the memory of its optimizer and how many batches it
-	// has learned from. It is replaced in one step, so that it is always whole.
+	// has learned from. It is replaced in one step, so that it is always whole; see
+	// package flow/file. While a run goes on no other can use the same File.
 	// Empty means no checkpoints.
 	File string
 
@@ -49,6 +51,9 @@ type Checkpoint struct {
 	// Restore gets it back before the first step.
 	State   func() (string, error)
 	Restore func(string) error
+
+	// FS is where File is. The default is the operating system's.
+	FS file.FS
 }
 
 // progress is a Checkpoint at work. It is the note of the model's file.
@@ -64,6 +69,7 @@ type progress struct {
 	skip    int
 	want    [2]string // First, and Stream after skip batches
 	digest  [sha256.Size]byte
+	lock    *file.Pending
 	written time.Time
 	dirty   bool  // there is a step that the file does not have
 	records int64 // that came
@@ -85,22 +91,31 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	p := &progress{set: c, net: saver, written: time.Now(), Columns: columnsOf(in)}
-	if !c.Resume {
-		return p, nil
-	}
-	f, err := os.Open(c.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
+	lock, err := file.Create(c.FS, c.File+".lock") // it never gets that name
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the field Checkpoint: %w", err)
 	}
-	defer f.Close()
-	if err := p.read(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
+	p := &progress{set: c, net: saver, lock: lock, written: time.Now(), Columns: columnsOf(in)}
+	if err := p.resume(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", c.File, err), lock.Discard())
 	}
 	return p, nil
+}
+
+// resume goes on from the file, where that is asked for and there is one.
+func (p *progress) resume() error {
+	if !p.set.Resume {
+		return nil
+	}
+	f, err := file.Or(p.set.FS).Open(p.set.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return p.read(bufio.NewReader(f))
 }
 
 func (p *progress) read(r io.Reader) error {
@@ -156,18 +171,28 @@ func (p *progress) done() error {
 		return nil
 	}
 	p.dirty = true
-	if time.Since(p.written) < p.set.Every {
+	if time.Now().Before(p.deadline()) {
 		return nil
 	}
 	return p.write()
 }
 
+// deadline is when the next checkpoint is to be written; zero where there is
+// nothing new.
+func (p *progress) deadline() time.Time {
+	if p == nil || !p.dirty {
+		return time.Time{}
+	}
+	return p.written.Add(p.set.Every)
+}
+
 // close writes the last checkpoint. stepping tells that the run ended within a
 // step.
-func (p *progress) close(err error, stepping bool) error {
+func (p *progress) close(err error, stepping bool) (failed error) {
 	if p == nil {
 		return nil
 	}
+	defer func() { failed = errors.Join(failed, p.lock.Discard()) }()
 	if err == nil && p.Batches < p.skip {
 		return fmt.Errorf("%s: the stream has %d batches, the checkpoint was made after %d", p.set.File, p.Batches, p.skip)
 	}
@@ -188,15 +213,10 @@ func (p *progress) write() (err error) {
 	if err != nil {
 		return err
 	}
-	save := saveFunc(func(w io.Writer) error { return p.net.Checkpoint(w, string(note)) })
-	if err := nn.SaveFile(p.set.File, save); err != nil {
+	err = file.Write(p.set.FS, p.set.File, func(w io.Writer) error { return p.net.Checkpoint(w, string(note)) })
+	if err != nil {
 		return err
 	}
 	p.dirty, p.written, p.durable = false, time.Now(), p.records
 	return nil
 }
-
-// saveFunc is a function as what nn.SaveFile takes.
-type saveFunc func(io.Writer) error
-
-func (f saveFunc) Save(w io.Writer) error { return f(w) }

@@ -64,4 +64,5 @@ var (
 	_ flow.RefusingWriter = (*predictor)(nil)
 	_ flow.RefusingWriter = (*evaluator)(nil)
 	_ flow.DurableWriter  = (*trainer)(nil)
+	_ flow.TimedWriter    = (*trainer)(nil)
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"gorgonia.org/tensor"
@@ -132,5 +133,11 @@ func (t *trainer) Durable() int64 {
 	}
 	return t.progress.durable
 }
+
+// Deadline is when a checkpoint is to be written although no record comes.
+func (t *trainer) Deadline() time.Time { return t.progress.deadline() }
+
+// Expire writes it.
+func (t *trainer) Expire(context.Context) error { return t.progress.write() }
 
 func (t *trainer) Close(err error) error { return t.progress.close(err, t.stepping) }
