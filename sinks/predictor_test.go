@@ -151,7 +151,7 @@ func TestPredictorErrors(t *testing.T) {
 	}{
 		{context.Background(), &graph.Graph{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 7}}, "7"},
 		{context.Background(), &graph.Graph{Offsets: []int32{0, 5}, Neighbors: []int32{0}}, ""},
-		{context.Background(), &colours, "attributes"},
+		{context.Background(), &colours, "node_cat has 1"},
 		{context.Background(), &directed, "directed"},
 		{gone, graphs[0], "the client has gone"},
 	} {

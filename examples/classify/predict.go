@@ -95,20 +95,15 @@ func loadModel(c *config) (nn.Model, operators.Recipe, error) {
 		return nil, recipe, errors.Unwrap(err) // the caller names the file
 	}
 	defer f.Close()
-	net, err := nn.Load(f)
+	p, err := sinks.Read(f)
 	if err != nil {
 		return nil, recipe, err
 	}
-	text, ok := nn.InfoOf(net)["recipe"]
-	if !ok {
-		return nil, recipe, errors.New("the file does not say how its fields were made; classify -model writes files that do")
-	}
-	if recipe, err = operators.ParseRecipe(text); err != nil {
-		return nil, recipe, err
-	}
-	if layout := recipe.Graphs(); layout == nil || len(layout.Classes) == 0 {
+	defer p.Close()
+	if len(p.Classes()) == 0 {
 		return nil, recipe, errors.New("the file does not name its classes")
 	}
+	recipe = p.Recipe()
 	roots, _ := operators.Find[operators.Select](recipe)
 	hoods, _ := operators.Find[operators.Assemble](recipe)
 	fields, _ := operators.Find[operators.Normalize](recipe)
@@ -128,7 +123,7 @@ func loadModel(c *config) (nn.Model, operators.Recipe, error) {
 			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}
 	}
-	return net, recipe, nil
+	return p.Net(), recipe, nil
 }
 
 // print writes how many graphs were told to be of each class.

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // Random streams under the seed of the command line.
@@ -254,35 +253,19 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.describe(o)
 	var buf bytes.Buffer
-	err = o.net.Save(&buf)
+	err = sinks.Write(&buf, o.net, e.describe(o))
 	return buf.Bytes(), err
 }
 
-// describe tells a reader of the model what it was trained on: the recipe in
-// full, and in words of its own what the reader of a list wants to see.
-func (e *evaluation) describe(o *outcome) {
-	layout := e.data.layout
-	recipe := append(operators.Recipe{operators.Expect{Layout: layout}}, e.fields.recipe...)
-	if o.scale != nil {
-		recipe = append(recipe, *o.scale)
-	}
+// describe returns the recipe of a network in full, and notes in words what the
+// reader of a list wants to see.
+func (e *evaluation) describe(o *outcome) operators.Recipe {
+	recipe := append(operators.Recipe{operators.Expect{Layout: e.data.layout}}, e.fields.recipe...)
 	roots, _ := operators.Find[operators.Select](recipe)
-	var channels []string
-	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
-		for _, c := range list {
-			channels = append(channels, c.Name)
-		}
-	}
-	if c, ok := operators.Find[operators.Channel](recipe); ok {
-		channels = append(channels, c.By.String())
-	}
+	notes := o.net.Notes()
 	for k, v := range map[string]any{
-		"recipe":    recipe,
 		"dataset":   e.data.name,
-		"classes":   strings.Join(layout.Classes, ","),
-		"channels":  strings.Join(channels, ","),
 		"select":    roots.By,
 		"normalize": e.c.normal,
 		"k":         e.c.k,
@@ -290,11 +273,13 @@ func (e *evaluation) describe(o *outcome) {
 		"stride":    roots.Stride,
 		"seed":      e.c.seed,
 	} {
-		o.info[k] = fmt.Sprint(v)
+		notes[k] = fmt.Sprint(v)
 	}
 	if o.scale != nil {
-		o.info["mean"], o.info["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
+		recipe = append(recipe, *o.scale)
+		notes["mean"], notes["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
 	}
+	return recipe
 }
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }

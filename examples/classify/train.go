@@ -38,8 +38,7 @@ type point struct {
 // outcome is what came of a job.
 type outcome struct {
 	curve    []point // one per epoch
-	net      nn.Model
-	info     map[string]string // of net
+	net      nn.Noted
 	scale    *operators.Standardize
 	examples int
 	seconds  float64 // in training, tests not counted
@@ -72,8 +71,7 @@ func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, err
 	}
 	defer test.Release()
 
-	o := &outcome{info: map[string]string{}}
-	o.net = j.newNet(f, o.info)
+	o := &outcome{net: j.newNet(f)}
 	scale, err := scaling(train)
 	if err != nil {
 		return nil, err
@@ -120,18 +118,18 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 // newNet is the network of the paper, or what else -model-kind names. Like the
 // paper it does without dropout on graphs that have no attributes, which are the
 // social networks.
-func (j job) newNet(f *fieldSet, info map[string]string) nn.Model {
+func (j job) newNet(f *fieldSet) nn.Noted {
 	dropout := 0.0 // the default
 	if f.degree {
 		dropout = -1
 	}
 	switch j.kind {
 	case "pslr":
-		return &nn.PSLR{Workers: j.workers, Info: info}
+		return &nn.PSLR{Workers: j.workers}
 	case "gru":
-		return &nn.GRU{Seed: j.seed, Dropout: dropout, Workers: j.workers, Info: info}
+		return &nn.GRU{Seed: j.seed, Dropout: dropout, Workers: j.workers}
 	}
-	return &nn.CNN{Seed: j.seed, Dropout: dropout, Workers: j.workers, Info: info}
+	return &nn.CNN{Seed: j.seed, Dropout: dropout, Workers: j.workers}
 }
 
 func take(rec arrow.Record, rows []int32) (arrow.Record, error) {
