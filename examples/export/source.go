@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -28,7 +29,7 @@ func stored(path string) string {
 	case ".arrow", ".arrows":
 		return "arrow"
 	}
-	if found, _ := filepath.Glob(filepath.Join(path, "labels.txt")); found != nil {
+	if _, err := os.Stat(filepath.Join(path, "labels.txt")); err == nil {
 		return "nodes"
 	}
 	if z, err := zip.OpenReader(path); err == nil {

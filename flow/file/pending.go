@@ -145,27 +145,3 @@ type writeError struct {
 func (e *writeError) Error() string { return "cannot write " + e.path + ": " + e.err.Error() }
 
 func (e *writeError) Unwrap() error { return e.err }
-
-// Lock keeps other runs off a directory: what they would write to it fails with
-// ErrHeld. The lock is given back by Close, and by the end of the process. It is
-// the file .unfinished-lock, which a process that was killed leaves behind, and
-// which then locks nobody out.
-func Lock(fsys FS, dir string) (io.Closer, error) {
-	fsys = Or(fsys)
-	name := filepath.Join(dir, unfinished+"lock")
-	f, err := fsys.Create(name)
-	if err != nil {
-		return nil, CannotWrite(dir, err)
-	}
-	return lock{fsys, f, name}, nil
-}
-
-type lock struct {
-	fs   FS
-	file File
-	name string
-}
-
-func (l lock) Close() error {
-	return CannotWrite(filepath.Dir(l.name), removeHeld(l.fs, l.file, l.name))
-}

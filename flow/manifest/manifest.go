@@ -4,7 +4,7 @@
 //
 //	m, err := manifest.Read("fields")
 //	if err != nil {
-//		return err
+//		return err // fs.ErrNotExist: there is no manifest, or no directory
 //	}
 //	for _, f := range m.Files {
 //		if err := f.Verify(ctx, "fields"); err != nil {
@@ -12,8 +12,11 @@
 //		}
 //	}
 //
-// A manifest is the file manifest.json of the directory. It is written last, so
-// a directory that has one is complete. The checksums are those of sha256sum.
+// A manifest is the file manifest.json of the directory, and what it does not
+// name is not part of it: a run that is killed may leave more, and the next one
+// that writes there removes it. It is put there in one step, when all files that
+// it names are on disk: a directory that has one is complete. The checksums are
+// those of sha256sum.
 package manifest
 
 import (
@@ -31,6 +34,8 @@ import (
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // Name is that of a manifest in its directory.
@@ -61,9 +66,11 @@ const limit = 32 << 20
 
 // Read reads the manifest of a directory. Where there is none the error is
 // fs.ErrNotExist.
-func Read(dir string) (*Manifest, error) {
-	path := filepath.Join(dir, Name)
-	f, err := os.Open(path)
+func Read(dir string) (*Manifest, error) { return ReadFile(nil, filepath.Join(dir, Name)) }
+
+// ReadFile reads a manifest from a file system; nil is that of this machine.
+func ReadFile(fsys file.FS, path string) (*Manifest, error) {
+	f, err := file.Or(fsys).Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +90,49 @@ func Read(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("manifest: %s: %w", path, err)
 	}
 	return m, nil
+}
+
+// List returns the files of a directory, which is what to read of it: those of
+// its manifest. Where it has none, because another program wrote it, they are
+// those whose names end like one of exts, in the order of names; of these only
+// the Name is known, and Version is 0. A directory in which a run has begun to
+// put files, and has not finished, is an error.
+func List(dir string, exts ...string) (*Manifest, error) {
+	m, err := Read(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	m = &Manifest{}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case file.IsUnfinished(name):
+			return nil, fmt.Errorf("manifest: %s: there is none yet: a run that writes the directory has not finished", filepath.Join(dir, Name))
+		case !e.IsDir() && !strings.HasPrefix(name, ".") && slices.Contains(exts, filepath.Ext(name)):
+			m.Files = append(m.Files, File{Name: name})
+		}
+	}
+	return m, nil
+}
+
+// Has returns the file of that name, or false.
+func (m *Manifest) Has(name string) (File, bool) {
+	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		return File{}, false
+	}
+	return m.Files[i], true
+}
+
+// Add adds a file behind the others.
+func (m *Manifest) Add(f File) {
+	m.Files = append(m.Files, f)
+	m.Rows += f.Rows
+	m.Bytes += f.Bytes
 }
 
 func (m *Manifest) check() error {
@@ -117,22 +167,21 @@ func Of(path string) (f File, schema string, ok bool, err error) {
 	if err != nil {
 		return f, "", false, err
 	}
-	i := slices.IndexFunc(m.Files, func(f File) bool { return f.Name == name })
-	if i < 0 {
+	if f, ok = m.Has(name); !ok {
 		return f, "", false, nil
 	}
-	return m.Files[i], m.Schema, true, nil
+	return f, m.Schema, true, nil
 }
 
 // Verify reads the file in dir and compares its size and its checksum. O(bytes).
 func (f File) Verify(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, f.Name)
-	file, err := os.Open(path)
+	r, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	info, err := file.Stat()
+	defer r.Close()
+	info, err := r.Stat()
 	if err != nil {
 		return err
 	}
@@ -140,7 +189,7 @@ func (f File) Verify(ctx context.Context, dir string) error {
 		return fmt.Errorf("manifest: %s has %d bytes, want %d", path, info.Size(), f.Bytes)
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &interruptible{ctx, file}); err != nil {
+	if _, err := io.Copy(h, &interruptible{ctx, r}); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {

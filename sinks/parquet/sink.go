@@ -3,22 +3,29 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/file"
+	pqfile "github.com/apache/arrow/go/v15/parquet/file"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
 // Sink writes the stream as Parquet.
 //
 // A file appears under its name when the stream is complete and on disk, or not
-// at all. A directory appears as a whole too, and what an earlier run has left
-// in it is replaced only then; its manifest, which has rows, bytes and checksum
-// of every part, comes last (package flow/manifest).
+// at all. A directory appears as a whole too, in one step that replaces what an
+// earlier run has left in it, which stays untouched until then; or it grows part
+// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
+// checksum of every part, and says which belong to it. One run at a time writes a
+// name: others fail with file.ErrHeld.
+//
+// Rows count as having left the pipeline when they are in a file that has its
+// name and is on disk; those of W at the end.
 type Sink struct {
 	// Path is the file to write; or Dir is a directory for parts
 	// part-00000.parquet … and a manifest; or W takes the bytes, and is not
@@ -35,9 +42,19 @@ type Sink struct {
 	// PartBytes is the size at which a part of Dir is complete, after a whole row
 	// group. The default is 256 MiB.
 	PartBytes int64
-	// Done, if set, is called with the rows and bytes of all files when they have
-	// their names.
+	// Append adds to the parts that Dir has, which must have the same columns,
+	// and publishes each new part as soon as it is complete: for a stream without
+	// an end. What is published stays also when the run fails later.
+	Append bool
+	// PartTime is how long a row of an Append waits at most until its part is
+	// complete, however small. The default is a minute; negative means for ever.
+	PartTime time.Duration
+	// Done, if set, is called at the end with the rows and bytes of all files of
+	// the run.
 	Done func(rows, bytes int64)
+	// FS takes the place of the file system of this machine, for Path and Dir:
+	// tests fail and kill it. The default is that.
+	FS file.FS
 }
 
 var _ flow.Sink = Sink{}
@@ -47,8 +64,11 @@ var _ flow.Sink = Sink{}
 const pageBytes = 1 << 20
 
 func (s Sink) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Done: s.Done}
+	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
+
+// Name is what plans and errors call it.
+func (Sink) Name() string { return "parquet" }
 
 // String says where the records go, for the plan of a pipeline.
 func (s Sink) String() string { return "Parquet(" + s.target().String() + ")" }
@@ -94,7 +114,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	format := parts.Format{Ext: ".parquet", New: func(w io.Writer, _ *arrow.Schema) (e parts.Encoder, err error) {
 		err = guard(func() error {
 			e = &encoder{
-				file:    file.NewParquetWriter(w, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)), file.WithWriteMetadata(note)),
+				file:    pqfile.NewParquetWriter(w, root, pqfile.WithWriterProps(parquet.NewWriterProperties(properties...)), pqfile.WithWriteMetadata(note)),
 				columns: columns,
 				limit:   s.RowGroupBytes,
 			}

@@ -2,6 +2,7 @@ package filetest
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,8 @@ type Outcome struct {
 	Dir string
 	// What went wrong, for messages.
 	What string
+	// Ops is how many of the operations that change the disk were done.
+	Ops int
 	// Done tells that what was to be written is to be there: it was reported so.
 	Done bool
 }
@@ -32,7 +35,7 @@ func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir str
 	if err := write(d, dir); err != nil {
 		t.Fatal(err)
 	}
-	check(t, Outcome{dir, "nothing", true})
+	check(t, Outcome{dir, "nothing", d.Len(), true})
 	ops, count := d.Ops(), d.Count()
 	var list strings.Builder
 	for i, op := range ops {
@@ -41,7 +44,7 @@ func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir str
 	crashes(t, d, check)
 
 	for n := range count {
-		for _, f := range []struct {
+		for i, f := range []struct {
 			what string
 			fail func(i int, op Op) error
 		}{
@@ -59,10 +62,11 @@ func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir str
 			}
 			err := write(d, dir)
 			what := fmt.Sprintf("operation %d, %s, %s", n, failed, f.what)
-			// In the order of its own: the check may change what it is shown.
-			lost := d.Crash(t, d.Len(), All, 0)
-			check(t, Outcome{dir, what, err == nil})
-			check(t, Outcome{lost, what + ", then power is lost", err == nil})
+			check(t, Outcome{dir, what, d.Len(), err == nil})
+			if i > 0 { // the other is among the crashes, but for its last steps
+				lost := d.Crash(t, d.Len(), All, 0)
+				check(t, Outcome{lost, what + ", then power is lost", d.Len(), err == nil})
+			}
 		}
 	}
 	if t.Failed() {
@@ -80,8 +84,12 @@ func failIf(is bool, err error) error {
 // crashes checks what is left by a crash at each operation.
 func crashes(t *testing.T, d *Disk, check func(t *testing.T, o Outcome)) {
 	t.Helper()
+	seeds := uint64(4)
+	if os.Getenv("SANFLOW_LONG") != "" {
+		seeds = 100
+	}
 	for n := range d.Len() + 1 {
-		for seed := range uint64(6) {
+		for seed := range seeds {
 			loss, what := Some, "power is lost"
 			switch seed {
 			case 0:
@@ -90,7 +98,7 @@ func crashes(t *testing.T, d *Disk, check func(t *testing.T, o Outcome)) {
 				loss = All
 			}
 			what = fmt.Sprintf("%s after %d operations (%d)", what, n, seed)
-			check(t, Outcome{d.Crash(t, n, loss, seed), what, n == d.Len()})
+			check(t, Outcome{d.Crash(t, n, loss, seed), what, n, n == d.Len()})
 		}
 	}
 }

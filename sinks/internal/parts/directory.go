@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -16,63 +14,106 @@ import (
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
-// directory is numbered parts and a manifest. Parts are written to a hidden
-// directory inside, and all moved when the last is complete, so that an export
-// that was there before stays as it is until then:
+// directory is numbered parts and a manifest. Parts get names that nothing
+// there has, and become part of the directory by one step, when its manifest
+// gives way to one that names them; what only the old one named goes after that:
 //
-//	fields/.unfinished-12345/part-00000.parquet   while the run lasts
-//	fields/part-00000.parquet                     afterwards
-//	fields/manifest.json                          last
+//	.unfinished-lock                one run at a time
+//	.unfinished-part-00002.parquet  until it is published
+//	.unfinished-manifest.json       from then on part-00002 may be there
+//	.unfinished-replaced.json       the old manifest: part-00000 may still be there
+//	part-00002.parquet
+//	manifest.json
+//
+// So what is there is complete at any moment, and what is there beside it can be
+// told from the files of others.
 type directory struct {
+	fs       file.FS
 	dir, ext string
-	temp     string // the hidden directory
-	made     bool   // dir itself is new
-	old      *manifest.Manifest
-	now      manifest.Manifest
-	file     *os.File // the part in hand
+	adding   bool      // to what is there
+	made     []string  // directories that were not there
+	lock     io.Closer // of dir
+	old, now *manifest.Manifest
+	hidden   []string // parts of now that are complete and have no names yet
+	next     int      // number of a part
+	file     file.File
+	// unsure tells that the new manifest has its name, but perhaps not on disk.
+	unsure bool
 }
 
-func newDirectory(dir, ext string, s *arrow.Schema) (*directory, error) {
-	d := &directory{dir: dir, ext: ext, now: manifest.Manifest{Version: 1, Schema: manifest.Fingerprint(s), Files: []manifest.File{}}}
-	_, err := os.Stat(dir)
-	d.made = errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, file.CannotWrite(dir, err)
+func newDirectory(t Target, ext string, s *arrow.Schema) (*directory, error) {
+	d := &directory{fs: file.Or(t.FS), dir: t.Dir, ext: ext, adding: t.Append, now: &manifest.Manifest{Version: 1, Schema: manifest.Fingerprint(s), Files: []manifest.File{}}}
+	made, err := file.MkdirAll(d.fs, d.dir)
+	d.made = made
+	if err == nil {
+		d.lock, err = file.Lock(d.fs, d.dir)
 	}
-	if err := d.begin(); err != nil {
-		return nil, errors.Join(err, d.discard())
+	if err == nil {
+		err = d.begin()
+	}
+	if err != nil {
+		d.discard()
+		return nil, file.CannotWrite(d.dir, err)
 	}
 	return d, nil
 }
 
+func (d *directory) path(name string) string { return filepath.Join(d.dir, name) }
+
 // begin looks at what is there. A part that no manifest names would be read
 // together with ours by whoever reads *.parquet: it is not ours to remove.
-func (d *directory) begin() (err error) {
-	d.old, err = manifest.Read(d.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		d.old = &manifest.Manifest{}
-	} else if err != nil {
-		return fmt.Errorf("cannot write %s: what is there cannot be replaced: %w", d.dir, err)
-	}
-	there, err := filepath.Glob(filepath.Join(d.dir, "part-*"))
+func (d *directory) begin() error {
+	old, err := tidy(d.fs, d.dir)
 	if err != nil {
-		return file.CannotWrite(d.dir, err)
+		return err
 	}
-	for _, path := range there {
-		name := filepath.Base(path)
-		if !slices.ContainsFunc(d.old.Files, func(f manifest.File) bool { return f.Name == name }) {
-			return fmt.Errorf("cannot write %s: it holds %s, which no manifest names", d.dir, name)
+	entries, err := d.fs.List(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		known := false
+		if old != nil {
+			_, known = old.Has(e.Name())
+		}
+		if ours, _ := filepath.Match("part-*", e.Name()); ours && !known {
+			return fmt.Errorf("it holds %s, which no manifest names", e.Name())
 		}
 	}
-	d.temp, err = os.MkdirTemp(d.dir, ".unfinished-")
-	return file.CannotWrite(d.dir, err)
+	d.old = old
+	if !d.adding || old == nil {
+		return nil
+	}
+	if old.Schema != d.now.Schema {
+		return errors.New("the columns are not those of what is there")
+	}
+	for _, f := range old.Files {
+		if filepath.Ext(f.Name) != d.ext {
+			return fmt.Errorf("there is %s, want files *%s", f.Name, d.ext)
+		}
+		d.now.Add(f)
+	}
+	return nil
 }
 
-func (d *directory) name() string { return fmt.Sprintf("part-%05d%s", len(d.now.Files), d.ext) }
+// name is that of the part in hand: the next number that is not taken, so that
+// names are in the order of rows, and numbers stay small.
+func (d *directory) name() string {
+	for {
+		name := fmt.Sprintf("part-%05d%s", d.next, d.ext)
+		if d.old == nil {
+			return name
+		}
+		if _, taken := d.old.Has(name); !taken {
+			return name
+		}
+		d.next++
+	}
+}
 
 func (d *directory) create() (io.Writer, error) {
-	path := filepath.Join(d.dir, d.name())
-	f, err := os.OpenFile(filepath.Join(d.temp, d.name()), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	path := d.path(d.name())
+	f, err := d.fs.Create(file.Unfinished(path))
 	if err != nil {
 		return nil, file.CannotWrite(path, err)
 	}
@@ -81,59 +122,92 @@ func (d *directory) create() (io.Writer, error) {
 }
 
 func (d *directory) end(rows, bytes int64, sum string) error {
-	f, path := d.file, filepath.Join(d.dir, d.name())
+	f, name := d.file, d.name()
 	d.file = nil
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return file.CannotWrite(path, err)
+		return file.CannotWrite(d.path(name), err)
 	}
-	d.now.Files = append(d.now.Files, manifest.File{Name: d.name(), Rows: rows, Bytes: bytes, SHA256: sum})
-	d.now.Rows += rows
-	d.now.Bytes += bytes
+	d.now.Add(manifest.File{Name: name, Rows: rows, Bytes: bytes, SHA256: sum})
+	d.hidden = append(d.hidden, name)
+	d.next++
 	return nil
 }
 
-// publish takes the old manifest away first: whatever happens between here and
-// the new one, no manifest lies about the files.
-func (d *directory) publish() error {
-	list := filepath.Join(d.dir, manifest.Name)
-	if err := os.Remove(list); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return file.CannotWrite(list, err)
-	}
-	for _, f := range d.old.Files {
-		if err := os.Remove(filepath.Join(d.dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return file.CannotWrite(filepath.Join(d.dir, f.Name), err)
-		}
-	}
-	for _, f := range d.now.Files {
-		if err := os.Rename(filepath.Join(d.temp, f.Name), filepath.Join(d.dir, f.Name)); err != nil {
-			return file.CannotWrite(filepath.Join(d.dir, f.Name), err)
-		}
-	}
-	if err := (file.OS{}).SyncDir(d.dir); err != nil {
-		return file.CannotWrite(d.dir, err)
-	}
-	b, err := json.MarshalIndent(d.now, "", "  ")
+// put writes a hidden file.
+func (d *directory) put(path string, m *manifest.Manifest) error {
+	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	d.made = false
-	return file.Write(nil, list, func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
+	f, err := d.fs.Create(path)
+	if err != nil {
 		return err
-	})
+	}
+	if _, err = f.Write(append(b, '\n')); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
+func (d *directory) publish() error {
+	list := d.path(manifest.Name)
+	if err := d.put(file.Unfinished(list), d.now); err != nil {
+		return file.CannotWrite(list, err)
+	}
+	if d.old != nil && !d.adding {
+		if err := d.put(d.path(replaced), d.old); err != nil {
+			return file.CannotWrite(list, err)
+		}
+	}
+	// These names are on disk before there is anything that they tell of.
+	if err := d.fs.SyncDir(d.dir); err != nil {
+		return file.CannotWrite(d.dir, err)
+	}
+	for _, name := range d.hidden {
+		if _, err := d.fs.Stat(d.path(name)); !errors.Is(err, fs.ErrNotExist) {
+			return file.CannotWrite(d.path(name), errors.Join(err, fs.ErrExist))
+		}
+		if err := d.fs.Rename(file.Unfinished(d.path(name)), d.path(name)); err != nil {
+			return file.CannotWrite(d.path(name), err)
+		}
+	}
+	if err := d.fs.SyncDir(d.dir); err != nil {
+		return file.CannotWrite(d.dir, err)
+	}
+	if err := d.fs.Rename(file.Unfinished(list), list); err != nil {
+		return file.CannotWrite(list, err)
+	}
+	if err := d.fs.SyncDir(d.dir); err != nil {
+		d.unsure = true
+		return file.CannotWrite(list, err)
+	}
+	d.hidden, d.made = nil, nil
+	if d.adding {
+		old := *d.now
+		d.old = &old
+	}
+	return nil
+}
+
+// discard removes what is not published, and what was replaced, and lets go of
+// the directory. Where it cannot, the next run does.
 func (d *directory) discard() error {
 	if d.file != nil {
 		d.file.Close()
 		d.file = nil
 	}
-	var err error
-	if d.temp != "" {
-		err = os.RemoveAll(d.temp)
+	if d.lock == nil {
+		return nil
 	}
-	if d.made {
-		os.Remove(d.dir) // fails where somebody else has put something there
+	var err error
+	if !d.unsure {
+		_, err = tidy(d.fs, d.dir)
+	}
+	if unlocked := d.lock.Close(); err == nil {
+		err = unlocked
+	}
+	for i := len(d.made) - 1; i >= 0; i-- {
+		d.fs.Remove(d.made[i]) // fails where somebody else has put something there
 	}
 	return file.CannotWrite(d.dir, err)
 }

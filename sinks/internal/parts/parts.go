@@ -4,15 +4,18 @@
 package parts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // Encoder turns records into the bytes of one file.
@@ -28,7 +31,9 @@ type Encoder interface {
 // Format is a kind of file.
 type Format struct {
 	Ext string // of parts, with its dot
-	New func(w io.Writer, s *arrow.Schema) (Encoder, error)
+	// Live tells that a record is in the bytes when Write has returned.
+	Live bool
+	New  func(w io.Writer, s *arrow.Schema) (Encoder, error)
 }
 
 // Target says where the bytes go. Exactly one of the first three is set.
@@ -38,6 +43,12 @@ type Target struct {
 	W    io.Writer
 	// PartBytes is the size from which on a part of Dir is complete.
 	PartBytes int64
+	// Append publishes each part as it is complete, beside those that are there.
+	Append bool
+	// PartTime is the age at which a part is complete then.
+	PartTime time.Duration
+	// FS takes the place of the file system of this machine.
+	FS file.FS
 	// Done, if set, is called with the rows and bytes of all files at the end.
 	Done func(rows, bytes int64)
 }
@@ -59,7 +70,7 @@ type place interface {
 	create() (io.Writer, error)
 	// end completes that file, which holds so many rows.
 	end(rows, bytes int64, sum string) error
-	// publish gives all files their names.
+	// publish gives the files that are complete their names.
 	publish() error
 	// discard removes what was not published. It may follow publish.
 	discard() error
@@ -79,26 +90,31 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 		return nil, fmt.Errorf("%d of Path, Dir and W are set, want one", set)
 	case t.PartBytes < 0:
 		return nil, fmt.Errorf("PartBytes is %d, want 0 or more", t.PartBytes)
+	case t.Append && t.Dir == "":
+		return nil, errors.New("the field Append is set, Dir is not")
+	case t.PartTime != 0 && !t.Append:
+		return nil, errors.New("the field PartTime is set, Append is not")
 	}
+	t.PartBytes = cmp.Or(t.PartBytes, 256<<20)
+	t.PartTime = cmp.Or(t.PartTime, time.Minute)
 	w := &writer{Target: t, schema: s, format: f}
 	var err error
 	switch {
 	case t.Path != "":
-		w.place, err = newSingle(nil, t.Path)
+		w.place, err = newSingle(t.FS, t.Path)
 	case t.Dir != "":
-		if w.PartBytes == 0 {
-			w.PartBytes = 256 << 20
-		}
-		w.place, err = newDirectory(t.Dir, f.Ext, s)
+		w.place, err = newDirectory(t, f.Ext, s)
 	default:
-		w.PartBytes, w.place = 0, plain{t.W}
-	}
-	if err == nil {
-		if err = w.begin(); err != nil {
-			err = errors.Join(err, w.place.discard())
-		}
+		w.place = plain{t.W}
 	}
 	if err != nil {
+		return nil, err
+	}
+	if d, ok := w.place.(*directory); ok && len(d.now.Files) > 0 {
+		return w, nil // an Append may add nothing to what is there
+	}
+	if err := w.begin(); err != nil {
+		w.place.discard() // the first error is the one to tell
 		return nil, err
 	}
 	return w, nil
@@ -111,12 +127,19 @@ type writer struct {
 	format Format
 	place  place
 
-	enc         Encoder
+	enc         Encoder // of the file in hand, or nil
 	out         *output
-	rows        int64 // of the file in hand
-	files       int
-	total, size int64
+	rows        int64     // of the file in hand
+	due         time.Time // when it is complete; zero without rows
+	total, size int64     // of the files before
+
+	records, durable int64
 }
+
+var (
+	_ flow.DurableWriter = (*writer)(nil)
+	_ flow.TimedWriter   = (*writer)(nil)
+)
 
 func (w *writer) begin() error {
 	to, err := w.place.create()
@@ -124,7 +147,6 @@ func (w *writer) begin() error {
 		return err
 	}
 	w.out, w.rows = newOutput(to, w.Dir != ""), 0
-	w.files++
 	w.enc, err = w.format.New(w.out, w.schema)
 	return w.out.first(err)
 }
@@ -134,26 +156,49 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if rec.NumRows() == 0 {
-		return nil
+	if rec.NumRows() > 0 {
+		if err := w.write(rec); err != nil {
+			return err
+		}
 	}
+	w.records++
+	switch {
+	case w.W != nil:
+		if err := w.out.flush(); err != nil { // somebody may read while we write
+			return err
+		}
+		if w.format.Live {
+			w.durable = w.records
+		}
+	case w.Dir != "" && w.enc != nil && w.out.n >= w.PartBytes:
+		return w.end()
+	case w.rows == 0 && w.durable == w.records-1: // nothing to lose
+		w.durable = w.records
+	}
+	return nil
+}
+
+func (w *writer) write(rec arrow.Record) error {
 	if w.enc == nil {
 		if err := w.begin(); err != nil {
 			return err
 		}
 	}
-	if err := w.out.first(w.enc.Write(rec)); err != nil {
-		return err
+	if w.Append && w.rows == 0 && w.PartTime > 0 {
+		w.due = time.Now().Add(w.PartTime)
 	}
 	w.rows += rec.NumRows()
-	if w.W != nil { // somebody may read while we write
-		return w.out.flush()
-	}
-	if w.PartBytes > 0 && w.Dir != "" && w.out.n >= w.PartBytes {
-		return w.end()
-	}
-	return nil
+	return w.out.first(w.enc.Write(rec))
 }
+
+// Deadline is when the part in hand is old enough.
+func (w *writer) Deadline() time.Time { return w.due }
+
+// Expire publishes the part in hand.
+func (w *writer) Expire(context.Context) error { return w.end() }
+
+// Durable counts the records in published files.
+func (w *writer) Durable() int64 { return w.durable }
 
 // end completes the file in hand.
 func (w *writer) end() error {
@@ -168,10 +213,25 @@ func (w *writer) end() error {
 	w.enc = nil
 	w.total += w.rows
 	w.size += w.out.n
-	return w.place.end(w.rows, w.out.n, w.out.sum())
+	if err := w.place.end(w.rows, w.out.n, w.out.sum()); err != nil {
+		return err
+	}
+	w.rows, w.due = 0, time.Time{}
+	if w.Append {
+		return w.publish()
+	}
+	return nil
 }
 
-// Close completes and names the files, or removes them all.
+func (w *writer) publish() error {
+	if err := w.place.publish(); err != nil {
+		return err
+	}
+	w.durable = w.records
+	return nil
+}
+
+// Close completes and names the files, or removes those that are not published.
 func (w *writer) Close(failed error) error {
 	err := failed
 	if err == nil && w.enc != nil {
@@ -180,18 +240,18 @@ func (w *writer) Close(failed error) error {
 	if w.enc != nil {
 		w.enc.Abandon()
 	}
-	if err == nil {
-		err = w.place.publish()
+	if err == nil && !w.Append {
+		err = w.publish()
 	}
-	if err == nil {
-		if w.Done != nil {
-			w.Done(w.total, w.size)
-		}
-		return w.place.discard()
+	if err == nil && w.Done != nil {
+		w.Done(w.total, w.size)
 	}
 	left := w.place.discard()
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return left // the run has failed already, and says why
+	case err != nil:
+		return err
 	}
-	return errors.Join(err, left)
+	return left
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,37 +40,21 @@ func Inputs(path string, exts []string, verify bool, open func(f File, size int6
 		}
 		return []Input{in}, err
 	}
-	m, err := manifest.Read(path)
-	var names []string
-	switch {
-	case err == nil:
-		for _, f := range m.Files {
-			names = append(names, f.Name)
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains(exts, filepath.Ext(e.Name())) {
-				names = append(names, e.Name())
-			}
-		}
-	default:
+	m, err := manifest.List(path, exts...)
+	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
+	if len(m.Files) == 0 {
 		return nil, fmt.Errorf("there is no file *%s", strings.Join(exts, ", *"))
 	}
 	var inputs []Input
-	for i, name := range names {
-		if !slices.Contains(exts, filepath.Ext(name)) {
-			return nil, fmt.Errorf("the manifest names %s, want files *%s", name, strings.Join(exts, ", *"))
+	for _, f := range m.Files {
+		if !slices.Contains(exts, filepath.Ext(f.Name)) {
+			return nil, fmt.Errorf("the manifest names %s, want files *%s", f.Name, strings.Join(exts, ", *"))
 		}
-		in := input(filepath.Join(path, name), open)
-		if m != nil && verify {
-			in = verified(in, path, m.Files[i], m.Schema)
+		in := input(filepath.Join(path, f.Name), open)
+		if m.Version > 0 && verify {
+			in = verified(in, path, f, m.Schema)
 		}
 		inputs = append(inputs, in)
 	}

@@ -1,26 +1,33 @@
-package sinks
+package ipc
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
-// IPC writes records as Arrow IPC: a file (the format also called Feather 2),
+// Sink writes records as Arrow IPC: a file (the format also called Feather 2),
 // or a stream. Each record becomes a record batch, with its schema, metadata
 // included, so that sources.IPC gives back what came in.
 //
 // A file appears under its name when the stream is complete and on disk, or not
-// at all. A directory appears as a whole too, and what an earlier run has left
-// in it is replaced only then; its manifest, which has rows, bytes and checksum
-// of every part, comes last (package manifest).
-type IPC struct {
+// at all. A directory appears as a whole too, in one step that replaces what an
+// earlier run has left in it, which stays untouched until then; or it grows part
+// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
+// checksum of every part, and says which belong to it. One run at a time writes a
+// name: others fail with file.ErrHeld.
+//
+// Rows count as having left the pipeline when they are in a file that has its
+// name and is on disk; those of W when a stream has them, or at the end of a file.
+type Sink struct {
 	// Path is the file to write; or Dir is a directory for parts
 	// part-00000.arrow … and a manifest; or W takes the bytes, and is not
 	// closed. Exactly one of the three is set.
@@ -36,22 +43,35 @@ type IPC struct {
 	// PartBytes is the size at which a part of Dir is complete; a record is
 	// never cut. The default is 256 MiB.
 	PartBytes int64
-	// Done, if set, is called with the rows and bytes of all files when they have
-	// their names.
+	// Append adds to the parts that Dir has, which must have the same columns,
+	// and publishes each new part as soon as it is complete: for a stream without
+	// an end. What is published stays also when the run fails later.
+	Append bool
+	// PartTime is how long a row of an Append waits at most until its part is
+	// complete, however small. The default is a minute; negative means for ever.
+	PartTime time.Duration
+	// Done, if set, is called at the end with the rows and bytes of all files of
+	// the run.
 	Done func(rows, bytes int64)
+	// FS takes the place of the file system of this machine, for Path and Dir:
+	// tests fail and kill it. The default is that.
+	FS file.FS
 }
 
-var _ flow.Sink = IPC{}
+var _ flow.Sink = Sink{}
 
-func (s IPC) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Done: s.Done}
+func (s Sink) target() parts.Target {
+	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
+
+// Name is what plans and errors call it.
+func (Sink) Name() string { return "ipc" }
 
 // String says where the records go, for the plan of a pipeline.
-func (s IPC) String() string { return "IPC(" + s.target().String() + ")" }
+func (s Sink) String() string { return "IPC(" + s.target().String() + ")" }
 
 // Open checks the settings and begins the first file.
-func (s IPC) Open(in *arrow.Schema) (flow.Writer, error) {
+func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	options := []ipc.Option{ipc.WithSchema(in)}
 	switch s.Compression {
 	case "":
@@ -62,29 +82,29 @@ func (s IPC) Open(in *arrow.Schema) (flow.Writer, error) {
 	default:
 		return nil, fmt.Errorf("Compression is %q, want lz4, zstd or none", s.Compression)
 	}
-	format := parts.Format{Ext: ".arrow"}
+	format := parts.Format{Ext: ".arrow", Live: s.Stream}
 	if s.Stream {
 		format.Ext = ".arrows"
 	}
 	format.New = func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
 		if s.Stream {
-			return ipcEncoder{ipc.NewWriter(w, options...)}, nil
+			return encoder{ipc.NewWriter(w, options...)}, nil
 		}
 		f, err := ipc.NewFileWriter(&teller{w: w}, options...)
-		return ipcEncoder{f}, err
+		return encoder{f}, err
 	}
 	return s.target().Open(in, format)
 }
 
-// ipcEncoder is Arrow's writer of either format.
-type ipcEncoder struct{ ipcWriter }
+// encoder is Arrow's writer of either format.
+type encoder struct{ writer }
 
-type ipcWriter interface {
+type writer interface {
 	Write(arrow.Record) error
 	Close() error
 }
 
-func (ipcEncoder) Abandon() {}
+func (encoder) Abandon() {}
 
 // teller knows where it is, which is all that Arrow's file writer seeks for.
 type teller struct {

@@ -1,4 +1,8 @@
-package sinks
+// Package collect keeps a stream in memory.
+//
+// It is a package of its own, also known as sinks.Collect, so that who does not
+// learn links no learning.
+package collect
 
 import (
 	"context"
@@ -9,29 +13,32 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Collect keeps the stream in memory. The zero value is ready; it must not be
+// Sink keeps the stream in memory. The zero value is ready; it must not be
 // copied. It can be written to by several runs, also at once: the records pile
 // up in the order they arrive.
-type Collect struct {
+type Sink struct {
 	mu   sync.Mutex
 	recs []arrow.Record
 }
 
-var _ flow.Sink = (*Collect)(nil)
+var _ flow.Sink = (*Sink)(nil)
+
+// Name is what plans and errors call it.
+func (*Sink) Name() string { return "collect" }
 
 // Open accepts any schema.
-func (c *Collect) Open(*arrow.Schema) (flow.Writer, error) { return collector{c}, nil }
+func (c *Sink) Open(*arrow.Schema) (flow.Writer, error) { return collector{c}, nil }
 
 // Records returns what was collected. The records belong to c until Release,
 // also where the run has failed.
-func (c *Collect) Records() []arrow.Record {
+func (c *Sink) Records() []arrow.Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.recs[:len(c.recs):len(c.recs)]
 }
 
 // Rows returns the number of rows collected.
-func (c *Collect) Rows() (n int64) {
+func (c *Sink) Rows() (n int64) {
 	for _, r := range c.Records() {
 		n += r.NumRows()
 	}
@@ -39,7 +46,7 @@ func (c *Collect) Rows() (n int64) {
 }
 
 // Release gives the records up and empties c.
-func (c *Collect) Release() {
+func (c *Sink) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range c.recs {
@@ -50,11 +57,11 @@ func (c *Collect) Release() {
 
 // Letter keeps the row of a dead letter; flow.Options.DeadLetters can be set
 // to this method where the reasons are not needed.
-func (c *Collect) Letter(l flow.Letter) error {
+func (c *Sink) Letter(l flow.Letter) error {
 	return collector{c}.Write(context.Background(), l.Row)
 }
 
-type collector struct{ c *Collect }
+type collector struct{ c *Sink }
 
 func (w collector) Write(_ context.Context, rec arrow.Record) error {
 	rec.Retain()

@@ -1,0 +1,30 @@
+package file
+
+import (
+	"io"
+	"path/filepath"
+)
+
+// Lock keeps other runs off a directory: their Lock is [ErrHeld]. It is given
+// back by Close, and by the end of the process, however that ends. It is the file
+// LockName, which a process that was killed leaves behind, and which then locks
+// nobody out.
+func Lock(fsys FS, dir string) (io.Closer, error) {
+	fsys = Or(fsys)
+	f, err := fsys.Create(LockName(dir))
+	if err != nil {
+		return nil, CannotWrite(dir, err)
+	}
+	return lock{fsys, f, dir}, nil
+}
+
+// LockName is the file by which a directory is locked.
+func LockName(dir string) string { return Unfinished(filepath.Join(dir, "lock")) }
+
+type lock struct {
+	fs   FS
+	file File
+	dir  string
+}
+
+func (l lock) Close() error { return CannotWrite(l.dir, removeHeld(l.fs, l.file, LockName(l.dir))) }

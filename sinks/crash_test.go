@@ -1,0 +1,291 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/file/filetest"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources"
+	in "github.com/sanflow/sanflow/sources/parquet"
+)
+
+// formats are the files that are written, and how they are read. Each record of
+// a directory is a part.
+var formats = map[string]struct {
+	sink   func(to sinks.IPC) flow.Sink // whose Path, Dir, Append and FS count
+	source func(path string) flow.Source
+}{
+	"arrow": {
+		func(s sinks.IPC) flow.Sink { s.PartBytes = 1; return s },
+		func(path string) flow.Source { return sources.IPC{Path: path} },
+	},
+	"parquet": {
+		func(s sinks.IPC) flow.Sink {
+			return parquet.Sink{Path: s.Path, Dir: s.Dir, Append: s.Append, FS: s.FS, PartBytes: 1, RowGroupBytes: 1}
+		},
+		func(path string) flow.Source { return in.Source{Path: path} },
+	},
+}
+
+// read returns the rows of a file or a directory.
+func read(src flow.Source) ([]string, error) {
+	out := &sinks.Collect{}
+	defer out.Release()
+	if err := flow.From(src).To(out).Run(context.Background()); err != nil {
+		return nil, err
+	}
+	return flowtest.Rows(out.Records()...), nil
+}
+
+// write runs a sink by hand. durable is called after each step.
+func write(sink flow.Sink, recs []arrow.Record, durable func(records int64)) error {
+	w, err := sink.Open(recs[0].Schema())
+	if err != nil {
+		return err
+	}
+	d := w.(flow.DurableWriter)
+	for _, rec := range recs {
+		err = w.Write(context.Background(), rec)
+		durable(d.Durable())
+		if err != nil {
+			w.Close(err)
+			durable(d.Durable())
+			return err
+		}
+	}
+	err = w.Close(nil)
+	durable(d.Durable())
+	return err
+}
+
+// rowsOf counts the rows of the first n records.
+func rowsOf(recs []arrow.Record, n int64) (rows int) {
+	for _, rec := range recs[:n] {
+		rows += int(rec.NumRows())
+	}
+	return rows
+}
+
+// The sinks of files, failed and killed at each operation: afterwards there is
+// the old, the new or a clear refusal; what was reported durable is there; and
+// the next run writes the place, and leaves nothing of those before.
+func TestCrash(t *testing.T) {
+	all := flowtest.Sample(memory.DefaultAllocator)
+	recs := slices.DeleteFunc(slices.Clone(all), func(r arrow.Record) bool { return r.NumRows() == 0 })
+	was, now := recs[:2], recs[1:3]
+	wasRows, nowRows, nextRows := flowtest.Rows(was...), flowtest.Rows(now...), flowtest.Rows(recs[0])
+	for name, format := range formats {
+		for _, c := range []struct {
+			name     string
+			old      bool
+			to       sinks.IPC
+			outcomes [][]string // nil: there is nothing
+		}{
+			{"file", false, sinks.IPC{Path: "a"}, [][]string{nil, nowRows}},
+			{"file again", true, sinks.IPC{Path: "a"}, [][]string{wasRows, nowRows}},
+			{"directory", false, sinks.IPC{Dir: "a"}, [][]string{nil, nowRows}},
+			{"directory again", true, sinks.IPC{Dir: "a"}, [][]string{wasRows, nowRows}},
+			{"append", false, sinks.IPC{Dir: "a", Append: true}, [][]string{nil, flowtest.Rows(now[0]), nowRows}},
+			{"append again", true, sinks.IPC{Dir: "a", Append: true},
+				[][]string{wasRows, slices.Concat(wasRows, flowtest.Rows(now[0])), slices.Concat(wasRows, nowRows)}},
+		} {
+			if name == "parquet" && c.name != "append again" && os.Getenv("SANFLOW_LONG") == "" {
+				continue // the places are the same
+			}
+			t.Run(name+" "+c.name, func(t *testing.T) {
+				in := func(dir string, fsys file.FS) sinks.IPC {
+					to := c.to
+					to.FS = fsys
+					if to.Path != "" {
+						to.Path = filepath.Join(dir, to.Path)
+					} else {
+						to.Dir = filepath.Join(dir, to.Dir)
+					}
+					return to
+				}
+				var marks [][2]int // so many operations, and rows that are durable then
+				filetest.Torture(t, func(dir string) {
+					if c.old {
+						if err := write(format.sink(in(dir, nil)), was, func(int64) {}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}, func(d *filetest.Disk, dir string) error {
+					marks = nil
+					return write(format.sink(in(dir, d)), now, func(n int64) { marks = append(marks, [2]int{d.Len(), rowsOf(now, n)}) })
+				}, func(t *testing.T, o filetest.Outcome) {
+					least := 0
+					for _, m := range marks {
+						if m[0] <= o.Ops {
+							least = m[1]
+						}
+					}
+					if c.to.Append && c.old {
+						least += len(wasRows)
+					}
+					path := filepath.Join(o.Dir, "a")
+					rows, err := read(format.source(path))
+					refused := err != nil && (errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "has not finished"))
+					if !c.old && err != nil && strings.Contains(err.Error(), "there is no file *") {
+						refused = true // a directory with nothing in it
+					}
+					i := slices.IndexFunc(c.outcomes, func(want []string) bool { return slices.Equal(rows, want) })
+					if err != nil && (!refused || c.old) || i < 0 || o.Done && i != len(c.outcomes)-1 || len(rows) < least {
+						t.Errorf("%s: %d rows of %d, at least %d: %v", o.What, len(rows), len(c.outcomes[len(c.outcomes)-1]), least, err)
+					}
+					next := in(o.Dir, filetest.New(t, o.Dir)) // which is quicker
+					next.Append = false
+					if err := write(format.sink(next), recs[:1], func(int64) {}); err != nil {
+						t.Errorf("%s: the next run: %v; there is %v", o.What, err, listing(t, o.Dir))
+					}
+					if rows, err := read(format.source(path)); err != nil || !slices.Equal(rows, nextRows) {
+						t.Errorf("%s: the next run wrote %d rows, %v", o.What, len(rows), err)
+					}
+					names := 1
+					if c.to.Dir != "" {
+						names = 3 // and a part and a manifest
+					}
+					if left := listing(t, o.Dir); len(left) != names {
+						t.Errorf("%s: there is %v", o.What, left)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A row of an Append is published after the time that is set, and a part that is
+// not published does not count as durable.
+func TestPartTime(t *testing.T) {
+	recs := flowtest.Sample(memory.DefaultAllocator)
+	dir := filepath.Join(t.TempDir(), "a")
+	w, err := sinks.IPC{Dir: dir, Append: true, PartTime: time.Hour}.Open(recs[0].Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed := w.(flow.TimedWriter)
+	if !timed.Deadline().IsZero() {
+		t.Error("there is a deadline and nothing to publish")
+	}
+	var rows int64
+	for i, rec := range recs[:3] {
+		if err := w.Write(context.Background(), rec); err != nil {
+			t.Fatal(err)
+		}
+		rows += rec.NumRows()
+		if left := time.Until(timed.Deadline()); left < 59*time.Minute || left > time.Hour {
+			t.Errorf("%v are left", left)
+		}
+		if err := timed.Expire(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.(flow.DurableWriter).Durable(); n != int64(i+1) || !timed.Deadline().IsZero() {
+			t.Errorf("%d records are durable, want %d", n, i+1)
+		}
+		if m, err := manifest.Read(dir); err != nil || m.Rows != rows || len(m.Files) != i+1 {
+			t.Errorf("%+v, %v, want %d rows", m, err, rows)
+		}
+	}
+	if err := w.Write(context.Background(), recs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.(flow.DurableWriter).Durable(); n != 3 {
+		t.Errorf("%d records are durable, want 3", n)
+	}
+	if err := w.Close(io.ErrUnexpectedEOF); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(sources.IPC{Path: dir}); err != nil || !slices.Equal(got, flowtest.Rows(recs[:3]...)) {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
+// Only one run writes a place, and an Append must fit what is there.
+func TestRefusedPlaces(t *testing.T) {
+	recs := flowtest.Sample(memory.DefaultAllocator)
+	root := t.TempDir()
+	for _, name := range []string{"run[1]", "a[1]", "data[", "*", "a?"} {
+		dir := filepath.Join(root, name)
+		if err := run(sinks.IPC{Dir: dir, PartBytes: 1}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if rows, err := read(sources.IPC{Path: dir}); err != nil || !slices.Equal(rows, flowtest.Rows(recs...)) {
+			t.Errorf("%s: %d rows, %v", name, len(rows), err)
+		}
+		stray := filepath.Join(dir, "part-00900.arrow")
+		if err := os.WriteFile(stray, []byte("a stranger's"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(sinks.IPC{Dir: dir}, nil); err == nil || !strings.Contains(err.Error(), "part-00900.arrow, which no manifest names") {
+			t.Errorf("%s: %v, want one that names the stray part", name, err)
+		}
+		if b, err := os.ReadFile(stray); string(b) != "a stranger's" {
+			t.Errorf("%s: the stray part is %q, %v", name, b, err)
+		}
+	}
+	dir := filepath.Join(root, "held")
+	w, err := sinks.IPC{Dir: dir, PartBytes: 1}.Open(recs[0].Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sink := range []flow.Sink{sinks.IPC{Dir: dir}, sinks.IPC{Dir: dir, Append: true}, parquet.Sink{Dir: dir}} {
+		if err := run(sink, nil); !errors.Is(err, file.ErrHeld) {
+			t.Errorf("%v, want %v", err, file.ErrHeld)
+		}
+	}
+	// A stranger takes a name while we write.
+	if err := w.Write(context.Background(), recs[0]); err != nil {
+		t.Fatal(err)
+	}
+	stray := filepath.Join(dir, "part-00000.arrow")
+	if err := os.WriteFile(stray, []byte("a stranger's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(nil); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("%v, want %v", err, fs.ErrExist)
+	}
+	if left := listing(t, dir); len(left) != 1 {
+		t.Errorf("%v is left", left)
+	}
+
+	dir = filepath.Join(root, "append")
+	if err := run(sinks.IPC{Dir: dir, Append: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(parquet.Sink{Dir: dir, Append: true}, nil); err == nil || !strings.Contains(err.Error(), "there is part-00000.arrow, want files *.parquet") {
+		t.Errorf("%v", err)
+	}
+	other := recs[0].Schema().Fields()[:2]
+	if _, err := (sinks.IPC{Dir: dir, Append: true}).Open(arrow.NewSchema(other, nil)); err == nil || !strings.Contains(err.Error(), "the columns are not those") {
+		t.Errorf("%v", err)
+	}
+	for _, sink := range []sinks.IPC{{Path: "a", Append: true}, {Dir: "a", PartTime: 1}} {
+		if _, err := sink.Open(recs[0].Schema()); err == nil || !strings.Contains(err.Error(), " is set, ") {
+			t.Errorf("%v: %v", sink, err)
+		}
+	}
+	// Nothing is added to what is there by a stream without rows.
+	if err := flow.From(sources.Records{Records: []arrow.Record{recs[0].NewSlice(0, 0)}}).To(sinks.IPC{Dir: dir, Append: true}).Run(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if m, err := manifest.Read(dir); err != nil || len(m.Files) != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}

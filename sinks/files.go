@@ -1,0 +1,12 @@
+package sinks
+
+import (
+	"github.com/sanflow/sanflow/sinks/collect"
+	"github.com/sanflow/sanflow/sinks/ipc"
+)
+
+// IPC writes records as Arrow IPC files and streams.
+type IPC = ipc.Sink
+
+// Collect keeps the stream in memory.
+type Collect = collect.Sink
