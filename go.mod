@@ -60,7 +60,8 @@ require (
 	gorgonia.org/vecf64 v0.9.0 // indirect
 )
 
-// Parquet's, of packages sinks/parquet and sources/parquet; raised likewise.
+// Those of Arrow's Parquet, whose files the tests of sources/parquet read; raised
+// likewise. Nothing but these tests links them.
 require (
 	github.com/JohnCGriffin/overflow v0.0.0-20211019200055-46fa312c352c // indirect
 	github.com/andybalholm/brotli v1.2.8 // indirect

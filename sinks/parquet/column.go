@@ -1,48 +1,45 @@
 package parquet
 
 import (
-	"slices"
+	"encoding/binary"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/parquet/file"
 
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// column writes the rows of a column of one type.
+// batch is how many levels a page has at most, unless one row has more: then it
+// has a page of its own. A page begins and ends with a row, as its version 2
+// requires.
+const batch = 1 << 17
+
+// column writes the rows of a column of one type, page by page.
 type column interface {
-	write(w file.ColumnChunkWriter, a arrow.Array) error
+	write(a arrow.Array) error
+	// end writes the last page of a row group.
+	end() error
+	// begin is for the next file.
+	begin(p *pages)
+	chunk() *chunk
 }
 
 // columnOf returns nil for values that records of graphs do not have.
 func columnOf(elem arrow.DataType, depth int) column {
 	switch elem.ID() {
 	case arrow.UINT8:
-		var wide []int32 // Parquet has no smaller numbers
-		return &typed[uint8]{depth: depth, put: func(w file.ColumnChunkWriter, v []uint8, def, rep []int16) error {
-			wide = wide[:0]
-			for _, x := range v {
-				wide = append(wide, int32(x))
+		return newTyped(depth, func(b []byte, v []uint8) []byte {
+			for _, x := range v { // Parquet has no smaller numbers than these
+				b = binary.LittleEndian.AppendUint32(b, uint32(x))
 			}
-			_, err := w.(*file.Int32ColumnChunkWriter).WriteBatch(wide, def, rep)
-			return err
-		}}
+			return b
+		})
 	case arrow.INT32:
-		return &typed[int32]{depth: depth, put: func(w file.ColumnChunkWriter, v []int32, def, rep []int16) error {
-			_, err := w.(*file.Int32ColumnChunkWriter).WriteBatch(v, def, rep)
-			return err
-		}}
+		return newTyped(depth, func(b []byte, v []int32) []byte { return append(b, arrow.Int32Traits.CastToBytes(v)...) })
 	case arrow.INT64:
-		return &typed[int64]{depth: depth, put: func(w file.ColumnChunkWriter, v []int64, def, rep []int16) error {
-			_, err := w.(*file.Int64ColumnChunkWriter).WriteBatch(v, def, rep)
-			return err
-		}}
+		return newTyped(depth, func(b []byte, v []int64) []byte { return append(b, arrow.Int64Traits.CastToBytes(v)...) })
 	case arrow.FLOAT32:
-		return &typed[float32]{depth: depth, put: func(w file.ColumnChunkWriter, v []float32, def, rep []int16) error {
-			_, err := w.(*file.Float32ColumnChunkWriter).WriteBatch(v, def, rep)
-			return err
-		}}
+		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })
 	}
 	return nil
 }
@@ -50,15 +47,30 @@ func columnOf(elem arrow.DataType, depth int) column {
 // typed is a column of T at a depth of 0, 1 or 2 lists.
 type typed[T record.Value] struct {
 	depth int
-	put   func(w file.ColumnChunkWriter, v []T, def, rep []int16) error
+	put   func(b []byte, v []T) []byte // appends the bytes of v
 
-	w        file.ColumnChunkWriter
-	def, rep []int16 // of the values under construction
-	values   []T
+	out      *pages
+	page     page
+	low, top T // of a row group, at depth 0
+	bounded  bool
+	strange  bool // there is a value that is not between others
+	c        chunk
 }
 
-func (c *typed[T]) write(w file.ColumnChunkWriter, a arrow.Array) error {
-	c.w = w
+func newTyped[T record.Value](depth int, put func(b []byte, v []T) []byte) *typed[T] {
+	c := &typed[T]{depth: depth, put: put}
+	c.page.rep.width, c.page.def.width = depth, depth+1 // up to 1 or 2, 2 or 4
+	return c
+}
+
+func (c *typed[T]) begin(p *pages) {
+	c.out = p
+	c.page.reset()
+}
+
+func (c *typed[T]) chunk() *chunk { return &c.c }
+
+func (c *typed[T]) write(a arrow.Array) error {
 	// The views of package record know slices; they take a record.
 	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
 	defer rec.Release()
@@ -76,43 +88,65 @@ func (c *typed[T]) write(w file.ColumnChunkWriter, a arrow.Array) error {
 
 func (c *typed[T]) flat(rec arrow.Record) error {
 	v, err := record.Values[T](rec, "c")
-	for ; err == nil && len(v) > 0; v = v[min(len(v), batch):] {
-		err = c.put(c.w, v[:min(len(v), batch)], nil, nil)
+	for err == nil && len(v) > 0 {
+		n := min(len(v), batch-c.page.levels)
+		c.page.levels += n
+		c.page.rows += n
+		c.append(v[:n])
+		c.bound(v[:n])
+		if v = v[n:]; c.page.levels == batch {
+			err = c.flush()
+		}
 	}
 	return err
 }
 
-// fixed writes whole rows, as many as fit a batch, from where they are. Their
-// levels are always the same: 2 2 2 2 2 2 … and 0 1 1 0 1 1 ….
+// bound widens the bounds of the row group: readers skip it by these.
+func (c *typed[T]) bound(v []T) {
+	if !c.bounded {
+		c.low, c.top, c.bounded = v[0], v[0], true
+	}
+	for _, x := range v {
+		c.low, c.top = min(c.low, x), max(c.top, x)
+		c.strange = c.strange || x != x
+	}
+}
+
+// bounds are the lowest and the highest value as bytes, or nil.
+func (c *typed[T]) bounds() (lowest, highest []byte) {
+	if !c.bounded || c.strange {
+		return nil, nil
+	}
+	low, top := c.low+0, c.top+0 // which makes 0 of a float's -0
+	if low == 0 {
+		low = -low // and this -0: there may be either
+	}
+	return c.put(nil, []T{low}), c.put(nil, []T{top})
+}
+
+func (c *typed[T]) append(v []T) {
+	c.page.values = c.put(c.page.values, v)
+	c.page.present += len(v)
+}
+
 func (c *typed[T]) fixed(rec arrow.Record) error {
 	v, width, err := record.FixedValues[T](rec, "c")
 	if err != nil {
 		return err
 	}
-	if width > batch {
-		for row := range int(rec.NumRows()) {
-			if err := c.reserve(width); err != nil {
-				return err
-			}
-			c.list(v[row*width:(row+1)*width], 0, 1)
-		}
-		return c.flush()
-	}
-	n := min(batch/width*width, len(v))
-	def, rep := slices.Grow(c.def, n)[:n], slices.Grow(c.rep, n)[:n]
-	c.def, c.rep = def[:0], rep[:0]
-	for i := range def {
-		def[i], rep[i] = 2, 1
-	}
-	for i := 0; i < n; i += width {
-		rep[i] = 0
-	}
-	for len(v) > 0 {
-		n := min(n, len(v))
-		if err := c.put(c.w, v[:n], def[:n], rep[:n]); err != nil {
+	for rows := int(rec.NumRows()); rows > 0; {
+		if err := c.reserve(max(1, width)); err != nil {
 			return err
 		}
-		v = v[n:]
+		n := rows
+		if width > 0 {
+			n = min(rows, max(1, (batch-c.page.levels)/width))
+		}
+		for range n {
+			c.row(width)
+		}
+		c.append(v[:n*width])
+		v, rows = v[n*width:], rows-n
 	}
 	return nil
 }
@@ -126,9 +160,30 @@ func (c *typed[T]) lists(rec arrow.Record) error {
 		if err := c.reserve(max(1, len(v.Row(row)))); err != nil {
 			return err
 		}
-		c.list(v.Row(row), 0, 1)
+		c.row(len(v.Row(row)))
+		c.append(v.Row(row))
 	}
-	return c.flush()
+	return nil
+}
+
+// row adds the levels of a list of n values.
+func (c *typed[T]) row(n int) {
+	c.page.rows++
+	c.list(n, 0, 1)
+}
+
+// list adds the levels of a list of n values at a depth, of which the first
+// repeats at rep.
+func (c *typed[T]) list(n, rep, depth int) {
+	c.page.rep.add(rep, 1)
+	if n == 0 {
+		c.page.def.add(2*depth-2, 1)
+		c.page.levels++
+		return
+	}
+	c.page.rep.add(depth, n-1)
+	c.page.def.add(2*depth, n)
+	c.page.levels += n
 }
 
 func (c *typed[T]) nested(rec arrow.Record) error {
@@ -144,12 +199,36 @@ func (c *typed[T]) nested(rec arrow.Record) error {
 		if err := c.reserve(levels); err != nil {
 			return err
 		}
+		c.page.rows++
 		if v.RowLen(row) == 0 {
-			c.nothing(0, 0)
+			c.list(0, 0, 1)
 		}
 		for i := range v.RowLen(row) {
-			c.list(v.At(row, i), int16(min(i, 1)), 2)
+			c.list(len(v.At(row, i)), min(i, 1), 2)
+			c.append(v.At(row, i))
 		}
 	}
-	return c.flush()
+	return nil
+}
+
+// reserve writes the page unless a row of n more levels fits.
+func (c *typed[T]) reserve(n int) error {
+	if c.page.levels+n > batch {
+		return c.flush()
+	}
+	return nil
+}
+
+func (c *typed[T]) flush() error {
+	if c.page.rows == 0 {
+		return nil
+	}
+	return c.out.write(&c.page, &c.c)
+}
+
+func (c *typed[T]) end() error {
+	err := c.flush()
+	c.c.low, c.c.top = c.bounds()
+	c.bounded, c.strange = false, false
+	return err
 }

@@ -2,20 +2,38 @@ package parquet
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/parquet/file"
 )
 
 // encoder writes one file. It holds records until they make a row group.
 type encoder struct {
-	file    *file.Writer
-	columns []column
-	limit   int64
+	*settings
+	out    pages
+	groups []rowGroup
 
 	held  []arrow.Record
 	bytes int64
+}
+
+// settings are those of all files of a sink.
+type settings struct {
+	leaves   []leaf
+	columns  []column
+	codec    int
+	compress compressor
+	schema   string // Arrow's
+	limit    int64  // of a row group
+}
+
+func newEncoder(w io.Writer, s *settings) (*encoder, error) {
+	e := &encoder{settings: s, out: pages{w: w, compress: s.compress}}
+	for _, c := range s.columns {
+		c.begin(&e.out)
+	}
+	return e, e.out.put([]byte(magic))
 }
 
 func (e *encoder) Write(rec arrow.Record) error {
@@ -34,28 +52,31 @@ func (e *encoder) flush() error {
 	if len(e.held) == 0 {
 		return nil
 	}
-	return guard(func() error {
-		group := e.file.AppendRowGroup()
-		for i, c := range e.columns {
-			w, err := group.NextColumn()
-			if err != nil {
-				return err
-			}
-			for _, rec := range e.held {
-				if err := c.write(w, rec.Column(i)); err != nil {
-					return fmt.Errorf("column %q: %w", rec.ColumnName(i), err)
-				}
+	group := rowGroup{}
+	for i, c := range e.columns {
+		*c.chunk() = chunk{}
+		for _, rec := range e.held {
+			if err := c.write(rec.Column(i)); err != nil {
+				return fmt.Errorf("column %q: %w", rec.ColumnName(i), err)
 			}
 		}
-		return group.Close()
-	})
+		if err := c.end(); err != nil {
+			return err
+		}
+		group.chunks = append(group.chunks, *c.chunk())
+	}
+	for _, rec := range e.held {
+		group.rows += rec.NumRows()
+	}
+	e.groups = append(e.groups, group)
+	return nil
 }
 
 func (e *encoder) Close() error {
 	if err := e.flush(); err != nil {
 		return err
 	}
-	return guard(e.file.Close)
+	return e.out.put(footer(e.leaves, e.groups, e.codec, e.schema))
 }
 
 func (e *encoder) Abandon() {

@@ -6,9 +6,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/compress"
-	pqfile "github.com/apache/arrow/go/v15/parquet/file"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
@@ -59,10 +56,6 @@ type Sink struct {
 
 var _ flow.Sink = Sink{}
 
-// pageBytes is the size at which a page is complete: the default of most
-// writers.
-const pageBytes = 1 << 20
-
 func (s Sink) target() parts.Target {
 	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
@@ -82,56 +75,24 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if s.RowGroupBytes == 0 {
 		s.RowGroupBytes = 16 << 20
 	}
-	codecs := map[string]compress.Compression{
-		"": compress.Codecs.Uncompressed, "zstd": compress.Codecs.Zstd, "snappy": compress.Codecs.Snappy,
-	}
-	codec, ok := codecs[s.Compression]
-	if !ok {
+	set := &settings{limit: s.RowGroupBytes}
+	var ok bool
+	if set.codec, set.compress, ok = codecOf(s.Compression); !ok {
 		return nil, fmt.Errorf("Compression is %q, want zstd, snappy or none", s.Compression)
 	}
-	root, columns, err := layout(in)
-	if err != nil {
-		return nil, err
-	}
-	note, err := arrowSchema(in)
-	if err != nil {
-		return nil, err
-	}
-	properties := []parquet.WriterProperty{
-		parquet.WithDictionaryDefault(false), // a member or an attribute rarely repeats for long
-		parquet.WithCompression(codec),
-		parquet.WithDataPageVersion(parquet.DataPageV2), // with version 1 Arrow copies all levels of a page at each run of them
-		parquet.WithDataPageSize(pageBytes),
-		parquet.WithBatchSize(1 << 40), // the calls below are the batches
-		parquet.WithCreatedBy("sanflow"),
-		parquet.WithStats(false),
-	}
 	for _, f := range in.Fields() {
-		if _, flat := f.Type.(arrow.FixedWidthDataType); flat { // readers skip row groups by these
-			properties = append(properties, parquet.WithStatsFor(f.Name, true))
+		l, c, err := leafOf(f)
+		if err != nil {
+			return nil, err
 		}
+		set.leaves, set.columns = append(set.leaves, l), append(set.columns, c)
 	}
-	format := parts.Format{Ext: ".parquet", New: func(w io.Writer, _ *arrow.Schema) (e parts.Encoder, err error) {
-		err = guard(func() error {
-			e = &encoder{
-				file:    pqfile.NewParquetWriter(w, root, pqfile.WithWriterProps(parquet.NewWriterProperties(properties...)), pqfile.WithWriteMetadata(note)),
-				columns: columns,
-				limit:   s.RowGroupBytes,
-			}
-			return nil
-		})
-		return e, err
+	var err error
+	if set.schema, err = arrowSchema(in); err != nil {
+		return nil, err
+	}
+	format := parts.Format{Ext: ".parquet", New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+		return newEncoder(w, set)
 	}}
 	return s.target().Open(in, format)
-}
-
-// guard turns a panic of Arrow's writer, such as on the first bytes of a full
-// disk, into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("parquet: %v", r)
-		}
-	}()
-	return f()
 }

@@ -1,0 +1,205 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+)
+
+// leaf is a column as the schema has it.
+type leaf struct {
+	name  string
+	typ   arrow.Type
+	depth int // of lists
+}
+
+// leafOf returns the shape of a column, and how it is written.
+func leafOf(f arrow.Field) (leaf, column, error) {
+	elem, depth := f.Type, 0
+	switch t := f.Type.(type) {
+	case *arrow.FixedSizeListType:
+		elem, depth = t.Elem(), 1
+	case *arrow.ListType:
+		elem, depth = t.Elem(), 1
+		if inner, ok := elem.(*arrow.ListType); ok {
+			elem, depth = inner.Elem(), 2
+		}
+	}
+	c := columnOf(elem, depth)
+	if c == nil {
+		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, or lists of lists", f.Name, f.Type)
+	}
+	return leaf{f.Name, elem.ID(), depth}, c, nil
+}
+
+// kind is the physical type, by its number in parquet.thrift.
+func (l leaf) kind() int {
+	switch l.typ {
+	case arrow.INT64:
+		return 2
+	case arrow.FLOAT32:
+		return 4
+	}
+	return 1 // INT32
+}
+
+// path names the leaf below its lists.
+func (l leaf) path() []string {
+	path := []string{l.name}
+	for range l.depth {
+		path = append(path, "list", "element")
+	}
+	return path
+}
+
+// elements writes the nodes of a column, depth first:
+//
+//	required group members (LIST)
+//	  repeated group list
+//	    optional int32 element
+//
+// What is in a list is optional, as in Arrow's types.
+func (l leaf) elements(each func(fields func(c *compact))) {
+	name := l.name
+	for i := range l.depth {
+		group, outer := name, i == 0
+		each(func(c *compact) {
+			c.int32(3, repetition(outer))
+			c.text(4, group)
+			c.int32(5, 1)
+			c.int32(6, 3) // LIST
+			c.group(10, func() { c.group(3, func() {}) })
+		})
+		each(func(c *compact) {
+			c.int32(3, 2) // repeated
+			c.text(4, "list")
+			c.int32(5, 1)
+		})
+		name = "element"
+	}
+	each(func(c *compact) {
+		c.int32(1, l.kind())
+		c.int32(3, repetition(l.depth == 0))
+		c.text(4, name)
+		if l.typ == arrow.UINT8 {
+			c.int32(6, 11) // UINT_8
+			c.group(10, func() {
+				c.group(10, func() {
+					c.int8(1, 8)
+					c.bool(2, false)
+				})
+			})
+		}
+	})
+}
+
+func repetition(required bool) int {
+	if required {
+		return 0
+	}
+	return 1
+}
+
+// rowGroup is what the metadata says of one.
+type rowGroup struct {
+	rows   int64
+	chunks []chunk
+}
+
+// footer is the metadata of a file, as its last bytes have it.
+func footer(leaves []leaf, groups []rowGroup, codec int, schema string) []byte {
+	c := &compact{}
+	elements, rows := 1, int64(0)
+	for _, l := range leaves {
+		elements += 2*l.depth + 1
+	}
+	for _, g := range groups {
+		rows += g.rows
+	}
+	c.open()
+	c.int32(1, 2)
+	c.list(2, elements, thriftStruct)
+	each := func(fields func(c *compact)) {
+		c.open()
+		fields(c)
+		c.close()
+	}
+	each(func(c *compact) {
+		c.int32(3, repetition(true))
+		c.text(4, "schema")
+		c.int32(5, len(leaves))
+	})
+	for _, l := range leaves {
+		l.elements(each)
+	}
+	c.int64(3, rows)
+	c.groups(4, len(groups), func(i int) { groups[i].write(c, i, leaves, codec) })
+	c.groups(5, 1, func(int) {
+		c.text(1, "ARROW:schema")
+		c.text(2, schema)
+	})
+	c.text(6, "sanflow")
+	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // bounds are ordered as numbers are
+	c.close()
+	return append(binary.LittleEndian.AppendUint32(c.b, uint32(len(c.b))), magic...)
+}
+
+const magic = "PAR1"
+
+func (g *rowGroup) write(c *compact, ordinal int, leaves []leaf, codec int) {
+	var plain, compressed int64
+	c.groups(1, len(leaves), func(i int) {
+		l, chunk := leaves[i], g.chunks[i]
+		plain += chunk.plain
+		compressed += chunk.compressed
+		c.int64(2, 0)
+		c.group(3, func() { chunk.write(c, l, codec) })
+	})
+	c.int64(2, plain)
+	c.int64(3, g.rows)
+	c.int64(5, g.chunks[0].at)
+	c.int64(6, compressed)
+	if ordinal < 1<<15 {
+		c.int16(7, ordinal)
+	}
+}
+
+func (k *chunk) write(c *compact, l leaf, codec int) {
+	c.int32(1, l.kind())
+	c.list(2, 2, thriftI32)
+	c.zigzag(encodingPlain)
+	c.zigzag(encodingRLE)
+	path := l.path()
+	c.list(3, len(path), thriftBinary)
+	for _, name := range path {
+		c.string(name)
+	}
+	c.int32(4, codec)
+	c.int64(5, k.levels)
+	c.int64(6, k.plain)
+	c.int64(7, k.compressed)
+	c.int64(9, k.at)
+	if k.low != nil {
+		c.group(12, func() {
+			c.int64(3, 0) // nulls
+			c.text(5, string(k.top))
+			c.text(6, string(k.low))
+		})
+	}
+}
+
+// arrowSchema is the Arrow schema as Arrow's libraries store it in Parquet
+// files: a base64 text of the IPC message.
+func arrowSchema(s *arrow.Schema) (string, error) {
+	var b bytes.Buffer
+	w := ipc.NewWriter(&b, ipc.WithSchema(s))
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	message := bytes.TrimSuffix(b.Bytes(), []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}) // the end of the stream
+	return base64.StdEncoding.EncodeToString(message), nil
+}
