@@ -127,7 +127,7 @@ func (b *Builder) Graph() (*graph.Graph, error) {
 	if err == nil {
 		g = &graph.Graph{NodeCats: b.nodeCats, NodeAttrs: b.nodeAttrs}
 		g.NodeCat, g.NodeAttr = append(g.NodeCat, b.cat...), append(g.NodeAttr, b.attr...)
-		b.csr.build(n, b.Directed, &b.a, g)
+		err = b.csr.build(n, b.Directed, &b.a, g)
 	}
 	b.a.reset(0)
 	b.a.cats, b.a.attrs = 0, 0

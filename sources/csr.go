@@ -49,6 +49,8 @@ type EdgeCounts struct {
 //	rows      0: {1} 1: {0, 2} 2: {1}   each edge in the rows of both its ends
 type csr struct {
 	counts EdgeCounts
+	alive  func() error // if set, asked now and then; its error ends build
+	room   room         // what was charged for the memory below
 
 	head, tail []int32 // n+1 bucket ends
 	byHead     []int32 // lines by head, in file order within a head
@@ -60,15 +62,31 @@ type csr struct {
 
 const forth, back = 1, 2 // bits of seen
 
+// csrBytes is what build takes at most for a graph of n nodes and so many lines
+// with so many attributes, beside the rows and the attributes of the graph.
+func csrBytes(n, lines, width int) int64 {
+	b := 3*4*int64(n+1) + 9*int64(lines)
+	if width > 0 {
+		b += 2 * 4 * int64(lines)
+	}
+	return b + b/4 // zeros
+}
+
 // build sets g to the graph of n nodes with the edges of a; g borrows from c
 // and is valid until the next call. Node attributes are left alone.
-func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
-	c.sortLines(n, directed, a)
+func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
+	p := pulse{alive: c.alive}
+	if err := c.sortLines(n, directed, a, &p); err != nil {
+		return err
+	}
 	g.Directed = directed
 	g.Offsets = zeros(g.Offsets, n+1)
 	ends := func(i int32) (u, v int32) { return tailHead(a.u[i], a.v[i], directed) }
 
 	for u := range n {
+		if err := p.beat(1 + int(c.next[u]-c.tail[u])); err != nil {
+			return err
+		}
 		for e := c.tail[u]; e < c.next[u]; e++ {
 			_, v := ends(c.upper[e])
 			g.Offsets[u+1]++
@@ -100,6 +118,9 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
 	// In this order every row gets its smaller neighbours before its larger
 	// ones, and both ascending.
 	for u := range int32(n) {
+		if err := p.beat(1 + int(c.next[u]-c.tail[u])); err != nil {
+			return err
+		}
 		for e := c.tail[u]; e < c.next[u]; e++ {
 			_, v := ends(c.upper[e])
 			put(u, v, c.upper[e])
@@ -114,13 +135,17 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) {
 		g.EdgeCat = append(g.EdgeCat, row(a.cat, i, a.cats)...)
 		g.EdgeAttr = append(g.EdgeAttr, row(a.attr, i, a.attrs)...)
 	}
+	return nil
 }
 
 // sortLines fills upper: the first line of every edge u–v with u < v, or of
 // every arc u→v, stands in upper[tail[u]:next[u]], ascending by v.
-func (c *csr) sortLines(n int, directed bool, a *arcs) {
+func (c *csr) sortLines(n int, directed bool, a *arcs, p *pulse) error {
 	c.head, c.tail = zeros(c.head, n+1), zeros(c.tail, n+1)
 	for i := range a.u {
+		if err := p.beat(1); err != nil {
+			return err
+		}
 		if a.u[i] == a.v[i] {
 			c.counts.SelfLoops++
 			continue
@@ -138,6 +163,9 @@ func (c *csr) sortLines(n int, directed bool, a *arcs) {
 
 	c.next = append(c.next[:0], c.head[:n]...)
 	for i := range a.u {
+		if err := p.beat(1); err != nil {
+			return err
+		}
 		if a.u[i] != a.v[i] {
 			_, v := tailHead(a.u[i], a.v[i], directed)
 			c.byHead[c.next[v]] = int32(i)
@@ -146,6 +174,9 @@ func (c *csr) sortLines(n int, directed bool, a *arcs) {
 	}
 	c.next = append(c.next[:0], c.tail[:n]...)
 	for _, i := range c.byHead {
+		if err := p.beat(1); err != nil {
+			return err
+		}
 		u, v := tailHead(a.u[i], a.v[i], directed)
 		way := uint8(forth)
 		if u != a.u[i] {
@@ -161,6 +192,7 @@ func (c *csr) sortLines(n int, directed bool, a *arcs) {
 		c.upper[c.next[u]], c.seen[c.next[u]] = i, way
 		c.next[u]++
 	}
+	return nil
 }
 
 // repeat counts line i, which names edge e again.

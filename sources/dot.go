@@ -2,17 +2,10 @@ package sources
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"gonum.org/v1/gonum/graph/formats/dot"
-	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -28,10 +21,11 @@ import (
 // Read tells the names. Attributes, ports and the names of graphs are ignored,
 // self-loops and repeated edges dropped. If any graph is a digraph all graphs of
 // the stream are directed, and an edge of the others is an arc each way. -> in
-// a graph, and -- in a digraph, is an error, and so is a file without a graph.
+// a graph, and -- in a digraph, is an error, and so are a file without a graph and
+// subgraphs more than 1000 deep.
 //
-// graph_id and pos are the number of the graph, from 0. The file is in memory
-// when Open returns, some hundred bytes per edge.
+// graph_id and pos are the number of the graph, from 0. The text and all graphs
+// are in memory when Open returns, some thirty bytes per edge.
 type DOT struct {
 	// Path is the file.
 	Path string
@@ -44,12 +38,15 @@ type DOT struct {
 	Rows int
 	// MaxBytes bounds the unpacked size of the file. The default is 64 MiB.
 	MaxBytes int64
+	// Memory bounds the bytes that are taken for the text and its graphs: {a b c}
+	// -- {d e f} is an edge for every pair. The default is 1 GiB.
+	Memory int64
 }
 
 // NamedGraph is a graph of a [DOT] file.
 type NamedGraph struct {
 	Graph *graph.Graph
-	Names []string // of the nodes, as they stand in the file, quotes included
+	Names []string // of the nodes, without quotes
 }
 
 // String names the file, for the plan of a pipeline.
@@ -59,7 +56,7 @@ func (s DOT) input() input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
-	return input{"DOT", s.Path, s.FS, s.Reader, s.MaxBytes}
+	return input{"DOT", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory}
 }
 
 // Open reads the file.
@@ -88,55 +85,25 @@ func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
 	if l.last != io.EOF {
 		return nil, l.last
 	}
-	file, err := parseDOT(l.buf[:l.end])
-	if err != nil {
-		return nil, dotError(l.file, err)
-	}
+	l.line = 1
+	p := dotParser{dotScanner: dotScanner{l: l, text: l.buf[:l.end]}, pulse: pulse{alive: ctx.Err}}
+	p.csr.alive = ctx.Err
 	directed := false
-	for _, g := range file.Graphs {
-		directed = directed || g.Directed
+	for err = p.advance(); err == nil && p.kind != dotEnd; {
+		var g NamedGraph
+		if g, err = p.graph(); err == nil {
+			graphs = append(graphs, g)
+			directed = directed || g.Graph.Directed
+		}
 	}
-	for i, src := range file.Graphs {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		g, err := buildDOT(src, directed)
-		if err != nil {
-			return nil, &FileError{l.file, 0, fmt.Errorf("graph %d: %w", i, err)}
-		}
-		graphs = append(graphs, g)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(graphs) == 0:
+		return nil, l.errorf("no graph")
+	}
+	for _, g := range graphs {
+		g.Graph.Directed = directed // the rows are those of arcs each way
 	}
 	return graphs, nil
-}
-
-// parseDOT is gonum's parser, which reports some mistakes by a panic.
-func parseDOT(text []byte) (file *ast.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	file, err = dot.ParseBytes(text)
-	if err == nil && len(file.Graphs) == 0 {
-		err = errors.New("no graph")
-	}
-	return file, err
-}
-
-var dotPlace = regexp.MustCompile(`^(\d+):(\d+): (?:error: )?|line[ =](\d+)`)
-
-// dotError takes the line out of a message of the parser.
-func dotError(file string, err error) error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	line := 0
-	if m := dotPlace.FindStringSubmatch(text); m != nil {
-		line, _ = strconv.Atoi(m[1] + m[3]) // one of them is empty
-		if m[1] != "" {
-			text = text[len(m[0]):]
-		}
-	}
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return &FileError{file, line, errors.New(text)}
 }

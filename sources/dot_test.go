@@ -24,7 +24,11 @@ func TestDOT(t *testing.T) {
 		{"graph { subgraph s { a -- b } -- c; node [shape=box]; x=y }", "a-b a-c b-c"},
 		{"graph {}", ""},
 		{"graph { a -- b } digraph { a -> c }", "a>b b>a | a>c"},
-		{"// x\ngraph { \"a b\" -- 2:p:n /* y */ }", `"a b"-2`},
+		{"// x\ngraph { \"a b\" -- 2:p:n /* y */ }", "a b-2"},
+		{"graph { a:n:e, b:c -- \"a\", <b>; \"x\\\"y\\\nz\" + \"\\\\\" ; 1.5a -.5 -- .5; Node [] Edge[a=b;c=d,e=f] []}", "a-b a-<b> b-<b> -.5-.5 x\"yz\\\\ 1.5"},
+		{"graph { subgraph x {a} subgraph y { b subgraph x { c } } subgraph x {} -- d ; a = b c = d}", "a-d b c"},
+		{"# 1\ngraph {a\n#b\n}\n", "a"},
+		{"graph g1 {a--b} strict graph \"g 2\" {a--a} graph<<b>g</b>>{subgraph {} -- {} subgraph s {a--b}--c [x=y]; }", "a-b | a | a-b a-c b-c"},
 	} {
 		graphs, err := DOT{Reader: strings.NewReader(c.text)}.Read(context.Background())
 		if err != nil {
@@ -65,14 +69,23 @@ func spell(g NamedGraph) string {
 
 func TestDOTErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "sources: x:1: expected one of"},
-		{"graph {\n a --\n}", "sources: x:3: expected one of"},
-		{"graph {\n a -- b\n", "sources: x:3: expected one of"},
-		{"graph { a -> b }", `sources: x: undirected graph "" contains directed edge from "a" to "b"`},
-		{"digraph { a -> b -- c }", "sources: x: "},
-		{"\x00\x01", "sources: x:1: "},
-		{"graph {" + strings.Repeat("{", 1200) + "a" + strings.Repeat("}", 1200) + "}", "sources: x: graph 0: subgraphs nested more than 1000 deep"},
-		{bigProduct(), "sources: x: graph 0: more than 67108864 edges"},
+		{"", "sources: x:1: no graph"},
+		{"graph {\n a --\n}", `sources: x:3: "}", want the other end of an edge`},
+		{"graph {\n a -- b\n", "sources: x:3: the text ends, want a node, a statement or }"},
+		{"graph {\n a -- b [c]\n", `sources: x:2: "]", want = and the value of the attribute`},
+		{"graph { a -> b }", "sources: x:1: -> belongs in a digraph, and -- in a graph"},
+		{"digraph {\n\n a -> b -- c }", "sources: x:3: -> belongs in a digraph, and -- in a graph"},
+		{"graph {} x", `sources: x:1: "x", want graph or digraph`},
+		{"graph { ; }", `sources: x:1: ";", want a node, a statement or }`},
+		{"graph { a -- node [] }", `sources: x:1: "node", want the other end of an edge`},
+		{"graph { subgraph s }", `sources: x:1: "}", want {`},
+		{"graph {\n/*\n*/ \"a\nb\" -- 'c' }", `sources: x:4: "'" is no token of DOT`},
+		{"graph { \"a\n }", "sources: x:1: a text without its closing quote"},
+		{"graph { <<a>\n }", "sources: x:1: an HTML text without its closing >"},
+		{"graph { /* }", "sources: x:1: a comment without its end"},
+		{"\x00\x01", `sources: x:1: "\x00" is no token of DOT`},
+		{"graph {" + strings.Repeat("{", 1200) + "a" + strings.Repeat("}", 1200) + "}", "sources: x:1: subgraphs nested more than 1000 deep"},
+		{bigProduct(), "sources: x:1: more than 1073741824 bytes of memory up to here; raise Memory if that is right"},
 	} {
 		_, err := DOT{Path: "x", Reader: strings.NewReader(c.text)}.Read(context.Background())
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -65,6 +66,9 @@ type EdgeList struct {
 	Partial bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
+	// Memory bounds the bytes that are taken for what is read. The default is
+	// 4 GiB.
+	Memory int64
 }
 
 // EdgeListStats says what became of the lines of an edge list.
@@ -100,7 +104,7 @@ func (n *Network) ID(v int32) int32 {
 func (s EdgeList) String() string { return s.input().String() }
 
 func (s EdgeList) input() input {
-	return input{"EdgeList", s.Path, s.FS, s.Reader, s.MaxBytes}
+	return input{"EdgeList", s.Path, s.FS, s.Reader, s.MaxBytes, cmp.Or(s.Memory, 4<<30)}
 }
 
 // Open reads the file and returns an *[EdgeListReader].

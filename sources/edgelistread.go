@@ -48,11 +48,24 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 			e.a.u[i], e.a.v[i] = int32(u), int32(v)
 		}
 	}
-	var c csr
 	n.Graph = &graph.Graph{}
-	c.build(len(ids), s.Directed, &e.a, n.Graph)
-	n.Stats = EdgeListStats{c.counts, int64(len(e.a.u)), e.declared, isolated(n.Graph)}
+	counts, err := e.graph(len(ids), s.Directed, n.Graph)
+	if err != nil {
+		return nil, err
+	}
+	n.Stats = EdgeListStats{counts, int64(len(e.a.u)), e.declared, isolated(n.Graph)}
 	return n, nil
+}
+
+// graph makes the graph of the lines. What it charges includes a copy in a record.
+func (e *edgeLines) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, error) {
+	c := csr{alive: e.l.alive}
+	m := len(e.a.u)
+	if err := e.l.take(csrBytes(n, m, 0) + 2*4*(int64(n+1)+2*int64(m))); err != nil {
+		return EdgeCounts{}, err
+	}
+	err := c.build(n, directed, &e.a, g)
+	return c.counts, err
 }
 
 func isolated(g *graph.Graph) (count int64) {
@@ -105,7 +118,12 @@ func (e *edgeLines) read() error {
 		if len(e.a.u) >= math.MaxInt32/2 {
 			return e.l.errorf("more than %d edges", math.MaxInt32/2)
 		}
-		e.a.u, e.a.v = append(e.a.u, u), append(e.a.v, v)
+		if e.a.u, err = push(e.l, e.a.u, u); err != nil {
+			return err
+		}
+		if e.a.v, err = push(e.l, e.a.v, v); err != nil {
+			return err
+		}
 	}
 }
 
@@ -124,6 +142,9 @@ func (e *edgeLines) comment(text []byte) error {
 // nodes returns the ids of all nodes, ascending: of the lines, the labels and
 // the comment. There is at least one.
 func (e *edgeLines) nodes(more []int32) ([]int32, error) {
+	if err := e.l.take(4 * int64(2*len(e.a.u)+len(more))); err != nil {
+		return nil, err
+	}
 	ids := slices.Concat(e.a.u, e.a.v, more)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -146,6 +167,9 @@ func (e *edgeLines) nodes(more []int32) ([]int32, error) {
 	if e.declared > max(maxDeclared, 2*int64(len(ids))) {
 		e.l.line = e.declaredAt
 		return nil, e.l.errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", e.declared, len(ids))
+	}
+	if err := e.l.take(4 * e.declared); err != nil {
+		return nil, err
 	}
 	all := make([]int32, e.declared)
 	for i := range all {

@@ -30,7 +30,7 @@ import (
 // nodes. Each names its line.
 //
 // graph_id and pos are the number of the graph, from 0. Lines are read as they
-// are asked for; O(n²) per graph, and memory for one line.
+// are asked for; O(n² + m) per graph, and memory for one line and a record.
 type Graph6 struct {
 	// Path is the file.
 	Path string
@@ -45,6 +45,9 @@ type Graph6 struct {
 	Rows int
 	// MaxBytes bounds the unpacked size of the file. The default is 1 GiB.
 	MaxBytes int64
+	// Memory bounds the bytes that are taken for a line and the record under
+	// construction: a line can stand for a hundred times as much. The default is 1 GiB.
+	Memory int64
 }
 
 const widestGraph6 = 64 << 20
@@ -52,7 +55,9 @@ const widestGraph6 = 64 << 20
 // String names the file, for the plan of a pipeline.
 func (s Graph6) String() string { return s.input().String() }
 
-func (s Graph6) input() input { return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes} }
+func (s Graph6) input() input {
+	return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory}
+}
 
 // Open checks the settings and reads the first graph.
 func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
@@ -83,7 +88,8 @@ type graph6Reader struct {
 	directed bool
 	ahead    []byte // line read last, not a graph yet; nil: there is none
 	build    *record.Builder
-	edges    []graph.Edge
+	size     recordSize
+	decoded  matrix6
 	count    int64
 	err      error // what ended the stream
 }
@@ -126,7 +132,10 @@ func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
 			r.err = err
 			break
 		}
-		if r.build.Rows() > 0 && !r.build.Fits(g) {
+		if r.build.Rows() > 0 && (!r.build.Fits(g) || r.size.full(r.l, g)) {
+			break
+		}
+		if r.err = r.size.add(r.l, g); r.err != nil {
 			break
 		}
 		r.ahead = nil
@@ -137,29 +146,19 @@ func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err != nil && r.err != io.EOF || r.build.Rows() == 0 {
 		return nil, r.err
 	}
+	r.size.rows = 0
 	return r.build.Record(), nil
 }
 
-// graph decodes a line.
+// graph decodes a line. The graph is valid until the next call.
 func (r *graph6Reader) graph(line []byte) (*graph.Graph, error) {
-	n, arcs, err := decodeGraph6(line, r.edges[:0])
-	if err != nil {
-		return nil, r.l.errorf("%v", err)
-	}
-	if line[0] == '&' && !r.directed {
+	switch {
+	case line[0] == '&' && !r.directed:
 		return nil, r.l.errorf("digraph6 in a stream that began with graph6: set Directed")
+	case r.decoded.read(line) != nil:
+		return nil, r.l.errorf("%v", r.decoded.err)
 	}
-	if line[0] != '&' && r.directed {
-		for _, e := range arcs {
-			arcs = append(arcs, graph.Edge{U: e.V, V: e.U})
-		}
-	}
-	r.edges = arcs
-	g, err := graph.New(n, r.directed, arcs)
-	if err != nil {
-		return nil, r.l.errorf("%v", err)
-	}
-	return g, nil
+	return r.decoded.graph(r.l, r.directed)
 }
 
 func (r *graph6Reader) Close() error {

@@ -2,70 +2,141 @@ package sources
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// decodeGraph6 appends the edges of a graph6 line, smaller end first, or the
-// arcs of a digraph6 line, to dst. gonum's packages of the same names check
-// the whole text again for each question that is asked of a graph, O(n⁴) to
-// list the edges, and compute n² of up to 2⁷² without a check; the tests compare
-// with them.
-func decodeGraph6(line []byte, dst []graph.Edge) (n int, edges []graph.Edge, err error) {
+// matrix6 is a line of graph6 or digraph6: its bits are the matrix row by row, or
+// its lower triangle. gonum's packages of the same names check the whole text
+// again for each question that is asked of a graph, O(n⁴) to list the edges, and
+// compute n² of up to 2⁷² without a check; the tests compare with them.
+type matrix6 struct {
+	n    int
+	arcs bool   // digraph6
+	bits []byte // six in each, above 63
+
+	g    graph.Graph
+	next []int32
+	room room
+	err  error
+}
+
+// read checks a line. It allocates nothing.
+func (d *matrix6) read(line []byte) error {
+	d.n, d.arcs, d.bits, d.err = 0, line[0] == '&', nil, nil
 	switch {
 	case line[0] == ':' || line[0] == ';':
-		return 0, nil, fmt.Errorf("sparse6, want graph6 or digraph6")
+		d.err = errors.New("sparse6, want graph6 or digraph6")
 	case bytes.HasPrefix(line, []byte(">>")):
-		return 0, nil, fmt.Errorf("%s, want a graph; a header may stand before the first one only", quote(line))
+		d.err = fmt.Errorf("%s, want a graph; a header may stand before the first one only", quote(line))
+	default:
+		d.err = d.readBits(line)
 	}
-	directed := line[0] == '&'
-	if directed {
+	return d.err
+}
+
+func (d *matrix6) readBits(line []byte) error {
+	if d.arcs {
 		line = line[1:]
 	}
 	for i, b := range line {
 		if b < 63 || b > 126 {
-			return 0, nil, fmt.Errorf("byte %d of the graph is %s, want ? to ~", i+1, quote(line[i:i+1]))
+			return fmt.Errorf("byte %d of the graph is %s, want ? to ~", i+1, quote(line[i:i+1]))
 		}
 	}
 	size, line, err := graph6Size(line)
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
 	// More nodes than this do not fit a line, and their square is below 2⁶³.
 	if size > 1<<20 {
-		return 0, nil, fmt.Errorf("%d nodes on a line of %d bytes", size, len(line))
+		return fmt.Errorf("%d nodes on a line of %d bytes", size, len(line))
 	}
-	n = int(size)
-	bits := n * (n - 1) / 2
-	if directed {
-		bits = n * n
+	all := size * (size - 1) / 2
+	if d.arcs {
+		all = size * size
 	}
-	if want := (bits + 5) / 6; len(line) != want {
-		return 0, nil, fmt.Errorf("%d bytes of edges, want %d for %d nodes", len(line), want, n)
+	if want := (all + 5) / 6; int64(len(line)) != want {
+		return fmt.Errorf("%d bytes of edges, want %d for %d nodes", len(line), want, size)
 	}
-	// Bits come row by row: of the whole matrix, or of its lower triangle.
+	d.n, d.bits = int(size), line
+	return nil
+}
 
-	u, v := 0, 0
-	if !directed {
-		u = 1
+// graph makes the graph of a line, by one look at its bits for the degrees and
+// another for the rows, which come out in order. A line of graph6 in a directed
+// stream has the same rows as it has in an undirected one.
+func (d *matrix6) graph(l *lines, directed bool) (*graph.Graph, error) {
+	g := &d.g
+	if err := d.room.atLeast(l, 5*2*int64(d.n+1)); err != nil {
+		return nil, err
 	}
-	for at := 0; at < bits; at += 6 {
-		for b, i := line[at/6]-63, 0; i < 6 && at+i < bits; i++ {
-			if b&(32>>i) != 0 {
-				e := graph.Edge{U: int32(u), V: int32(v)}
-				if !directed {
-					e.U, e.V = e.V, e.U
+	g.Directed, g.Offsets, d.next = directed, zeros(g.Offsets, d.n+1), zeros(d.next, d.n+1)
+	entries := int64(0)
+	err := d.each(l.alive, func(u, v int32) {
+		entries++
+		d.next[u]++
+		if !d.arcs {
+			entries++
+			d.next[v]++
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case entries > math.MaxInt32:
+		return nil, l.errorf("%d entries do not fit 32-bit offsets", entries)
+	}
+	if err := d.room.atLeast(l, 5*(2*int64(d.n+1)+entries)); err != nil {
+		return nil, err
+	}
+	for v := range d.n {
+		g.Offsets[v+1] = g.Offsets[v] + d.next[v]
+	}
+	copy(d.next, g.Offsets)
+	g.Neighbors = zeros(g.Neighbors, int(entries))
+	return g, d.each(l.alive, func(u, v int32) {
+		g.Neighbors[d.next[u]] = v
+		d.next[u]++
+		if !d.arcs {
+			g.Neighbors[d.next[v]] = u
+			d.next[v]++
+		}
+	})
+}
+
+// each calls do for every edge, larger end first, or for every arc, but for
+// self-loops.
+func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
+	p := pulse{alive: alive}
+	at := int64(0)
+	for u := range d.n {
+		row := u
+		if d.arcs {
+			row = d.n
+		}
+		if err := p.beat(row + 1); err != nil {
+			return err
+		}
+		for v := 0; v < row; {
+			used := int(at % 6)
+			width := min(6-used, row-v)
+			// The bits that are left of this byte, leftmost first.
+			for b := (d.bits[at/6] - 63) << (2 + used) &^ (0xff >> width); b != 0; {
+				z := bits.LeadingZeros8(b)
+				b &^= 0x80 >> z
+				if v+z != u {
+					do(int32(u), int32(v+z))
 				}
-				dst = append(dst, e)
 			}
-			v++
-			if directed && v == n || !directed && v == u {
-				u, v = u+1, 0
-			}
+			v, at = v+width, at+int64(width)
 		}
 	}
-	return n, dst, nil
+	return nil
 }
 
 // graph6Size reads the number of nodes: one byte, or three after a ~, or six

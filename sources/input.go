@@ -18,6 +18,7 @@ type input struct {
 	fsys     fs.FS
 	reader   io.Reader
 	maxBytes int64 // unpacked; 0 stands for 1 GiB
+	memory   int64 // of what it stands for; 0 stands for 1 GiB
 }
 
 func (in input) String() string {
@@ -41,6 +42,9 @@ func (in input) lines(alive func() error) (*lines, error) {
 	}
 	var raw io.ReadCloser
 	var err error
+	if l.budget, err = newBudget(in.kind, in.memory, 1<<30); err != nil {
+		return nil, err
+	}
 	switch {
 	case in.reader != nil:
 		raw = io.NopCloser(in.reader) // it is the caller's to close

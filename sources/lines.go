@@ -19,6 +19,7 @@ type lines struct {
 	limit  int64        // most bytes to read
 	widest int          // most bytes of a line; 0 stands for maxLine
 	alive  func() error // asked before each read, so that a long scan can be stopped
+	budget *budget      // of what the text stands for; nil: there is none
 
 	buf        []byte
 	start, end int // what is read but not handed out is buf[start:end]
@@ -85,7 +86,11 @@ func (l *lines) fill() {
 	copy(l.buf, l.buf[l.start:l.end])
 	l.start, l.end = 0, l.end-l.start
 	if l.end == len(l.buf) {
-		l.buf = append(l.buf, make([]byte, max(64<<10, len(l.buf)))...)
+		var buf []byte
+		if buf, l.last = grow(l, l.buf, max(64<<10, len(l.buf))); l.last != nil {
+			return
+		}
+		l.buf = buf[:cap(buf)]
 	}
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"bytes"
+	"path"
 	"slices"
 )
 
@@ -39,6 +40,9 @@ func (n *NodeSet) readFeatures(f *tuFiles) error {
 	case len(x.index) == 0:
 	case x.weights > 0 && int64(nodes)*int64(x.width) <= f.limit/4 &&
 		(x.width <= fewFeatures || filled >= int64(nodes)*int64(x.width)):
+		if err := f.take(path.Join(f.place, f.prefix+"features.txt"), 3*4*int64(nodes)*int64(x.width)); err != nil { // and a copy
+			return err
+		}
 		g.NodeAttrs, g.NodeAttr = x.width, make([]float32, nodes*x.width)
 		for v := range nodes {
 			for i := x.offsets[v]; i < x.offsets[v+1]; i++ {
@@ -73,13 +77,18 @@ func (x *features) add(l *lines, row []byte) error {
 		if len(x.index) >= 1<<31-1 {
 			return l.errorf("more than %d features in all", 1<<31-1)
 		}
-		x.index, x.value = append(x.index, int32(i)), append(x.value, v)
+		if x.index, err = push(l, x.index, int32(i)); err != nil {
+			return err
+		}
+		if x.value, err = push(l, x.value, v); err != nil {
+			return err
+		}
 		x.width = max(x.width, int(i)+1)
 		sorted, last = sorted && i > last, i
 	}
-	x.offsets = append(x.offsets, int32(len(x.index)))
-	if sorted {
-		return nil
+	var err error
+	if x.offsets, err = push(l, x.offsets, int32(len(x.index))); sorted || err != nil {
+		return err
 	}
 	return x.sort(l, from)
 }

@@ -44,10 +44,16 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		}
 		text, ok := known[string(rest)]
 		if !ok {
+			if err := l.take(2*int64(len(rest)) + 200); err != nil { // here, and in the schema
+				return n, err
+			}
 			text = string(rest)
 			known[text] = text
 		}
 		if before, ok := n.label[id]; !ok {
+			if err := l.take(64); err != nil { // in ids, in label and as a class
+				return n, err
+			}
 			n.ids = append(n.ids, id)
 		} else if before != text {
 			return n, l.errorf("node %d has label %s, and had %s before", id, quote(rest), quote([]byte(before)))

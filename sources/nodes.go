@@ -63,6 +63,9 @@ type Nodes struct {
 	Identity bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
+	// Memory bounds the bytes that are taken for what is read. The default is
+	// 4 GiB.
+	Memory int64
 }
 
 // String names the file, for the plan of a pipeline.
@@ -104,7 +107,7 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 }
 
 func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
-	net, err := EdgeList{Path: s.Edges, FS: s.FS, Labels: s.Labels, Partial: true, MaxBytes: s.MaxBytes}.Read(ctx)
+	net, err := EdgeList{Path: s.Edges, FS: s.FS, Labels: s.Labels, Partial: true, MaxBytes: s.MaxBytes, Memory: s.Memory}.Read(ctx)
 	if err != nil {
 		return nil, err
 	}

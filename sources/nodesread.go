@@ -16,7 +16,11 @@ import (
 
 // readFolder reads the layout with a line per node.
 func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
-	f, err := openPlace(s.Path, s.FS, s.MaxBytes)
+	memory, err := newBudget("Nodes", s.Memory, 4<<30)
+	if err != nil {
+		return nil, err
+	}
+	f, err := openPlace(s.Path, s.FS, s.MaxBytes, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -96,22 +100,23 @@ func (f *tuFiles) perNode(what string, nodes int, do func(l *lines, row []byte) 
 // readLabels counts the nodes and finds their classes.
 func (n *NodeSet) readLabels(f *tuFiles) error {
 	index := map[string]int32{}
-	file, err := f.scan("labels", func(l *lines, row []byte) error {
+	file, err := f.scan("labels", func(l *lines, row []byte) (err error) {
 		if len(n.Class) == math.MaxInt32-1 {
 			return l.errorf("more than %d nodes", math.MaxInt32-1)
 		}
-		if string(row) == "-1" {
-			n.Class = append(n.Class, -1)
-			return nil
-		}
 		c, ok := index[string(row)]
-		if !ok {
+		if string(row) == "-1" {
+			c = -1
+		} else if !ok {
+			if err := l.take(2*int64(len(row)) + 200); err != nil { // here, and in the schema
+				return err
+			}
 			c = int32(len(n.Classes))
 			n.Classes = append(n.Classes, string(row))
 			index[n.Classes[c]] = c
 		}
-		n.Class = append(n.Class, c)
-		return nil
+		n.Class, err = push(l, n.Class, c)
+		return err
 	})
 	switch {
 	case err != nil:
@@ -145,18 +150,17 @@ func (n *NodeSet) readEdges(f *tuFiles) error {
 	if err := e.read(); err != nil {
 		return err
 	}
-	var c csr
-	c.build(len(n.Class), false, &e.a, n.Graph)
-	n.Stats.EdgeCounts = c.counts
-	return nil
+	n.Stats.EdgeCounts, err = e.graph(len(n.Class), false, n.Graph)
+	return err
 }
 
 func (n *NodeSet) readSplit(f *tuFiles) error {
 	return f.perNode("split", len(n.Class), func(l *lines, row []byte) error {
 		for p, name := range partNames {
 			if string(row) == name {
-				n.Split = append(n.Split, Part(p))
-				return nil
+				var err error
+				n.Split, err = push(l, n.Split, Part(p))
+				return err
 			}
 		}
 		return l.errorf("%s, want train, val, test or none", quote(row))

@@ -76,6 +76,10 @@ type TU struct {
 	// archives made to exhaust the machine. The default is 1 GiB; COLLAB, one of
 	// the largest collections, unpacks to a third of that.
 	MaxBytes int64
+	// Memory bounds the bytes that are taken for what was read, the record under
+	// construction included: a zip of some kilobytes can list millions of graphs.
+	// The default is 1 GiB.
+	Memory int64
 }
 
 // TUStats says what a [TUReader] has read so far: all of it after io.EOF.
@@ -121,12 +125,17 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	if t.MaxBytes == 0 {
 		t.MaxBytes = 1 << 30
 	}
-	files, err := openFiles(t)
+	memory, err := newBudget("TU", t.Memory, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	files, err := openFiles(t, memory)
 	if err != nil {
 		return nil, err
 	}
 	r := &TUReader{tu: t, files: files, ctx: ctx}
 	files.alive = func() error { return r.ctx.Err() }
+	r.csr.alive = files.alive
 	if err := r.open(mem); err != nil {
 		r.Close()
 		return nil, err

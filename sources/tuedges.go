@@ -63,6 +63,9 @@ func scanEdges(f *tuFiles, x *tuIndex) (o edgeOrder, err error) {
 	}
 	defer l.close()
 	e := edgeReader{l, x}
+	if err := l.take(4 * int64(len(x.start))); err != nil {
+		return o, err
+	}
 	o.grouped, o.count = true, make([]int32, len(x.start)-1)
 	last := int32(0)
 	for {
@@ -90,6 +93,7 @@ type graphEdges struct {
 	u, v    int32 // the edge read last, when ahead: it belongs to a later graph
 	ahead   bool
 	one     arcs
+	room    room  // of one
 	sorted  *arcs // all lines by graph, where the file is not grouped
 	through int   // lines of sorted that were handed out
 }
@@ -121,12 +125,16 @@ func (e *graphEdges) of(graph int, o edgeOrder) (*arcs, error) {
 		s := e.sorted
 		return &arcs{s.u[from:to], s.v[from:to], s.cat[from*c : to*c], s.attr[from*a : to*a], c, a}, nil
 	}
-	e.one.reset(int(o.count[graph]))
+	count := int(o.count[graph])
+	if err := e.room.atLeast(e.l, 5*int64(count)*int64(2+e.one.cats+e.one.attrs)); err != nil {
+		return nil, err
+	}
+	e.one.reset(count)
 	for {
 		if !e.ahead {
 			u, v, err := e.next()
 			if err == io.EOF {
-				return &e.one, nil
+				return e.whole(graph, count)
 			}
 			if err != nil {
 				return nil, err
@@ -135,7 +143,9 @@ func (e *graphEdges) of(graph int, o edgeOrder) (*arcs, error) {
 		}
 		switch g := int(e.x.graphOf[e.u]); {
 		case g > graph:
-			return &e.one, nil
+			return e.whole(graph, count)
+		case g == graph && len(e.one.u) == count:
+			return nil, e.changed(graph)
 		case g < graph:
 			return nil, e.l.errorf("an edge of graph %d after those of graph %d: the file has changed", g+1, graph+1)
 		}
@@ -149,6 +159,18 @@ func (e *graphEdges) of(graph int, o edgeOrder) (*arcs, error) {
 	}
 }
 
+// whole returns the lines of a graph if they are as many as they were before.
+func (e *graphEdges) whole(graph, count int) (*arcs, error) {
+	if len(e.one.u) < count {
+		return nil, e.changed(graph)
+	}
+	return &e.one, nil
+}
+
+func (e *graphEdges) changed(graph int) error {
+	return e.l.errorf("graph %d has more or fewer lines than before: the file has changed", graph+1)
+}
+
 // sort reads the whole file and puts every line in its place: by graph, and in
 // file order within it.
 func (e *graphEdges) sort(o edgeOrder) error {
@@ -156,6 +178,9 @@ func (e *graphEdges) sort(o edgeOrder) error {
 		return e.l.errorf("%d lines do not fit memory", o.lines)
 	}
 	n, c, a := int(o.lines), e.one.cats, e.one.attrs
+	if err := e.l.take(4*o.lines*int64(2+c+a) + 12*int64(len(o.count))); err != nil {
+		return err
+	}
 	s := &arcs{make([]int32, n), make([]int32, n), make([]int32, n*c), make([]float32, n*a), c, a}
 	at := make([]int, len(o.count))
 	for g := range len(at) - 1 {
@@ -172,7 +197,7 @@ func (e *graphEdges) sort(o edgeOrder) error {
 		}
 		g := e.x.graphOf[u]
 		if left[g] == 0 {
-			return e.l.errorf("a line more of graph %d than before: the file has changed", g+1)
+			return e.changed(int(g))
 		}
 		left[g]--
 		i := at[g]
@@ -183,6 +208,9 @@ func (e *graphEdges) sort(o edgeOrder) error {
 		}
 		copy(s.cat[i*c:], e.one.cat)
 		copy(s.attr[i*a:], e.one.attr)
+	}
+	if g := slices.IndexFunc(left, func(n int32) bool { return n > 0 }); g >= 0 {
+		return e.changed(g)
 	}
 	e.sorted = s
 	return nil

@@ -18,6 +18,7 @@ type tuFiles struct {
 	place  string // of fsys, for messages
 	prefix string // folder and NAME_ of the files
 	limit  int64
+	budget *budget
 	alive  func() error
 	close  func() error
 }
@@ -33,8 +34,8 @@ const (
 	tuEdgeAttributes = "edge_attributes"
 )
 
-func openFiles(t TU) (*tuFiles, error) {
-	f, err := openPlace(t.Path, t.FS, t.MaxBytes)
+func openFiles(t TU, memory *budget) (*tuFiles, error) {
+	f, err := openPlace(t.Path, t.FS, t.MaxBytes, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +47,8 @@ func openFiles(t TU) (*tuFiles, error) {
 }
 
 // openPlace opens a zip or a directory, or takes fsys where that is set.
-func openPlace(place string, fsys fs.FS, limit int64) (*tuFiles, error) {
-	f := &tuFiles{fsys: fsys, place: place, limit: limit, close: func() error { return nil }}
+func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles, error) {
+	f := &tuFiles{fsys: fsys, place: place, limit: limit, budget: memory, close: func() error { return nil }}
 	if f.fsys != nil {
 		return f, nil
 	}
@@ -102,7 +103,7 @@ func (f *tuFiles) find(name string) error {
 // open returns the lines of one file, or nil where it does not exist.
 func (f *tuFiles) open(what string) (*lines, error) {
 	name := f.prefix + what + ".txt"
-	l := &lines{file: path.Join(f.place, name), limit: f.limit, alive: f.alive}
+	l := &lines{file: path.Join(f.place, name), limit: f.limit, alive: f.alive, budget: f.budget}
 	file, err := f.fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -134,6 +135,11 @@ func (f *tuFiles) must(what string) (*lines, error) {
 
 func (f *tuFiles) missing(what string) error {
 	return &FileError{path.Join(f.place, f.prefix+what+".txt"), 0, fs.ErrNotExist}
+}
+
+// take charges bytes for what a file stands for as a whole.
+func (f *tuFiles) take(file string, bytes int64) error {
+	return (&lines{file: file, budget: f.budget}).take(bytes)
 }
 
 // scan calls do with every line of a file. It returns the path of the file for

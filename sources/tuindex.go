@@ -41,6 +41,9 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 	}
 	defer l.close()
 	graphs := targets.len()
+	if err := l.take(4 * int64(graphs+1)); err != nil {
+		return nil, err
+	}
 	x := &tuIndex{start: make([]int32, graphs+1)}
 	last, grouped := int32(0), true
 	for {
@@ -63,7 +66,9 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		g := int32(id - 1)
 		grouped = grouped && g >= last
 		last = g
-		x.graphOf = append(x.graphOf, g)
+		if x.graphOf, err = push(l, x.graphOf, g); err != nil {
+			return nil, err
+		}
 		x.start[id]++
 	}
 	if x.start[graphs] == 0 {
@@ -73,6 +78,9 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		x.start[g+1] += x.start[g]
 	}
 	if !grouped {
+		if err := l.take(4 * int64(x.nodes()+graphs)); err != nil {
+			return nil, err
+		}
 		x.slot = make([]int32, x.nodes())
 		next := append([]int32(nil), x.start...)
 		for v, g := range x.graphOf {

@@ -19,6 +19,10 @@ func (v labelValues) index(x int64) (int32, bool) {
 	return int32(i), ok
 }
 
+// columnBytes is what a column of labels or attributes takes by itself: its name
+// here and in the schema, and an empty map.
+const columnBytes = 512
+
 // scanLabels returns the distinct values of each column of labels, and none
 // where the file does not exist. It must have the given number of rows, which
 // of says what are.
@@ -34,6 +38,9 @@ func scanLabels(f *tuFiles, what string, rows int64, of string) ([][]int64, erro
 			return err
 		}
 		if count++; count == 1 {
+			if err := l.take(columnBytes * int64(len(row))); err != nil {
+				return err
+			}
 			for _, x := range row {
 				seen = append(seen, map[int64]struct{}{x: {}})
 			}
@@ -43,8 +50,15 @@ func scanLabels(f *tuFiles, what string, rows int64, of string) ([][]int64, erro
 			return err
 		}
 		for c, x := range row {
-			if x != recent[c] {
-				seen[c][x], recent[c] = struct{}{}, x
+			if x == recent[c] {
+				continue
+			}
+			recent[c] = x
+			if _, ok := seen[c][x]; !ok {
+				if err := l.take(64); err != nil { // in the map, and in the values
+					return err
+				}
+				seen[c][x] = struct{}{}
 			}
 		}
 		return nil
@@ -76,6 +90,9 @@ func scanAttributes(f *tuFiles, what string, rows int64, of string) (width int, 
 		}
 		if count++; count == 1 {
 			width = len(row)
+			if err := l.take(columnBytes * int64(width)); err != nil {
+				return err
+			}
 		}
 		return checkRow(l, len(row), width, count, rows, of)
 	})

@@ -1,11 +1,14 @@
 package sources
 
+import "cmp"
+
 // graphNodes hands out the node attributes of the graphs, in order.
 type graphNodes struct {
 	table  table
 	x      *tuIndex
 	cat    []int32
 	attr   []float32
+	room   room // of cat and attr
 	sorted bool // cat and attr hold all nodes, by slot
 }
 
@@ -30,6 +33,11 @@ func (n *graphNodes) of(graph int) (cat []int32, attr []float32, err error) {
 		from, to := int(n.x.start[graph]), int(n.x.start[graph+1])
 		return n.cat[from*c : to*c], n.attr[from*a : to*a], nil
 	}
+	if l := n.lines(); l != nil {
+		if err := n.room.atLeast(l, 5*int64(n.x.size(graph))*int64(c+a)); err != nil {
+			return nil, nil, err
+		}
+	}
 	n.cat, n.attr = n.cat[:0], n.attr[:0]
 	for range n.x.size(graph) {
 		if n.cat, n.attr, err = n.table.next(n.cat, n.attr); err != nil {
@@ -42,6 +50,11 @@ func (n *graphNodes) of(graph int) (cat []int32, attr []float32, err error) {
 // sort reads both files and puts the values of each node into its slot.
 func (n *graphNodes) sort() (err error) {
 	c, a := len(n.table.values), n.table.width
+	if l := n.lines(); l != nil {
+		if err := l.take(4 * int64(n.x.nodes()) * int64(c+a)); err != nil {
+			return err
+		}
+	}
 	allCat, allAttr := make([]int32, n.x.nodes()*c), make([]float32, n.x.nodes()*a)
 	for _, s := range n.x.slot {
 		if n.cat, n.attr, err = n.table.next(n.cat[:0], n.attr[:0]); err != nil {
@@ -53,5 +66,8 @@ func (n *graphNodes) sort() (err error) {
 	n.cat, n.attr, n.sorted = allCat, allAttr, true
 	return nil
 }
+
+// lines returns one of the files, or nil where there is none.
+func (n *graphNodes) lines() *lines { return cmp.Or(n.table.labels, n.table.attrs) }
 
 func (n *graphNodes) close() { n.table.close() }

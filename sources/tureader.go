@@ -29,6 +29,7 @@ type TUReader struct {
 	g       graph.Graph
 
 	build *record.Builder
+	size  recordSize
 	stats TUStats
 	at    int   // next graph
 	err   error // what ended the stream
@@ -129,7 +130,12 @@ func (r *TUReader) Next(ctx context.Context) (arrow.Record, error) {
 		r.err = io.EOF
 		return nil, io.EOF
 	}
-	return r.build.Record(), nil
+	return r.record(), nil
+}
+
+func (r *TUReader) record() arrow.Record {
+	r.size.rows = 0
+	return r.build.Record()
 }
 
 func (r *TUReader) graphs() int { return r.targets.len() }
@@ -146,9 +152,23 @@ func (r *TUReader) add(graph int) (full arrow.Record, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.csr.build(r.index.size(graph), r.tu.Directed, lines, g)
-	if r.build.Rows() > 0 && !r.build.Fits(g) {
-		full = r.build.Record()
+	n, m, l := r.index.size(graph), len(lines.u), r.edges.l
+	// Its rows, and the attributes of their entries.
+	bytes := csrBytes(n, m, lines.cats+lines.attrs) + 5*(int64(n+1)+2*int64(m)*int64(1+lines.cats+lines.attrs))
+	if err := r.csr.room.atLeast(l, bytes); err != nil {
+		return nil, err
+	}
+	if err := r.csr.build(n, r.tu.Directed, lines, g); err != nil {
+		return nil, err
+	}
+	if r.build.Rows() > 0 && (!r.build.Fits(g) || r.size.full(l, g)) {
+		full = r.record()
+	}
+	if err := r.size.add(l, g); err != nil {
+		if full != nil {
+			full.Release()
+		}
+		return nil, err
 	}
 	row := record.Row{ID: int64(graph), Pos: int64(graph)}
 	if r.targets.class != nil {

@@ -47,13 +47,15 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 		if err != nil {
 			return l.errorf("%v", err)
 		}
-		t.value = append(t.value, v)
 		if i, whole := integer(cell); classes && whole {
-			ints = append(ints, i)
+			ints, err = push(l, ints, i)
 		} else {
 			classes = false
 		}
-		return nil
+		if err == nil {
+			t.value, err = push(l, t.value, v)
+		}
+		return err
 	})
 	if t.file == "" || err != nil {
 		return t, err
@@ -64,8 +66,16 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 	if !classes {
 		return t, nil
 	}
+	// The values sorted, the name of each, and the class of each graph.
 	t.value = nil
+	if err := f.take(t.file, (8+4)*int64(len(ints))); err != nil {
+		return t, err
+	}
 	values := slices.Compact(slices.Sorted(slices.Values(ints)))
+	if err := f.take(t.file, 40*int64(len(values))); err != nil {
+		return t, err
+	}
+	t.class = make([]int32, 0, len(ints))
 	for _, v := range values {
 		t.names = append(t.names, strconv.FormatInt(v, 10))
 	}

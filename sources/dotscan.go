@@ -1,0 +1,196 @@
+package sources
+
+import (
+	"bytes"
+	"strings"
+)
+
+// dotKind is what a token is: a punctuation mark, or one of these.
+type dotKind byte
+
+const (
+	dotEnd    dotKind = iota
+	dotID             // a name, a number or <html>
+	dotQuoted         // "text", which + joins to another
+	dotStrict
+	dotGraph
+	dotDigraph
+	dotSubgraph
+	dotNode
+	dotEdge
+	dotLine // --
+	dotArc  // ->
+)
+
+var dotKeywords = map[string]dotKind{
+	"strict": dotStrict, "graph": dotGraph, "digraph": dotDigraph, "subgraph": dotSubgraph, "node": dotNode, "edge": dotEdge,
+}
+
+// dotScanner cuts a text into tokens.
+type dotScanner struct {
+	l    *lines // for its line number
+	text []byte
+	at   int
+}
+
+// next returns the next token and its text, as it stands in the file.
+func (s *dotScanner) next() (dotKind, []byte, error) {
+	if err := s.skip(); err != nil {
+		return dotEnd, nil, err
+	}
+	if s.at == len(s.text) {
+		return dotEnd, nil, nil
+	}
+	begin, rest := s.at, s.text[s.at:]
+	token := func(kind dotKind, n int) (dotKind, []byte, error) {
+		s.at += n
+		s.l.line += bytes.Count(rest[:n], []byte("\n"))
+		return kind, s.text[begin:s.at], nil
+	}
+	switch c := rest[0]; {
+	case bytes.HasPrefix(rest, []byte("--")):
+		return token(dotLine, 2)
+	case bytes.HasPrefix(rest, []byte("->")):
+		return token(dotArc, 2)
+	case bytes.IndexByte([]byte("{}[];,=:+"), c) >= 0:
+		return token(dotKind(c), 1)
+	case c == '"':
+		n := 1
+		for n < len(rest) && rest[n] != '"' {
+			if rest[n] == '\\' {
+				n++
+			}
+			n++
+		}
+		if n >= len(rest) {
+			return dotEnd, nil, s.l.errorf("a text without its closing quote")
+		}
+		return token(dotQuoted, n+1)
+	case c == '<':
+		n, depth := 1, 1
+		for n < len(rest) && depth > 0 {
+			switch rest[n] {
+			case '<':
+				depth++
+			case '>':
+				depth--
+			}
+			n++
+		}
+		if depth > 0 {
+			return dotEnd, nil, s.l.errorf("an HTML text without its closing >")
+		}
+		return token(dotID, n)
+	case isLetter(c):
+		n := 1
+		for n < len(rest) && (isLetter(rest[n]) || isDigit(rest[n])) {
+			n++
+		}
+		kind := dotID
+		if n <= len("subgraph") {
+			if k, ok := dotKeywords[strings.ToLower(string(rest[:n]))]; ok {
+				kind = k
+			}
+		}
+		return token(kind, n)
+	}
+	if n := numeral(rest); n > 0 {
+		return token(dotID, n)
+	}
+	return dotEnd, nil, s.l.errorf("%s is no token of DOT", quote(rest[:1]))
+}
+
+// skip goes on to the next token, over blanks and comments. A line that begins
+// with # is one, as that of a preprocessor.
+func (s *dotScanner) skip() error {
+	for s.at < len(s.text) {
+		rest := s.text[s.at:]
+		n := 1
+		switch {
+		case rest[0] == '\n':
+			s.l.line++
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\f' || rest[0] == '\v':
+		case s.at == 0 && bytes.HasPrefix(rest, []byte("\ufeff")):
+			n = len("\ufeff")
+		case bytes.HasPrefix(rest, []byte("//")), rest[0] == '#' && (s.at == 0 || s.text[s.at-1] == '\n'):
+			if n = bytes.IndexByte(rest, '\n'); n < 0 {
+				n = len(rest)
+			}
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return s.l.errorf("a comment without its end")
+			}
+			n = end + 4
+			s.l.line += bytes.Count(rest[:n], []byte("\n"))
+		default:
+			return nil
+		}
+		s.at += n
+	}
+	return nil
+}
+
+func isLetter(c byte) bool {
+	return c == '_' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// numeral returns the length of [-]?(.[0-9]+|[0-9]+(.[0-9]*)?) at the beginning,
+// or 0.
+func numeral(b []byte) int {
+	n := 0
+	if b[0] == '-' {
+		n++
+	}
+	whole := digits(b[n:])
+	n += whole
+	fraction := 0
+	if n < len(b) && b[n] == '.' {
+		fraction = digits(b[n+1:])
+		if whole+fraction > 0 {
+			n += 1 + fraction
+		}
+	}
+	if whole+fraction == 0 {
+		return 0
+	}
+	return n
+}
+
+func digits(b []byte) (n int) {
+	for n < len(b) && isDigit(b[n]) {
+		n++
+	}
+	return n
+}
+
+// unquote returns what a text between quotes stands for: only a quote is
+// escaped, and a line end, which disappears.
+func unquote(b []byte) []byte {
+	b = b[1 : len(b)-1]
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if rest := b[i:]; rest[0] == '\\' && len(rest) > 1 {
+			switch {
+			case rest[1] == '"':
+				i++
+			case rest[1] == '\n':
+				i++
+				continue
+			case bytes.HasPrefix(rest[1:], []byte("\r\n")):
+				i += 2
+				continue
+			case rest[1] == '\\': // stays, both of them
+				out = append(out, '\\')
+				i++
+			}
+		}
+		out = append(out, b[i])
+	}
+	return out
+}
