@@ -71,7 +71,9 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 	if err := f.take(t.file, (8+4)*int64(len(ints))); err != nil {
 		return t, err
 	}
-	values := slices.Compact(slices.Sorted(slices.Values(ints)))
+	values := slices.Clone(ints)
+	slices.Sort(values)
+	values = slices.Compact(values)
 	if err := f.take(t.file, 40*int64(len(values))); err != nil {
 		return t, err
 	}
