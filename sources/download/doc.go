@@ -15,6 +15,22 @@
 //	<user cache>/sanflow/tu/NAME.zip   what was downloaded before, and has its checksum still
 //	https://www.chrsmrrs.com/…         the collection of TU Dortmund (Morris et al. 2020, arXiv:2007.08663)
 //
+// A redirect from https to http is refused.
+//
+// # Where graphs are
+//
+// Find knows the first of these; of the others a program downloads what it wants
+// and opens it with the source named.
+//
+//	https://chrsmrrs.github.io/datasets/docs/datasets/  graph classification: TU, by name
+//	https://snap.stanford.edu/data/                     large networks: EdgeList, as they are (.txt.gz)
+//	http://www-personal.umich.edu/~mejn/netdata/        power, polbooks, polblogs, astro-ph, in GML
+//	https://networks.skewed.de/                         the same and many others: EdgeList from their .csv
+//	https://law.di.unimi.it/datasets.php                webs such as cnr-2000: EdgeList from their ASCII form
+//	https://linqs.org/datasets/                         Cora, CiteSeer, PubMed: nodes with features and classes
+//	https://houseofgraphs.org/                          small graphs of note: Graph6
+//	https://users.cecs.anu.edu.au/~bdm/data/            all small graphs of a kind: Graph6
+//
 // It is apart from package sources so that a program that reads files does not
 // link an HTTP client.
 package download

@@ -27,6 +27,9 @@ type Options struct {
 	Offline bool
 	// Client makes the request. The default is [http.DefaultClient].
 	Client *http.Client
+	// SHA256, if set, is the checksum that a download must have, in hexadecimal
+	// digits: TU Dortmund publishes none. What is there already is not compared.
+	SHA256 string
 	// MaxBytes bounds the size of a download. The default is 1 GiB.
 	MaxBytes int64
 	// Timeout bounds the time of a download. The default is 30 minutes.

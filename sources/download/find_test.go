@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -288,4 +290,54 @@ func ExampleFind() {
 	fmt.Println(filepath.ToSlash(err.Error()))
 	// Output:
 	// download: no collection MUTAG: not a path; not in data/tu; not in cache/tu; told to stay offline: file does not exist
+}
+
+// A server that was asked by https does not get away with http.
+func TestFindRefusesPlainRedirects(t *testing.T) {
+	body := anyZip(t, "1, 2\n")
+	plain, requests := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })
+	for _, c := range []struct {
+		to   func(secure string) string
+		want string // of the error
+	}{
+		{func(string) string { return plain + "/DS.zip" }, "is redirected to " + plain + "/DS.zip, which is not encrypted"},
+		{func(secure string) string { return secure + "/there.zip" }, ""},
+	} {
+		var s *httptest.Server
+		s = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/there.zip" {
+				w.Write(body)
+				return
+			}
+			http.Redirect(w, r, c.to(s.URL), http.StatusFound)
+		}))
+		o := nowhere(t, s.URL)
+		o.Client = s.Client()
+		_, err := Find(t.Context(), "DS", o)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("the error is %v, want %s", err, c.want)
+		}
+		s.Close()
+	}
+	if *requests != 0 {
+		t.Errorf("%d requests without encryption", *requests)
+	}
+}
+
+func TestFindWantsChecksum(t *testing.T) {
+	body := anyZip(t, "1, 2\n")
+	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })
+	o := nowhere(t, url)
+	o.SHA256 = strings.Repeat("0", 64)
+	if _, err := Find(t.Context(), "DS", o); err == nil || !strings.Contains(err.Error(), "want "+o.SHA256) {
+		t.Errorf("the error is %v", err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(o.Cache, "tu", "*")); len(names) > 0 {
+		t.Errorf("%v are left", names)
+	}
+	sum := sha256.Sum256(body)
+	o.SHA256 = strings.ToUpper(hex.EncodeToString(sum[:]))
+	if _, err := Find(t.Context(), "DS", o); err != nil {
+		t.Error(err)
+	}
 }

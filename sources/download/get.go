@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -49,6 +51,9 @@ func (o *Options) get(ctx context.Context, from, path string) (err error) {
 	if _, err := zip.NewReader(tmp, size); err != nil {
 		return fmt.Errorf("the %d bytes that arrived: %w", size, err)
 	}
+	if got := hex.EncodeToString(sum.Sum(nil)); o.SHA256 != "" && !strings.EqualFold(got, o.SHA256) {
+		return fmt.Errorf("the %d bytes that arrived have the checksum %s, want %s", size, got, strings.ToLower(o.SHA256))
+	}
 	if err := cmp.Or(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
@@ -68,7 +73,9 @@ func (o *Options) request(ctx context.Context, from string) (*http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	resp, err := cmp.Or(o.Client, http.DefaultClient).Do(req)
+	client := *cmp.Or(o.Client, http.DefaultClient)
+	client.CheckRedirect = secure(client.CheckRedirect)
+	resp, err := client.Do(req)
 	if u := new(url.Error); errors.As(err, &u) {
 		return nil, u.Err // without the address, which Find names
 	}
@@ -88,6 +95,22 @@ func (o *Options) request(ctx context.Context, from string) (*http.Response, err
 		return nil, err
 	}
 	return resp, nil
+}
+
+// secure refuses to go on from https to anything else, and leaves the rest to
+// check, or where that is nil, to ten redirects as package http does.
+func secure(check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		switch last := via[len(via)-1].URL; {
+		case last.Scheme == "https" && req.URL.Scheme != "https":
+			return fmt.Errorf("is redirected to %s, which is not encrypted", req.URL.Redacted())
+		case check != nil:
+			return check(req, via)
+		case len(via) >= 10:
+			return errors.New("is redirected ten times")
+		}
+		return nil
+	}
 }
 
 func tooLarge(limit int64) error {
