@@ -54,7 +54,7 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		s.Layout = layoutOf(s.Items)
 	}
 	for i, item := range s.Items {
-		if err := item.check(&s.Layout); err != nil {
+		if err := item.check(ctx, &s.Layout); err != nil {
 			return nil, fmt.Errorf("sources: Graphs: item %d: %w", i, err)
 		}
 	}
@@ -141,11 +141,11 @@ func numbers(n int32) []string {
 	return s
 }
 
-func (it *Item) check(l *record.Layout) error {
+func (it *Item) check(ctx context.Context, l *record.Layout) error {
 	if it.Graph == nil {
 		return fmt.Errorf("no graph")
 	}
-	if err := it.Graph.Check(); err != nil {
+	if err := it.Graph.CheckContext(ctx); err != nil {
 		return err
 	}
 	g := it.Graph

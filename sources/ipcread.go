@@ -2,6 +2,7 @@ package sources
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,8 +59,8 @@ func (r *ipcReader) Columns() ([]tabular.Column, arrow.Metadata) {
 
 func (r *ipcReader) Choose(use []bool) { r.use = use }
 
-func (r *ipcReader) Next() (b tabular.Batch, err error) {
-	r.budget.Reset()
+func (r *ipcReader) Next(ctx context.Context) (b tabular.Batch, err error) {
+	r.budget.Reset(ctx)
 	meta, body, err := r.next(r.batch)
 	if err == io.EOF {
 		return b, err

@@ -116,7 +116,7 @@ func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
 		}
 		item := Item{Graph: &graph.Graph{}, Class: class[row], NodeClass: gs.NodeClass(row)}
 		gs.At(row, item.Graph)
-		if err := item.check(&gs.Layout); err != nil {
+		if err := item.check(ctx, &gs.Layout); err != nil {
 			return fmt.Errorf("graph %d: %w", gs.ID(row), err)
 		}
 	}

@@ -103,7 +103,7 @@ func (r *seqReader) Next(ctx context.Context) (arrow.Record, error) {
 		}
 		it, ok, err := r.receive(ctx, late)
 		if err == nil && ok {
-			ok, err = r.add(it)
+			ok, err = r.add(ctx, it)
 		}
 		if r.err = err; !ok {
 			break
@@ -155,8 +155,8 @@ func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item
 }
 
 // add appends a graph to the record, or returns false where that is full.
-func (r *seqReader) add(it Item) (bool, error) {
-	err := it.check(&r.seq.Layout)
+func (r *seqReader) add(ctx context.Context, it Item) (bool, error) {
+	err := it.check(ctx, &r.seq.Layout)
 	if err == nil && r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
 		r.ahead = &it
 		return false, nil

@@ -101,6 +101,9 @@ func (r *pages) next() (p page, values []byte, ok bool, err error) {
 		if r.left == 0 {
 			return p, nil, false, nil
 		}
+		if err := r.budget.Take(0, 1); err != nil { // its context has ended
+			return p, nil, false, err
+		}
 		c := &compact{b: r.b}
 		p = c.header()
 		r.b = r.b[c.at:]

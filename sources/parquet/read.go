@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func (d *reader) Columns() ([]tabular.Column, arrow.Metadata) { return d.columns
 func (d *reader) Choose(use []bool) { d.use = use }
 
 // Next reads the next row group.
-func (d *reader) Next() (b tabular.Batch, err error) {
+func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 	if d.group == len(d.footer.groups) {
 		return b, io.EOF
 	}
@@ -60,7 +61,7 @@ func (d *reader) Next() (b tabular.Batch, err error) {
 		}
 		d.group++
 	}()
-	d.budget.Reset()
+	d.budget.Reset(ctx)
 	if err := d.budget.Take(g.rows, 8); err != nil {
 		return b, err
 	}

@@ -32,7 +32,8 @@ type File struct {
 	space space
 }
 
-// Take is asked before n values of so many bytes each are allocated. nil grants
+// Take is asked before n values of so many bytes each are allocated, and, with 0
+// of them, now and then between: an error of it ends the reading. nil grants
 // everything.
 type Take func(n, size int64) error
 
@@ -100,6 +101,9 @@ func (f *flat) blocks(t table, i int) []Block {
 	}
 	return out
 }
+
+// piece is what is read at once.
+const piece = 16 << 20
 
 // slack is less than what lies between two things in a file, which writers align
 // to 64 bytes at most.
@@ -193,8 +197,13 @@ func (f *File) Read(i int) (meta, body []byte, err error) {
 		return nil, nil, err
 	}
 	all := f.space.bytes(b.Meta + b.Body)
-	if err := readAt(f.r, all, b.Offset); err != nil {
-		return nil, nil, err
+	for at := 0; at < len(all); at += piece {
+		if err := f.take.ask(0, 1); err != nil {
+			return nil, nil, err
+		}
+		if err := readAt(f.r, all[at:min(at+piece, len(all))], b.Offset+int64(at)); err != nil {
+			return nil, nil, err
+		}
 	}
 	return all[:b.Meta], all[b.Meta:], nil
 }

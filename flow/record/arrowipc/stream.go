@@ -115,18 +115,24 @@ func (s *Stream) read(to *space, n, free int64) ([]byte, error) {
 	if err := s.take.ask(n, 1); err != nil {
 		return nil, err
 	}
+	b := to.bytes(free + step)
 	for at := free; ; {
-		b := to.bytes(free + step)
-		if _, err := io.ReadFull(s.r, b[at:]); err != nil {
+		if err := s.take.ask(0, 1); err != nil {
+			return nil, err
+		}
+		end := min(at+piece, free+step)
+		if _, err := io.ReadFull(s.r, b[at:end]); err != nil {
 			return nil, truncated(err)
 		}
-		if step == n {
+		if at = end; at == free+n {
 			return b, nil
 		}
-		at, step = free+step, min(n, 4*step)
-		more := make(space, (free+step+7)/8)
-		copy(more, *to)
-		*to = more
+		if at == free+step {
+			step = min(n, 4*step)
+			more := make(space, (free+step+7)/8)
+			copy(more, *to)
+			*to, b = more, more.bytes(free+step)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -82,7 +83,7 @@ func leaves(rec arrow.Record, name string) ([]int32, error) {
 }
 
 // checkGraphs checks the rules of package graph, and what belongs to nodes.
-func (p *Plan) checkGraphs(rec arrow.Record) error {
+func (p *Plan) checkGraphs(ctx context.Context, rec arrow.Record) error {
 	graphs, err := record.GraphsOf(rec)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (p *Plan) checkGraphs(rec arrow.Record) error {
 			return fmt.Errorf("graph %d: %w", graphs.ID(row), fmt.Errorf(format, args...))
 		}
 		graphs.At(row, &g)
-		if err := g.Check(); err != nil {
+		if err := g.CheckContext(ctx); err != nil {
 			return fail("%w", err)
 		}
 		if len(p.layout.NodeClasses) > 0 && len(classes.Row(row)) != g.N() {

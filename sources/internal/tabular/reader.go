@@ -20,7 +20,7 @@ type Decoder interface {
 	// Choose says which columns are wanted. It is called before Next.
 	Choose(use []bool)
 	// Next returns the next batch, or io.EOF. It is valid until the next call.
-	Next() (Batch, error)
+	Next(ctx context.Context) (Batch, error)
 }
 
 // Input is one file.
@@ -112,7 +112,7 @@ func (r *Reader) Next(ctx context.Context) (arrow.Record, error) {
 			r.err = io.EOF
 			break
 		}
-		if r.err = r.load(ctx); r.err != nil {
+		if r.err = r.load(ctx); r.err != nil && ctx.Err() == nil {
 			r.err = r.wrap(r.inputs[r.at].Name, r.err)
 		}
 	}
@@ -130,7 +130,7 @@ func (r *Reader) load(ctx context.Context) (err error) {
 	if r.dec == nil {
 		return r.open(ctx)
 	}
-	b, err := r.dec.Next()
+	b, err := r.dec.Next(ctx)
 	if err == io.EOF {
 		if want := r.inputs[r.at].Rows; want >= 0 && r.read != want {
 			return fmt.Errorf("there are %d rows, want %d, as the manifest says", r.read, want)
@@ -147,7 +147,7 @@ func (r *Reader) load(ctx context.Context) (err error) {
 	if b.Rows == 0 {
 		return nil
 	}
-	rec, err := r.plan.Record(r.mem, b, r.first)
+	rec, err := r.plan.Record(ctx, r.mem, b, r.first)
 	if err != nil {
 		return fmt.Errorf("rows %d to %d: %w", r.read, r.read+int64(b.Rows)-1, err)
 	}

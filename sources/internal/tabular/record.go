@@ -1,6 +1,7 @@
 package tabular
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -14,7 +15,7 @@ import (
 // would follow: whatever the file holds, the record is safe to walk. first is
 // the number of the first row in its source. O(values), and for graphs
 // O(n + m log m).
-func (p *Plan) Record(mem memory.Allocator, b Batch, first int64) (arrow.Record, error) {
+func (p *Plan) Record(ctx context.Context, mem memory.Allocator, b Batch, first int64) (arrow.Record, error) {
 	var cols []arrow.Array
 	release := func() {
 		for _, c := range cols {
@@ -32,7 +33,11 @@ func (p *Plan) Record(mem memory.Allocator, b Batch, first int64) (arrow.Record,
 			}
 			d.Values = numbers
 		}
-		col, err := d.array(mem, f.Type, b.Rows)
+		var col arrow.Array
+		err := context.Cause(ctx)
+		if err == nil {
+			col, err = d.array(mem, f.Type, b.Rows)
+		}
 		if err != nil {
 			release()
 			return nil, fmt.Errorf("column %q: %w", f.Name, err)
@@ -41,14 +46,14 @@ func (p *Plan) Record(mem memory.Allocator, b Batch, first int64) (arrow.Record,
 	}
 	rec := array.NewRecord(p.Schema, cols, int64(b.Rows))
 	release()
-	if err := p.check(rec); err != nil {
+	if err := p.check(ctx, rec); err != nil {
 		rec.Release()
 		return nil, err
 	}
 	return rec, nil
 }
 
-func (p *Plan) check(rec arrow.Record) error {
+func (p *Plan) check(ctx context.Context, rec arrow.Record) error {
 	if p.Schema.HasField(record.Pos) {
 		pos, err := record.Values[int64](rec, record.Pos)
 		if err != nil {
@@ -77,7 +82,7 @@ func (p *Plan) check(rec arrow.Record) error {
 		}
 	}
 	if p.graphs {
-		return p.checkGraphs(rec)
+		return p.checkGraphs(ctx, rec)
 	}
 	return nil
 }

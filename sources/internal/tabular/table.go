@@ -8,6 +8,7 @@
 package tabular
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -49,15 +50,21 @@ type Batch struct {
 }
 
 // Budget is how many bytes may be taken for a record. It bounds what a file can
-// make a reader allocate, whatever it claims.
-type Budget struct{ Left, Most int64 }
+// make a reader allocate, whatever it claims. It ends with a context too: it is
+// asked often enough for that.
+type Budget struct {
+	Left, Most int64
+	ctx        context.Context
+}
 
 // Take accounts for n values of size bytes each. Without a budget there is enough.
 func (b *Budget) Take(n, size int64) error {
-	if b == nil {
+	switch {
+	case b == nil:
 		return nil
-	}
-	if n < 0 || n > b.Left/max(size, 1) {
+	case b.ctx != nil && b.ctx.Err() != nil:
+		return context.Cause(b.ctx)
+	case n < 0 || n > b.Left/max(size, 1):
 		return fmt.Errorf("%d × %d bytes, with %d left of MaxBytes %d", n, size, b.Left, b.Most)
 	}
 	b.Left -= n * size
@@ -65,7 +72,7 @@ func (b *Budget) Take(n, size int64) error {
 }
 
 // Reset makes all of it available again.
-func (b *Budget) Reset() { b.Left = b.Most }
+func (b *Budget) Reset(ctx context.Context) { b.Left, b.ctx = b.Most, ctx }
 
 // Ends checks offsets of lists: from 0 on, never falling, up to values.
 func Ends(ends []int32, values int) error {
