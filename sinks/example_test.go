@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// The program of the README, which a test keeps equal to this one.
+// A network that learns online: one step per batch, each graph once.
 func Example() {
 	net := &nn.CNN{Dropout: -1}
 	err := flow.From(sources.Families{Graphs: 3000}).

@@ -6,7 +6,7 @@
 //	go run ./examples/embed                        # classifies 20 graphs and ends
 //	go run ./examples/embed -listen localhost:8080 # until Ctrl-C
 //	curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
-//	{"id":7,"class":"ring","probability":0.83}
+//	{"id":7,"class":"torus","probability":0.5463796}
 //
 //	theirs: chan ─▶ Filter ─▶ Map ─┐                      ┌─▶ chan ─▶ Map ─▶ stdout
 //	ours:                          └▶ fields … ─▶ Predict ┘
@@ -44,16 +44,14 @@ var recipe = operators.Recipe{
 	operators.Normalize{},
 }
 
-const usage = `Usage of embed: classify graphs in a go-streams pipeline, or over HTTP.
+const usage = `classify graphs in a go-streams pipeline, or over HTTP.
 
   embed                          classifies 20 generated graphs and ends
   embed -listen localhost:8080   answers until Ctrl-C
   curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
 
 Status 200 has the answer; 400 is no graph, 413 one beyond the limits, 422 one
-that cannot be classified; 503 has Retry-After: nobody is free.
-
-`
+that cannot be classified; 503 has Retry-After: nobody is free.`
 
 func main() { cli.Main("embed", run) }
 
@@ -69,10 +67,7 @@ func run(ctx context.Context, args []string) error {
 	f.Int64Var(&l.bytes, "bytes", 2<<20, "most bytes of a request")
 	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
 	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for what is in work on Ctrl-C")
-	f.Usage = func() {
-		fmt.Fprint(f.Output(), usage)
-		f.PrintDefaults()
-	}
+	cli.Usage(f, usage)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}

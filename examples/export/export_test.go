@@ -193,7 +193,6 @@ func TestErrors(t *testing.T) {
 	}
 	plain := clitest.File(t, "plain", "")
 	for _, c := range []struct{ args, want string }{
-		{"", "either -graph or -data"},
 		{"-graph torus -data MUTAG", "either -graph or -data"},
 		{"-graph torus -k 0", "-k is 0"},
 		{"-graph torus -k 257", "at most 256"},

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -13,6 +17,7 @@ import (
 type finish struct {
 	from   *input.Named
 	fields int64
+	first  []string // members of some rows, to look at
 }
 
 func (f *finish) String() string { return "finish" }
@@ -39,6 +44,15 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 			}
 		}
 	}
+	members, width, err := record.FixedValues[int32](rec, record.Members)
+	if err != nil {
+		return err
+	}
+	for row := 0; row < roots.Len() && len(f.first) < 5; row++ {
+		field := slices.Clone(members[row*width:][:min(width, 12)])
+		f.from.Rename(field, field)
+		f.first = append(f.first, strings.Trim(fmt.Sprint(field), "[]"))
+	}
 	if f.from.Name == nil {
 		rec.Retain()
 		return out.Emit(rec)
@@ -46,11 +60,6 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 	named := record.NewLists[int32](out.Mem())
 	for row := range roots.Len() {
 		f.from.Rename(named.Grow(len(roots.Row(row))), roots.Row(row))
-	}
-	members, width, err := record.FixedValues[int32](rec, record.Members)
-	if err != nil {
-		named.Release()
-		return err
 	}
 	fixed := record.NewFixed[int32](out.Mem(), width)
 	f.from.Rename(fixed.Extend(int(rec.NumRows())), members)

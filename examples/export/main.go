@@ -1,6 +1,7 @@
 // Command export writes the receptive fields of a graph, or of a collection of
 // graphs, or the graphs themselves, as Parquet or Arrow for other tools.
 //
+//	go run ./examples/export                     # some fields of a generated graph, to look at
 //	go run ./examples/export -graph power.edges.gz -k 10 -out power
 //	go run ./examples/export -data MUTAG -k 10 -w 18 -select betweenness -out mutag -as arrow
 //	go run ./examples/export -data MUTAG -graphs -out graphs
@@ -71,22 +72,21 @@ type config struct {
 	normal labeling.Labeling
 }
 
-const usage = `Usage of export: write fields, or graphs, as Parquet or Arrow.
+const usage = `write fields, or graphs, as Parquet or Arrow.
 
+  export                                      some fields of a generated graph, to look at
   export -graph power.edges.gz -k 10 -out power
   export -data MUTAG -k 10 -w 18 -as arrow -out mutag
 
   duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
-  python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
-
-`
+  python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"`
 
 func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := flag.NewFlagSet("export", flag.ContinueOnError)
-	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", "))
+	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
@@ -108,10 +108,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
-	f.Usage = func() {
-		fmt.Fprint(f.Output(), usage)
-		f.PrintDefaults()
-	}
+	cli.Usage(f, usage)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
@@ -119,8 +116,11 @@ func parse(args []string) (*config, error) {
 }
 
 func (c *config) check() (err error) {
-	if (c.graph.Path == "") == (c.data == "") {
+	switch {
+	case c.graph.Path != "" && c.data != "":
 		return errors.New("want either -graph or -data (-h lists the flags)")
+	case c.graph.Path == "" && c.data == "":
+		c.graph.Path = "preferential"
 	}
 	if _, err = c.roots.Operator(); err != nil {
 		return err

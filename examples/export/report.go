@@ -28,6 +28,8 @@ type report struct {
 	FieldsPerS  float64 `json:"fields_per_s"`
 	PeakRSSMB   float64 `json:"peak_rss_mb"`
 	Workers     int     `json:"workers"`
+
+	first []string // members of some rows
 }
 
 func (r *report) measure(seconds float64) {
@@ -49,6 +51,9 @@ func (r *report) print() error {
 	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
 	if r.Out != "" {
 		fmt.Fprintf(w, "files\t%s\t%s, and manifest.json\n", r.Out, r.As)
+	}
+	for _, members := range r.first {
+		fmt.Fprintf(w, "members\t%s\n", members)
 	}
 	return w.Flush()
 }

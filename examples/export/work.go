@@ -44,6 +44,9 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	}
 	stages := running.Stats().Stages
 	r.Rows, r.Fields = stages[len(stages)-1].RowsIn, last.fields
+	if c.out == "" {
+		r.first = last.first
+	}
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	r.measure(time.Since(start).Seconds() - r.ReadSeconds)
 	return r, nil

@@ -76,6 +76,12 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")
 	f.StringVar(&c.json, "json", "", "file for the figures")
+	cli.Usage(f, `make the receptive fields of the nodes of a graph, or of many graphs.
+
+  fields                                      those of a torus: how fast
+  fields -graph power.edges.gz -k 5 -out power.jsonl
+  fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
+  geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

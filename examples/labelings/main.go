@@ -22,6 +22,7 @@ import (
 	"os"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/theta"
@@ -53,6 +54,11 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.options.Workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.json, "json", "", "file for the table as JSON")
 	f.StringVar(&c.out, "out", "", "file for a picture: .svg or .png")
+	cli.Usage(f, `compare labelings by how well they align fields, without classes.
+
+  labelings                                   on generated graphs
+  labelings -data MUTAG -k 10
+  labelings -graph polblogs.txt -out theta.svg`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
@@ -83,7 +89,7 @@ func (c *config) check(names, crop string) (err error) {
 		}
 	}
 	if c.out != "" {
-		_, err = pictureFormat(c.out)
+		_, err = picture.Format(c.out)
 	}
 	return err
 }
@@ -126,11 +132,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer jsonFile.Cleanup()
-	picture, err := cli.Create(c.out)
+	drawing, err := cli.Create(c.out)
 	if err != nil {
 		return err
 	}
-	defer picture.Cleanup()
+	defer drawing.Cleanup()
 
 	name, graphs, err := c.open(ctx)
 	if err != nil {
@@ -144,8 +150,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	t := newTable(name, c, best, estimates)
-	if picture != nil {
-		format, err := pictureFormat(c.out)
+	if drawing != nil {
+		format, err := picture.Format(c.out)
 		if err != nil {
 			return err
 		}
@@ -153,7 +159,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if err := picture.Finish(drawn); err != nil {
+		if err := drawing.Finish(drawn); err != nil {
 			return err
 		}
 	}

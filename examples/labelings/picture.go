@@ -5,30 +5,19 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-)
 
-// pictureFormat is the format that the name of a file asks for.
-func pictureFormat(path string) (string, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".svg", ".png":
-		return ext[1:], nil
-	}
-	return "", fmt.Errorf("-out is %q, want a name that ends in .svg or .png", path)
-}
+	"github.com/sanflow/sanflow/examples/internal/picture"
+)
 
 var (
 	ink  = color.Gray{Y: 60}
 	pale = color.Gray{Y: 225}
-	blue = color.NRGBA{R: 0x1f, G: 0x77, B: 0xb4, A: 0xff}
-	red  = color.NRGBA{R: 0xc4, G: 0x3c, B: 0x2c, A: 0xff}
 )
 
 // drawTable draws a line per labeling, the best on top: a dot at θ̂ and a bar of
@@ -40,7 +29,7 @@ func drawTable(t *table, format string) ([]byte, error) {
 			rows = append(rows, r)
 		}
 	}
-	p := plot.New()
+	p := picture.New()
 	p.Title.Text = fmt.Sprintf("%s: receptive fields of %d nodes, %d pairs%s", t.Dataset, t.K, t.Pairs, t.cropNote())
 	p.Title.Padding = vg.Points(10)
 	p.X.Label.Text = "mean Hamming distance of two fields, ± 2 standard errors (smaller is better)"
@@ -60,9 +49,9 @@ func drawTable(t *table, format string) ([]byte, error) {
 	for i, r := range rows {
 		y := float64(len(rows) - 1 - i)
 		names[i] = plot.Tick{Value: y, Label: r.Labeling}
-		c := color.Color(blue)
+		c := color.Color(picture.Blue)
 		if r.Labeling == t.Best {
-			c = red
+			c = picture.Red
 		}
 		at := interval{*r.Theta, y, 2 * *r.SE}
 		bar, err := plotter.NewXErrorBars(at)

@@ -20,6 +20,10 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("ownoperator", flag.ContinueOnError)
 	graphs := f.Int("graphs", 480, "number of generated graphs")
 	seed := f.Uint64("seed", 1, "seed of the collection")
+	cli.Usage(f, `run an operator that is not part of sanflow, in triangles.go.
+
+  ownoperator                                 triangles of six families of graphs
+  ownoperator -graphs 60 -seed 2`)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}

@@ -60,6 +60,13 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
 	f.StringVar(&c.json, "json", "", "file for the figures")
+	cli.Usage(f, `measure fields per second, as the paper's runtime figure does.
+
+  throughput                                  all graphs, 2 s per cell
+  throughput -graphs torus,power -k 5,10 -workers 1
+  throughput -seconds 10 -out speed.svg -json speed.json
+
+Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

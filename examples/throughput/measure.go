@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -40,6 +42,7 @@ type cell struct {
 	Passes     int     `json:"passes"` // times that all nodes were a root; 0 for a sample
 	Seconds    float64 `json:"seconds"`
 	FieldsPerS float64 `json:"fields_per_s"`
+	SE         float64 `json:"fields_per_s_se,omitempty"`    // standard error of the rate, of two passes and more
 	Paper      float64 `json:"paper_fields_per_s,omitempty"` // where the paper tells
 }
 
@@ -126,6 +129,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) 
 	out := cell{K: k}
 	mem := &record.Recycler{}
 	least := min(c.seconds, 0.2) // seconds to measure even if all roots are done
+	var rates []float64          // of whole passes
 	for out.Seconds < least {
 		watch := &stopwatch{limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
 		err := fields(rec, roots, k, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
@@ -141,6 +145,10 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) 
 			return out, err
 		}
 		out.Passes++
+		rates = append(rates, float64(watch.fields)/watch.took.Seconds())
+	}
+	if n := float64(len(rates)); n > 1 {
+		out.SE = stat.StdDev(rates, nil) / math.Sqrt(n)
 	}
 	out.FieldsPerS = float64(out.Fields) / out.Seconds
 	return out, nil

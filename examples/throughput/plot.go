@@ -10,20 +10,20 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	plotDraw "gonum.org/v1/plot/vg/draw"
+
+	"github.com/sanflow/sanflow/examples/internal/picture"
 )
 
-// colors can be told apart by everyone (Okabe and Ito 2008), in the order of
-// allGraphs.
+// colors are those of allGraphs.
 var colors = map[string]color.RGBA{
-	"torus": {0, 114, 178, 255}, "random": {86, 180, 233, 255}, "power": {0, 158, 115, 255},
-	"polbooks": {204, 121, 167, 255}, "preferential": {230, 159, 0, 255},
-	"astro-ph": {120, 120, 120, 255}, "email-Enron": {213, 94, 0, 255},
+	"torus": picture.Blue, "random": picture.Sky, "power": picture.Green, "polbooks": picture.Purple,
+	"preferential": picture.Orange, "astro-ph": picture.Gray, "email-Enron": picture.Red,
 }
 
 // draw plots fields per second over k, both on logarithmic axes, with what the
-// paper reports as dashed lines.
+// paper reports as dashed lines, and bars where there was more than one pass.
 func draw(out io.Writer, format string, c *config, results []result) error {
-	p := plot.New()
+	p := picture.New()
 	p.Title.Text = "Receptive fields per second"
 	p.Title.Padding = vg.Points(8)
 	p.X.Label.Text = "k, nodes per field"
@@ -49,6 +49,12 @@ func draw(out io.Writer, format string, c *config, results []result) error {
 		if err := line(p, r.Graph, points, colors[r.Graph], i, false); err != nil {
 			return err
 		}
+		bars, err := plotter.NewYErrorBars(spread{points, r.Cells})
+		if err != nil {
+			return err
+		}
+		bars.Color = colors[r.Graph]
+		p.Add(bars)
 	}
 	bound := plotter.XYs{{X: 5, Y: 1000}, {X: 10, Y: 1000}, {X: 50, Y: 100}}
 	if err := line(p, "paper, at least", bound, color.RGBA{0, 0, 0, 255}, 0, true); err != nil {
@@ -67,6 +73,17 @@ func draw(out io.Writer, format string, c *config, results []result) error {
 	}
 	_, err = w.WriteTo(out)
 	return err
+}
+
+// spread is two standard errors of the rate to either side.
+type spread struct {
+	plotter.XYs
+	cells []cell
+}
+
+func (s spread) YError(i int) (low, high float64) {
+	e := min(2*s.cells[i].SE, s.cells[i].FieldsPerS/2) // a logarithm has to be left
+	return e, e
 }
 
 // newCanvas draws the plot, with room for the legend on the right.

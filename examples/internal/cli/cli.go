@@ -74,6 +74,15 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
+// Usage makes text the first lines of a command's help: what it does, and calls
+// to copy.
+func Usage(f *flag.FlagSet, text string) {
+	f.Usage = func() {
+		fmt.Fprintf(f.Output(), "Usage of %s: %s\n\n", f.Name(), strings.TrimSpace(text))
+		f.PrintDefaults()
+	}
+}
+
 // Parse parses args. Help goes to standard output; anything else that is wrong
 // is an error in one line. Arguments that are no flags are an error.
 func Parse(f *flag.FlagSet, args []string) error {

@@ -1,0 +1,70 @@
+package readme_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// lines is a text without indentation, alignment of comments, and empty lines.
+func lines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			b.WriteString(strings.Join(fields, " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Whatever Go the README shows is compiled, here or in an example.
+func TestREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compiled string
+	for _, name := range []string{"example_test.go", "../../online/main.go", "../../../sources/example_mapped_test.go"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled += lines(string(b))
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	if len(blocks) < 5 {
+		t.Errorf("%d blocks of Go", len(blocks))
+	}
+	for _, b := range blocks {
+		if !strings.Contains(compiled, lines(b[1])) {
+			t.Errorf("this is compiled nowhere:\n%s", b[1])
+		}
+	}
+	_, program, _ := strings.Cut(string(readme), "package main\n")
+	program, _, _ = strings.Cut(program, "```")
+	if n := strings.Count(program, "\n") + 1; n > 60 {
+		t.Errorf("the program that learns and serves has %d lines, want at most 60", n)
+	}
+}
+
+// The program shows something: it is right about most graphs of six families.
+func TestProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a network")
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = w
+	Example()
+	os.Stdout = old
+	w.Close()
+	var right, of int
+	if _, err := fmt.Fscanf(r, "%d of %d new graphs right", &right, &of); err != nil || of != 600 || right < 480 {
+		t.Errorf("%d of %d graphs are right, %v, want four fifths of 600", right, of, err)
+	}
+}
