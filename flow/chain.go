@@ -85,10 +85,10 @@ func (c *chain) expire() {
 // call runs code of a stage: it takes the time, turns a panic into an error,
 // and keeps the error.
 func (c *chain) call(l *link, f func() error) error {
-	start := time.Now()
+	start := monotonic()
 	l.nested = 0
 	err := guard(f, func(err error) { _ = c.fail(inRecord(l.count.stage, l.rec, l.row, err)) })
-	l.count.busy.Add(int64(time.Since(start) - l.nested))
+	l.count.busy.Add(int64(monotonic() - start - l.nested))
 	return c.fail(inRecord(l.count.stage, l.rec, l.row, err))
 }
 
@@ -117,8 +117,8 @@ func (c *chain) emit(l *link, rec arrow.Record) error {
 		return c.fail(at(l.count.stage, err))
 	}
 	l.count.out(rec)
-	start := time.Now()
-	defer func() { l.nested += time.Since(start) }()
+	start := monotonic()
+	defer func() { l.nested += monotonic() - start }()
 	if l.place+1 == len(c.links) {
 		return c.send(rec)
 	}

@@ -26,7 +26,7 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	if b.run.stopped() {
 		return nil, false
 	}
-	defer b.count.wait.since(time.Now())
+	defer b.count.wait.since(monotonic())
 	select {
 	case v, ok := <-b.in:
 		if !ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/reugn/go-streams"
@@ -124,7 +123,7 @@ func (o *outlet) To(sink streams.Sink) {
 
 // send hands rec to whoever is next, or releases it when the run has ended.
 func (o *outlet) send(r *run, c *counter, rec arrow.Record) {
-	defer c.blocked.since(time.Now())
+	defer c.blocked.since(monotonic())
 	if !r.stopped() {
 		select {
 		case o.out <- rec:

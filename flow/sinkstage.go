@@ -84,7 +84,7 @@ func (s *sinkStage) write(rec arrow.Record) {
 // call calls code of the writer, with rec in hand, and reports whether all is
 // well.
 func (s *sinkStage) call(rec arrow.Record, f func() error) bool {
-	defer s.count.busy.since(time.Now())
+	defer s.count.busy.since(monotonic())
 	err := guard(f, func(err error) { s.run.fail(inRecord(s.count.stage, rec, -1, err)) })
 	s.run.fail(inRecord(s.count.stage, rec, -1, err))
 	return err == nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -76,7 +75,7 @@ func (s *sourceStage) read() {
 // next returns a record, or io.EOF as it is: an error that wraps it is one like
 // any other, since a connection that breaks is not the end of a stream.
 func (s *sourceStage) next() (rec arrow.Record, err error) {
-	defer s.count.busy.since(time.Now())
+	defer s.count.busy.since(monotonic())
 	eof := false
 	err = s.run.guard(s.count.stage, func() (err error) {
 		if rec, err = s.reader.Next(s.run.ctx); err == io.EOF {

@@ -112,8 +112,14 @@ func dataBytes(d arrow.ArrayData) (n int64) {
 // clock adds up time, in nanoseconds.
 type clock struct{ atomic.Int64 }
 
-// since adds the time that has passed: defer c.since(time.Now()).
-func (c *clock) since(start time.Time) { c.Add(int64(time.Since(start))) }
+// since adds the time that has passed: defer c.since(monotonic()).
+func (c *clock) since(start time.Duration) { c.Add(int64(monotonic() - start)) }
+
+var began = time.Now()
+
+// monotonic is the time since the program began. It takes half as long to read
+// as time.Now, which matters to small records.
+func monotonic() time.Duration { return time.Since(began) }
 
 func (c *counter) snapshot() StageStats {
 	c.mu.Lock()
