@@ -8,10 +8,10 @@
 //		To(sinks.Train{Net: net}).
 //		Run(ctx)
 //
-// A pipeline is a value: it prints as a plan, and it runs as often as it is
-// told to. Run opens the stages in order, each with the schema of the one
-// before it, so that a wrong setting is an error before the first graph flows;
-// package record says what the columns mean.
+// A pipeline is a value: it prints as its settings, Plan(ctx) adds the columns of
+// each stage, and it runs as often as it is told to. Run opens the stages in order,
+// each with the schema of the one before it, so that a wrong setting is an error
+// before the first graph flows; package record says what the columns mean.
 //
 // # What flow adds to go-streams
 //
@@ -20,12 +20,9 @@
 // go-streams (AsSource, AsFlow, AsSink). To that, flow adds once for everyone:
 //
 //   - an end: Run(ctx) stops when ctx does, and returns the first error as an
-//     *Error{Stage, Graph, Err}. From then on every stage releases what it
-//     receives, so no goroutine and no Arrow buffer outlives Run;
-//   - panics in stages become errors;
+//     *Error{Stage, Graph, Err};
 //   - workers: consecutive stages that can be forked (Select, Assemble and
-//     Normalize can) run as one chain in Options.Workers goroutines. Order,
-//     results and the error that such a chain reports are those of one worker;
+//     Normalize can) run as one chain in Options.Workers goroutines;
 //   - bounded buffers, so a slow sink slows the source;
 //   - rows that a stage refuses end the run, are skipped, or are kept as
 //     letters (Options.Refused);
@@ -35,4 +32,88 @@
 //
 // flow knows no graph theory and no learning. Package flowtest checks an
 // operator of yours against the rules above.
+//
+// # Guarantees
+//
+// Each with the test that holds it; those without a package are in this one.
+//
+// Order and determinism:
+//
+//   - Rows leave in the order in which the source gave them, with any number of
+//     workers. Exceptions say so: Shuffle, Replay, and a Foreign that works in
+//     parallel. TestOrder
+//   - The same rows and seeds give the same records at any number of workers, and
+//     for stages that do not say otherwise the same rows however the stream is
+//     cut into records. Only MaxWait, of Batch and Shuffle, makes cuts and order
+//     depend on time. operators.TestConformance operators.TestBatchMaxWait
+//   - Of several errors, the one of the earliest record is reported, whichever
+//     worker was quicker. TestFirstError
+//
+// Delivery:
+//
+//   - A row counts as having left when it was written, skipped as refused, handed
+//     to Options.DeadLetters, or dropped by a stage, and so were all rows made of
+//     it. TestWatermark
+//   - Written is what the Writer says: when Write returns, or, of a DurableWriter,
+//     when it calls the record durable. What no stage accounts for (a Foreign that
+//     swallows rows) counts when the Writer has been closed without an error, and
+//     all is durable. TestDurable TestCloseBeforeTheRest
+//   - An Acker hears a position only when every row up to it has left, in rising
+//     order, and nothing after a failure that had not left before. A source that
+//     begins again behind the last Ack delivers every row at least once, whatever
+//     was killed when; a sink that knows which positions it has makes that
+//     once. TestDelivery TestWatermarkOfFailedRun
+//   - Only io.EOF itself is the end of a source. TestOnlyEOFEnds
+//   - A Reader that is an Acker is closed after the last Ack. TestClosedAfterAck
+//
+// Atomic is a call: what a stage has emitted in a call to Process that fails is
+// dropped together with its letters, unless it is a Flusher, whose records are on
+// their way at once (TestFailedCall). A run is not: when it fails, rows before the
+// failure have been written. Whether these stay is the Writer's affair: Close is
+// told the error. TestErrorPlaces
+//
+// Failure:
+//
+//   - An error, a panic and runtime.Goexit in any code of a source, operator,
+//     sink, letter function or Ack end the run with an *Error that names the stage;
+//     a panic also names the graph, as far as it is known, and the line. A panic
+//     in a goroutine that a stage started itself ends the process, as one in a
+//     Foreign does. TestErrorPlaces TestExitElsewhere TestPanicNamesGraph
+//   - After an error a stage is only closed, once; so are all others.
+//     TestNotCalledAgain
+//   - When ctx ends, Run returns within a second, provided that Next, Process
+//     and Write do; a run that was complete by then returns nil. The adapters end
+//     though their upstream is idle. TestCancel TestIdleAdapters
+//   - No goroutine and no Arrow buffer of a pipeline outlives Run. TestStress
+//   - A Stage or Writer is called by one goroutine at a time, for deadlines too,
+//     which are kept while nothing comes in. TestTimedStage TestTimedWriter
+//
+// Memory: between two stretches of stages wait Options.Buffer records, and each
+// worker has one in hand, so the source runs ahead of a sink that has stopped by a
+// few records (TestSlowSink). Stages that hold rows say how many. For each record
+// that is not yet acknowledged the pipeline remembers its positions: some tens of
+// bytes, and 4 bytes a row once its rows have come apart (TestTrackerAgainstRows).
+//
+// # Positions
+//
+// A position (column pos) is given to a row once, by the source, and carried with
+// it through stages, files and machines; nothing infers it from the order of
+// arrival. It need not be dense. A file that Shuffle or Replay wrote has positions
+// that fall and come again, and sources read it like any other.
+//
+// Positions have to rise in one case: where the Reader is an Acker, since the low
+// watermark means something only if nothing below it is still to come. A record
+// that breaks this ends the run. For other sources Stats.Done falls back below a
+// position that falls, and stays there to the end. TestTrackerFalls
+//
+// A broker fits in two ways. A log that one reader consumes in order (a stream
+// with limits retention, a partition) is an Acker: its sequence numbers are the
+// positions, what is redelivered below the highest it has handed out the Reader
+// drops, so that it takes each position once, and the watermark is what it stores
+// or acknowledges. In a work queue, one machine of many sees positions out of
+// order and again, and there is no watermark to speak of: messages are
+// acknowledged one by one. One message is one record, and claims are counted by
+// record already, so this takes one more interface of a Reader, which hears of each
+// record when its last claim goes; a message that is delivered again while its rows
+// are still here adds to their claims. It comes with the first such source.
 package flow

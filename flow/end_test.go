@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,33 @@ func TestErrorRow(t *testing.T) {
 	err := flow.From(numbers{Records: 2, Rows: 3}).Via(op).With(flow.Options{Mem: checked(t)}).Run(context.Background())
 	if err == nil || err.Error() != "func: graph 1: an error on purpose" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestFailedCall: of a call that fails nothing is left, neither what it has
+// emitted nor its letters; what came before stays.
+func TestFailedCall(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		letters := 0
+		sink := &keeper{}
+		op := opFunc(func(rec arrow.Record, out *flow.Out) error {
+			if err := out.Emit(rec.NewSlice(0, 1)); err != nil {
+				return err
+			}
+			if ids(rec)[0] < 9 {
+				return nil
+			}
+			if err := out.Refuse(rec, 1, errTest); err != nil {
+				return err
+			}
+			return errTest
+		})
+		err := flow.From(numbers{Records: 20, Rows: 3}).Via(op).To(sink).With(flow.Options{
+			Mem: checked(t), Workers: workers, Refused: flow.Keep, DeadLetters: func(flow.Letter) error { letters++; return nil },
+		}).Run(context.Background())
+		if !errors.Is(err, errTest) || letters > 0 || len(sink.ids) > 3 || !slices.Equal(sink.ids, []int64{0, 3, 6}[:len(sink.ids)]) {
+			t.Errorf("%d workers: %v, %d letters, rows %v", workers, err, letters, sink.ids)
+		}
 	}
 }
 
