@@ -26,6 +26,12 @@ type Assemble struct {
 	// Direction says which arcs of a directed graph are followed. The default
 	// is both ways.
 	Direction field.Direction
+	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
+	// K: a level that does not fit is cut by a rank of all nodes of the graph, so
+	// that a field costs the same beside a hub as elsewhere. See field.Index.Bound
+	// for what then still depends on the numbering. The default is no bound, whole
+	// levels.
+	Bound int
 }
 
 var _ flow.Operator = Assemble{}
@@ -38,7 +44,7 @@ const (
 
 // Open checks the settings.
 func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
-	if err := cmp.Or(checkK(a.K), checkDirection(a.Direction)); err != nil {
+	if err := cmp.Or(checkK(a.K), checkDirection(a.Direction), checkBound(a.Bound, a.K)); err != nil {
 		return nil, err
 	}
 	bound, err := record.Bind(in)
@@ -67,6 +73,13 @@ func checkK(k int) error {
 func checkDirection(d field.Direction) error {
 	if d < field.Both || d > field.In {
 		return fmt.Errorf("Direction is %d, want Both, Out or In", int(d))
+	}
+	return nil
+}
+
+func checkBound(bound, k int) error {
+	if bound != 0 && bound < k {
+		return fmt.Errorf("Bound is %d, want 0 or at least K, %d", bound, k)
 	}
 	return nil
 }
@@ -106,7 +119,10 @@ func (a *assembler) row(_ context.Context, row int) error {
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
 	}
-	index, _ := a.index.of(&g, a.rec, func(ix *field.Index, g *graph.Graph) { ix.ResetWalk(g, a.Direction) })
+	index, _ := a.index.of(&g, a.rec, func(ix *field.Index, g *graph.Graph) {
+		ix.ResetWalk(g, a.Direction)
+		ix.Bound(a.Bound)
+	})
 	for _, root := range roots {
 		var hood []int32
 		var dist []uint8

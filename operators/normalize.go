@@ -41,6 +41,9 @@ type Normalize struct {
 	// Direction is that of Assemble, for a pipeline without one. The default is
 	// both ways.
 	Direction field.Direction
+	// Bound is that of Assemble, for a pipeline without one. The default is no
+	// bound.
+	Bound int
 	// By ranks the nodes of equal distance to the root. The default is
 	// labeling.WL.
 	By labeling.Labeling
@@ -93,11 +96,14 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		if z.Direction != field.Both {
 			return nil, errors.New("Direction is that of Assemble: set it there")
 		}
+		if z.Bound != 0 {
+			return nil, errors.New("Bound is that of Assemble: set it there")
+		}
 		z.fromAssemble(hood)
 	case z.K == 0:
 		return nil, fmt.Errorf("K is not set, and there is no column %q that tells it: put Assemble before Normalize", record.Hood)
 	}
-	if err := cmp.Or(checkK(z.K), checkDirection(z.Direction)); err != nil {
+	if err := cmp.Or(checkK(z.K), checkDirection(z.Direction), checkBound(z.Bound, z.K)); err != nil {
 		return nil, err
 	}
 	if z.Distances < 0 || z.Distances > 256 {
@@ -275,7 +281,10 @@ func (z *normalizer) row(ctx context.Context, row int) error {
 	if err := z.hoods.enter(row, z.w, g.N()); err != nil {
 		return err
 	}
-	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) { ix.Reset(g, z.Direction) })
+	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) {
+		ix.Reset(g, z.Direction)
+		ix.Bound(z.Bound)
+	})
 	var global []float64 // labels of the whole graph
 	if z.Global {
 		var err error

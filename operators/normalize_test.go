@@ -79,7 +79,8 @@ func TestNormalizeTwice(t *testing.T) {
 	}
 }
 
-// Normalize makes the same fields with an Assemble before it and without.
+// Normalize makes the same fields with an Assemble before it and without, bounded
+// ones too.
 func TestNormalizeGathers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	var items []sources.Item
@@ -99,7 +100,9 @@ func TestNormalizeGathers(t *testing.T) {
 		for _, norm := range []operators.Normalize{
 			{Edges: true, Mask: true, Distances: 4}, {By: labeling.Degree, Global: true}, {IgnoreAttributes: true, KeepGraph: true},
 		} {
-			for _, more := range [][]flow.Operator{nil, {operators.Chunk{Size: 3}}} {
+			var whole []string
+			for i, more := range [][]flow.Operator{nil, {operators.Chunk{Size: 3}}, nil} {
+				bound := i / 2 * 7
 				roots := flow.From(sources.Graphs{Items: items, Rows: 7}).Via(operators.Select{W: 8, By: labeling.Degree})
 				for _, op := range more {
 					roots = roots.Via(op)
@@ -112,11 +115,17 @@ func TestNormalizeGathers(t *testing.T) {
 					}
 					return flowtest.Rows(out.Records()...)
 				}
-				want := rows(roots.Via(operators.Assemble{K: 6, Direction: direction}).Via(norm))
+				want := rows(roots.Via(operators.Assemble{K: 6, Direction: direction, Bound: bound}).Via(norm))
 				norm := norm
-				norm.K, norm.Direction = 6, direction
+				norm.K, norm.Direction, norm.Bound = 6, direction, bound
 				if got := rows(roots.Via(norm)); !slices.Equal(got, want) || len(want) < len(items) {
 					t.Errorf("%+v: the rows differ", norm)
+				}
+				if i == 0 {
+					whole = want
+				}
+				if bound > 0 && slices.Equal(whole, want) {
+					t.Errorf("%+v: the bound changes nothing", norm)
 				}
 			}
 		}

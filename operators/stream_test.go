@@ -98,6 +98,9 @@ func TestStreamErrors(t *testing.T) {
 		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Normalize{}), `normalize: K is not set, and there is no column "hood" that tells it: put Assemble before Normalize`},
 		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Normalize{K: 2, Direction: 7}), "normalize: Direction is 7, want Both, Out or In"},
 		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Assemble{K: 2}).Via(operators.Normalize{Direction: field.Out}), "normalize: Direction is that of Assemble: set it there"},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Assemble{K: 2}).Via(operators.Normalize{Bound: 9}), "normalize: Bound is that of Assemble: set it there"},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Assemble{K: 2, Bound: 1}), "assemble: Bound is 1, want 0 or at least K, 2"},
+		{flow.From(one).Via(operators.Select{W: 1}).Via(operators.Normalize{K: 2, Bound: -1}), "normalize: Bound is -1, want 0 or at least K, 2"},
 		{all.Via(operators.Assemble{K: 2}).Via(operators.Normalize{}), `normalize: there is no column "roots" of a fixed length: put Select with W, or Chunk, before Normalize`},
 		{flow.From(one).Via(operators.Roots{Nodes: []int32{0, 1}}), "roots: graph 0: root 1 is not among the 1 nodes"},
 	} {

@@ -13,6 +13,7 @@ const MaxK = 256
 // not safe for concurrent use.
 type Assembler struct {
 	seen marks
+	few  fewNodes
 	hood []int32
 	dist []uint8
 	bits []uint64 // zero between calls, as is used
@@ -24,7 +25,8 @@ type Assembler struct {
 // nothing is left (Niepert et al. 2016, Algorithm 2, with L the nodes not seen
 // before). hood starts with the root and ascends inside each distance; dist[i]
 // is the hop distance of hood[i]. Both are borrowed until the next call. The
-// cost is that of the rows of all nodes nearer than the last level.
+// cost is that of the rows of all nodes nearer than the last level. See
+// Index.Bound for walks that stop inside a level.
 //
 // A root outside the graph or a k outside 1 … MaxK panics.
 func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
@@ -34,6 +36,9 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 	}
 	if k < 1 || k > MaxK {
 		panic(fmt.Sprintf("field: k is %d, want 1 to %d", k, MaxK))
+	}
+	if ix.bound.most > 0 {
+		return a.bounded(ix, root, k)
 	}
 	a.seen.next(n)
 	a.seen.add(root)

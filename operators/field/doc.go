@@ -41,4 +41,12 @@
 //
 // Renumbering the nodes of a graph therefore leaves every tensor as it is, byte
 // by byte, as long as Stats counts no fallback and attributes are not ignored.
+//
+// # Hubs
+//
+// In a graph with hubs U holds thousands of nodes for nearly every root. The first
+// round puts in front the nodes of the last level that have no neighbour in it. A
+// field that these complete costs the rows of the members and a few of those, not
+// the rows of all of U. Index.Bound goes further: it keeps U itself small, which
+// gives other fields beside hubs, at the cost of any other field.
 package field

@@ -44,6 +44,8 @@ type Index struct {
 	off, other, entry []int32
 
 	next []int32 // scratch of Reset
+
+	bound bound
 }
 
 // NewIndex indexes g, which must not change and is borrowed. O(n + m).
@@ -57,6 +59,7 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 // for a directed graph and nothing for others.
 func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir = g, dir
+	ix.bound.most = 0
 	if g.Directed {
 		ix.inOff, ix.inTails, _ = g.Transpose()
 	}

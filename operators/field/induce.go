@@ -58,20 +58,66 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 }
 
 // rows writes to rows, for the first count of the numbered nodes, at most 64,
-// the set of their neighbours among themselves.
+// the set of their neighbours among themselves. The graph is undirected.
 func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
 	clear(rows[:count])
 	rows = rows[:maxWords]
+	large := len(l.place) > inCache
+	var few fewNodes
+	if large {
+		for _, v := range nodes[:count] {
+			few.add(v)
+		}
+	}
 	for i, u := range nodes[:count] {
+		list := ix.other[ix.off[u]:ix.off[u+1]]
 		own := uint64(0)
-		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			// in is all ones if 0 < at ≤ count: a branch would be a guess.
-			at := int64(l.place[v])
-			in := uint64((-at & (at - int64(count) - 1)) >> 63)
-			own |= 1 << ((at - 1) & 63) & in
-			rows[(at-1)&63] |= 1 << (i & 63) & in
+		switch {
+		case len(list) > searched*count:
+			ix.search(list, nodes[:count], i, rows)
+		case large:
+			for _, v := range list {
+				if !few.maybe(v) {
+					continue
+				}
+				if at := l.place[v]; at > 0 && int(at) <= count {
+					own |= 1 << ((at - 1) & 63)
+					rows[(at-1)&63] |= 1 << (i & 63)
+				}
+			}
+		default:
+			for _, v := range list {
+				// in is all ones if 0 < at ≤ count: a branch would be a guess.
+				at := int64(l.place[v])
+				in := uint64((-at & (at - int64(count) - 1)) >> 63)
+				own |= 1 << ((at - 1) & 63) & in
+				rows[(at-1)&63] |= 1 << (i & 63) & in
+			}
 		}
 		rows[i] |= own
+	}
+}
+
+// inCache is the number of nodes up to which a number for each of them is taken
+// to be in the processor's cache.
+const inCache = 1 << 17
+
+// searched is how much longer than the nodes a list is that is searched for them
+// instead of read, by BenchmarkHubs.
+const searched = 4
+
+// search is what rows does for node i, whose list ascends. The ends of high
+// degree own few of the edges.
+func (ix *Index) search(list, nodes []int32, i int, rows []uint64) {
+	u := nodes[i]
+	for j, v := range nodes {
+		if !ix.owns(u, v) {
+			continue
+		}
+		if _, ok := slices.BinarySearch(list, v); ok {
+			rows[i&63] |= 1 << (j & 63)
+			rows[j&63] |= 1 << (i & 63)
+		}
 	}
 }
 
@@ -81,8 +127,13 @@ func (l *local) rowsAmong(ix *Index, nodes []int32, member []uint8, rows []uint6
 	clear(rows[:len(nodes)])
 	rows = rows[:maxWords]
 	for i, u := range nodes {
+		list := ix.other[ix.off[u]:ix.off[u+1]]
+		if len(list) > searched*len(nodes) {
+			ix.search(list, nodes, i, rows)
+			continue
+		}
 		own := uint64(0)
-		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
+		for _, v := range list {
 			at := int64(member[l.place[v]])
 			in := uint64(-at >> 63)
 			own |= 1 << ((at - 1) & 63) & in

@@ -100,34 +100,49 @@ func hubGraph(tb testing.TB, name string) *graph.Graph {
 }
 
 // BenchmarkHubs makes the fields of every n-th node, once: -benchtime 1x. One
-// operation is all of these fields. Scale 22 takes 1.5 GB and a minute to draw; it
-// and those a bit smaller are left to SANFLOW_LONG=1.
+// operation is all of these fields, without a bound and with one. Scale 22 takes
+// 1.5 GB and a minute to draw; it and those a bit smaller are left to
+// SANFLOW_LONG=1.
 func BenchmarkHubs(b *testing.B) {
 	names := []string{"email-Enron", "cnr-2000", "14", "16"}
 	if os.Getenv("SANFLOW_LONG") != "" {
 		names = append(names, "18", "20", "22")
 	}
 	for _, name := range names {
-		b.Run(fmt.Sprintf("graph=%s/k=10", name), func(b *testing.B) {
+		b.Run("graph="+name, func(b *testing.B) {
 			g := hubGraph(b, name)
 			ix := field.NewIndex(g, field.Both)
-			var a field.Assembler
-			z := field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}
-			members := make([]int32, 10)
-			step := max(1, g.N()/2000)
-			fields := 0
-			start := cpuTime()
-			for range b.N {
-				for root := 0; root < g.N(); root += step {
-					hood, dist := a.Assemble(ix, int32(root), 10)
-					if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
-						b.Fatal(err)
-					}
-					fields++
-				}
+			for _, bound := range []int{0, 16, 32, 64} {
+				b.Run(fmt.Sprintf("k=10/bound=%d", bound), func(b *testing.B) { benchHubs(b, ix, bound) })
 			}
-			b.ReportMetric(float64(fields)/(cpuTime()-start).Seconds(), "fields/s")
-			b.ReportMetric(float64(z.Stats.Searches)/float64(fields), "ties/field")
 		})
 	}
+}
+
+func benchHubs(b *testing.B, ix *field.Index, bound int) {
+	start := cpuTime()
+	ix.Bound(bound)
+	ready := cpuTime() - start
+	n := ix.Graph().N()
+	step := max(1, n/2000)
+	if bound > 0 {
+		step = max(1, n/100_000)
+	}
+	var a field.Assembler
+	z := field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}
+	members := make([]int32, 10)
+	fields := 0
+	start = cpuTime()
+	for range b.N {
+		for root := 0; root < n; root += step {
+			hood, dist := a.Assemble(ix, int32(root), 10)
+			if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
+				b.Fatal(err)
+			}
+			fields++
+		}
+	}
+	b.ReportMetric(float64(fields)/(cpuTime()-start).Seconds(), "fields/s")
+	b.ReportMetric(float64(z.Stats.Searches)/float64(fields), "ties/field")
+	b.ReportMetric(ready.Seconds(), "s-to-bound")
 }

@@ -95,6 +95,13 @@ func TestHubsChangeNothing(t *testing.T) {
 	}
 }
 
+// A graph whose nodes are more than what is taken to be in the cache.
+func TestLargeGraphsChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(59, 60))
+	g := random(rng, 140_000, 300_000, false)
+	sameAsGeneral(t, "large", g, field.Normalizer{K: 10}, permutation(rng, g.N())[:300])
+}
+
 func TestWordsChangeNothingOnRealGraphs(t *testing.T) {
 	for _, name := range []string{"power", "polbooks", "astro-ph", "email-Enron"} {
 		g := dataGraph(t, name)
