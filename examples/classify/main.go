@@ -60,7 +60,7 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := flag.NewFlagSet("classify", flag.ContinueOnError)
+	f := cli.Flags("classify", "tells the graphs of a collection apart by the network of the PATCHY-SAN paper, in a\ncross-validation by two protocols; of a generated collection where -data names no\nother.")
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	f.IntVar(&c.k, "k", 10, "nodes per receptive field")
 	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = average number of nodes")
@@ -74,6 +74,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
 	f.BoolVar(&c.edges, "edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields")
+	cli.Alias(f, "net", "model-kind")
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")

@@ -118,7 +118,7 @@ func loadModel(c *config) (nn.Model, operators.Recipe, error) {
 			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
 		}
 	}
-	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind"} {
+	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind", "net"} {
 		if slices.Contains(c.given, name) {
 			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // pair is two nodes that are joined, or are not.
@@ -21,9 +22,12 @@ func read(ctx context.Context, c *config) (*sources.NodeSet, error) {
 	defer bar.Done()
 	set := &sources.NodeSet{}
 	var err error
-	if c.data != "" {
+	switch {
+	case c.data != "":
 		set, err = sources.Nodes{Path: c.data}.Read(ctx)
-	} else {
+	case c.graph == "":
+		set.Graph, _, err = generate.Communities(200, 5, 8, 1, c.seed)
+	default:
 		var net *sources.Network
 		if net, err = (sources.EdgeList{Path: c.graph}).Read(ctx); err == nil {
 			set.Graph = net.Graph
@@ -38,6 +42,14 @@ func read(ctx context.Context, c *config) (*sources.NodeSet, error) {
 	set.Standardize()
 	set.Class, set.Classes, set.Split = nil, nil, nil // of no use here
 	return set, nil
+}
+
+// name is what the graph is called in the report.
+func (c *config) name() string {
+	if c.data+c.graph == "" {
+		return "communities"
+	}
+	return cli.DataName(c.data + c.graph)
 }
 
 // fold is pairs of which none is joined in the graph that their fields come

@@ -1,6 +1,7 @@
 // Command links finds missing edges: it hides some edges of a graph, learns from
 // the others, and is asked which pairs of nodes are joined.
 //
+//	go run ./examples/links                                 # communities, generated
 //	go run ./examples/links -graph power.edges.gz
 //	go run ./examples/links -graph polbooks.edges.gz -json links.json
 //	go run ./examples/links -data Cora.zip
@@ -21,7 +22,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -58,7 +58,7 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := flag.NewFlagSet("links", flag.ContinueOnError)
+	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours and Adamic–Adar. Without -graph and -data it does so on a generated\ngraph of communities.")
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; classes are not looked at")
 	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
@@ -84,8 +84,6 @@ func parse(args []string) (*config, error) {
 
 func (c *config) check() (err error) {
 	switch {
-	case c.data == "" && c.graph == "":
-		return errors.New("neither -graph nor -data is set (-h lists the flags)")
 	case c.data != "" && c.graph != "":
 		return errors.New("-graph and -data are both set, want one")
 	case !(c.share > 0 && c.share <= 0.5):
@@ -139,7 +137,7 @@ func run(ctx context.Context, args []string) error {
 		c.repeats = min(10, (500+hidden-1)/hidden)
 	}
 	r := &report{
-		Dataset: cli.DataName(c.data + c.graph), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
+		Dataset: c.name(), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
 		Hidden: hidden, Share: c.share, Repeats: c.repeats,
 		Batch: c.batch, Rate: c.rate, Decay: c.decay, Net: c.net, Nets: c.nets,
 		Normalize: c.normal.String(), Seed: c.seed,

@@ -26,7 +26,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -53,13 +52,14 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := flag.NewFlagSet("motifs", flag.ContinueOnError)
+	f := cli.Flags("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")
 	f.StringVar(&c.graph, "graph", "karate", "karate, the club; polbooks, a file below $SANFLOW_DATA/graphs; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
 	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
 	f.IntVar(&c.k, "k", 9, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
 	f.IntVar(&c.hidden, "hidden", 100, "hidden units")
 	f.IntVar(&c.epochs, "epochs", 30, "times that every field is learned from")
-	f.Float64Var(&c.rate, "lr", 0.01, "learning rate")
+	f.Float64Var(&c.rate, "rate", 0.01, "learning rate")
+	cli.Alias(f, "lr", "rate")
 	f.IntVar(&c.batch, "batch", 0, "fields per step; 0 = 10, or fewer on a graph of fewer than 1000 nodes")
 	f.Float64Var(&c.held, "held", 0, "share of the fields to keep from learning, for the gap of free energies")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of generated graph, weights, order and samples")
@@ -81,7 +81,7 @@ func (c *config) check() error {
 	case c.k > maxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, maxK)
 	case !(c.rate > 0) || math.IsInf(c.rate, 0):
-		return fmt.Errorf("-lr is %v, want a positive number", c.rate)
+		return fmt.Errorf("-rate is %v, want a positive number", c.rate)
 	case !(c.held >= 0 && c.held < 1):
 		return fmt.Errorf("-held is %v, want 0 or more, below 1", c.held)
 	case c.out == "":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // dataset is the graph with the parts of its nodes; of the nodes in them the
@@ -32,8 +33,17 @@ func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed,
 func load(ctx context.Context, c *config) (*dataset, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
-	src := sources.Nodes{Path: c.data, Edges: c.graph, Labels: c.labels, Identity: c.identity == "on"}
-	set, err := src.Read(ctx)
+	name := cli.DataName(c.data + c.graph)
+	var set *sources.NodeSet
+	var err error
+	if c.data == "" && c.graph == "" {
+		name = "communities"
+		if set, err = generated(c.seed); err == nil && c.identity == "on" {
+			err = set.Identify()
+		}
+	} else {
+		set, err = sources.Nodes{Path: c.data, Edges: c.graph, Labels: c.labels, Identity: c.identity == "on"}.Read(ctx)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -41,7 +51,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	set.Standardize()
-	d := &dataset{NodeSet: set, name: cli.DataName(c.data + c.graph), identity: src.Identity}
+	d := &dataset{NodeSet: set, name: name, identity: c.identity == "on"}
 	if c.identity == "auto" && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
 		d.identity = true
 		if err := set.Identify(); err != nil {
@@ -52,6 +62,21 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, fmt.Errorf("%s: all nodes are of class %s; there is nothing to tell apart", d.name, set.Classes[0])
 	}
 	return d, d.divide(c)
+}
+
+// generated is a graph of five communities, of which each node has two neighbours
+// in others for five in its own. That is all there is to tell them apart by.
+func generated(seed uint64) (*sources.NodeSet, error) {
+	const groups = 5
+	g, group, err := generate.Communities(1000, groups, 5, 2, seed)
+	if err != nil {
+		return nil, err
+	}
+	set := &sources.NodeSet{Graph: g, Class: group}
+	for i := range groups {
+		set.Classes = append(set.Classes, fmt.Sprintf("community %d", i))
+	}
+	return set, nil
 }
 
 // divide finds the parts.

@@ -1,6 +1,7 @@
 // Command nodes tells the nodes of one large graph apart: each node is the root
 // of a receptive field, and the fields pass through a pipeline to a network.
 //
+//	go run ./examples/nodes                                         # communities, generated
 //	go run ./examples/nodes -data Cora.zip                          # the split of the file
 //	go run ./examples/nodes -data Cora.zip -protocol prequential -out curve.svg
 //	go run ./examples/nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
@@ -25,7 +26,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,7 +64,7 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := flag.NewFlagSet("nodes", flag.ContinueOnError)
+	f := cli.Flags("nodes", "tells the nodes of one large graph apart by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. Without\n-data and -graph it does so on a generated graph of communities.")
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
@@ -94,8 +94,6 @@ func parse(args []string) (*config, error) {
 
 func (c *config) check() (err error) {
 	switch ext := filepath.Ext(c.out); {
-	case c.data == "" && c.graph == "":
-		return errors.New("neither -data nor -graph is set (-h lists the flags)")
 	case c.data != "" && (c.graph != "" || c.labels != ""):
 		return errors.New("-data and -graph or -labels are both set, want one")
 	case c.graph != "" && c.labels == "":
