@@ -280,7 +280,6 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"":                               "neither -graph nor -data",
 		"-graph x -data y":               "both set",
 		"-graph x -k 0":                  "-k is 0",
 		"-graph x -k 1000":               "want at most",

@@ -112,12 +112,19 @@ func fill(p []point) {
 type drawing struct {
 	at    []point
 	edges [][2]int
-	root  int // the node to mark, or -1
+	root  int      // the node to mark, or -1
+	names []string // of the nodes; nil: they are not shown
 }
 
-// portrait draws a whole graph.
-func portrait(g *graph.Graph) *drawing {
+// portrait draws a whole graph; with its nodes' names where there is room for
+// them.
+func portrait(g *graph.Graph, name func(v int32) string) *drawing {
 	d := &drawing{root: -1}
+	for v := range int32(g.N()) {
+		if g.N() <= 60 {
+			d.names = append(d.names, name(v))
+		}
+	}
 	d.at = layout(g.N(), func(v int) []int32 { return g.Adj(int32(v)) })
 	for u := range g.N() {
 		for _, v := range g.Adj(int32(u)) {
@@ -130,8 +137,8 @@ func portrait(g *graph.Graph) *drawing {
 }
 
 // ofMatrix draws the graph of a k×k matrix, of which the part above the diagonal
-// counts. Nodes without an edge are left out, but for the root.
-func ofMatrix(x []float32, k int) *drawing {
+// counts; name, where it is not nil, is what the node at a place is called. Nodes without an edge are left out, but for the root.
+func ofMatrix(x []float32, k int, name func(place int) string) *drawing {
 	d := &drawing{}
 	var node []int // places in the matrix
 	for i := range k {
@@ -141,6 +148,9 @@ func ofMatrix(x []float32, k int) *drawing {
 		}
 		if joined {
 			node = append(node, i)
+			if name != nil {
+				d.names = append(d.names, name(i))
+			}
 		}
 	}
 	adj := make([][]int32, len(node))

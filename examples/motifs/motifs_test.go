@@ -188,9 +188,9 @@ func TestErrors(t *testing.T) {
 		{"-hidden 0", "-hidden is 0"},
 		{"-hidden 1000000000", "weights"},
 		{"-epochs 0", "-epochs is 0"},
-		{"-lr 0", "-lr is 0"},
-		{"-lr -1", "-lr is -1"},
-		{"-lr NaN", "-lr is NaN"},
+		{"-lr 0", "-rate is 0"},
+		{"-lr -1", "-rate is -1"},
+		{"-lr NaN", "-rate is NaN"},
 		{"-batch -1", "-batch is -1"},
 		{"-units 0", "-units is 0"},
 		{"-held 1", "-held is 1"},
@@ -267,7 +267,7 @@ func TestOfMatrix(t *testing.T) {
 		1, 0, 0, 1,
 		1, 0, 1, 0,
 		0, 1, 0, 0,
-	}, 4)
+	}, 4, nil)
 	if len(d.at) != 3 || d.root != 0 || !slices.Equal(d.edges, [][2]int{{1, 2}}) {
 		t.Errorf("%d nodes, root %d, edges %v; want 3, 0, one between the others", len(d.at), d.root, d.edges)
 	}

@@ -66,7 +66,7 @@ func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) *she
 			in.graph.N(), in.graph.M(), c.k, c.hidden, c.epochs, c.rate, l.last),
 	}
 	if in.portrait != nil {
-		s.portrait = portrait(in.portrait)
+		s.portrait = portrait(in.portrait, func(v int32) string { return fmt.Sprint(in.id(v)) })
 		if s.note = "the graph"; in.portrait != in.graph {
 			s.note = fmt.Sprintf("one of %d nodes, by the same rule", in.portrait.N())
 		}
@@ -91,10 +91,12 @@ func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) *she
 			line.name += fmt.Sprintf(", %d alike", m.alike)
 		}
 		for _, x := range m.samples {
-			line.samples = append(line.samples, ofMatrix(x, c.k))
+			line.samples = append(line.samples, ofMatrix(x, c.k, nil))
 		}
 		for _, e := range m.fields {
-			line.fields = append(line.fields, ofMatrix(e.matrix, c.k))
+			line.fields = append(line.fields, ofMatrix(e.matrix, c.k, func(place int) string {
+				return fmt.Sprint(in.id(f.member(e.field)[place]))
+			}))
 			below := fmt.Sprintf("node %d", in.id(f.member(e.field)[0]))
 			if e.count > 1 {
 				below += fmt.Sprintf(", + %d", e.count-1)
@@ -205,8 +207,12 @@ func (p *painter) matrix(w []float64, k int, x, y, side vg.Length, high float64)
 	p.StrokeLines(draw.LineStyle{Color: faint, Width: 0.6}, frame)
 }
 
-// graph draws a graph in a square, with nodes of that radius.
+// graph draws a graph in a square, with nodes of that radius, or larger ones that
+// have room for their names.
 func (p *painter) graph(d *drawing, x, y, side, radius, width vg.Length) {
+	if d.names != nil {
+		radius = max(radius, 5.6)
+	}
 	inner := side/2 - radius - 2
 	place := func(v int) vg.Point {
 		q := d.at[v]
@@ -223,5 +229,14 @@ func (p *painter) graph(d *drawing, x, y, side, radius, width vg.Length) {
 			glyph.Color, glyph.Radius = root, radius+0.8
 		}
 		p.DrawGlyph(glyph, place(v))
+		if d.names != nil {
+			c := color.Color(color.White)
+			if v == d.root {
+				c = ink
+			}
+			size := min(1.2*radius, 3.1*radius/vg.Length(len(d.names[v])))
+			q := place(v)
+			p.text(q.X, p.top-q.Y+size*0.36, size, c, -0.5, d.names[v])
+		}
 	}
 }

@@ -297,7 +297,6 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"":                                          "neither -data nor -graph",
 		"-graph e":                                  "-graph is set without -labels",
 		"-data x -labels l":                         "both set",
 		"-data x -k 0":                              "-k is 0",

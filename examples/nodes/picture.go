@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -21,6 +22,11 @@ var (
 // draw plots accuracy over the stream, or validation accuracy over the epochs.
 func (r *report) draw(format string) ([]byte, error) {
 	p := plot.New()
+	for _, style := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle,
+	} {
+		style.Font.Variant = "Sans" // as in all pictures of the examples
+	}
 	p.Title.Text = fmt.Sprintf("%s, k = %d, %s", r.Dataset, r.K, r.Protocol)
 	p.Title.Padding = vg.Points(8)
 	p.Y.Label.Text = "accuracy, %"
@@ -52,7 +58,9 @@ func (r *report) draw(format string) ([]byte, error) {
 		}
 	} else {
 		p.X.Label.Text = "epochs of the first network"
-		err = add("validation", r.curve, blue, 1.5)
+		if err = add("validation", r.curve, blue, 1.5); err == nil {
+			err = r.mark(p)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -78,6 +86,26 @@ func (r *report) draw(format string) ([]byte, error) {
 	var b bytes.Buffer
 	_, err = canvas.WriteTo(&b)
 	return b.Bytes(), err
+}
+
+// mark adds the epoch that was chosen for the first network, and what all of them
+// say of the test nodes.
+func (r *report) mark(p *plot.Plot) error {
+	at := float64(r.Epochs[0])
+	chosen, err := plotter.NewScatter(plotter.XYs{{X: at, Y: r.curve[r.Epochs[0]-1]}})
+	if err != nil {
+		return err
+	}
+	chosen.Color, chosen.Radius, chosen.Shape = blue, vg.Points(4), draw.CircleGlyph{}
+	test, err := plotter.NewLine(plotter.XYs{{X: 0, Y: r.Accuracy}, {X: float64(len(r.curve)), Y: r.Accuracy}})
+	if err != nil {
+		return err
+	}
+	test.Color, test.Width = red, vg.Points(1.5)
+	p.Add(test, chosen)
+	p.Legend.Add(fmt.Sprintf("chosen: epoch %d", r.Epochs[0]), chosen)
+	p.Legend.Add(fmt.Sprintf("test, mean of %d networks: %.1f %%", r.Nets, r.Accuracy), test)
+	return nil
 }
 
 // whole labels the default ticks without places behind the point.
