@@ -74,7 +74,8 @@ func (p *dotParser) unexpected(want string) error {
 	return p.l.errorf("%s, want %s", quote(p.token), want)
 }
 
-// id reads a name. Quotes are taken away, as Graphviz does: "a" is a.
+// id reads a name. Quotes are taken away, as Graphviz does: "a" is a. But "<a>" is
+// not <a>, and keeps them.
 func (p *dotParser) id(want string) ([]byte, error) {
 	switch p.kind {
 	case dotID:
@@ -90,6 +91,9 @@ func (p *dotParser) id(want string) ([]byte, error) {
 			return nil, err
 		}
 		more, err := p.accept('+')
+		if err == nil && !more && len(name) > 0 && name[0] == '<' {
+			name = slices.Concat([]byte{'"'}, name, []byte{'"'})
+		}
 		if err != nil || !more {
 			return name, err
 		}

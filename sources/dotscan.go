@@ -100,8 +100,8 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 	return dotEnd, nil, s.l.errorf("%s is no token of DOT", quote(rest[:1]))
 }
 
-// skip goes on to the next token, over blanks and comments. A line that begins
-// with # is one, as that of a preprocessor.
+// skip goes on to the next token, over blanks and comments: /* */, and // and #
+// to the end of the line.
 func (s *dotScanner) skip() error {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -112,7 +112,7 @@ func (s *dotScanner) skip() error {
 		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\f' || rest[0] == '\v':
 		case s.at == 0 && bytes.HasPrefix(rest, []byte("\ufeff")):
 			n = len("\ufeff")
-		case bytes.HasPrefix(rest, []byte("//")), rest[0] == '#' && (s.at == 0 || s.text[s.at-1] == '\n'):
+		case bytes.HasPrefix(rest, []byte("//")), rest[0] == '#':
 			if n = bytes.IndexByte(rest, '\n'); n < 0 {
 				n = len(rest)
 			}
