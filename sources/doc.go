@@ -40,6 +40,14 @@
 // caller owns and releases, and io.EOF after the last; graphs come in order.
 // Errors of files are [FileError] and name file and line.
 //
+// What reads text keeps to two bounds: MaxBytes of text, unpacked, and Memory, the
+// bytes that are taken for what the text stands for, charged before they are
+// allocated. Both are errors that name the place. Every source stops within a
+// second when its context ends, in the middle of a line too.
+//
+// [Seq] is for graphs that a program has by other ways, from a channel or an
+// iterator, and [Builder] makes such graphs.
+//
 // Package generate makes single graphs; package download finds a TU collection
 // by name; package parquet reads Parquet, and is apart so that only those who
 // use it link it.

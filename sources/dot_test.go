@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -220,6 +221,11 @@ func gonumDOT(text string) (all string, ok bool) {
 			ok = false
 		}
 	}()
+	for _, word := range regexp.MustCompile(`(?i)strict|(di|sub)?graph|node|edge`).FindAllString(text, -1) {
+		if word != strings.ToLower(word) && word != strings.ToUpper(word) {
+			return "", false // to gonum no keyword; to Graphviz one
+		}
+	}
 	file, err := formats.ParseString(text)
 	if err != nil || len(file.Graphs) == 0 {
 		return "", false

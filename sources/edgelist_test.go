@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -268,10 +270,40 @@ func FuzzEdgeList(f *testing.F) {
 		if err := n.Graph.Check(); err != nil {
 			t.Fatal(err)
 		}
+		if !strings.HasPrefix(text, "\x1f\x8b") {
+			if got, want := edgesOf(n), plainEdges(text, directed); got != want {
+				t.Fatalf("%q has the edges %s, want %s", text, got, want)
+			}
+		}
 		if n.Graph.N() == 0 || n.IDs != nil && len(n.IDs) != n.Graph.N() || int64(n.Graph.M()) != n.Stats.Edges {
 			t.Fatalf("%d nodes, %d ids, %d edges, %+v", n.Graph.N(), len(n.IDs), n.Graph.M(), n.Stats)
 		}
 	})
+}
+
+// plainEdges reads an edge list that is one, as edgesOf lists it.
+func plainEdges(text string, directed bool) string {
+	seen := map[[2]int]bool{}
+	for _, line := range strings.Split(text, "\n") {
+		f := strings.FieldsFunc(strings.TrimSpace(line), func(r rune) bool { return r == ' ' || r == '\t' || r == ',' })
+		if len(f) == 0 || f[0][0] == '#' || f[0][0] == '%' {
+			continue
+		}
+		u, _ := strconv.Atoi(f[0])
+		v, _ := strconv.Atoi(f[1])
+		if !directed {
+			u, v = min(u, v), max(u, v)
+		}
+		if u != v {
+			seen[[2]int{u, v}] = true
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(seen), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	var all []string
+	for _, e := range list {
+		all = append(all, fmt.Sprintf("%d-%d", e[0], e[1]))
+	}
+	return strings.Join(all, " ")
 }
 
 // pack is gzip.
