@@ -20,6 +20,7 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("ownoperator", flag.ContinueOnError)
 	graphs := f.Int("graphs", 480, "number of generated graphs")
 	seed := f.Uint64("seed", 1, "seed of the collection")
+	most := f.Int("most", 0, "most nodes of a graph, larger ones are refused; 0 = any number")
 	cli.Usage(f, `run an operator that is not part of sanflow, in triangles.go.
 
   ownoperator                                 triangles of six families of graphs
@@ -29,10 +30,20 @@ func run(ctx context.Context, args []string) error {
 	}
 	var out sinks.Collect
 	defer out.Release()
-	p := flow.From(sources.Families{Graphs: *graphs, Seed: *seed}).Via(Triangles{}).To(&out)
+	p := flow.From(sources.Families{Graphs: *graphs, Seed: *seed}).Via(Triangles{Most: *most}).To(&out)
 	fmt.Printf("%v\n\n", p)
+	refused := 0
+	p = p.With(flow.Options{Refused: flow.Keep, DeadLetters: func(l flow.Letter) error {
+		if refused++; refused == 1 {
+			fmt.Printf("%s: graph %d: %v\n", l.Stage, l.Graph, l.Err)
+		}
+		return nil
+	}})
 	if err := p.Run(ctx); err != nil {
 		return err
+	}
+	if refused > 0 {
+		fmt.Printf("%d graphs were refused\n\n", refused)
 	}
 	sum := make([]int32, len(sources.FamilyNames))
 	count := make([]int32, len(sum))

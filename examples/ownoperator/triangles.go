@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
@@ -9,14 +12,19 @@ import (
 )
 
 // Triangles adds the column triangles: how many each graph has.
-type Triangles struct{}
-
-func (Triangles) Open(in *arrow.Schema) (flow.Stage, error) {
-	schema, err := record.Extend(in, arrow.Field{Name: "triangles", Type: arrow.PrimitiveTypes.Int32})
-	return counter{schema}, err
+type Triangles struct {
+	Most int // nodes of a graph; larger ones are refused. The default is any number.
 }
 
-type counter struct{ schema *arrow.Schema }
+func (t Triangles) Open(in *arrow.Schema) (flow.Stage, error) {
+	schema, err := record.Extend(in, arrow.Field{Name: "triangles", Type: arrow.PrimitiveTypes.Int32})
+	return counter{t, schema}, err
+}
+
+type counter struct {
+	Triangles
+	schema *arrow.Schema
+}
 
 func (c counter) Schema() *arrow.Schema { return c.schema }
 func (c counter) Fork() flow.Stage      { return c } // without state, workers can share it
@@ -28,21 +36,49 @@ func (c counter) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	col := record.NewColumn[int32](out.Mem())
 	defer col.Release()
+	from := 0
 	var g graph.Graph
 	for row := range graphs.Len() {
 		graphs.At(row, &g)
-		col.Append(triangles(&g))
+		if c.Most > 0 && g.N() > c.Most { // the pipeline decides: Stop, Skip or Keep
+			if err := c.emit(rec, from, row, col, out); err != nil {
+				return err
+			}
+			if err := out.Refuse(rec, row, fmt.Errorf("there are %d nodes, want at most %d", g.N(), c.Most)); err != nil {
+				return err
+			}
+			from = row + 1
+			continue
+		}
+		n, err := triangles(out.Context(), &g)
+		if err != nil {
+			return err
+		}
+		col.Append(n)
 	}
-	made, err := record.Project(c.schema, rec, map[string]arrow.Array{"triangles": col.Finish()})
+	return c.emit(rec, from, graphs.Len(), col, out)
+}
+
+// emit hands on some rows, with the column that was made of them.
+func (c counter) emit(rec arrow.Record, from, to int, col *record.Column[int32], out *flow.Out) error {
+	if from == to {
+		return nil
+	}
+	rows := rec.NewSlice(int64(from), int64(to))
+	defer rows.Release()
+	made, err := record.Project(c.schema, rows, map[string]arrow.Array{"triangles": col.Finish()})
 	if err != nil {
 		return err
 	}
 	return out.Emit(made)
 }
 
-// triangles counts u < v < w that are all adjacent.
-func triangles(g *graph.Graph) (n int32) {
+// triangles counts u < v < w that are all adjacent, until ctx ends.
+func triangles(ctx context.Context, g *graph.Graph) (n int32, err error) {
 	for u := range int32(g.N()) {
+		if u%1024 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		for _, v := range g.Adj(u) {
 			for _, w := range g.Adj(v) {
 				if u < v && v < w && g.Entry(u, w) >= 0 {
@@ -51,5 +87,5 @@ func triangles(g *graph.Graph) (n int32) {
 			}
 		}
 	}
-	return n
+	return n, nil
 }

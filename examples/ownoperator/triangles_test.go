@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// It behaves as an operator has to, with rows that it refuses and without.
+func TestTriangles(t *testing.T) {
+	flowtest.Run(t, flowtest.Case{Op: Triangles{}})
+	flowtest.Run(t, flowtest.Case{Op: Triangles{Most: 5}})
+}
+
+func TestCount(t *testing.T) {
+	g, err := generate.Torus(3, 5) // each of its 5 rings of 3 is a triangle
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := triangles(context.Background(), g); n != 5 || err != nil {
+		t.Errorf("%d triangles, %v, want 5", n, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := triangles(ctx, g); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
