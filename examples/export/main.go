@@ -60,7 +60,7 @@ type config struct {
 	data            string
 	graphs          bool
 	roots           input.Select
-	k               int
+	k, bound        int
 	normBy          string
 	scope, per      string
 	edges           bool
@@ -94,6 +94,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
 	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
 	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
@@ -153,6 +154,9 @@ func (c *config) check() (err error) {
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
+	}
+	if err := cli.CheckBound(c.bound, c.k); err != nil {
+		return err
 	}
 	for _, n := range []struct {
 		name     string

@@ -48,7 +48,7 @@ func main() { cli.Main("fields", run) }
 type config struct {
 	graph     input.Graph
 	roots     input.Select
-	k         int
+	k, bound  int
 	normBy    string
 	scope     string
 	workers   int
@@ -68,6 +68,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
 	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
@@ -109,7 +110,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.roots.W, 0), cli.AtLeast("stride", c.roots.Stride, 1),
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.CheckBound(c.bound, c.k), cli.AtLeast("w", c.roots.W, 0), cli.AtLeast("stride", c.roots.Stride, 1),
 		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 0))
 }
 

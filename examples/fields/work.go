@@ -26,7 +26,7 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	from, tally, clock := &input.Named{Source: src}, &input.Tally{}, &timed{Labeling: c.normal}
-	normalize := operators.Normalize{K: c.k, By: c.normal, Distances: maxDistances, Edges: true, KeepGraph: true}
+	normalize := operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Distances: maxDistances, Edges: true, KeepGraph: true}
 	if c.scope == "global" {
 		normalize.By, normalize.Global = clock, true
 	}

@@ -22,7 +22,7 @@ func (d *dataset) fields(c *config, roots []int32, chunk int) flow.Pipeline {
 	return flow.From(d.NodeSet).
 		Via(operators.Roots{Nodes: roots}).
 		Via(operators.Chunk{Size: chunk}).
-		Via(operators.Assemble{K: c.k}).
+		Via(operators.Assemble{K: c.k, Bound: c.bound}).
 		// Attributes take no part in the order: that keeps the number of a node,
 		// where it is one, out of it, and lets finished fields be remembered.
 		Via(operators.Normalize{By: c.normal, Distances: distances, IgnoreAttributes: true}).

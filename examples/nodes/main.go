@@ -43,7 +43,7 @@ func main() { cli.Main("nodes", run) }
 // config is the command line.
 type config struct {
 	data, graph, labels string
-	k                   int
+	k, bound            int
 	normBy              string
 	normal              labeling.Labeling
 	protocol            string
@@ -69,6 +69,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
 	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
+	cli.Bound(f, &c.bound)
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
 	f.StringVar(&c.protocol, "protocol", "split", "split or prequential")
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
@@ -118,7 +119,7 @@ func (c *config) check() (err error) {
 		return errors.New("-normalize is auto, which is for collections of graphs")
 	}
 	err = errors.Join(
-		cli.AtLeast("k", c.k, 1), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
+		cli.AtLeast("k", c.k, 1), cli.CheckBound(c.bound, c.k), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
 		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("votes", c.votes, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
 	)
 	if err == nil && c.k > field.MaxK {

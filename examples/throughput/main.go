@@ -40,6 +40,7 @@ type config struct {
 	graphs  []string
 	k       []int
 	n       int
+	bound   int
 	seconds float64
 	workers int
 	chunk   int
@@ -53,6 +54,7 @@ func parse(args []string) (*config, error) {
 	f := flag.NewFlagSet("throughput", flag.ContinueOnError)
 	graphs := f.String("graphs", strings.Join(allGraphs, ","), "graphs, of these")
 	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
+	cli.Bound(f, &c.bound)
 	f.IntVar(&c.n, "n", 10000, "nodes of the generated graphs")
 	f.Float64Var(&c.seconds, "seconds", 2, "most seconds per graph and k")
 	f.IntVar(&c.workers, "workers", 1, "goroutines; 0 = all cores; the paper used one")
@@ -85,6 +87,9 @@ Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 	}
 	slices.Sort(c.k)
 	c.k = slices.Compact(c.k)
+	if err := cli.CheckBound(c.bound, c.k[len(c.k)-1]); err != nil {
+		return nil, err
+	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}

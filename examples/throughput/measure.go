@@ -132,7 +132,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) 
 	var rates []float64          // of whole passes
 	for out.Seconds < least {
 		watch := &stopwatch{limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
-		err := fields(rec, roots, k, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
+		err := fields(rec, roots, k, c.bound, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
 		out.Fields += watch.fields
 		out.Seconds += watch.took.Seconds()
 		if errors.Is(err, errTimeIsUp) {
@@ -156,11 +156,11 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k int) (cell, error) 
 
 // fields is the pipeline that is measured: what a program would write for one
 // large graph. The edges of the fields are part of them.
-func fields(g arrow.Record, roots []int32, k, chunk int) flow.Pipeline {
+func fields(g arrow.Record, roots []int32, k, bound, chunk int) flow.Pipeline {
 	return flow.From(sources.Records{Records: []arrow.Record{g}}).
 		Via(operators.Roots{Nodes: roots}).
 		Via(operators.Chunk{Size: size(chunk, k, len(roots))}).
-		Via(operators.Normalize{K: k, Edges: true})
+		Via(operators.Normalize{K: k, Bound: bound, Edges: true})
 }
 
 // recordOf puts a graph into a record of one row, which the caller owns.

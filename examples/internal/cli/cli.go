@@ -110,6 +110,19 @@ func AtLeast(name string, v, least int) error {
 	return nil
 }
 
+// Bound adds the flag -bound.
+func Bound(f *flag.FlagSet, bound *int) {
+	f.IntVar(bound, "bound", 0, "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact")
+}
+
+// CheckBound refuses a -bound that leaves no room for k nodes.
+func CheckBound(bound, k int) error {
+	if bound != 0 && bound < k {
+		return fmt.Errorf("-bound is %d, want 0 or at least k, %d", bound, k)
+	}
+	return nil
+}
+
 // Progress is a progress bar on standard error, where that is a terminal. Its
 // methods may be called from any goroutine, and on a nil Progress.
 type Progress struct{ bar *progressbar.ProgressBar }
