@@ -19,7 +19,7 @@ func (o *plain) step(n int, w, g []float64) {
 	for i, gi := range g {
 		switch s := o.set.(type) {
 		case RMSprop:
-			o.v[i] = s.Decay*o.v[i] + (1-s.Decay)*gi*gi
+			o.v[i] = s.Rho*o.v[i] + (1-s.Rho)*gi*gi
 			w[i] -= s.Rate * gi / (math.Sqrt(o.v[i]) + s.Epsilon)
 		case SGD:
 			o.v[i] = s.Momentum*o.v[i] + gi
@@ -41,7 +41,7 @@ func (o *plain) step(n int, w, g []float64) {
 func TestOptimizersFollowTheirFormulas(t *testing.T) {
 	const n = 37
 	for _, o := range []Optimizer{
-		RMSprop{}, RMSprop{Rate: 0.1, Decay: 0.5, Epsilon: 0.01},
+		RMSprop{}, RMSprop{Rate: 0.1, Rho: 0.5, Epsilon: 0.01},
 		SGD{}, SGD{Rate: 0.3, Momentum: 0.9}, SGD{Rate: 0.3, Momentum: 0.9, Nesterov: true},
 		Adam{}, Adam{Rate: 0.1, Beta1: 0.5, Beta2: 0.7, Epsilon: 0.01},
 	} {

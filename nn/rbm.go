@@ -42,10 +42,10 @@ type RBM struct {
 	// batch has rows.
 	Chains int
 
-	Rate     float64 // learning rate, of the mean gradient of a batch; 0 = 0.01
-	Momentum float64 // share of the last step that is made again, below 1; 0 = none
-	Decay    float64 // weight decay: steps shrink weights by Rate·Decay of theirs; 0 = none
-	Seed     uint64  // of the initial weights and of sampling
+	Rate        float64 // learning rate, of the mean gradient of a batch; 0 = 0.01
+	Momentum    float64 // share of the last step that is made again, below 1; 0 = none
+	WeightDecay float64 // steps shrink weights by Rate·WeightDecay of theirs; 0 = none
+	Seed        uint64  // of the initial weights and of sampling
 
 	// Info is saved with the weights and loaded with them. Keys may not begin
 	// with "sanflow.".
@@ -73,8 +73,8 @@ var _ Coder = (*RBM)(nil)
 
 // String returns the settings in one line.
 func (r *RBM) String() string {
-	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Persistent: %t, Chains: %d, Rate: %v, Momentum: %v, Decay: %v, Seed: %d}",
-		r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.Decay, r.Seed)
+	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Persistent: %t, Chains: %d, Rate: %v, Momentum: %v, WeightDecay: %v, Seed: %d}",
+		r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed)
 }
 
 // Init builds the machine for rows of that many values, with the weights that
@@ -140,8 +140,8 @@ func (r *RBM) resolve() error {
 		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
 	case !(r.Momentum >= 0 && r.Momentum < 1):
 		return fmt.Errorf("%s is %v, want 0 or more, below 1", "Momentum", r.Momentum)
-	case !(r.Decay >= 0) || !finite(float64(float32(r.Decay))):
-		return fmt.Errorf("%s is %v, want 0 or more", "Decay", r.Decay)
+	case !(r.WeightDecay >= 0) || !finite(float64(float32(r.WeightDecay))):
+		return fmt.Errorf("%s is %v, want 0 or more", "WeightDecay", r.WeightDecay)
 	}
 	return nil
 }

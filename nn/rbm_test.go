@@ -336,7 +336,7 @@ func TestRBMSampling(t *testing.T) {
 func TestRBMIsDeterministic(t *testing.T) {
 	hash := ""
 	for try := range 2 {
-		r := &RBM{Hidden: 20, Seed: 9, CD: 2, Momentum: 0.5, Decay: 1e-3}
+		r := &RBM{Hidden: 20, Seed: 9, CD: 2, Momentum: 0.5, WeightDecay: 1e-3}
 		if err := r.Init(30); err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestRBMFreeEnergyGap(t *testing.T) {
 }
 
 func TestRBMSaveLoad(t *testing.T) {
-	r := randomRBM(t, &RBM{Hidden: 4, Units: Gaussian, CD: 2, Persistent: true, Rate: 0.03, Momentum: 0.1, Decay: 0.2, Seed: 7, Info: map[string]string{"k": "9"}}, 5)
+	r := randomRBM(t, &RBM{Hidden: 4, Units: Gaussian, CD: 2, Persistent: true, Rate: 0.03, Momentum: 0.1, WeightDecay: 0.2, Seed: 7, Info: map[string]string{"k": "9"}}, 5)
 	if _, err := r.Step(rowsOf(5, normal(newRand(1), 15))); err != nil {
 		t.Fatal(err)
 	}
@@ -476,7 +476,7 @@ func TestRBMErrors(t *testing.T) {
 		{RBM{Rate: -0.1}, 3, "Rate is -0.1"},
 		{RBM{Rate: math.NaN()}, 3, "Rate is NaN"},
 		{RBM{Momentum: 1}, 3, "Momentum is 1"},
-		{RBM{Decay: -1}, 3, "Decay is -1"},
+		{RBM{WeightDecay: -1}, 3, "WeightDecay is -1"},
 		{RBM{Units: 2}, 3, "Units is 2"},
 	} {
 		if err := test.set.Init(test.visible); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -532,7 +532,7 @@ func TestRBMDoesNotAllocate(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
-	for _, r := range []*RBM{{}, {Persistent: true, Momentum: 0.5, Decay: 0.1, CD: 2}, {Units: Gaussian}} {
+	for _, r := range []*RBM{{}, {Persistent: true, Momentum: 0.5, WeightDecay: 0.1, CD: 2}, {Units: Gaussian}} {
 		if err := r.Init(81); err != nil {
 			t.Fatal(err)
 		}

@@ -117,8 +117,8 @@ func (r *RBM) ascend(rows, contrast int) bool {
 	clear(r.sums)
 	kernel.AddBiasGrad(r.sums, r.vis[rows*n:], contrast, n)
 	kernel.Axpy(-float32(rows)/float32(contrast), r.sums, r.visBias.g)
-	if r.Decay > 0 {
-		kernel.Axpy(-float32(r.Decay)*float32(rows), r.weight.w, r.weight.g)
+	if r.WeightDecay > 0 {
+		kernel.Axpy(-float32(r.WeightDecay)*float32(rows), r.weight.w, r.weight.g)
 	}
 	if !finite(squares(r.g)) {
 		return false

@@ -27,7 +27,7 @@ func (r *RBM) Save(w io.Writer) error {
 		return ErrNotReady
 	}
 	return saveCoder(w, "rbm", rbmSettings{
-		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.Decay, r.Seed,
+		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
 	}, r.Info, &r.params)
 }
 
@@ -71,7 +71,7 @@ func (r *RBM) adopt(set rbmSettings) error {
 	setZero(&r.Chains, set.Chains)
 	setZero(&r.Rate, set.Rate)
 	setZero(&r.Momentum, set.Momentum)
-	setZero(&r.Decay, set.Decay)
+	setZero(&r.WeightDecay, set.Decay)
 	setZero(&r.Seed, set.Seed)
 	return nil
 }

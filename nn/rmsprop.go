@@ -10,11 +10,11 @@ import (
 // RMSprop divides each weight's step by a running root mean square of its
 // gradient (Tieleman and Hinton, 2012), in the form of Keras:
 //
-//	v = Decay·v + (1-Decay)·g²
+//	v = Rho·v + (1-Rho)·g²
 //	w = w - Rate·g/(√v + Epsilon)
 type RMSprop struct {
 	Rate    float64 // learning rate; 0 = 1e-3
-	Decay   float64 // how much of the mean square a step keeps, below 1; 0 = 0.9
+	Rho     float64 `json:"Decay"` // how much of the mean square a step keeps, below 1; 0 = 0.9
 	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
 
 	WeightDecay float64 // see Optimizer; 0 = none
@@ -27,12 +27,12 @@ func (o RMSprop) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
 
 func (o RMSprop) resolve() (Optimizer, error) {
 	setZero(&o.Rate, 1e-3)
-	setZero(&o.Decay, 0.9)
+	setZero(&o.Rho, 0.9)
 	setZero(&o.Epsilon, 1e-7)
 	if err := o.rule().resolve("RMSprop"); err != nil {
 		return nil, err
 	}
-	if err := checkShare("RMSprop", "Decay", o.Decay); err != nil {
+	if err := checkShare("RMSprop", "Rho", o.Rho); err != nil {
 		return nil, err
 	}
 	return o, checkEpsilon("RMSprop", o.Epsilon)
@@ -46,7 +46,7 @@ type rmsprop struct {
 }
 
 func (o *rmsprop) step(_ int, w, g []float32) {
-	kernel.RMSprop(w, g, o.v, float32(o.set.Rate), float32(o.set.Decay), float32(o.set.Epsilon))
+	kernel.RMSprop(w, g, o.v, float32(o.set.Rate), float32(o.set.Rho), float32(o.set.Epsilon))
 }
 
 func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v}} }

@@ -7,7 +7,7 @@ import (
 
 // Two steps against the formula, worked out in float64.
 func TestRMSprop(t *testing.T) {
-	o, err := RMSprop{Rate: 0.5, Decay: 0.75, Epsilon: 0.25}.resolve()
+	o, err := RMSprop{Rate: 0.5, Rho: 0.75, Epsilon: 0.25}.resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +23,13 @@ func TestRMSprop(t *testing.T) {
 
 func TestRMSpropSettings(t *testing.T) {
 	o, err := RMSprop{}.resolve()
-	if want := (RMSprop{Rate: 1e-3, Decay: 0.9, Epsilon: 1e-7}); err != nil || o != want {
+	if want := (RMSprop{Rate: 1e-3, Rho: 0.9, Epsilon: 1e-7}); err != nil || o != want {
 		t.Errorf("defaults are %+v, %v, want %+v", o, err, want)
 	}
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, bad := range []RMSprop{
 		{Rate: -1}, {Rate: nan}, {Rate: inf}, {Rate: 1e300}, {Rate: 1e-300},
-		{Decay: -0.5}, {Decay: 1}, {Decay: nan}, {Decay: 0.9999999999},
+		{Rho: -0.5}, {Rho: 1}, {Rho: nan}, {Rho: 0.9999999999},
 		{Epsilon: -1}, {Epsilon: nan}, {Epsilon: inf},
 	} {
 		if _, err := bad.resolve(); err == nil {

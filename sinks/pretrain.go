@@ -34,7 +34,7 @@ type Pretrain struct {
 	// that. It must be set, and no one else may use it during the run.
 	Net nn.Coder
 	// Of is the part of a field that is learned. The default is Adjacency.
-	Of Units
+	Of FieldPart
 	// Batch is how many fields a step has. The default is 10.
 	Batch int
 	// OnStep, if set, is called after each step, on the goroutine of the sink.

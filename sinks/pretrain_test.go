@@ -62,7 +62,7 @@ func TestUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		const k = 3
-		want := map[sinks.Units][]float32{}
+		want := map[sinks.FieldPart][]float32{}
 		at := 0
 		for _, rec := range c.Records() {
 			members, _, err := record.FixedValues[int32](rec, record.Members)
@@ -97,7 +97,7 @@ func TestUnits(t *testing.T) {
 				}
 			}
 		}
-		for u, width := range map[sinks.Units]int{sinks.Adjacency: 9, sinks.Nodes: 18, sinks.Pairs: 18} {
+		for u, width := range map[sinks.FieldPart]int{sinks.Adjacency: 9, sinks.Nodes: 18, sinks.Pairs: 18} {
 			rows, w, err := u.Rows(c.Records()...)
 			if err != nil {
 				t.Fatal(err)

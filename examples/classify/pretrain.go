@@ -49,7 +49,7 @@ func (j job) teach(ctx context.Context, net *nn.CNN, train arrow.Record) error {
 
 // learnCode learns a code of that many values for a part of the fields, whose
 // continuous channels are in that column.
-func (j job) learnCode(ctx context.Context, train arrow.Record, of sinks.Units, continuous string, hidden int) (nn.Coder, error) {
+func (j job) learnCode(ctx context.Context, train arrow.Record, of sinks.FieldPart, continuous string, hidden int) (nn.Coder, error) {
 	units := nn.Binary
 	if train.Schema().HasField(continuous) && !isAdjacency(train, continuous) {
 		units = nn.Gaussian

@@ -8,15 +8,15 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Units says which part of a receptive field is a row of numbers for an RBM or
+// FieldPart says which part of a receptive field is a row of numbers for an RBM or
 // an autoencoder. Discrete channels become one-hot, -1 none of them.
-type Units int
+type FieldPart int
 
 const (
 	// Adjacency is 1 where an edge joins two nodes of the field, else 0:
 	// k·k units. A dummy has no edges. Where edges have continuous channels and
 	// no discrete one, an edge whose channels are all 0 is not seen.
-	Adjacency Units = iota
+	Adjacency FieldPart = iota
 	// Nodes is the channels of the nodes: k·a_v units.
 	Nodes
 	// Pairs is the channels of the edges between each two nodes: k·k·a_e
@@ -35,7 +35,7 @@ type cells struct {
 }
 
 // cellsOf reads the layout of units off a schema.
-func cellsOf(s *arrow.Schema, u Units) (c cells, err error) {
+func cellsOf(s *arrow.Schema, u FieldPart) (c cells, err error) {
 	dims, missing := 4, "there are no edges: neither column edges_cat nor edges; set Normalize.Edges"
 	c.cats, c.reals, c.adjacency = record.EdgesCat, record.Edges, u == Adjacency
 	switch u {
@@ -174,9 +174,9 @@ func (f *fieldCells) fill(dst []float32, i int) error {
 // Rows returns the units of every field of the records but zero fields, in their
 // order: (rows, width), row-major. The records are those that
 // operators.Normalize emits.
-func (u Units) Rows(recs ...arrow.Record) (rows []float32, width int, err error) {
+func (p FieldPart) Rows(recs ...arrow.Record) (rows []float32, width int, err error) {
 	for _, rec := range recs {
-		c, err := cellsOf(rec.Schema(), u)
+		c, err := cellsOf(rec.Schema(), p)
 		if err != nil {
 			return nil, 0, err
 		}
