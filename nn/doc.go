@@ -44,6 +44,12 @@
 // [RMSprop], which is the paper's, [SGD] or [Adam], each with weight decay and
 // gradient clipping. [EarlyStop] ends a training when it helps no more.
 //
+// A row from which nothing can be learned, such as one with an attribute of NaN or
+// of 10²⁵, is a [RowError] and a gradient that is not finite an error, before
+// they touch the weights or what an optimizer remembers. A model that has learned
+// nothing yet does not answer: Predict returns [ErrUntrained]. Several models
+// answer together as an [Ensemble], and a [Forker] in several goroutines.
+//
 // What a step reports was predicted before the model learned from it, without
 // dropout, so over a stream in which no row comes twice Accuracy, RMSE and MAE
 // are those of unseen data.

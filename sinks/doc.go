@@ -21,8 +21,15 @@
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
-// Train.Checkpoint keeps the state of a training, from which it goes on after
-// whatever has stopped it.
+// [Fit] is a whole training: epochs, tests in between, an early end, the best
+// weights. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from
+// which it goes on after whatever has stopped it. [Save] keeps a model with the
+// recipe of its fields in one file, and [Load] makes a [Predictor] of that, which
+// answers for single graphs, from many goroutines.
+//
+// A row that a model cannot take, since its class is unknown or a number is not
+// finite, is refused by Train, Predict and Evaluate, as a stage refuses it:
+// flow.Options.Refused says what happens then.
 //
 // Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those
 // of package record.
