@@ -7,7 +7,7 @@
 // what had arrived is the beginning of the answer. No run leaves a buffer or a
 // goroutine.
 //
-//	go test ./sinks/metamorphic                          # a few hundred seeds
+//	go test ./sinks/metamorphic                          # some hundred seeds
 //	SANFLOW_LONG=1h go test -race -timeout 0 ./sinks/metamorphic
 //
 // A seed that fails is made smaller and printed as a Go program.

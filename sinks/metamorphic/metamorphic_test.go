@@ -18,9 +18,9 @@ import (
 // seeds calls f with one seed after the other: some hundred, or new ones for as
 // long as SANFLOW_LONG says, such as 1h.
 func seeds(t *testing.T, f func(seed uint64) error) {
-	n, first := 300, uint64(0)
+	n, first := 150, uint64(0)
 	if testing.Short() {
-		n = 50
+		n = 40
 	}
 	long, err := time.ParseDuration(os.Getenv("SANFLOW_LONG"))
 	start := time.Now()
