@@ -97,7 +97,7 @@ func TestIPCRules(t *testing.T) {
 			field("node_cat", list(i32), "channels", `[{"name":"x","card":2}]`)}, "[[0,0]]", "[[]]", "[[1,1]]")},
 		{`metadata "channels" of column "node_cat"`, foreign(t, []arrow.Field{field("offsets", list(i32)), field("neighbors", list(i32)),
 			field("node_cat", list(i32), "channels", `{`)}, "[[0,0]]", "[[]]", "[[1]]")},
-		{`column "target": value 0 is 2, want 0 to 1`, foreign(t, []arrow.Field{field("target", i32, "classes", `["a","b"]`)}, "[2]")},
+		{`column "target": value 0 is 2, want -1 to 1`, foreign(t, []arrow.Field{field("target", i32, "classes", `["a","b"]`)}, "[2]")},
 		{"root 1 is 1, want -1 to 0", foreign(t, []arrow.Field{field("offsets", list(i32)), field("neighbors", list(i32)), field("roots", list(i32))},
 			"[[0,0]]", "[[]]", "[[0,1]]")},
 		{"row 1: pos is -1, want at least 0", foreign(t, []arrow.Field{field("pos", i64)}, "[1,-1]")},

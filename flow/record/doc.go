@@ -24,7 +24,7 @@
 //	           node_sparse list<list<int32>>  one set of indices per node, ascending; metadata: cardinality
 //	           edge_cat    list<int32>      (CSR entries, d_e)
 //	           edge_attr   list<float32>    (CSR entries, c_e)
-//	           target      int32 | float32  class, or real value; metadata: classes
+//	           target      int32 | float32  class, -1 = unknown, or real value; metadata: classes
 //	           node_target list<int32>      class of each node, -1 = unknown
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance

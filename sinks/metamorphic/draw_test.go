@@ -219,7 +219,7 @@ func drawOperators(rng *rand.Rand, l record.Layout) (ops []flow.Operator) {
 		add(s)
 	}
 	if coin(rng, 3) {
-		add(operators.PerRoot{Labelled: len(l.NodeClasses) > 0})
+		add(operators.PerRoot{Labelled: len(l.NodeClasses) > 0 && coin(rng, 2)})
 	}
 	return append(ops, drawEnd(rng)...)
 }

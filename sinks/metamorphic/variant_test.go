@@ -55,12 +55,6 @@ func drawVariant(rng *rand.Rand, p plan) variant {
 		return v
 	}
 	for i := range len(p.ops) + 1 {
-		if i > 0 {
-			switch p.ops[i-1].(type) {
-			case operators.Shuffle, operators.Replay:
-				return v
-			}
-		}
 		if coin(rng, 4) {
 			v.cuts = append(v.cuts, cut{i, formats[rng.IntN(len(formats))]})
 		}

@@ -32,7 +32,7 @@ func topOf(s *arrow.Schema, f arrow.Field) (top, bool, error) {
 	}
 	t := top{name: f.Name, least: -1} // a dummy, no edge, or an unknown class
 	switch f.Name {
-	case record.NodeCat, record.EdgeCat, record.NodeSparse, record.NodesSparse, record.Target:
+	case record.NodeCat, record.EdgeCat, record.NodeSparse, record.NodesSparse:
 		t.least = 0
 	}
 	for _, c := range channels {
