@@ -58,14 +58,14 @@ func (p plan) program(v variant) string {
 	for _, path := range []string{"context", "errors", "fmt", "log", "", "github.com/apache/arrow/go/v15/arrow", "",
 		"github.com/sanflow/sanflow/flow", "github.com/sanflow/sanflow/flow/flowtest", "github.com/sanflow/sanflow/flow/graph",
 		"github.com/sanflow/sanflow/flow/record", "github.com/sanflow/sanflow/operators", "github.com/sanflow/sanflow/operators/field",
-		"github.com/sanflow/sanflow/operators/labeling", "github.com/sanflow/sanflow/sinks", "github.com/sanflow/sanflow/sources"} {
+		"github.com/sanflow/sanflow/operators/labeling", "github.com/sanflow/sanflow/sinks", "github.com/sanflow/sanflow/sinks/ipc", "github.com/sanflow/sanflow/sources"} {
 		if path != "" {
 			fmt.Fprintf(&b, "%q", path)
 		}
 		b.WriteByte('\n')
 	}
 	b.WriteString("sinkparquet \"github.com/sanflow/sanflow/sinks/parquet\"\n\"github.com/sanflow/sanflow/sources/parquet\"\n")
-	b.WriteString(")\n\nvar _ field.Direction\nvar _ labeling.Labeling\nvar _ *graph.Graph\nvar _ sinkparquet.Sink\nvar _ parquet.Source\n\nfunc main() {\n")
+	b.WriteString(")\n\nvar _ field.Direction\nvar _ labeling.Labeling\nvar _ *graph.Graph\nvar _ ipc.Sink\nvar _ sinkparquet.Sink\nvar _ parquet.Source\n\nfunc main() {\n")
 	fmt.Fprintf(&b, "opts := flow.Options{Workers: %d, Buffer: %d, Refused: flow.Skip}\n", v.workers, v.buffer)
 	b.WriteString("run := func(p flow.Pipeline) {\nif err := p.With(opts).Run(context.Background()); err != nil {\nlog.Fatal(err)\n}\n}\n")
 	fmt.Fprintf(&b, "src := sources.Graphs{Rows: %d, Layout: %s, Items: []sources.Item{\n", v.rows, literal(p.layout))
