@@ -22,6 +22,9 @@ func Form(g *graph.Graph, colors []int32) (order []int32, q Quality, err error) 
 // the next call.
 func (s *Solver) Graph(g *graph.Graph, colors []int32) (order []int32, q Quality, err error) {
 	n := g.N()
+	if colors != nil && len(colors) != n {
+		return nil, 0, fmt.Errorf("canon: %d colours, want one for each of the %d nodes", len(colors), n)
+	}
 	if n <= 64 && !g.Directed && g.EdgeCats+g.EdgeAttrs == 0 {
 		rows := make([]uint64, n)
 		for v := range rows {

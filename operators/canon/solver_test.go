@@ -130,3 +130,18 @@ func BenchmarkForm(b *testing.B) {
 		})
 	}
 }
+
+func TestFormColours(t *testing.T) {
+	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, colors := range [][]int32{{}, {1, 2}, {1, 2, 3, 4}} {
+		if _, _, err := canon.Form(g, colors); err == nil {
+			t.Errorf("%d colours do for 3 nodes", len(colors))
+		}
+	}
+	if _, _, err := canon.Form(g, []int32{-7, 1 << 30, -7}); err != nil {
+		t.Errorf("any numbers are colours: %v", err)
+	}
+}
