@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sanflow/sanflow/operators/internal/rescue"
 )
 
 // Betweenness is exact betweenness on as many workers as there are processors.
@@ -51,7 +53,9 @@ func (l BetweennessCentrality) Label(in Input, labels []float64) error {
 	}
 	r := reductionPool.Get().(*reduction)
 	defer reductionPool.Put(r)
-	r.reset(in.Graph)
+	if err := r.reset(in); err != nil {
+		return err
+	}
 	if err := l.search(in, &r.paths, r.sources, r.sums); err != nil {
 		return err
 	}
@@ -83,13 +87,15 @@ func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums [
 		}
 	}
 	searches := make([]*brandes, max(1, min(workers, n)))
+	failed := make([]error, len(searches))
+	stop := func() bool { return in.Err() != nil }
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for i := range searches {
 		b := brandesPool.Get().(*brandes)
-		b.reset(p)
+		b.reset(p, stop)
 		searches[i] = b
-		work := func() {
+		search := func() {
 			for s := next.Add(1) - 1; s < int64(n) && in.Err() == nil; s = next.Add(1) - 1 {
 				t := uint64(1)
 				if times != nil {
@@ -98,6 +104,7 @@ func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums [
 				b.source(int32(s), t)
 			}
 		}
+		work := func() { failed[i] = rescue.Do(search) }
 		if i == len(searches)-1 {
 			work()
 			break
@@ -105,6 +112,11 @@ func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums [
 		wg.Go(work)
 	}
 	wg.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
 	for _, b := range searches {
 		for v := range sums {
 			sums[v].addSum(b.sums[v])

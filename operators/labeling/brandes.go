@@ -45,6 +45,9 @@ type brandes struct {
 	delta    []uint64  // dependency of the source on one node of v, in 2⁻³²
 	sums     []sum128  // of dependencies, by node
 
+	stop  func() bool // asked now and then in a search of many nodes
+	ended bool        // by stop, in the midst of a search: what is found is of no use
+
 	begin, back []int32 // edges by head, recount only
 	terms       []float64
 }
@@ -58,10 +61,10 @@ const (
 
 var brandesPool = sync.Pool{New: func() any { return new(brandes) }}
 
-// reset makes b ready for searches on p, with sums of 0.
-func (b *brandes) reset(p *paths) {
+// reset makes b ready for searches on p, with sums of 0, which stop may end.
+func (b *brandes) reset(p *paths, stop func() bool) {
 	n := len(p.members)
-	b.paths = p
+	b.paths, b.stop, b.ended = p, stop, false
 	b.state, b.sigma = grow(b.state, n), grow(b.sigma, n)
 	b.share, b.delta, b.sums = grow(b.share, n), grow(b.delta, n), grow(b.sums, n)
 	// One more: search writes before it knows whether it keeps.
@@ -73,7 +76,7 @@ func (b *brandes) reset(p *paths) {
 
 // put gives b back to the pool.
 func (b *brandes) put() {
-	b.paths = nil
+	b.paths, b.stop = nil, nil
 	brandesPool.Put(b)
 }
 
@@ -82,11 +85,16 @@ func (b *brandes) put() {
 // costs, not the graph.
 func (b *brandes) source(s int32, times uint64) []int32 {
 	found, exact := b.search(s)
-	if exact {
+	switch {
+	case b.ended:
+	case exact:
 		b.sweep(found)
-	} else {
+	default:
 		b.recount(found)
 		b.sweepScaled(found)
+	}
+	if b.ended {
+		return nil
 	}
 	order := b.order[:found]
 	for _, v := range order {
@@ -97,6 +105,14 @@ func (b *brandes) source(s int32, times uint64) []int32 {
 		b.sums[v].add(b.delta[v], times)
 	}
 	return order[1:]
+}
+
+// stops asks stop before every 2¹⁶-th node.
+func (b *brandes) stops(i int) bool {
+	if i&0xffff == 0xffff && b.stop() {
+		b.ended = true
+	}
+	return b.ended
 }
 
 // search meets the nodes by distance from s and counts shortest paths, which
@@ -111,7 +127,7 @@ func (b *brandes) search(s int32) (found int, exact bool) {
 	order[0], state[s], sigma[s] = s, met, 1
 	found, exact = 1, true
 	edges := 0
-	for i, end := 0, 1; i < found; i++ {
+	for i, end := 0, 1; i < found && !b.stops(i); i++ {
 		if i == end { // a level begins
 			for _, v := range order[i:found] {
 				state[v] = met

@@ -143,3 +143,31 @@ func TestLabelsAfterCancellation(t *testing.T) {
 		}
 	}
 }
+
+// A graph that somebody damaged, and nobody checked, is an error also where
+// goroutines of the labeling meet the damage.
+func TestDamagedGraphs(t *testing.T) {
+	for _, directed := range []bool{true, false} {
+		rng := rand.New(rand.NewPCG(5, 5))
+		g := build(t, 400, directed, randomEdges(rng, 400, 1200))
+		g.Neighbors[700] = 1 << 30
+		for _, l := range []labeling.Labeling{labeling.BetweennessCentrality{Workers: 3}, labeling.Betweenness} {
+			labels := make([]float64, g.N())
+			err := func() (err error) {
+				defer func() { // of this goroutine, as a pipeline does
+					if p := recover(); p != nil {
+						err = errors.New("recovered")
+					}
+				}()
+				return labeling.Compute(l, labeling.Input{Graph: g}, labels)
+			}()
+			if err == nil {
+				t.Errorf("directed %t: %s takes the graph", directed, l)
+			}
+		}
+		g.Neighbors[700] = 0 // the memory that is left does for the next graph
+		if err := labeling.Compute(labeling.Betweenness, labeling.Input{Graph: build(t, 5, directed, cycle(0, 5))}, make([]float64, 5)); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	}
 	rank, before, share := make([]int64, n), make([]int64, n), make([]int64, n)
 	for v := range rank {
-		rank[v] = int64(one / n)
+		rank[v] = one / int64(n)
 	}
 	omega := 1.0
 	for round := range maxRounds {

@@ -28,7 +28,10 @@ func (b *brandes) recount(found int) {
 	}
 	source := b.order[0]
 	b.sigma[source], b.exponent[source] = 1, 0
-	for _, w := range b.order[1:found] {
+	for i, w := range b.order[1:found] {
+		if b.stops(i) {
+			return
+		}
 		begin := int32(0)
 		if w > 0 {
 			begin = b.begin[w-1]
@@ -58,7 +61,7 @@ func (b *brandes) recount(found int) {
 
 // sweepScaled is sweep on the counts of recount.
 func (b *brandes) sweepScaled(found int) {
-	for i := found - 1; i >= 0; i-- {
+	for i := found - 1; i >= 0 && !b.stops(i); i-- {
 		v := b.order[i]
 		sum := int64(0)
 		for _, w := range b.next[b.first[i]:b.first[i+1]] {

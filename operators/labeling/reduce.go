@@ -1,10 +1,6 @@
 package labeling
 
-import (
-	"sync"
-
-	"github.com/sanflow/sanflow/flow/graph"
-)
+import "sync"
 
 // reduction is what betweenness has to search of an undirected graph: its
 // blocks, each by itself, and in them one node of every class of twins (Puzis et
@@ -31,14 +27,18 @@ type reduction struct {
 
 var reductionPool = sync.Pool{New: func() any { return new(reduction) }}
 
-// reset reduces g. O(n + m log m).
-func (r *reduction) reset(g *graph.Graph) {
-	r.nodes = g.N()
-	r.find(g)
-	r.split(g, &r.blocks)
-	r.match()
-	r.merge()
-	r.weigh()
+// reset reduces the graph. O(n + m log m). The error is that of the context.
+func (r *reduction) reset(in Input) error {
+	r.nodes = in.Graph.N()
+	for _, step := range []func(){
+		func() { r.find(in.Graph) }, func() { r.split(in.Graph, &r.blocks) }, r.match, r.matchJoined, r.merge, r.weigh,
+	} {
+		if err := in.Err(); err != nil {
+			return err
+		}
+		step()
+	}
+	return in.Err()
 }
 
 // merge makes every class a node of paths.

@@ -76,13 +76,14 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	}
 	b := brandesPool.Get().(*brandes)
 	defer b.put()
-	b.reset(whole(g))
+	b.reset(whole(g), func() bool { return in.Err() != nil })
 	squares := make([]float64, len(errors))
 	for _, s := range l.draw(g, count) {
+		met := b.source(s, 1)
 		if err := in.Err(); err != nil {
 			return err
 		}
-		for _, v := range b.source(s, 1) {
+		for _, v := range met {
 			if errors != nil {
 				x := float64(b.delta[v]) / (1 << 32)
 				squares[v] += x * x

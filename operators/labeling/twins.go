@@ -64,8 +64,8 @@ func (c *copies) row(v int32) []int32 { return c.nbr[c.off[v]:c.off[v+1]] }
 // lonely reports whether the block of v is a single edge.
 func (c *copies) lonely(v int32) bool { return len(c.row(v)) < 2 }
 
-// match finds the twins: those that are not joined have equal rows, and those
-// that are have equal rows when each is put into its own. O(m log m).
+// match finds the twins that are not joined, which have equal rows; those that are
+// joined have equal rows when each is put into its own. O(m log m).
 func (c *copies) match() {
 	count := len(c.off) - 1
 	c.twin, c.hash = grow(c.twin, count), grow(c.hash, count)
@@ -76,7 +76,11 @@ func (c *copies) match() {
 		}
 	}
 	c.matchHashes()
-	for v := range int32(count) {
+}
+
+// matchJoined goes on with those that are joined.
+func (c *copies) matchJoined() {
+	for v := range int32(len(c.hash)) {
 		c.hash[v] += scatter(v)
 	}
 	c.matchHashes()

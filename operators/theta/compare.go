@@ -1,6 +1,7 @@
 package theta
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/internal/rescue"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -52,21 +54,31 @@ func newComparison(graphs []*graph.Graph, candidates []labeling.Labeling, pairs 
 	return c
 }
 
-// run hands the pairs to the workers. The error is that of the context.
-func (c *comparison) run(ctx context.Context) error {
+// run hands the pairs to the workers. The error is that of the context, or that
+// of a panic, which ends the other workers too.
+func (c *comparison) run(parent context.Context) error {
+	ctx, stop := context.WithCancelCause(parent)
+	defer stop(nil)
 	var wg sync.WaitGroup
 	for range min(c.Workers, len(c.pairs)) {
 		wg.Go(func() {
-			w := newWorker(ctx, c)
-			for i := c.next.Add(1) - 1; i < int64(len(c.pairs)) && ctx.Err() == nil; i = c.next.Add(1) - 1 {
-				w.pair(int(i))
-				c.report()
+			if err := rescue.Do(func() { c.work(ctx) }); err != nil {
+				stop(fmt.Errorf("theta: %w", err))
 			}
-			w.close()
 		})
 	}
 	wg.Wait()
-	return ctx.Err()
+	return cmp.Or(parent.Err(), context.Cause(ctx))
+}
+
+// work takes pairs until there are no more.
+func (c *comparison) work(ctx context.Context) {
+	w := newWorker(ctx, c)
+	for i := c.next.Add(1) - 1; i < int64(len(c.pairs)) && ctx.Err() == nil; i = c.next.Add(1) - 1 {
+		w.pair(int(i))
+		c.report()
+	}
+	w.close()
 }
 
 func (c *comparison) report() {

@@ -367,3 +367,18 @@ func TestCancellation(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A graph that is damaged, and that nobody checked, is an error.
+func TestDamagedGraph(t *testing.T) {
+	for _, directed := range []bool{true, false} {
+		g, err := graph.New(4, directed, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Neighbors[1] = 9
+		_, err = Compare(context.Background(), []*graph.Graph{g}, []labeling.Labeling{labeling.Degree}, Options{K: 3, Pairs: 50, Workers: 3})
+		if err == nil || !strings.HasPrefix(err.Error(), "theta: panic: ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("directed %t: %v", directed, err)
+		}
+	}
+}
