@@ -60,7 +60,7 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &assembler{Assemble: a, bound: bound, index: indexer{shared: &sharedGraphs{}}}}, nil
+	return RowStage(schema, &assembler{Assemble: a, bound: bound, index: indexer{shared: &sharedGraphs{}}}), nil
 }
 
 func checkK(k int) error {
@@ -96,11 +96,11 @@ type assembler struct {
 	dist   *record.Nested[uint8]
 }
 
-func (a *assembler) fork() rowBuilder {
+func (a *assembler) Fork() RowBuilder {
 	return &assembler{Assemble: a.Assemble, bound: a.bound, index: indexer{shared: a.index.shared}}
 }
 
-func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if a.hood == nil {
 		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
 	}
@@ -112,7 +112,7 @@ func (a *assembler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	return err
 }
 
-func (a *assembler) row(_ context.Context, row int) error {
+func (a *assembler) Row(ctx context.Context, row int) error {
 	var g graph.Graph
 	a.graphs.At(row, &g)
 	roots := a.roots.Row(row)
@@ -123,7 +123,10 @@ func (a *assembler) row(_ context.Context, row int) error {
 		ix.ResetWalk(g, a.Direction)
 		ix.Bound(a.Bound)
 	})
-	for _, root := range roots {
+	for i, root := range roots {
+		if i%16 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		var hood []int32
 		var dist []uint8
 		if root >= 0 {
@@ -146,11 +149,11 @@ func checkRoots(roots []int32, n int) error {
 	return nil
 }
 
-func (a *assembler) finish(int) map[string]arrow.Array {
+func (a *assembler) Finish(int) map[string]arrow.Array {
 	return map[string]arrow.Array{record.Hood: a.hood.Finish(), record.Dist: a.dist.Finish()}
 }
 
-func (a *assembler) release() {
+func (a *assembler) Release() {
 	a.index.release()
 	if a.hood != nil {
 		a.hood.Release()

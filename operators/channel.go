@@ -52,7 +52,7 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &channeler{Channel: c, bound: bound}}, nil
+	return RowStage(schema, &channeler{Channel: c, bound: bound}), nil
 }
 
 type channeler struct {
@@ -63,9 +63,9 @@ type channeler struct {
 	labels labels
 }
 
-func (c *channeler) fork() rowBuilder { return &channeler{Channel: c.Channel, bound: c.bound} }
+func (c *channeler) Fork() RowBuilder { return &channeler{Channel: c.Channel, bound: c.bound} }
 
-func (c *channeler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (c *channeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	c.graphs, err = c.bound.View(rec)
 	if c.attr == nil {
 		c.attr = record.NewLists[float32](mem)
@@ -73,7 +73,7 @@ func (c *channeler) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	return err
 }
 
-func (c *channeler) row(ctx context.Context, row int) error {
+func (c *channeler) Row(ctx context.Context, row int) error {
 	var g graph.Graph
 	c.graphs.At(row, &g)
 	n := g.N()
@@ -96,11 +96,11 @@ func (c *channeler) row(ctx context.Context, row int) error {
 	return nil
 }
 
-func (c *channeler) finish(int) map[string]arrow.Array {
+func (c *channeler) Finish(int) map[string]arrow.Array {
 	return map[string]arrow.Array{record.NodeAttr: c.attr.Finish()}
 }
 
-func (c *channeler) release() {
+func (c *channeler) Release() {
 	if c.attr != nil {
 		c.attr.Release()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -47,6 +48,9 @@ func TestConformance(t *testing.T) {
 		{"assemble chunks", operators.Assemble{K: 4}, chunked},
 		{"normalize chunks", operators.Normalize{Edges: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
 		{"normalize chunks globally", operators.Normalize{By: labeling.Degree, Global: true, KeepGraph: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
+		{"check", operators.Check{}, nil},
+		{"filter", operators.Filter{Keep: func(g *graph.Graph) bool { return g.N()%2 == 0 }}, nil},
+		{"filter all", operators.Filter{Keep: func(*graph.Graph) bool { return false }}, nil},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
 		{"assemble", operators.Assemble{K: 4}, selected},
 		{"normalize", operators.Normalize{}, assembled},

@@ -11,7 +11,9 @@
 //
 // # Operators and the columns they read and add
 //
-//	Expect        reads the graph          refuses graphs of another layout
+//	Check         reads the graph          refuses graphs that break the rules
+//	Filter        reads the graph          leaves graphs out
+//	Expect        reads the schema         refuses graphs of another layout
 //	Channel       reads the graph          adds to node_attr
 //	Select        reads the graph          adds roots
 //	Roots         reads the graph          adds roots, given ones
@@ -25,10 +27,10 @@
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. Channel, Select, Roots, Assemble and
-// Normalize handle each row by itself, so a pipeline runs them in several
-// workers; a row they cannot handle is refused, and the pipeline's policy decides
-// what follows. Their cores are functions over slices, in packages labeling, field
+// Package record describes the columns. Check, Filter, Channel, Select, Roots,
+// Assemble and Normalize handle each row by itself, so a pipeline runs them in
+// several workers; a row they cannot handle is refused, and the pipeline's policy
+// decides what follows. An operator of your own gets the same by RowStage. Their cores are functions over slices, in packages labeling, field
 // and canon.
 //
 // # One large graph

@@ -22,11 +22,14 @@ func (Expect) String() string { return "Expect" }
 
 // Open compares the layouts.
 func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
+	want := e.Layout
+	if err := want.Check(); err != nil {
+		return nil, err
+	}
 	l, err := record.LayoutOf(in)
 	if err != nil {
 		return nil, err
 	}
-	want := e.Layout
 	if l.Directed != want.Directed {
 		return nil, fmt.Errorf("the graphs are %s, want %s ones", directed(l), directed(want))
 	}

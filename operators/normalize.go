@@ -99,7 +99,9 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		if z.Bound != 0 {
 			return nil, errors.New("Bound is that of Assemble: set it there")
 		}
-		z.fromAssemble(hood)
+		if err := z.fromAssemble(hood); err != nil {
+			return nil, err
+		}
 	case z.K == 0:
 		return nil, fmt.Errorf("K is not set, and there is no column %q that tells it: put Assemble before Normalize", record.Hood)
 	}
@@ -119,20 +121,25 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, n}, nil
+	return RowStage(schema, n), nil
 }
 
 // fromAssemble reads the settings that Assemble has left with its column.
-func (z *Normalize) fromAssemble(hood arrow.Field) {
+func (z *Normalize) fromAssemble(hood arrow.Field) error {
 	number := func(key string) int {
 		text, _ := hood.Metadata.GetValue(key)
 		n, _ := strconv.Atoi(text) // what is no number is 0: a K that is refused, or both ways
 		return n
 	}
+	gathered := number(metaK)
 	if z.K == 0 {
-		z.K = number(metaK)
+		z.K = gathered
+	}
+	if gathered > 0 && z.K > gathered {
+		return fmt.Errorf("K is %d, but Assemble has gathered neighbourhoods for %d nodes: want at most its K", z.K, gathered)
 	}
 	z.Direction = field.Direction(number(metaDirection))
+	return nil
 }
 
 // graphColumns are those that Normalize makes superfluous.
@@ -238,14 +245,14 @@ type normalizer struct {
 	targets  *record.Lists[int32]
 }
 
-func (z *normalizer) fork() rowBuilder {
+func (z *normalizer) Fork() RowBuilder {
 	return &normalizer{
 		Normalize: z.Normalize, w: z.w, bound: z.bound, layout: z.layout, cache: z.cache,
 		index: indexer{shared: z.index.shared}, hoods: hoods{k: z.K, gathers: z.hoods.gathers},
 	}
 }
 
-func (z *normalizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if z.members == nil {
 		z.start(mem)
 	}
@@ -275,7 +282,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 	z.field, z.hops = make([]int32, wk), make([]uint8, wk)
 }
 
-func (z *normalizer) row(ctx context.Context, row int) error {
+func (z *normalizer) Row(ctx context.Context, row int) error {
 	var g graph.Graph
 	z.graphs.At(row, &g)
 	if err := z.hoods.enter(row, z.w, g.N()); err != nil {
@@ -437,7 +444,7 @@ func adjacency(rows []uint64, out []float32) {
 	}
 }
 
-func (z *normalizer) finish(rows int) map[string]arrow.Array {
+func (z *normalizer) Finish(rows int) map[string]arrow.Array {
 	cols := map[string]arrow.Array{record.Members + z.Suffix: z.members.Finish(rows)}
 	if z.nodeCats() > 0 {
 		cols[record.NodesCat+z.Suffix] = z.nodesCat.Finish(rows)
@@ -463,7 +470,7 @@ func (z *normalizer) finish(rows int) map[string]arrow.Array {
 	return cols
 }
 
-func (z *normalizer) release() {
+func (z *normalizer) Release() {
 	z.index.release()
 	if z.members == nil {
 		return

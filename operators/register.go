@@ -18,7 +18,7 @@ var registry = settings.New[flow.Operator]()
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Chunk{}, Expect{}, Normalize{}, PerRoot{}, Replay{}, Roots{}, Select{},
+		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Expect{}, Filter{}, Normalize{}, PerRoot{}, Replay{}, Roots{}, Select{},
 		Shuffle{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {

@@ -39,7 +39,7 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &rooter{Roots: r, bound: bound}}, nil
+	return RowStage(schema, &rooter{Roots: r, bound: bound}), nil
 }
 
 type rooter struct {
@@ -49,9 +49,9 @@ type rooter struct {
 	roots  *record.Lists[int32]
 }
 
-func (r *rooter) fork() rowBuilder { return &rooter{Roots: r.Roots, bound: r.bound} }
+func (r *rooter) Fork() RowBuilder { return &rooter{Roots: r.Roots, bound: r.bound} }
 
-func (r *rooter) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (r *rooter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	r.graphs, err = r.bound.View(rec)
 	if r.roots == nil {
 		r.roots = record.NewLists[int32](mem)
@@ -59,7 +59,7 @@ func (r *rooter) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	return err
 }
 
-func (r *rooter) row(_ context.Context, row int) error {
+func (r *rooter) Row(_ context.Context, row int) error {
 	if err := checkRoots(r.Nodes, r.graphs.Nodes(row)); err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func (r *rooter) row(_ context.Context, row int) error {
 	return nil
 }
 
-func (r *rooter) finish(int) map[string]arrow.Array {
+func (r *rooter) Finish(int) map[string]arrow.Array {
 	return map[string]arrow.Array{record.Roots: r.roots.Finish()}
 }
 
-func (r *rooter) release() {
+func (r *rooter) Release() {
 	if r.roots != nil {
 		r.roots.Release()
 	}

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -10,66 +11,92 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// rowBuilder is one worker's part of an operator that handles each row by
-// itself and adds columns: the Arrow shell around a function over slices.
-type rowBuilder interface {
-	// begin is called before the rows of a record.
-	begin(mem memory.Allocator, rec arrow.Record) error
-	// row appends what it makes of a row to the columns, or appends nothing
-	// and says why the row cannot be handled.
-	row(ctx context.Context, row int) error
-	// finish returns the columns of the rows since it was called last.
-	finish(rows int) map[string]arrow.Array
-	// release drops them instead.
-	release()
-	// fork returns a builder for another worker.
-	fork() rowBuilder
+// RowBuilder is one worker's part of an operator that handles each row by
+// itself: the Arrow shell around a function over slices. RowStage does the rest:
+// workers, cancellation, rows that are refused, and the columns that stay.
+//
+//	func (o Mine) Open(in *arrow.Schema) (flow.Stage, error) {
+//		bound, err := record.Bind(in) // the graphs
+//		…
+//		schema, err := record.Extend(in, record.ListField[int32]("mine", nil))
+//		return operators.RowStage(schema, &mine{bound: bound}), err
+//	}
+type RowBuilder interface {
+	// Begin is called before the rows of a record, which it borrows until they
+	// are done. What is made of them is allocated in mem.
+	Begin(mem memory.Allocator, rec arrow.Record) error
+	// Row appends what it makes of a row to the columns, or appends nothing
+	// and says why the row cannot be handled: it is then refused, or without
+	// further ado left out where the error is ErrLeftOut. A row that takes long
+	// looks at ctx now and then, and returns its error.
+	Row(ctx context.Context, row int) error
+	// Finish returns the columns of the rows since it was called last, by
+	// name; the caller owns them.
+	Finish(rows int) map[string]arrow.Array
+	// Release drops them instead. It is called when the run ends, perhaps
+	// before the first Begin.
+	Release()
+	// Fork returns a builder for another worker, with memory of its own.
+	Fork() RowBuilder
 }
 
-// noter is a rowBuilder that counts events for the statistics of the run.
+// noter is a RowBuilder that counts events for the statistics of the run.
 type noter interface {
 	// notes reports what was counted since it was called last.
 	notes(note func(event string, n int64))
 }
 
-// rowStage runs a rowBuilder; it adds to, and leaves away from, the columns of
-// its input to get those of schema.
+// RowStage returns a stage that runs b, in several workers where the pipeline
+// has them. schema is that of what goes out: columns that Finish returns, and
+// others as they came in, shared and not copied; columns that it leaves away end
+// here.
+func RowStage(schema *arrow.Schema, b RowBuilder) flow.Stage { return &rowStage{schema, b} }
+
 type rowStage struct {
 	schema *arrow.Schema
-	b      rowBuilder
+	b      RowBuilder
 }
 
 func (s *rowStage) Schema() *arrow.Schema { return s.schema }
 
-func (s *rowStage) Fork() flow.Stage { return &rowStage{s.schema, s.b.fork()} }
+func (s *rowStage) Fork() flow.Stage { return &rowStage{s.schema, s.b.Fork()} }
 
 func (s *rowStage) Close() error {
-	s.b.release()
+	s.b.Release()
 	return nil
 }
 
 // Process emits one record, or several around the rows that are refused.
 func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
-	if err := s.b.begin(out.Mem(), rec); err != nil {
+	if err := s.b.Begin(out.Mem(), rec); err != nil {
+		var bad *record.RowError
+		if errors.As(err, &bad) { // flow then names the graph
+			out.Row(bad.Row)
+			return bad.Err
+		}
 		return err
 	}
 	if b, ok := s.b.(noter); ok {
 		defer b.notes(out.Note)
 	}
+	ctx := out.Context()
 	start, n := 0, int(rec.NumRows())
 	for row := range n {
 		out.Row(row)
-		err := s.b.row(out.Context(), row)
+		err := s.b.Row(ctx, row)
 		if err == nil {
 			continue
 		}
-		if ctx := out.Context().Err(); ctx != nil {
+		if ctx := ctx.Err(); ctx != nil {
 			return ctx
 		}
 		if err := s.emit(rec, start, row, out); err != nil {
 			return err
 		}
 		start = row + 1
+		if err == ErrLeftOut {
+			continue
+		}
 		if err := out.Refuse(rec, row, err); err != nil {
 			return err
 		}
@@ -79,6 +106,10 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	return s.emit(rec, start, n, out)
 }
+
+// ErrLeftOut is what RowBuilder.Row returns for a row that goes no further, though
+// nothing is wrong with it.
+var ErrLeftOut = errors.New("the row is left out")
 
 // emit hands on rows start to end of rec, which the columns were built for.
 func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
@@ -90,7 +121,7 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 		rec = rec.NewSlice(int64(start), int64(end))
 		defer rec.Release()
 	}
-	made, err := record.Project(s.schema, rec, s.b.finish(end-start))
+	made, err := record.Project(s.schema, rec, s.b.Finish(end-start))
 	if err != nil {
 		return err
 	}

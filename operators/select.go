@@ -77,7 +77,7 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowStage{schema, &selector{Select: s, bound: bound}}, nil
+	return RowStage(schema, &selector{Select: s, bound: bound}), nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -91,9 +91,9 @@ type selector struct {
 	labels labels
 }
 
-func (s *selector) fork() rowBuilder { return &selector{Select: s.Select, bound: s.bound} }
+func (s *selector) Fork() RowBuilder { return &selector{Select: s.Select, bound: s.bound} }
 
-func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (s *selector) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	s.graphs, err = s.bound.View(rec)
 	if s.roots == nil {
 		s.roots = record.NewLists[int32](mem)
@@ -101,7 +101,7 @@ func (s *selector) begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	return err
 }
 
-func (s *selector) row(ctx context.Context, row int) error {
+func (s *selector) Row(ctx context.Context, row int) error {
 	var g graph.Graph
 	s.graphs.At(row, &g)
 	order, err := s.order(ctx, &g)
@@ -151,11 +151,11 @@ func (s *selector) pick(order, dst []int32) {
 	}
 }
 
-func (s *selector) finish(int) map[string]arrow.Array {
+func (s *selector) Finish(int) map[string]arrow.Array {
 	return map[string]arrow.Array{record.Roots: s.roots.Finish()}
 }
 
-func (s *selector) release() {
+func (s *selector) Release() {
 	if s.roots != nil {
 		s.roots.Release()
 	}

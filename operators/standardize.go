@@ -35,7 +35,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(s.Mean) != shape[2] || len(s.Std) != shape[2] {
 		return nil, fmt.Errorf("there are %d means and %d deviations, want %d channels", len(s.Mean), len(s.Std), shape[2])
 	}
-	return &rowStage{in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}}, nil
+	return RowStage(in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}), nil
 }
 
 // NodeMoments returns the mean and the standard deviation of each continuous
@@ -102,11 +102,11 @@ type standardizer struct {
 	nodes   *record.Fixed[float32]
 }
 
-func (s *standardizer) fork() rowBuilder {
+func (s *standardizer) Fork() RowBuilder {
 	return &standardizer{Standardize: s.Standardize, width: s.width}
 }
 
-func (s *standardizer) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (s *standardizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if s.nodes == nil {
 		s.nodes = record.NewFixed[float32](mem, s.width)
 	}
@@ -117,7 +117,7 @@ func (s *standardizer) begin(mem memory.Allocator, rec arrow.Record) (err error)
 	return err
 }
 
-func (s *standardizer) row(_ context.Context, row int) error {
+func (s *standardizer) Row(_ context.Context, row int) error {
 	c := len(s.Mean)
 	cells := s.width / c
 	out := s.nodes.Grow(1)
@@ -137,11 +137,11 @@ func (s *standardizer) row(_ context.Context, row int) error {
 	return nil
 }
 
-func (s *standardizer) finish(rows int) map[string]arrow.Array {
+func (s *standardizer) Finish(rows int) map[string]arrow.Array {
 	return map[string]arrow.Array{record.Nodes: s.nodes.Finish(rows)}
 }
 
-func (s *standardizer) release() {
+func (s *standardizer) Release() {
 	if s.nodes != nil {
 		s.nodes.Release()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -160,26 +161,48 @@ func (g *Graph) CheckContext(ctx context.Context) error {
 			}
 		}
 	}
-	// Every reverse entry is looked up only now: Entry needs sorted rows.
-	if !g.Directed {
-		for v := range int32(n) {
-			if v&(1<<14-1) == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			for _, u := range g.Adj(v) {
-				if g.Entry(u, v) < 0 {
-					return fmt.Errorf("graph: edge %d-%d lacks its other direction", v, u)
-				}
-			}
-		}
-	}
-	return cmp.Or(
+	if err := cmp.Or(
 		wantLen("node_cat", len(g.NodeCat), n, g.NodeCats),
 		wantLen("node_attr", len(g.NodeAttr), n, g.NodeAttrs),
 		wantLen("edge_cat", len(g.EdgeCat), len(g.Neighbors), g.EdgeCats),
 		wantLen("edge_attr", len(g.EdgeAttr), len(g.Neighbors), g.EdgeAttrs),
+		notNegative("node_cat", "node", g.NodeCat, g.NodeCats),
+		notNegative("edge_cat", "entry", g.EdgeCat, g.EdgeCats),
 		g.checkSparse(),
-	)
+	); err != nil || g.Directed {
+		return err
+	}
+	// Every reverse entry is looked up only now: Entry needs sorted rows.
+	for v := range int32(n) {
+		if v&(1<<14-1) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+			u := g.Neighbors[i]
+			back := g.Entry(u, v)
+			switch {
+			case back < 0:
+				return fmt.Errorf("graph: edge %d-%d lacks its other direction", v, u)
+			case u < v || g.EdgeCats+g.EdgeAttrs == 0:
+			case !slices.Equal(row(g.EdgeCat, int(i), g.EdgeCats), row(g.EdgeCat, back, g.EdgeCats)),
+				!slices.EqualFunc(row(g.EdgeAttr, int(i), g.EdgeAttrs), row(g.EdgeAttr, back, g.EdgeAttrs), sameBits):
+				return fmt.Errorf("graph: edge %d-%d has other attributes in its other direction", v, u)
+			}
+		}
+	}
+	return nil
+}
+
+// sameBits takes NaN for equal to itself.
+func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+
+func notNegative(name, of string, x []int32, width int) error {
+	for i, v := range x {
+		if v < 0 {
+			return fmt.Errorf("graph: %s of %s %d is %d, want an index from 0", name, of, i/width, v)
+		}
+	}
+	return nil
 }
 
 func (g *Graph) checkSparse() error {

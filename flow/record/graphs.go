@@ -64,6 +64,32 @@ func GraphsOf(rec arrow.Record) (*Graphs, error) {
 // which costs O(rows): what a trusted source wrote is then safe to walk. Rows of
 // unknown origin are checked node by node with graph.Graph.Check.
 func (b *Binding) View(rec arrow.Record) (*Graphs, error) {
+	g, err := b.Unchecked(rec)
+	if err != nil {
+		return nil, err
+	}
+	for row := range g.Len() {
+		if err := g.checkRow(row); err != nil {
+			return nil, &RowError{row, g.ids[row], err}
+		}
+	}
+	return g, nil
+}
+
+// RowError is the error of View about one row.
+type RowError struct {
+	Row int
+	ID  int64 // of the graph
+	Err error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("record: graph %d: %v", e.ID, e.Err) }
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// Unchecked is View without the check of rows: a row is to be walked only after
+// Graphs.Check has found nothing.
+func (b *Binding) Unchecked(rec arrow.Record) (*Graphs, error) {
 	g := &Graphs{Layout: b.Layout}
 	var err error
 	at := b.basics
@@ -90,12 +116,23 @@ func (b *Binding) View(rec arrow.Record) (*Graphs, error) {
 			g.ofRow = append(g.ofRow, v)
 		}
 	}
-	for row := range g.Len() {
-		if err := g.checkRow(row); err != nil {
-			return nil, fmt.Errorf("record: graph %d: %w", g.ids[row], err)
-		}
-	}
 	return g, nil
+}
+
+// Check reports the first way in which a row breaks the rules: the lengths of its
+// columns, those of package graph, and that indices and classes are ones that the
+// layout has. O(n + m log m).
+func (g *Graphs) Check(row int) error {
+	if err := g.checkRow(row); err != nil {
+		return err
+	}
+	var h graph.Graph
+	g.At(row, &h)
+	if err := h.Check(); err != nil {
+		return err
+	}
+	r := g.Row(row)
+	return g.Layout.InRange(&h, &r)
 }
 func (g *Graphs) checkRow(row int) error {
 	o, m := g.offsets.Row(row), len(g.neighbors.Row(row))

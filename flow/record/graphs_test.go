@@ -56,10 +56,17 @@ func drawGraph(t *rapid.T, l record.Layout) *graph.Graph {
 		t.Fatal(err)
 	}
 	g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs = len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr)
-	cats := func(n int) []int32 { return rapid.SliceOfN(rapid.Int32(), n, n).Draw(t, "cats") }
+	cats := func(n int) []int32 { return rapid.SliceOfN(rapid.Int32Min(0), n, n).Draw(t, "cats") }
 	attrs := func(n int) []float32 { return rapid.SliceOfN(rapid.Float32(), n, n).Draw(t, "attrs") }
 	g.NodeCat, g.NodeAttr = cats(n*g.NodeCats), attrs(n*g.NodeAttrs)
 	g.EdgeCat, g.EdgeAttr = cats(len(g.Neighbors)*g.EdgeCats), attrs(len(g.Neighbors)*g.EdgeAttrs)
+	for u := range int32(n) { // both directions of an edge have the same attributes
+		for i := g.Offsets[u]; i < g.Offsets[u+1] && !g.Directed; i++ {
+			j := g.Entry(g.Neighbors[i], u)
+			copy(g.EdgeCat[j*g.EdgeCats:][:g.EdgeCats], g.EdgeCat[int(i)*g.EdgeCats:])
+			copy(g.EdgeAttr[j*g.EdgeAttrs:][:g.EdgeAttrs], g.EdgeAttr[int(i)*g.EdgeAttrs:])
+		}
+	}
 	if g.SparseCard = l.NodeSparse.Card; g.SparseCard > 0 {
 		g.SparseOffsets = []int32{0}
 		for range n {

@@ -36,6 +36,8 @@ type kind interface {
 	ofGraph() bool    // or else of Row
 	// fits compares the sizes of g and r with what l says.
 	fits(l *Layout, g *graph.Graph, r *Row) error
+	// inRange looks for values that l does not have, in what fits.
+	inRange(l *Layout, g *graph.Graph, r *Row) error
 	part(mem memory.Allocator) part
 	// rows returns a view of the column of rec at a place.
 	rows(rec arrow.Record, place int, l *Layout) (rows, error)
@@ -144,6 +146,29 @@ func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {
 	return nil
 }
 
+func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
+	values, _ := d.of(g, r)
+	indices, ok := any(*values).([]int32)
+	if !ok {
+		return nil
+	}
+	switch about := d.about(l).(type) {
+	case *[]Channel:
+		for i, x := range indices {
+			if c := (*about)[i%len(*about)]; x < 0 || int(x) >= c.Card {
+				return fmt.Errorf("%s attribute %s is %d, want 0 to %d", d.per, c.Name, x, c.Card-1)
+			}
+		}
+	case *[]string:
+		for v, x := range indices {
+			if x < -1 || int(x) >= len(*about) {
+				return fmt.Errorf("node %d has class %d, want -1 to %d", v, x, len(*about)-1)
+			}
+		}
+	}
+	return nil
+}
+
 func (d *dense[T]) count(n, m int) int {
 	if d.per == perNode {
 		return n
@@ -213,6 +238,8 @@ func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
 	return nil
 }
 
+func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // graph.Check looks
+
 func (s *sparse) part(mem memory.Allocator) part { return &sparsePart{NewNested[int32](mem)} }
 
 func (s *sparse) rows(rec arrow.Record, place int, l *Layout) (rows, error) {
@@ -263,6 +290,13 @@ func (s *scalar[T]) column() (string, arrow.DataType) { return s.name, typeOf[T]
 func (*scalar[T]) ofGraph() bool { return false }
 
 func (*scalar[T]) fits(*Layout, *graph.Graph, *Row) error { return nil }
+
+func (s *scalar[T]) inRange(l *Layout, _ *graph.Graph, r *Row) error {
+	if n := len(l.Classes); s.about(l) == any(&l.Classes) && (r.Class < 0 || int(r.Class) >= n) {
+		return fmt.Errorf("class %d, want 0 to %d", r.Class, n-1)
+	}
+	return nil
+}
 
 func (s *scalar[T]) part(mem memory.Allocator) part { return &scalarPart[T]{NewColumn[T](mem), s} }
 

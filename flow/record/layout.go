@@ -77,6 +77,11 @@ func (l Layout) Schema() *arrow.Schema {
 // kinds returns the kinds of columns that graphs of layout l have besides the
 // basics.
 func (l *Layout) kinds() []kind {
+	if l.Real { // and not Classes, though somebody may have set both
+		only := *l
+		only.Classes = nil
+		l = &only
+	}
 	var has []kind
 	for _, k := range kinds {
 		if width(k, l) > 0 {
@@ -96,6 +101,9 @@ var basics = []arrow.Field{
 
 // fits compares the sizes of a graph with what l says. O(1).
 func (l *Layout) fits(g *graph.Graph, r *Row) error {
+	if err := l.check(); err != nil {
+		return err
+	}
 	if g.Directed != l.Directed {
 		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
 	}
@@ -107,11 +115,28 @@ func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	return nil
 }
 
-// Check says whether both kinds of targets are asked for, of which records have
-// one.
+// InRange reports the first index or class of a graph of that layout that is not
+// one of those that the layout has.
+func (l *Layout) InRange(g *graph.Graph, r *Row) error {
+	for _, k := range l.kinds() {
+		if err := k.inRange(l, g, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Check reports a layout that asks for both kinds of targets.
 func (l *Layout) Check() error {
+	if err := l.check(); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
+}
+
+func (l *Layout) check() error {
 	if l.Real && len(l.Classes) > 0 {
-		return fmt.Errorf("record: the layout has Real and the %d Classes, want one kind of target", len(l.Classes))
+		return fmt.Errorf("the layout has Real and Classes %q, want one kind of target", l.Classes)
 	}
 	return nil
 }

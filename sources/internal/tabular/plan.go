@@ -199,6 +199,9 @@ func elem(t arrow.DataType) arrow.DataType {
 
 // describe gives the columns of graphs the types and metadata of a layout.
 func describe(fields []arrow.Field, l record.Layout) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
 	for _, f := range l.Schema().Fields() {
 		i := slices.IndexFunc(fields, func(g arrow.Field) bool { return g.Name == f.Name })
 		if i < 0 {
