@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -52,30 +51,20 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &channeler{Channel: c, bound: bound}), nil
+	return RowStage(schema, &channeler{c, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, nil}), nil
 }
 
 type channeler struct {
 	Channel
-	bound  *record.Binding
-	graphs *record.Graphs
-	attr   *record.Lists[float32]
+	ListColumn[float32]
 	labels labels
 }
 
-func (c *channeler) Fork() RowBuilder { return &channeler{Channel: c.Channel, bound: c.bound} }
-
-func (c *channeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	c.graphs, err = c.bound.View(rec)
-	if c.attr == nil {
-		c.attr = record.NewLists[float32](mem)
-	}
-	return err
-}
+func (c *channeler) Fork() RowBuilder { return &channeler{c.Channel, c.Again(), nil} }
 
 func (c *channeler) Row(ctx context.Context, row int) error {
 	var g graph.Graph
-	c.graphs.At(row, &g)
+	c.Graphs.At(row, &g)
 	n := g.N()
 	labels, err := c.labels.of(ctx, c.By, &g)
 	if err != nil {
@@ -87,21 +76,11 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 		}
 	}
 	old := g.NodeAttrs
-	dst := c.attr.Grow(n * (old + 1))
+	dst := c.Lists.Grow(n * (old + 1))
 	for v, x := range labels {
 		row := dst[v*(old+1) : (v+1)*(old+1)]
 		copy(row, g.NodeAttr[v*old:(v+1)*old])
 		row[old] = float32(x)
 	}
 	return nil
-}
-
-func (c *channeler) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{record.NodeAttr: c.attr.Finish()}
-}
-
-func (c *channeler) Release() {
-	if c.attr != nil {
-		c.attr.Release()
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,15 +31,7 @@ import (
 // large returns a graph of the benchmark data, or skips.
 func large(tb testing.TB, name string) *graph.Graph {
 	tb.Helper()
-	dir := os.Getenv("SANFLOW_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
-	}
-	path := filepath.Join(dir, "graphs", name+".edges.gz")
-	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("needs the benchmark data; set SANFLOW_DATA: %v", err)
-	}
-	n, err := sources.EdgeList{Path: path}.Read(context.Background())
+	n, err := sources.EdgeList{Path: dataFile(tb, "graphs", name+".edges.gz")}.Read(context.Background())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -2,11 +2,11 @@ package operators
 
 import (
 	"sync"
-	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -28,7 +28,7 @@ func (x *indexer) of(g *graph.Graph, rec arrow.Record, build func(*field.Index, 
 		build(&x.own, g)
 		return &x.own, nil
 	}
-	if x.held == nil || !sameGraph(&x.held.graph, g) {
+	if x.held == nil || !x.held.graph.Same(g) {
 		x.release()
 		x.held = x.shared.get(g, rec)
 	}
@@ -44,6 +44,10 @@ func (x *indexer) release() {
 		x.held = nil
 	}
 }
+
+// graphColumns are the columns that a graph borrows its memory from, and that
+// Normalize makes superfluous.
+var graphColumns = record.GraphColumns()
 
 // sharedGraph is a graph that several rows are cut from.
 type sharedGraph struct {
@@ -73,7 +77,7 @@ func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.list {
-		if sameGraph(&s.graph, g) {
+		if s.graph.Same(g) {
 			s.users++
 			return s
 		}
@@ -105,16 +109,4 @@ func (p *sharedGraphs) put(s *sharedGraph) {
 			return
 		}
 	}
-}
-
-// sameGraph reports whether a and b lie at the same place in memory.
-func sameGraph(a, b *graph.Graph) bool {
-	return sameMemory(a.Offsets, b.Offsets) && sameMemory(a.Neighbors, b.Neighbors) &&
-		sameMemory(a.NodeCat, b.NodeCat) && sameMemory(a.NodeAttr, b.NodeAttr) &&
-		sameMemory(a.EdgeCat, b.EdgeCat) && sameMemory(a.EdgeAttr, b.EdgeAttr) &&
-		sameMemory(a.SparseOffsets, b.SparseOffsets) && sameMemory(a.NodeSparse, b.NodeSparse)
-}
-
-func sameMemory[T any](a, b []T) bool {
-	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }

@@ -61,7 +61,7 @@ func TestIndexerShares(t *testing.T) {
 					}
 					var g graph.Graph
 					gs.At(0, &g)
-					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 50 || s == nil || !sameGraph(&s.graph, &g) {
+					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 50 || s == nil || !s.graph.Same(&g) {
 						t.Error("the index is not that of the graph")
 					}
 					chunk.Release()

@@ -142,12 +142,6 @@ func (z *Normalize) fromAssemble(hood arrow.Field) error {
 	return nil
 }
 
-// graphColumns are those that Normalize makes superfluous.
-var graphColumns = []string{
-	record.Offsets, record.Neighbors, record.NodeCat, record.NodeAttr, record.NodeSparse,
-	record.EdgeCat, record.EdgeAttr, record.NodeTarget,
-}
-
 func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 	drop := []string{record.Hood, record.Dist}
 	if !z.KeepGraph {

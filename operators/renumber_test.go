@@ -25,11 +25,11 @@ func dataFile(tb testing.TB, elem ...string) string {
 	tb.Helper()
 	dir := os.Getenv("SANFLOW_DATA")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
+		tb.Skip("needs the benchmark data; set SANFLOW_DATA")
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("needs the benchmark data; set SANFLOW_DATA: %v", err)
+		tb.Skipf("needs the benchmark data; it is not in SANFLOW_DATA: %v", err)
 	}
 	return path
 }

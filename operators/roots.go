@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -39,40 +38,20 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &rooter{Roots: r, bound: bound}), nil
+	return RowStage(schema, &rooter{r, ListColumn[int32]{Name: record.Roots, Bound: bound}}), nil
 }
 
 type rooter struct {
 	Roots
-	bound  *record.Binding
-	graphs *record.Graphs
-	roots  *record.Lists[int32]
+	ListColumn[int32]
 }
 
-func (r *rooter) Fork() RowBuilder { return &rooter{Roots: r.Roots, bound: r.bound} }
-
-func (r *rooter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	r.graphs, err = r.bound.View(rec)
-	if r.roots == nil {
-		r.roots = record.NewLists[int32](mem)
-	}
-	return err
-}
+func (r *rooter) Fork() RowBuilder { return &rooter{r.Roots, r.Again()} }
 
 func (r *rooter) Row(_ context.Context, row int) error {
-	if err := checkRoots(r.Nodes, r.graphs.Nodes(row)); err != nil {
+	if err := checkRoots(r.Nodes, r.Graphs.Nodes(row)); err != nil {
 		return err
 	}
-	r.roots.Append(r.Nodes)
+	r.Lists.Append(r.Nodes)
 	return nil
-}
-
-func (r *rooter) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{record.Roots: r.roots.Finish()}
-}
-
-func (r *rooter) Release() {
-	if r.roots != nil {
-		r.roots.Release()
-	}
 }

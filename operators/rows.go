@@ -18,7 +18,7 @@ import (
 //	func (o Mine) Open(in *arrow.Schema) (flow.Stage, error) {
 //		bound, err := record.Bind(in) // the graphs
 //		…
-//		schema, err := record.Extend(in, record.ListField[int32]("mine", nil))
+//		schema, err := record.Extend(in, arrow.Field{Name: "mine", Type: record.ListType[int32]()})
 //		return operators.RowStage(schema, &mine{bound: bound}), err
 //	}
 type RowBuilder interface {
@@ -126,4 +126,48 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 		return err
 	}
 	return out.Emit(made)
+}
+
+// ListColumn is the greater part of a RowBuilder that looks at graphs and makes
+// one column of lists. Who embeds it writes Row and Fork:
+//
+//	type mine struct{ operators.ListColumn[int32] }
+//
+//	func (m *mine) Fork() operators.RowBuilder { return &mine{m.Again()} }
+//
+//	func (m *mine) Row(_ context.Context, row int) error {
+//		var g graph.Graph
+//		m.Graphs.At(row, &g)
+//		m.Lists.Append(…)
+//		return nil
+//	}
+type ListColumn[T record.Value] struct {
+	Name   string          // of the column
+	Bound  *record.Binding // of the schema of what comes in
+	Graphs *record.Graphs  // of the record in hand
+	Lists  *record.Lists[T]
+}
+
+// Again returns a ListColumn for another worker.
+func (c *ListColumn[T]) Again() ListColumn[T] { return ListColumn[T]{Name: c.Name, Bound: c.Bound} }
+
+// Begin implements RowBuilder.
+func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	if c.Lists == nil {
+		c.Lists = record.NewLists[T](mem)
+	}
+	c.Graphs, err = c.Bound.View(rec)
+	return err
+}
+
+// Finish implements RowBuilder.
+func (c *ListColumn[T]) Finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{c.Name: c.Lists.Finish()}
+}
+
+// Release implements RowBuilder.
+func (c *ListColumn[T]) Release() {
+	if c.Lists != nil {
+		c.Lists.Release()
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -77,7 +76,7 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &selector{Select: s, bound: bound}), nil
+	return RowStage(schema, &selector{s, ListColumn[int32]{Name: record.Roots, Bound: bound}, nil}), nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -85,25 +84,15 @@ const maxWidth = 1 << 20
 
 type selector struct {
 	Select
-	bound  *record.Binding
-	graphs *record.Graphs
-	roots  *record.Lists[int32]
+	ListColumn[int32]
 	labels labels
 }
 
-func (s *selector) Fork() RowBuilder { return &selector{Select: s.Select, bound: s.bound} }
-
-func (s *selector) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	s.graphs, err = s.bound.View(rec)
-	if s.roots == nil {
-		s.roots = record.NewLists[int32](mem)
-	}
-	return err
-}
+func (s *selector) Fork() RowBuilder { return &selector{s.Select, s.Again(), nil} }
 
 func (s *selector) Row(ctx context.Context, row int) error {
 	var g graph.Graph
-	s.graphs.At(row, &g)
+	s.Graphs.At(row, &g)
 	order, err := s.order(ctx, &g)
 	if err != nil {
 		return err
@@ -115,7 +104,7 @@ func (s *selector) Row(ctx context.Context, row int) error {
 	if w == 0 {
 		w = (len(order) + s.Stride - 1) / s.Stride
 	}
-	s.pick(order, s.roots.Grow(w))
+	s.pick(order, s.Lists.Grow(w))
 	return nil
 }
 
@@ -148,15 +137,5 @@ func (s *selector) pick(order, dst []int32) {
 		} else {
 			dst[j] = -1
 		}
-	}
-}
-
-func (s *selector) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{record.Roots: s.roots.Finish()}
-}
-
-func (s *selector) Release() {
-	if s.roots != nil {
-		s.roots.Release()
 	}
 }

@@ -2,8 +2,6 @@ package operators_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,14 +22,7 @@ const streamW, streamK = 30, 10
 
 // nci1 returns NCI1 in memory: 4110 graphs of 29.9 nodes, in records of 64.
 func nci1(b *testing.B) []arrow.Record {
-	dir := os.Getenv("SANFLOW_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
-	}
-	path := filepath.Join(dir, "tu", "NCI1.zip")
-	if _, err := os.Stat(path); err != nil {
-		b.Skipf("needs NCI1 from SANFLOW_DATA: %v", err)
-	}
+	path := dataFile(b, "tu", "NCI1.zip")
 	var all sinks.Collect
 	b.Cleanup(all.Release)
 	if err := flow.From(sources.TU{Path: path}).To(&all).Run(context.Background()); err != nil {

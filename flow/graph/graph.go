@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 )
 
 // Graph is one attributed graph in compressed sparse rows (CSR), as plain
@@ -121,6 +122,18 @@ func (g *Graph) Transpose() (offsets, tails, entry []int32) {
 		}
 	}
 	return offsets, tails, entry
+}
+
+// Same reports whether g and h lie at the same place in memory. O(1).
+func (g *Graph) Same(h *Graph) bool {
+	return sameMemory(g.Offsets, h.Offsets) && sameMemory(g.Neighbors, h.Neighbors) &&
+		sameMemory(g.NodeCat, h.NodeCat) && sameMemory(g.NodeAttr, h.NodeAttr) &&
+		sameMemory(g.EdgeCat, h.EdgeCat) && sameMemory(g.EdgeAttr, h.EdgeAttr) &&
+		sameMemory(g.SparseOffsets, h.SparseOffsets) && sameMemory(g.NodeSparse, h.NodeSparse)
+}
+
+func sameMemory[T any](a, b []T) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
 // Check reports the first way in which g breaks the rules above. It costs

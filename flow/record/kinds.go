@@ -29,6 +29,18 @@ var kinds = []kind{
 		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
 }
 
+// GraphColumns returns the names of the columns that hold graphs: their structure,
+// their attributes and the classes of their nodes, not the targets of graphs.
+func GraphColumns() []string {
+	names := []string{Offsets, Neighbors}
+	for _, k := range kinds {
+		if name, _ := k.column(); name != Target {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // kind is a column that not all graphs have.
 type kind interface {
 	column() (name string, t arrow.DataType)
