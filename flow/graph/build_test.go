@@ -230,6 +230,7 @@ func TestCheck(t *testing.T) {
 		{"edge 2-3 lacks its other direction", func(g *graph.Graph) { g.Neighbors[7] = 1 }},
 		{"node_cat has 3 values, want 4 × 1", func(g *graph.Graph) { g.NodeCat = g.NodeCat[:3] }},
 		{"node_attr has 9 values, want 4 × 2", func(g *graph.Graph) { g.NodeAttr = append(g.NodeAttr, 1) }},
+		{"node_cat has 4 values, want 4 × 0", func(g *graph.Graph) { g.NodeCats, g.NodeCat[1] = 0, -1 }},
 		{"edge_cat has 0 values, want 8 × 1", func(g *graph.Graph) { g.EdgeCat = nil }},
 		{"edge_attr has 8 values, want 8 × 0", func(g *graph.Graph) { g.EdgeAttrs = 0 }},
 		{"node_cat of node 2 is -1, want an index from 0", func(g *graph.Graph) { g.NodeCat[2] = -1 }},

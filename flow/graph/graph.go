@@ -212,7 +212,7 @@ func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bit
 func notNegative(name, of string, x []int32, width int) error {
 	for i, v := range x {
 		if v < 0 {
-			return fmt.Errorf("graph: %s of %s %d is %d, want an index from 0", name, of, i/width, v)
+			return fmt.Errorf("graph: %s of %s %d is %d, want an index from 0", name, of, i/max(width, 1), v)
 		}
 	}
 	return nil
