@@ -455,6 +455,60 @@ func TestSourceEnds(t *testing.T) {
 	}
 }
 
+// durables is a sink that calls records durable as the function says.
+type durables struct {
+	catch
+	says    func(written int64, closed bool) int64
+	written int64
+	closed  bool
+}
+
+func (d *durables) Open(*arrow.Schema) (flow.Writer, error) { return d, nil }
+
+func (d *durables) Write(context.Context, arrow.Record) error {
+	d.written++
+	return nil
+}
+
+func (d *durables) Close(error) error {
+	d.closed = true
+	return nil
+}
+
+func (d *durables) Durable() int64 { return d.says(d.written, d.closed) }
+
+func TestDurables(t *testing.T) {
+	recs := Sample(memory.DefaultAllocator)
+	defer release(recs)
+	stream := trial{schema: recs[0].Schema(), in: recs}
+	for _, c := range []struct {
+		name string
+		says func(written int64, closed bool) int64
+		good bool
+	}{
+		{"at once", func(n int64, _ bool) int64 { return n }, true},
+		{"at the end", func(n int64, closed bool) int64 {
+			if closed {
+				return n
+			}
+			return 0
+		}, true},
+		{"not the last", func(n int64, _ bool) int64 { return n - 1 }, false},
+		{"falls", func(n int64, closed bool) int64 {
+			if n == 2 {
+				return 0
+			}
+			return n
+		}, false},
+		{"too many", func(n int64, closed bool) int64 { return n + 1 }, false},
+	} {
+		err := stream.into(context.Background(), func() (flow.Sink, func()) { return &durables{says: c.says}, nil }, nil)
+		if (err == nil) != c.good {
+			t.Errorf("%s: the error is %v", c.name, err)
+		}
+	}
+}
+
 // leakySource keeps a claim to what it gives away.
 type leakySource struct{ flow.Source }
 

@@ -15,7 +15,8 @@ import (
 
 // RunSink checks a sink: it takes the records, also in small pieces, with
 // records without rows in between, and none at all, does not write to them, and
-// leaves nothing behind when the stream is complete, broken off or cancelled.
+// leaves nothing behind when the stream is complete, broken off or cancelled. What
+// a DurableWriter says rises to all that was written, and no further.
 // open returns a new sink for each check, and what releases the records that
 // this keeps on purpose, or nil. records is borrowed; nil stands for Sample.
 func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records []arrow.Record) {
@@ -81,13 +82,17 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
 	before := goleak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
-	sink, done := open()
+	opened, done := open()
+	sink := &audit{Sink: opened}
 	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Mem: mem}).Run(ctx)
 	if done != nil {
 		done()
 	}
 	if !errors.Is(err, want) {
 		return fmt.Errorf("the error is %v, want %v", err, want)
+	}
+	if sink.wrong != nil {
+		return sink.wrong
 	}
 	if mem.CurrentAlloc() != 0 {
 		return fmt.Errorf("%d bytes are left of what the run has allocated", mem.CurrentAlloc())

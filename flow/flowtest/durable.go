@@ -1,0 +1,90 @@
+package flowtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// audit is a sink whose writer, where it is a flow.DurableWriter, is asked after
+// each call: what it says must not fall, nor exceed what it was given, and when
+// it has been closed well everything is durable.
+type audit struct {
+	flow.Sink
+	wrong error
+}
+
+func (a *audit) Name() string { return flow.Name(a.Sink) }
+
+func (a *audit) Open(in *arrow.Schema) (flow.Writer, error) {
+	w, err := a.Sink.Open(in)
+	d, ok := w.(flow.DurableWriter)
+	if err != nil || !ok {
+		return w, err
+	}
+	audited := &auditWriter{DurableWriter: d, audit: a}
+	if t, ok := w.(flow.TimedWriter); ok {
+		return timedAudit{audited, t}, nil
+	}
+	return audited, nil
+}
+
+type auditWriter struct {
+	flow.DurableWriter
+	*audit
+	written, said int64
+}
+
+func (w *auditWriter) Write(ctx context.Context, rec arrow.Record) error {
+	w.written++
+	defer w.ask()
+	return w.DurableWriter.Write(ctx, rec)
+}
+
+func (w *auditWriter) Close(failed error) error {
+	err := w.DurableWriter.Close(failed)
+	w.ask()
+	if err == nil && failed == nil && w.said != w.written {
+		w.note("after Close %d of %d records are durable", w.said, w.written)
+	}
+	return err
+}
+
+func (w *auditWriter) ask() {
+	n := w.Durable()
+	if n < w.said || n > w.written {
+		w.note("%d records are durable, after %d, of %d that were written", n, w.said, w.written)
+	}
+	w.said = n
+}
+
+func (w *auditWriter) note(format string, args ...any) {
+	if w.wrong == nil {
+		w.wrong = fmt.Errorf("Durable: "+format, args...)
+	}
+}
+
+// timedAudit is an auditWriter of one that waits for time, too.
+type timedAudit struct {
+	*auditWriter
+	flow.TimedWriter
+}
+
+var _ interface {
+	flow.DurableWriter
+	flow.TimedWriter
+} = timedAudit{}
+
+func (w timedAudit) Write(ctx context.Context, rec arrow.Record) error {
+	return w.auditWriter.Write(ctx, rec)
+}
+
+func (w timedAudit) Close(failed error) error { return w.auditWriter.Close(failed) }
+
+func (w timedAudit) Expire(ctx context.Context) error {
+	defer w.ask()
+	return w.TimedWriter.Expire(ctx)
+}
