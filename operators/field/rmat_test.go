@@ -112,7 +112,7 @@ func BenchmarkHubs(b *testing.B) {
 		b.Run("graph="+name, func(b *testing.B) {
 			g := hubGraph(b, name)
 			ix := field.NewIndex(g, field.Both)
-			for _, bound := range []int{0, 16, 32, 64} {
+			for _, bound := range []int{0, 10, 16, 32, 64} {
 				b.Run(fmt.Sprintf("k=10/bound=%d", bound), func(b *testing.B) { benchHubs(b, ix, bound) })
 			}
 		})
