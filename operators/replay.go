@@ -71,7 +71,7 @@ func (r *replayer) Process(rec arrow.Record, _ *flow.Out) (err error) {
 		return nil
 	}
 	if r.Memory > 0 && r.spill == nil && r.bytes.add(rec) > r.Memory {
-		if r.spill, err = newSpill(r.Dir, r.schema); err != nil {
+		if r.spill, err = newSpill(nil, r.Dir, r.schema); err != nil {
 			return err
 		}
 	}

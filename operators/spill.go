@@ -1,14 +1,18 @@
 package operators
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record/mapped"
 )
 
@@ -17,22 +21,24 @@ const NoteSpilled = "spilled records"
 
 // spill is a temporary Arrow IPC file: written once, then mapped.
 type spill struct {
-	file   *os.File
+	fs     file.FS
+	file   file.File
 	gone   bool // its name is removed already
 	w      *ipc.FileWriter
 	n      int
 	mapped *mapped.File
 }
 
-func newSpill(dir string, schema *arrow.Schema) (*spill, error) {
-	f, err := os.CreateTemp(dir, "sanflow-replay-*.arrow")
+func newSpill(fsys file.FS, dir string, schema *arrow.Schema) (*spill, error) {
+	fsys = file.Or(fsys)
+	f, err := fsys.Create(filepath.Join(cmp.Or(dir, os.TempDir()), fmt.Sprintf("sanflow-replay-%d-%08x.arrow", os.Getpid(), rand.Uint32())))
 	if err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
-	s := &spill{file: f}
+	s := &spill{fs: fsys, file: f}
 	// Where the system lets go of the name of an open file, not even a process
 	// that is killed leaves one behind.
-	s.gone = os.Remove(f.Name()) == nil
+	s.gone = fsys.Remove(f.Name()) == nil
 	if s.w, err = ipc.NewFileWriter(f, ipc.WithSchema(schema)); err != nil {
 		return nil, errors.Join(fmt.Errorf("spill: %w", err), s.close())
 	}
@@ -42,7 +48,11 @@ func newSpill(dir string, schema *arrow.Schema) (*spill, error) {
 // write borrows rec.
 func (s *spill) write(rec arrow.Record) error {
 	s.n++
-	if err := s.w.Write(rec); err != nil {
+	return s.failed(s.w.Write(rec))
+}
+
+func (s *spill) failed(err error) error {
+	if err != nil {
 		return fmt.Errorf("spill to %s: %w", s.file.Name(), err)
 	}
 	return nil
@@ -51,10 +61,10 @@ func (s *spill) write(rec arrow.Record) error {
 // read ends the writing and returns the records, which the caller owns. They are
 // views of the file: nothing is read before it is used.
 func (s *spill) read() (recs []arrow.Record, err error) {
-	if err := s.w.Close(); err != nil {
-		return nil, fmt.Errorf("spill to %s: %w", s.file.Name(), err)
+	if err := s.failed(s.w.Close()); err != nil {
+		return nil, err
 	}
-	if s.mapped, err = mapped.OpenFile(s.file); err != nil {
+	if s.mapped, err = mapped.OpenFile(file.System(s.file)); err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
 	for i := range s.n {
@@ -75,7 +85,7 @@ func (s *spill) close() error {
 	}
 	err = errors.Join(err, s.file.Close())
 	if !s.gone {
-		err = errors.Join(err, os.Remove(s.file.Name()))
+		err = errors.Join(err, s.fs.Remove(s.file.Name()))
 	}
 	return err
 }

@@ -47,6 +47,18 @@ type File interface {
 	Name() string
 }
 
+// System returns the file of the operating system that is behind f, which can be
+// mapped, or nil: f itself, or what its method System returns.
+func System(f File) *os.File {
+	switch f := f.(type) {
+	case *os.File:
+		return f
+	case interface{ System() *os.File }:
+		return f.System()
+	}
+	return nil
+}
+
 // ErrHeld is the error of who wants to write what another run writes.
 var ErrHeld = errors.New("another run is writing it")
 
