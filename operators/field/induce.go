@@ -62,36 +62,49 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
 	clear(rows[:count])
 	rows = rows[:maxWords]
-	large := len(l.place) > inCache
-	var few fewNodes
-	if large {
-		for _, v := range nodes[:count] {
-			few.add(v)
-		}
+	if len(l.place) > inCache {
+		l.rowsFiltered(ix, nodes[:count], rows)
+		return
 	}
 	for i, u := range nodes[:count] {
 		list := ix.other[ix.off[u]:ix.off[u+1]]
-		own := uint64(0)
-		switch {
-		case len(list) > searched*count:
+		if len(list) > searched*count {
 			ix.search(list, nodes[:count], i, rows)
-		case large:
-			for _, v := range list {
-				if !few.maybe(v) {
-					continue
-				}
-				if at := l.place[v]; at > 0 && int(at) <= count {
-					own |= 1 << ((at - 1) & 63)
-					rows[(at-1)&63] |= 1 << (i & 63)
-				}
+			continue
+		}
+		own := uint64(0)
+		for _, v := range list {
+			// in is all ones if 0 < at ≤ count: a branch would be a guess.
+			at := int64(l.place[v])
+			in := uint64((-at & (at - int64(count) - 1)) >> 63)
+			own |= 1 << ((at - 1) & 63) & in
+			rows[(at-1)&63] |= 1 << (i & 63) & in
+		}
+		rows[i] |= own
+	}
+}
+
+// rowsFiltered is rows where place is in no cache: a filter, which is, tells for
+// nearly all nodes that are not among these that they are not.
+func (l *local) rowsFiltered(ix *Index, nodes []int32, rows []uint64) {
+	var few fewNodes
+	for _, v := range nodes {
+		few.add(v)
+	}
+	for i, u := range nodes {
+		list := ix.other[ix.off[u]:ix.off[u+1]]
+		if len(list) > searched*len(nodes) {
+			ix.search(list, nodes, i, rows)
+			continue
+		}
+		own := uint64(0)
+		for _, v := range list {
+			if !few.maybe(v) {
+				continue
 			}
-		default:
-			for _, v := range list {
-				// in is all ones if 0 < at ≤ count: a branch would be a guess.
-				at := int64(l.place[v])
-				in := uint64((-at & (at - int64(count) - 1)) >> 63)
-				own |= 1 << ((at - 1) & 63) & in
-				rows[(at-1)&63] |= 1 << (i & 63) & in
+			if at := l.place[v]; at > 0 && int(at) <= len(nodes) {
+				own |= 1 << ((at - 1) & 63)
+				rows[(at-1)&63] |= 1 << (i & 63)
 			}
 		}
 		rows[i] |= own
