@@ -303,9 +303,10 @@ func (t *fitting) enough() bool {
 
 // epoch tests the model at the end of one.
 func (t *fitting) epoch(ctx context.Context) (err error) {
-	e := t.now
-	e.Number, e.Took, t.now = len(t.done)+1, e.Took+time.Since(t.since), Epoch{}
-	e.Train = meanResult(e.Train)
+	t.now.Took += time.Since(t.since)
+	defer func() { t.since = time.Now() }()
+	e := t.now // which stays until the test is over: a checkpoint may be made without that
+	e.Number, e.Train = len(t.done)+1, meanResult(e.Train)
 	switch {
 	case t.Test != nil:
 		e.Score, err = t.Test(ctx)
@@ -322,15 +323,14 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.done = append(t.done, e)
+	t.done, t.now = append(t.done, e), Epoch{}
 	if t.scored() && !t.Last && t.lowest() == e.Number {
 		t.best = t.Net.(nn.Weighted).AppendWeights(t.best[:0])
 	}
 	if t.OnEpoch != nil {
-		err = t.OnEpoch(e)
+		return t.OnEpoch(e)
 	}
-	t.since = time.Now()
-	return err
+	return nil
 }
 
 // test tests the model on Valid.

@@ -113,6 +113,38 @@ func TestFitCheckpoint(t *testing.T) {
 	})
 }
 
+// Stopped while it tests and resumed: what the epoch has learned is not lost.
+func TestFitCheckpointInTest(t *testing.T) {
+	p, file := fields(40, 16), filepath.Join(t.TempDir(), "checkpoint")
+	train := func(checkpoint string, bad int) ([]sinks.Epoch, error) {
+		tests := 0
+		fit, err := sinks.Fit{
+			Net: &nn.CNN{Seed: 3}, Epochs: 3, Batch: 16,
+			Test: func(context.Context) (float64, error) {
+				if tests++; tests == bad {
+					return 0, errTested
+				}
+				return 1, nil
+			},
+			Checkpoint: sinks.Checkpoint{File: checkpoint, Resume: checkpoint != ""},
+		}.Run(context.Background(), p)
+		for i := range fit.Epochs {
+			fit.Epochs[i].Took = 0
+		}
+		return fit.Epochs, err
+	}
+	want, err := train("", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := train(file, 2); !errors.Is(err, errTested) {
+		t.Fatal(err)
+	}
+	if got, err := train(file, 0); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v:\n%+v, want\n%+v", err, got, want)
+	}
+}
+
 // Several models on the same rows.
 func TestFitEach(t *testing.T) {
 	p, valid := fields(60, 16), fields(30, 16)
