@@ -265,6 +265,22 @@ func TestRefusedPlaces(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 
+	// A single file that somebody writes beside the parts is theirs.
+	dir = filepath.Join(root, "beside")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report, err := file.Create(nil, filepath.Join(dir, "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(sinks.IPC{Dir: dir}, nil); err != nil {
+		t.Error(err)
+	}
+	if err := report.Publish(); err != nil {
+		t.Error(err)
+	}
+
 	dir = filepath.Join(root, "append")
 	if err := run(sinks.IPC{Dir: dir, Append: true}, nil); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,16 @@ import (
 // replaced is the manifest whose files go once another has taken its place.
 var replaced = file.Unfinished("replaced.json")
 
+// leftover reports whether a run that writes directories left e behind. Other
+// hidden files are of those who write a single file there, perhaps now.
+func leftover(e fs.DirEntry) bool {
+	if !file.IsUnfinished(e.Name()) {
+		return false
+	}
+	part, _ := filepath.Match(file.Unfinished("part-*"), e.Name())
+	return part || e.IsDir() || e.Name() == replaced || e.Name() == file.Unfinished(manifest.Name)
+}
+
 // tidy removes from a directory, which is locked, what a run that failed or was
 // killed has left in it, and returns its manifest, or nil.
 //
@@ -31,9 +41,8 @@ func tidy(fsys file.FS, dir string) (*manifest.Manifest, error) {
 		return nil, err
 	}
 	var hidden, stale []string
-	lock := filepath.Base(file.LockName(dir))
 	for _, e := range entries {
-		if !file.IsUnfinished(e.Name()) || e.Name() == lock {
+		if !leftover(e) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
