@@ -218,7 +218,10 @@ func (p *Predictor) worker() (*worker, error) {
 }
 
 func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph) (all []Answer, err error) {
-	if err := g.Check(); err != nil {
+	if err := g.CheckContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.layout.Holds(g, &record.Row{}); err != nil {
 		return nil, err
 	}
 	if err := w.graphs.Append(g, record.Row{}); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,8 +23,7 @@ type Graphs struct {
 	// Layout describes attributes and targets. The zero Layout is derived from
 	// Items: attributes as the first graph has them, named node_label,
 	// node_attribute, node_sparse, edge_label, edge_attribute, with as many values
-	// as occur;
-	// the classes 0 … largest Class if any item has one above 0, else real
+	// as occur; the classes 0 … largest Class if any item has one above 0, else real
 	// targets if any Value is not 0, else none; node classes likewise.
 	Layout record.Layout
 	// Rows is the number of graphs per record. The default is 64.
@@ -148,54 +146,16 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 	if err := it.Graph.CheckContext(ctx); err != nil {
 		return err
 	}
-	g := it.Graph
-	if g.NodeCats != len(l.NodeCat) || g.NodeAttrs != len(l.NodeAttr) || g.EdgeCats != len(l.EdgeCat) || g.EdgeAttrs != len(l.EdgeAttr) {
-		return fmt.Errorf("%d+%d node and %d+%d edge attributes, want %d+%d and %d+%d",
-			g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs,
-			len(l.NodeCat), len(l.NodeAttr), len(l.EdgeCat), len(l.EdgeAttr))
-	}
-	if g.SparseCard != l.NodeSparse.Card {
-		return fmt.Errorf("a sparse attribute of %d indices, want %d", g.SparseCard, l.NodeSparse.Card)
-	}
-	if g.Directed != l.Directed {
-		return fmt.Errorf("directed is %t, want %t", g.Directed, l.Directed)
-	}
-	switch n := int32(len(l.Classes)); {
-	case l.Real:
-	case n == 0 && it.Class != 0:
+	if it.Class != 0 && len(l.Classes) == 0 && !l.Real {
 		return fmt.Errorf("class %d, and the layout has no classes", it.Class)
-	case n > 0 && (it.Class < 0 || it.Class >= n):
-		return fmt.Errorf("class %d, want 0 to %d", it.Class, n-1)
 	}
-	if n := int32(len(l.NodeClasses)); n > 0 {
-		if len(it.NodeClass) != g.N() {
-			return fmt.Errorf("%d node classes for %d nodes", len(it.NodeClass), g.N())
-		}
-		if v := slices.IndexFunc(it.NodeClass, func(c int32) bool { return c < -1 || c >= n }); v >= 0 {
-			return fmt.Errorf("node %d has class %d, want -1 to %d", v, it.NodeClass[v], n-1)
-		}
-	}
-	if err := checkIndices("node", g.NodeCat, l.NodeCat); err != nil {
-		return err
-	}
-	return checkIndices("edge", g.EdgeCat, l.EdgeCat)
+	r := it.row(0)
+	return l.Holds(it.Graph, &r)
 }
 
 // row is what a record says of the item, which is number at of its stream.
 func (it *Item) row(at int64) record.Row {
 	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass}
-}
-
-func checkIndices(of string, x []int32, c []record.Channel) error {
-	if len(c) == 0 {
-		return nil
-	}
-	for i, v := range x {
-		if ch := c[i%len(c)]; v < 0 || int(v) >= ch.Card {
-			return fmt.Errorf("%s attribute %s is %d, want 0 to %d", of, ch.Name, v, ch.Card-1)
-		}
-	}
-	return nil
 }
 
 // graphsReader makes records of n items. It asks for each when it gets there,

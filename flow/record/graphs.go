@@ -132,8 +132,9 @@ func (g *Graphs) Check(row int) error {
 		return err
 	}
 	r := g.Row(row)
-	return g.Layout.InRange(&h, &r)
+	return g.Layout.Holds(&h, &r)
 }
+
 func (g *Graphs) checkRow(row int) error {
 	o, m := g.offsets.Row(row), len(g.neighbors.Row(row))
 	n := len(o) - 1

@@ -99,6 +99,21 @@ var basics = []arrow.Field{
 	{Name: Neighbors, Type: ListType[int32]()},
 }
 
+// Holds reports the first way in which a graph is not of layout l: the number of
+// its attributes, of its values, or an index or a class that l does not have. The
+// structure is for graph.Graph.Check, which goes first. O(attributes).
+func (l *Layout) Holds(g *graph.Graph, r *Row) error {
+	if err := l.fits(g, r); err != nil {
+		return err
+	}
+	for _, k := range l.kinds() {
+		if err := k.inRange(l, g, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // fits compares the sizes of a graph with what l says. O(1).
 func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	if err := l.check(); err != nil {
@@ -109,17 +124,6 @@ func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	}
 	for _, k := range kinds {
 		if err := k.fits(l, g, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// InRange reports the first index or class of a graph of that layout that is not
-// one of those that the layout has.
-func (l *Layout) InRange(g *graph.Graph, r *Row) error {
-	for _, k := range l.kinds() {
-		if err := k.inRange(l, g, r); err != nil {
 			return err
 		}
 	}
