@@ -2,8 +2,6 @@ package sources
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -58,55 +56,36 @@ type IPC struct {
 var _ flow.Source = IPC{}
 
 // String names the input, for the plan of a pipeline.
-func (s IPC) String() string { return "IPC(" + s.name() + ")" }
-
-func (s IPC) name() string {
-	if s.Path == "" && s.Reader != nil {
-		return "reader"
-	}
-	return s.Path
-}
+func (s IPC) String() string { return "IPC(" + s.files().Name() + ")" }
 
 // Open reads the schema. Errors of files are [FileError].
 func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	switch {
-	case s.Rows < 0:
-		return nil, fmt.Errorf("sources: IPC: Rows is %d, want at least 0", s.Rows)
-	case s.MaxBytes < 0:
-		return nil, fmt.Errorf("sources: IPC: MaxBytes is %d, want at least 0", s.MaxBytes)
-	case s.Path == "" && s.Reader == nil:
-		return nil, errors.New("sources: IPC: no Path")
+	return s.files().Open(ctx, mem)
+}
+
+func (s IPC) files() tabular.Files {
+	files := tabular.Files{
+		Source: "IPC", Path: s.Path, Exts: []string{".arrow", ".arrows", ".feather", ".ipc"},
+		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
+		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
+		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
+			return newIPCReader(f, f, size, b)
+		},
+		Wrap: inFile,
 	}
-	if s.Rows == 0 {
-		s.Rows = 256
+	if s.Reader == nil {
+		return files
 	}
-	if s.MaxBytes == 0 {
-		s.MaxBytes = 1 << 30
-	}
-	budget := func() *tabular.Budget { return &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes} }
-	var inputs []tabular.Input
-	if s.Reader != nil {
-		inputs = []tabular.Input{{Name: s.name(), Rows: -1, Open: func() (tabular.Decoder, io.Closer, error) {
-			size := int64(-1)
-			at, ok := s.Reader.(interface {
-				io.ReaderAt
-				Size() int64
-			})
-			if ok {
-				size = at.Size()
-			}
-			d, err := newIPCReader(s.Reader, at, size, budget())
-			return d, io.NopCloser(nil), err
-		}}}
-	} else {
-		var err error
-		inputs, err = tabular.Inputs(s.Path, []string{".arrow", ".arrows", ".feather", ".ipc"}, !s.Unverified,
-			func(f tabular.File, size int64) (tabular.Decoder, error) {
-				return newIPCReader(f, f, size, budget())
-			})
-		if err != nil {
-			return nil, inFile(s.Path, err)
+	files.Given = func(b *tabular.Budget) (tabular.Decoder, error) {
+		size := int64(-1)
+		at, ok := s.Reader.(interface {
+			io.ReaderAt
+			Size() int64
+		})
+		if ok {
+			size = at.Size()
 		}
+		return newIPCReader(s.Reader, at, size, b)
 	}
-	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like}, inFile)
+	return files
 }

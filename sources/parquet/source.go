@@ -3,7 +3,6 @@ package parquet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 
@@ -31,12 +30,8 @@ type Source struct {
 	Columns []string
 	// Layout says what the graphs are, for files whose metadata does not.
 	Layout *record.Layout
-	// Like gives columns the types, shapes and metadata that columns of the same
-	// names have in this schema, for files that went through another program: it
-	// keeps the values of fields as plain lists, which have no shape and no
-	// metadata, and cannot be trained on. It is the schema of the records as they
-	// were: of the Reader of the source that the other program read. Each row must
-	// have as many values as its shape says. Other columns are read as they are.
+	// Like gives columns that went through another program their types, shapes and
+	// metadata back; sources.IPC says how.
 	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger row groups are cut.
 	// The default is 256.
@@ -51,50 +46,31 @@ type Source struct {
 var _ flow.Source = Source{}
 
 // String names the input, for the plan of a pipeline.
-func (s Source) String() string { return "Parquet(" + s.name() + ")" }
-
-func (s Source) name() string {
-	if s.Path == "" && s.ReaderAt != nil {
-		return "reader"
-	}
-	return s.Path
-}
+func (s Source) String() string { return "Parquet(" + s.files().Name() + ")" }
 
 // Open reads the schema. Errors of files are *sources.FileError.
 func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	switch {
-	case s.Rows < 0:
-		return nil, fmt.Errorf("sources: Parquet: Rows is %d, want at least 0", s.Rows)
-	case s.MaxBytes < 0:
-		return nil, fmt.Errorf("sources: Parquet: MaxBytes is %d, want at least 0", s.MaxBytes)
-	case s.Path == "" && s.ReaderAt == nil:
-		return nil, errors.New("sources: Parquet: no Path")
-	}
-	if s.Rows == 0 {
-		s.Rows = 256
-	}
-	if s.MaxBytes == 0 {
-		s.MaxBytes = 1 << 30
-	}
-	open := func(r io.ReaderAt, size int64) (tabular.Decoder, error) {
+	return s.files().Open(ctx, mem)
+}
+
+func (s Source) files() tabular.Files {
+	open := func(r io.ReaderAt, size int64, b *tabular.Budget) (tabular.Decoder, error) {
 		if size < 0 {
 			return nil, errors.New("it is no regular file, which Parquet has to be")
 		}
-		return newReader(r, size, &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes})
+		return newReader(r, size, b)
 	}
-	inputs := []tabular.Input{{Name: s.name(), Rows: -1, Open: func() (tabular.Decoder, io.Closer, error) {
-		d, err := open(s.ReaderAt, s.Size)
-		return d, io.NopCloser(nil), err
-	}}}
-	if s.ReaderAt == nil {
-		var err error
-		inputs, err = tabular.Inputs(s.Path, []string{".parquet", ".parq", ".pq"}, !s.Unverified,
-			func(f tabular.File, size int64) (tabular.Decoder, error) { return open(f, size) })
-		if err != nil {
-			return nil, inFile(s.Path, err)
-		}
+	files := tabular.Files{
+		Source: "Parquet", Path: s.Path, Exts: []string{".parquet", ".parq", ".pq"},
+		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
+		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
+		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },
+		Wrap:    inFile,
 	}
-	return tabular.NewReader(ctx, mem, inputs, s.Rows, tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like}, inFile)
+	if s.ReaderAt != nil {
+		files.Given = func(b *tabular.Budget) (tabular.Decoder, error) { return open(s.ReaderAt, s.Size, b) }
+	}
+	return files
 }
 
 // inFile wraps an error of a file, which package os names in its errors too.

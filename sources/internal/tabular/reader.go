@@ -56,8 +56,8 @@ type Reader struct {
 // ErrClosed is the error of reading after Close.
 var ErrClosed = errors.New("the reader is closed")
 
-// NewReader opens the first file. Records have at most so many rows.
-func NewReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (flow.Reader, error) {
+// newReader opens the first file. Records have at most so many rows.
+func newReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (flow.Reader, error) {
 	r := &Reader{mem: mem, inputs: inputs, options: o, rows: rows, wrap: wrap}
 	if err := r.open(ctx); err != nil {
 		return nil, wrap(inputs[0].Name, errors.Join(err, r.Close()))
