@@ -194,12 +194,9 @@ func TestMappedFields(t *testing.T) {
 //	go test ./sources -run '^$' -bench BenchmarkMapped -benchtime 5x
 func BenchmarkMapped(b *testing.B) {
 	dir := os.Getenv("SANFLOW_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "data")
-	}
 	list := sources.EdgeList{Path: filepath.Join(dir, "graphs", "cnr-2000.edges.gz")}
 	if _, err := os.Stat(list.Path); err != nil {
-		b.Skipf("needs the benchmark data; set SANFLOW_DATA: %v", err)
+		b.Skipf("needs the data sets: set SANFLOW_DATA to their folder: %v", err)
 	}
 	path := ipcFile(b, list)
 	var open, check, read time.Duration

@@ -236,12 +236,9 @@ func dataGraph(tb testing.TB, name string) *graph.Graph {
 func dataEdges(tb testing.TB, name string) []graph.Edge {
 	tb.Helper()
 	dir := os.Getenv("SANFLOW_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
 	f, err := os.Open(filepath.Join(dir, "graphs", name+".edges.gz"))
 	if err != nil {
-		tb.Skipf("needs the benchmark data; set SANFLOW_DATA: %v", err)
+		tb.Skipf("needs the data sets: set SANFLOW_DATA to their folder: %v", err)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
