@@ -246,6 +246,9 @@ func TestCancel(t *testing.T) {
 		"DOT of subgraphs": func() flow.Source {
 			return DOT{Reader: strings.NewReader("graph {" + many(900, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "{%d", i) }) + strings.Repeat("}", 901))}
 		},
+		"DOT of a name in pieces": func() flow.Source {
+			return DOT{Reader: headed(`graph {"`+strings.Repeat("x", 16<<20)+`"`, repeat(`+"a"`, 2<<20, "}"))}
+		},
 		"edge list": func() flow.Source { return EdgeList{Reader: repeat("1 2\n3 4\n77 1\n", 4<<20, "")} },
 		"TU": func() flow.Source {
 			return TU{FS: mapFS(map[string]string{"B_A.txt": strings.Repeat("1 2\n", 8<<20), "B_graph_indicator.txt": "1\n1\n", "B_graph_labels.txt": "1\n"})}

@@ -85,7 +85,7 @@ func (p *dotParser) id(want string) ([]byte, error) {
 	default:
 		return nil, p.unexpected(want)
 	}
-	name := unquote(p.token)
+	name := slices.Clip(unquote(p.token)) // what is appended goes to other memory
 	for {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func (p *dotParser) id(want string) ([]byte, error) {
 		if p.kind != dotQuoted {
 			return nil, p.unexpected("a text in quotes behind +")
 		}
-		name = append(slices.Clone(name), unquote(p.token)...)
+		name = append(name, unquote(p.token)...)
 	}
 }
 
