@@ -17,11 +17,7 @@ import (
 // work runs the pipeline: what is in memory is a record of graphs, and some chunks
 // of fields.
 func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
-	var src flow.Source
-	err := cli.Await(ctx, func() (err error) { // making a large graph takes a while
-		src, err = c.graph.Source(ctx)
-		return err
-	})
+	src, err := c.graph.Source(ctx)
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -69,7 +71,11 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 	}
 	switch g.Format {
 	case "generated":
-		made, _, err := Generate(g.Path, g.N, g.Seed)
+		var made *graph.Graph
+		err := cli.Await(ctx, func() (err error) { // a large graph takes a while
+			made, _, err = Generate(g.Path, g.N, g.Seed)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
