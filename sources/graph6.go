@@ -86,6 +86,7 @@ type graph6Reader struct {
 	ctx      context.Context // of the call under way
 	rows     int
 	directed bool
+	begun    bool   // a line was read, which may have had the header
 	ahead    []byte // line read last, not a graph yet; nil: there is none
 	build    *record.Builder
 	size     recordSize
@@ -105,8 +106,14 @@ func (r *graph6Reader) next() ([]byte, error) {
 		}
 		r.l.line++
 		line = bytes.TrimSpace(line)
-		if r.count == 0 {
-			line = bytes.TrimPrefix(bytes.TrimPrefix(line, []byte(">>graph6<<")), []byte(">>digraph6<<"))
+		if !r.begun && len(line) > 0 {
+			r.begun = true
+			for _, header := range []string{">>graph6<<", ">>digraph6<<"} {
+				if rest, ok := bytes.CutPrefix(line, []byte(header)); ok {
+					line = rest
+					break
+				}
+			}
 		}
 		if len(line) > 0 {
 			return line, nil
