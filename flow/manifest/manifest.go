@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,12 +141,20 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("version is %d, want 1", m.Version)
 	}
 	var rows, bytes int64
+	seen := make(map[string]bool, len(m.Files))
 	for _, f := range m.Files {
-		if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
+		if f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") || strings.ContainsAny(f.Name, "/"+string(filepath.Separator)) {
 			return fmt.Errorf("%q is no name of a file in the directory", f.Name)
 		}
+		if seen[f.Name] {
+			return fmt.Errorf("%q is named twice", f.Name)
+		}
+		seen[f.Name] = true
 		if f.Rows < 0 || f.Bytes < 0 {
-			return fmt.Errorf("%s: %d rows and %d bytes, want 0 or more", f.Name, f.Rows, f.Bytes)
+			return fmt.Errorf("%q: %d rows and %d bytes, want 0 or more", f.Name, f.Rows, f.Bytes)
+		}
+		if f.Rows > math.MaxInt64-rows || f.Bytes > math.MaxInt64-bytes {
+			return fmt.Errorf("%q: %d rows and %d bytes, more than can be with the files before it", f.Name, f.Rows, f.Bytes)
 		}
 		rows += f.Rows
 		bytes += f.Bytes
