@@ -72,7 +72,8 @@ func (r Recipe) String() string {
 // ParseRecipe is json.Unmarshal for one recipe.
 func ParseRecipe(text string) (Recipe, error) {
 	var r Recipe
-	return r, r.UnmarshalJSON([]byte(text))
+	err := r.UnmarshalJSON([]byte(text))
+	return r, err
 }
 
 // MarshalJSON writes the recipe. An operator that is not registered is an error,

@@ -275,3 +275,33 @@ func TestExpect(t *testing.T) {
 		t.Errorf("graphs without classes: %v", err)
 	}
 }
+
+// Any text is a recipe that is written and read back, or an error in one line.
+func FuzzParseRecipe(f *testing.F) {
+	for _, text := range []string{
+		`[{"operator":"Channel","By":"normalized-degree"},{"operator":"Select","W":18,"By":"wl-2(uniform)","Strict":true}]`,
+		`[{"operator":"Twice","By":"mine(least=2)","Parts":{"a":"AQ=="}},{"operator":"Twice","By":null}]`,
+		`[{"operator":"Expect","Layout":{"NodeCat":[{"name":"colour","card":3}],"Classes":["a"]}}, {"operator":"Normalize","K":5}]`,
+		`{"w":3,"k":2,"select":"wl-2","edges":true,"mean":[0.1],"std":[3],"graphs":{"Directed":true}}`,
+		`[] []`, `[{"operator": "Selec"}]`, `[{"operator": "Select", "a\nb": 1}]`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := operators.ParseRecipe(text)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "operators: recipe: ") {
+				t.Fatalf("%q", err)
+			}
+			return
+		}
+		again, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := operators.ParseRecipe(string(again))
+		if err != nil || len(back) != len(r) || len(r) > 0 && !reflect.DeepEqual(back, r) {
+			t.Fatalf("%s is %#v, %s is %#v, %v", text, r, again, back, err)
+		}
+	})
+}

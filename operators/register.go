@@ -126,7 +126,7 @@ func parseOperator(text []byte) (flow.Operator, error) {
 			err = setSetting(f.Value, given[key])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, key, err)
+			return nil, fmt.Errorf("%s: %s: %w", e.Name, settings.Shown(key), err)
 		}
 	}
 	return c.Value(e.Base), nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sanflow/sanflow/operators/internal/settings"
 )
@@ -222,12 +223,15 @@ func set(f settings.Field, text string, given bool) error {
 			v.Set(reflect.ValueOf(l))
 		}
 	case v.Kind() == reflect.String && !strings.HasPrefix(text, `"`):
+		if !utf8.ValidString(text) {
+			err = errors.New("it is not UTF-8")
+		}
 		v.SetString(text)
 	default:
 		err = settings.FromJSON([]byte(text), v.Addr().Interface())
 	}
 	if err != nil {
-		return fmt.Errorf("the setting %s is %s: %w", f.Name, text, err)
+		return fmt.Errorf("the setting %s is %s: %w", f.Name, settings.Shown(text), err)
 	}
 	return nil
 }

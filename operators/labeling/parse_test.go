@@ -182,3 +182,35 @@ func TestFormat(t *testing.T) {
 		}
 	}
 }
+
+// Any text is a labeling that is written and read back, or an error in one line.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"degree", "WL-12", "category-3", "pagerank(damping=0.9), wl-3(attributes, uniform)", " wl ( rounds = 2 ) ",
+		`smooth(name=a b, of=wl(rounds=2, uniform), weight=[1, 2.5], by={"x": 1})`, `smooth(name="a\"),", share=1e-9)`,
+		"betweenness-256(seed=7", "wl(rounds=[2)",
+		"smooth(name=\xff)", "wl(rounds=\n2x)",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := labeling.ParseList(text)
+		if l, err := labeling.Parse(text); err == nil {
+			list = append(list, l)
+		} else if strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "labeling: ") {
+			t.Fatalf("%q", err)
+		}
+		if err != nil && (strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "labeling: ")) {
+			t.Fatalf("%q", err)
+		}
+		for _, l := range list {
+			text, err := labeling.Format(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if back, err := labeling.Parse(text); err != nil || !reflect.DeepEqual(back, l) {
+				t.Fatalf("%#v is written %s, which is %#v, %v", l, text, back, err)
+			}
+		}
+	})
+}

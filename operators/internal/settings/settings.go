@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Registry knows values of type T by name: each is a struct, or a pointer to one,
@@ -155,17 +158,34 @@ func (c Copied[T]) Value(base T) T {
 }
 
 // FromJSON sets what into points to from one JSON value. A field of an object
-// that the type does not have is an error.
+// that the type does not have is an error. What into refers to, as the elements
+// of a slice or of a map, is replaced and not written to; null leaves what cannot
+// be nil.
 func FromJSON(text []byte, into any) error {
+	to := reflect.ValueOf(into).Elem()
+	next := reflect.New(to.Type())
+	if string(bytes.TrimSpace(text)) == "null" {
+		next.Elem().Set(to)
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := d.Decode(next.Interface()); err != nil {
 		return Plain(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("there is more behind it")
 	}
+	to.Set(next.Elem())
 	return nil
+}
+
+// Shown returns text as a line of an error shows it: quoted, where it has line
+// breaks or is not UTF-8.
+func Shown(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // Plain returns an error of package json in words that fit behind the name of a
