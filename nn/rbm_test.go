@@ -561,6 +561,7 @@ func FuzzLoadCoder(f *testing.F) {
 		f.Add(file.Bytes()[:file.Len()/2])
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
+		file = summed(file)
 		fuzzLoad(t, file, new(RBM), new(RBM))
 		fuzzLoad(t, file, new(Autoencoder), new(Autoencoder))
 	})

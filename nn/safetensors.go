@@ -103,8 +103,13 @@ func readTensors(r io.Reader) (meta map[string]string, list []tensorData, err er
 	if n < 2 || n > maxHeader {
 		return nil, nil, fmt.Errorf("nn: load: not a safetensors file: a header of %d bytes, want 2 to %d", n, maxHeader)
 	}
-	text := make([]byte, n)
-	if _, err := io.ReadFull(r, text); err != nil {
+	// ReadAll takes memory as bytes arrive, so what promises much costs nothing
+	// until the file keeps the promise.
+	text, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err == nil && uint64(len(text)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return nil, nil, truncated("header", err)
 	}
 	meta, list, err = parseHeader(text)
@@ -115,8 +120,6 @@ func readTensors(r io.Reader) (meta map[string]string, list []tensorData, err er
 	for _, t := range list {
 		total += 4 * product(t.shape)
 	}
-	// ReadAll takes memory as bytes arrive, so a header that promises much
-	// costs nothing until the file keeps the promise.
 	data, err := io.ReadAll(io.LimitReader(r, int64(total)+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("nn: load: %w", err)
