@@ -22,7 +22,8 @@ import (
 //
 // Every value that a stage would follow is checked: offsets, neighbours,
 // indices, shapes. A damaged file is an error, whatever is in it, and never
-// takes more memory than MaxBytes. O(bytes), for graphs O(n + m log m).
+// takes more memory than MaxBytes; where sinks.IPC wrote it, it has a checksum, and
+// damage anywhere is an error before the first record. O(bytes), for graphs O(n + m log m).
 type IPC struct {
 	// Path is a file, or a directory of files *.arrow, *.arrows, *.feather,
 	// *.ipc. Where the directory has a manifest (package flow/manifest), each
@@ -49,7 +50,8 @@ type IPC struct {
 	// MaxBytes bounds the memory for one batch of the file, beside the record
 	// that is made of it. The default is 1 GiB.
 	MaxBytes int64
-	// Unverified leaves out the comparison with the manifest.
+	// Unverified leaves out the comparison with the manifest, and with the checksum
+	// that a file of sinks.IPC has: before its first record, reading it once more.
 	Unverified bool
 }
 
@@ -69,7 +71,7 @@ func (s IPC) files() tabular.Files {
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
 		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
 		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
-			return newIPCReader(f, f, size, b)
+			return newIPCReader(f, f, size, !s.Unverified, b)
 		},
 		Wrap: inFile,
 	}
@@ -85,7 +87,7 @@ func (s IPC) files() tabular.Files {
 		if ok {
 			size = at.Size()
 		}
-		return newIPCReader(s.Reader, at, size, b)
+		return newIPCReader(s.Reader, at, size, !s.Unverified, b)
 	}
 	return files
 }

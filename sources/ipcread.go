@@ -18,13 +18,14 @@ import (
 type ipcReader struct {
 	schema *arrowipc.Schema
 	next   func(i int) (meta, body []byte, err error)
+	verify func(context.Context) error // before the first batch; nil when it is done
 	budget *tabular.Budget
 	use    []bool
 	batch  int // the next
 }
 
 // newIPCReader reads the schema. size is that of the whole input, or -1.
-func newIPCReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budget) (*ipcReader, error) {
+func newIPCReader(r io.Reader, at io.ReaderAt, size int64, verify bool, budget *tabular.Budget) (*ipcReader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	begin, err := in.Peek(8)
 	switch {
@@ -45,12 +46,16 @@ func newIPCReader(r io.Reader, at io.ReaderAt, size int64, budget *tabular.Budge
 	if err != nil {
 		return nil, err
 	}
-	return &ipcReader{schema: f.Schema, budget: budget, next: func(i int) ([]byte, []byte, error) {
+	d := &ipcReader{schema: f.Schema, budget: budget, next: func(i int) ([]byte, []byte, error) {
 		if i == f.Len() {
 			return nil, nil, io.EOF
 		}
 		return f.Read(i)
-	}}, nil
+	}}
+	if verify {
+		d.verify = f.Verify
+	}
+	return d, nil
 }
 
 func (r *ipcReader) Columns() ([]tabular.Column, arrow.Metadata) {
@@ -61,6 +66,12 @@ func (r *ipcReader) Choose(use []bool) { r.use = use }
 
 func (r *ipcReader) Next(ctx context.Context) (b tabular.Batch, err error) {
 	r.budget.Reset(ctx)
+	if r.verify != nil {
+		if err := r.verify(ctx); err != nil {
+			return b, err
+		}
+		r.verify = nil
+	}
 	meta, body, err := r.next(r.batch)
 	if err == io.EOF {
 		return b, err

@@ -30,10 +30,12 @@ import (
 type Mapped struct {
 	// Path is the file.
 	Path string
-	// Check looks at every node, edge and attribute of each graph before it is
-	// handed out, O(n + m log m), for files of unknown origin. Without it only
-	// the lengths of columns are checked, and a damaged graph ends the run with
-	// the panic of the stage that stumbles over it, or gives wrong fields.
+	// Check compares the file with its checksum, if it has one, as those of
+	// sinks.IPC do, and looks at every node, edge and attribute of each graph
+	// before it is handed out, O(n + m log m), for files of unknown origin. Fields
+	// are compared only, and must have a checksum. Without Check the lengths of
+	// columns are checked alone, and a damaged graph ends the run with the panic of
+	// the stage that stumbles over it, or gives wrong fields.
 	Check bool
 }
 
@@ -41,7 +43,7 @@ type Mapped struct {
 func (s Mapped) String() string { return fmt.Sprintf("Mapped(%s)", s.Path) }
 
 // Open maps the file and checks its schema.
-func (s Mapped) Open(context.Context, memory.Allocator) (flow.Reader, error) {
+func (s Mapped) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, error) {
 	f, err := mapped.Open(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("sources: Mapped: %w", err)
@@ -50,8 +52,14 @@ func (s Mapped) Open(context.Context, memory.Allocator) (flow.Reader, error) {
 	switch {
 	case r.graphs:
 		_, err = record.LayoutOf(f.Schema())
-	case s.Check:
-		err = fmt.Errorf("Check looks at graphs, and there is no column %q", record.Offsets)
+	case s.Check && !f.HasSum():
+		err = fmt.Errorf("Check looks at graphs and checksums, and there is no column %q and no checksum", record.Offsets)
+	}
+	if err == nil && s.Check {
+		if err := f.Verify(ctx); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("sources: Mapped: %w", err)
+		}
 	}
 	if err != nil {
 		f.Close()

@@ -1,7 +1,6 @@
 package ipc
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
@@ -24,6 +24,10 @@ import (
 // by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
 // checksum of every part, and says which belong to it. One run at a time writes a
 // name: others fail with file.ErrHeld.
+//
+// A file, unlike a stream, has a checksum of all that is in it, which sources.IPC
+// compares: package arrowipc says where, and that other readers pass over it. A
+// stream has no place for one behind its end, where the next may begin.
 //
 // Rows count as having left the pipeline when they are in a file that has its
 // name and is on disk; those of W when a stream has them, or at the end of a file.
@@ -90,8 +94,9 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		if s.Stream {
 			return encoder{ipc.NewWriter(w, options...)}, nil
 		}
-		f, err := ipc.NewFileWriter(&teller{w: w}, options...)
-		return encoder{f}, err
+		sum := arrowipc.NewSumWriter(w)
+		f, err := ipc.NewFileWriter(sum, options...)
+		return encoder{summed{f, sum}}, err
 	}
 	return s.target().Open(in, format)
 }
@@ -106,21 +111,16 @@ type writer interface {
 
 func (encoder) Abandon() {}
 
-// teller knows where it is, which is all that Arrow's file writer seeks for.
-type teller struct {
-	w  io.Writer
-	at int64
+// summed is a file that gets a checksum.
+type summed struct {
+	*ipc.FileWriter
+	sum *arrowipc.SumWriter
 }
 
-func (t *teller) Write(p []byte) (int, error) {
-	n, err := t.w.Write(p)
-	t.at += int64(n)
-	return n, err
-}
-
-func (t *teller) Seek(offset int64, whence int) (int64, error) {
-	if offset != 0 || whence != io.SeekCurrent {
-		return t.at, errors.New("a stream cannot seek")
+func (s summed) Close() error {
+	s.sum.End()
+	if err := s.FileWriter.Close(); err != nil {
+		return err
 	}
-	return t.at, nil
+	return s.sum.Close()
 }

@@ -18,8 +18,10 @@
 //
 // # What a file says twice
 //
-// Neither format has checksums, but a file says many things twice, and all that
-// it says has to agree: the schema at its beginning and that of its footer; the
+// Neither format has checksums. A file that sinks.IPC wrote has one all the same,
+// in a place where other readers do not look, and Verify compares the file with
+// it: then damage anywhere is seen. Without one too a file says many things twice,
+// and all that it says has to agree: the schema at its beginning and that of its footer; the
 // footer's blocks, which cover the file from its beginning to its end; the
 // buffers, which cover the body of their block in order; the rows of a batch and
 // of each of its columns; the nulls and the bits that tell them. So a file that

@@ -28,6 +28,8 @@ type File struct {
 	Blocks []Block
 
 	r     io.ReaderAt
+	size  int64
+	sum   *sum // nil where it has none
 	take  Take
 	space space
 }
@@ -75,7 +77,7 @@ func OpenFile(r io.ReaderAt, size int64, take Take) (*File, error) {
 	if err := take.ask(n, 20); err != nil {
 		return nil, fmt.Errorf("the footer: %w", err)
 	}
-	f := &File{r: r, take: take}
+	f := &File{r: r, size: size, take: take}
 	footer := &flat{b: make([]byte, n)}
 	at := size - int64(len(end)) - n
 	if err := readAt(r, footer.b, at); err != nil {
@@ -135,7 +137,7 @@ func (f *File) cover(dictionaries []Block, end int64) error {
 	if end-at >= slack+8 { // the mark of an end
 		return fmt.Errorf("%d bytes at %d belong to no block: the footer does not name what is in the file", end-at, at)
 	}
-	return nil
+	return f.gap(at, end)
 }
 
 func byOffset(a, b Block) int {

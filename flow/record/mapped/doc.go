@@ -27,7 +27,7 @@
 // values. A damaged or truncated file is an error, not a panic, and allocates no
 // more than some multiple of its footer. Values are not looked at: offsets of
 // lists are checked by the views of package record, and graphs by
-// graph.Graph.Check.
+// graph.Graph.Check; Verify reads all of a file that has a checksum.
 //
 // A file that is cut off by somebody else while it is mapped faults the program,
 // as it does with every mapping; write a new file and rename it instead. On

@@ -2,6 +2,7 @@ package mapped
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -94,6 +95,18 @@ func (f *File) Record(i int) (arrow.Record, error) {
 		defer arrays[j].Release()
 	}
 	return array.NewRecord(f.schema, arrays, int64(rows)), nil
+}
+
+// HasSum reports whether the file has a checksum, as those of sinks.IPC do.
+func (f *File) HasSum() bool { return f.ipc.HasSum() }
+
+// Verify reads the whole file and compares it with its checksum, if it has one.
+// It must not be called after Close.
+func (f *File) Verify(ctx context.Context) error {
+	if err := f.ipc.Verify(ctx); err != nil {
+		return fmt.Errorf("mapped: %s: %w", f.name, err)
+	}
+	return nil
 }
 
 // Close gives the file up. Records stay valid.

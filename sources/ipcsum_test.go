@@ -1,0 +1,81 @@
+package sources_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/corrupt"
+)
+
+// Any byte of a file that is another one is an error, before the first record;
+// so is one that is missing. Unverified leaves the values unseen.
+func TestIPCSum(t *testing.T) {
+	recs := flowtest.Sample(memory.DefaultAllocator)[:1]
+	defer recs[0].Release()
+	var out bytes.Buffer
+	store(t, recs, sinks.IPC{W: &out})
+	good := out.Bytes()
+	read := func(b []byte, unverified bool) ([]string, error) {
+		rows, _, err := drain(sources.IPC{Reader: bytes.NewReader(b), Unverified: unverified}, memory.DefaultAllocator)
+		return rows, err
+	}
+	want, err := read(good, false)
+	if err != nil || len(want) == 0 {
+		t.Fatal(len(want), err)
+	}
+	path := filepath.Join(t.TempDir(), "a.arrow")
+	sums, unseen, step := 0, 0, 11
+	if corrupt.Long() {
+		step = 1
+	}
+	for at := 0; at < len(good); at += step {
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		rows, err := read(bad, false)
+		if err == nil || len(rows) > 0 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("byte %d of %d: %d rows, %v", at, len(good), len(rows), err)
+		}
+		if !errors.Is(err, arrowipc.ErrSum) {
+			continue
+		}
+		sums++
+		if rows, err := read(bad, true); err == nil && !slices.Equal(rows, want) {
+			unseen++
+		}
+		if at%16 > 0 {
+			continue // files are slower
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := drain(sources.Mapped{Path: path, Check: true}, memory.DefaultAllocator); !errors.Is(err, arrowipc.ErrSum) {
+			t.Errorf("byte %d, mapped: %v", at, err)
+		}
+	}
+	if unseen == 0 {
+		t.Errorf("%d damaged files are told by the checksum, and each by its values too", sums)
+	}
+	t.Logf("%d bytes, a change of %d told by the checksum, %d by it alone", len(good), sums, unseen)
+
+	if rows, err := read(unsummed(t, good), false); err != nil || !slices.Equal(rows, want) {
+		t.Errorf("without a checksum: %d rows, %v", len(rows), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f, err := arrowipc.OpenFile(bytes.NewReader(good), int64(len(good)), nil)
+	if err != nil || !f.HasSum() || f.Verify(context.Background()) != nil || f.Verify(ctx) != context.Canceled {
+		t.Error(err, f.HasSum(), f.Verify(ctx))
+	}
+}
