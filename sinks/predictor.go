@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -90,7 +91,8 @@ func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
 
 // Update makes m, as it is now, what later calls of Predict ask. It copies the
 // weights, and so is called where m does not learn at the moment: from
-// Train.OnStep, say, now and then.
+// Train.OnStep, say, now and then. A model for other fields, or of other classes,
+// is an error.
 func (p *Predictor) Update(m nn.Model) error {
 	f, ok := m.(nn.Forker)
 	if !ok {
@@ -102,6 +104,9 @@ func (p *Predictor) Update(m nn.Model) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.latest != nil && !reflect.DeepEqual(p.latest.Shape(), latest.Shape()) {
+		return fmt.Errorf("sinks: predictor: the model is for fields of %+v, want %+v", latest.Shape(), p.latest.Shape())
+	}
 	p.latest = latest
 	p.round++
 	return nil

@@ -235,6 +235,31 @@ func TestPredictorUpdate(t *testing.T) {
 	}
 }
 
+// A model of other classes, or for other fields, cannot take the place of one.
+func TestPredictorUpdateOther(t *testing.T) {
+	src := sources.Families{Graphs: 32, Rows: 16}
+	_, layout := collectedGraphs(t, src)
+	net, recipe, _ := trained(t, src, layout)
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for name, change := range map[string]func(*nn.Shape){
+		"classes": func(s *nn.Shape) { s.Classes += 3 },
+		"fields":  func(s *nn.Shape) { s.W -= 5 },
+	} {
+		other, shape := &nn.CNN{Seed: 1}, net.Shape()
+		change(&shape)
+		if err := other.Init(shape); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Update(other); err == nil || !strings.Contains(err.Error(), "is for fields of") {
+			t.Errorf("other %s: %v", name, err)
+		}
+	}
+}
+
 // A recipe that makes a row of every node.
 func TestPredictAll(t *testing.T) {
 	rings := bonds(t, 3)
