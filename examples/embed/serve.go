@@ -19,7 +19,7 @@ import (
 // A server answers for the graphs that are posted to it. No client can stall it
 // for others: a body is bounded in bytes and in time, a graph in nodes and edges
 // before it is made, the work on it by a deadline; large graphs never take all
-// workers, whoever finds no place is told to come again, and what a client no
+// workers nor all of the queue, nor one address all that is read; whoever finds no place is told to come again, and what a client no
 // longer waits for is dropped.
 type server struct {
 	predict func(context.Context, *graph.Graph) (sinks.Answer, error)
@@ -29,7 +29,11 @@ type server struct {
 	work  chan struct{} // a place for each graph in work
 	heavy chan struct{} // and for each large one among them
 	queue chan struct{} // in work, or waiting for it
+	many  chan struct{} // and for each large one among them
 	conns chan struct{} // requests that are read
+
+	mu      sync.Mutex
+	reading map[string]int // requests that are read, by the address of the client
 }
 
 // limits are flags.
@@ -48,7 +52,8 @@ func newServer(l limits, predict func(context.Context, *graph.Graph) (sinks.Answ
 	return &server{
 		predict: predict, limits: l, print: print,
 		work: make(chan struct{}, l.workers), heavy: make(chan struct{}, max(1, l.workers/2)),
-		queue: make(chan struct{}, l.workers+l.queue), conns: make(chan struct{}, 4*(l.workers+l.queue)),
+		queue: make(chan struct{}, l.workers+l.queue), many: make(chan struct{}, max(1, (l.workers+l.queue)/2)),
+		conns: make(chan struct{}, 4*(l.workers+l.queue)), reading: map[string]int{},
 	}
 }
 
@@ -131,13 +136,16 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err e
 		w.Header().Set("Allow", http.MethodPost)
 		return a, fail(http.StatusMethodNotAllowed, `post a graph: {"id": 7, "nodes": 3, "edges": [[0,1],[1,2]]}`)
 	}
-	if !enter(s.conns) {
-		return a, errBusy
-	}
-	id, g, err := s.read(w, r)
-	leave(s.conns)
+	id, g, err := s.receive(w, r)
 	if err != nil {
 		return a, err
+	}
+	heavy := g.N()+g.M() > large
+	if heavy {
+		if !enter(s.many) {
+			return a, errBusy
+		}
+		defer leave(s.many)
 	}
 	if !enter(s.queue) {
 		return a, errBusy
@@ -146,7 +154,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err e
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.time, errBusy)
 	defer cancel()
 	places := []chan struct{}{s.work}
-	if g.N()+g.M() > large {
+	if heavy {
 		places = []chan struct{}{s.heavy, s.work}
 	}
 	for _, place := range places {
@@ -183,6 +191,35 @@ func enter(places chan struct{}) bool {
 }
 
 func leave(places chan struct{}) { <-places }
+
+// receive reads a request where there is a place for it, of which one address has
+// half at most: it may send as slowly as it likes.
+func (s *server) receive(w http.ResponseWriter, r *http.Request) (int64, *graph.Graph, error) {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil || !enter(s.conns) {
+		return 0, nil, errBusy
+	}
+	defer leave(s.conns)
+	if n := s.add(host, 1); n > cap(s.conns)/2 {
+		err = errBusy
+	}
+	defer s.add(host, -1)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.read(w, r)
+}
+
+// add counts what an address has begun to send, and returns how much that is.
+func (s *server) add(host string, by int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.reading[host] + by
+	if s.reading[host] = n; n == 0 {
+		delete(s.reading, host)
+	}
+	return n
+}
 
 // read reads {"id": 7, "nodes": 4, "edges": [[0,1],[1,2]]}.
 func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *graph.Graph, err error) {

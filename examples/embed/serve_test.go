@@ -191,6 +191,57 @@ func TestServeFlood(t *testing.T) {
 	}
 }
 
+// However many large graphs are waiting, there is a place for a small one; and
+// however many requests one address is slow to send, for those of another.
+func TestServeLeavesPlaces(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	l := testLimits
+	l.time = 20 * time.Second
+	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
+		if g.N() > large {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+	begin := func(request string) net.Conn {
+		c, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, request)
+		return c
+	}
+	body := path(large + 1)
+	for range 8 {
+		defer begin(fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)).Close()
+	}
+	for in.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // the others wait, or were sent away
+	if status, says := post(t, address, path(5)); status != http.StatusOK {
+		t.Errorf("beside large graphs: %d %s", status, says)
+	}
+	for range 24 {
+		defer begin("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{").Close()
+	}
+	time.Sleep(100 * time.Millisecond)
+	other := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}}
+	if r, err := other.Post(address, "", strings.NewReader(path(5))); err != nil {
+		t.Logf("there is no other address: %v", err)
+	} else {
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("beside a slow client: %d", r.StatusCode)
+		}
+	}
+	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
+		t.Error(err)
+	}
+}
+
 // What a client no longer waits for is dropped, and makes room.
 func TestServeAbandoned(t *testing.T) {
 	defer goleak.VerifyNone(t)
