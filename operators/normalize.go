@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -147,63 +146,17 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 	if !z.KeepGraph {
 		drop = append(drop, graphColumns...)
 	}
-	l := z.layout
-	fields := []arrow.Field{record.TensorField[int32](record.Members, []int{z.w, z.K}, nil)}
-	if d := z.nodeCats(); d > 0 {
-		channels := l.NodeCat
-		if z.Distances > 0 {
-			channels = append([]record.Channel{{Name: "distance", Card: z.Distances}}, channels...)
-		}
-		fields = append(fields, record.TensorField[int32](record.NodesCat, []int{z.w, z.K, d}, channels))
-	}
-	if c := len(l.NodeAttr); c > 0 {
-		fields = append(fields, record.TensorField[float32](record.Nodes, []int{z.w, z.K, c}, l.NodeAttr))
-	}
-	if d := len(l.EdgeCat); z.Edges && d > 0 {
-		fields = append(fields, record.TensorField[int32](record.EdgesCat, []int{z.w, z.K, z.K, d}, l.EdgeCat))
-	}
-	if z.hasEdges() {
-		channels := l.EdgeAttr
-		if len(channels) == 0 {
-			channels = []record.Channel{{Name: "edge"}}
-		}
-		fields = append(fields, record.TensorField[float32](record.Edges, []int{z.w, z.K, z.K, len(channels)}, channels))
-	}
-	if z.Mask {
-		fields = append(fields, record.TensorField[uint8](record.Mask, []int{z.w, z.K}, nil))
-	}
-	for _, f := range fields {
-		if f.Type.(*arrow.FixedSizeListType).Len() <= 0 {
+	var fields []arrow.Field
+	for _, o := range z.outputs() {
+		f := o.field
+		if t, ok := f.Type.(*arrow.FixedSizeListType); ok && t.Len() <= 0 {
 			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
 		}
-	}
-	if l.NodeSparse.Card > 0 {
-		fields = append(fields, record.SparseField(record.NodesSparse, []int{z.w, z.K}, l.NodeSparse))
-	}
-	if z.hasTargets() {
-		fields = append(fields, record.ClassesField(record.RootTarget, []int{z.w}, l.NodeClasses))
-	}
-	for i := range fields {
-		fields[i].Name += z.Suffix
+		f.Name += z.Suffix
+		fields = append(fields, f)
 	}
 	return record.Extend(record.Without(in, drop...), fields...)
 }
-
-// nodeCats is the number of discrete channels of nodes_cat.
-func (z *normalizer) nodeCats() int {
-	if z.Distances > 0 {
-		return 1 + len(z.layout.NodeCat)
-	}
-	return len(z.layout.NodeCat)
-}
-
-// hasEdges reports whether there is a column edges.
-func (z *normalizer) hasEdges() bool {
-	return z.Edges && (len(z.layout.EdgeAttr) > 0 || len(z.layout.EdgeCat) == 0)
-}
-
-// hasTargets reports whether there is a column root_target.
-func (z *normalizer) hasTargets() bool { return len(z.layout.NodeClasses) > 0 }
 
 // cacheBytes bounds the memory for finished fields, of all workers together.
 const cacheBytes = 16 << 20
@@ -222,21 +175,14 @@ type normalizer struct {
 	graphs *record.Graphs
 	hoods  hoods
 	finder field.EdgeFinder
-	entry  []int32  // (k, k)
+	entry  []int32  // (k, k), or (w, k, k) of the row in hand where two columns are made of them
 	bits   []uint64 // (w, k) edges of the row in hand, bit j for that to member j
 	known  []bool   // (w) fields whose edges are in bits
 	field  []int32  // (w, k) members of the row in hand
 	hops   []uint8  // (w, k) their distances from the root
 	labels labels
 
-	members  *record.Fixed[int32]
-	mask     *record.Fixed[uint8]
-	nodesCat *record.Fixed[int32]
-	nodes    *record.Fixed[float32]
-	edgesCat *record.Fixed[int32]
-	edges    *record.Fixed[float32]
-	sparse   *record.Nested[int32]
-	targets  *record.Lists[int32]
+	columns []column // of outputs; nil before the first record
 }
 
 func (z *normalizer) Fork() RowBuilder {
@@ -247,7 +193,7 @@ func (z *normalizer) Fork() RowBuilder {
 }
 
 func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	if z.members == nil {
+	if z.columns == nil {
 		z.start(mem)
 	}
 	z.rec = rec
@@ -259,21 +205,19 @@ func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 
 // start makes what a worker keeps from record to record.
 func (z *normalizer) start(mem memory.Allocator) {
-	wk, wkk := z.w*z.K, z.w*z.K*z.K
-	l := z.layout
-	z.members = record.NewFixed[int32](mem, wk)
-	z.mask = record.NewFixed[uint8](mem, wk)
-	z.nodesCat = record.NewFixed[int32](mem, wk*z.nodeCats())
-	z.nodes = record.NewFixed[float32](mem, wk*len(l.NodeAttr))
-	z.edgesCat = record.NewFixed[int32](mem, wkk*len(l.EdgeCat))
-	z.edges = record.NewFixed[float32](mem, wkk*max(1, len(l.EdgeAttr)))
-	z.sparse, z.targets = record.NewNested[int32](mem), record.NewLists[int32](mem)
+	for _, o := range z.outputs() {
+		z.columns = append(z.columns, o.begin(mem))
+	}
 	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
 	z.norm.Cache = z.cache
 	if z.Edges {
-		z.entry, z.bits, z.known = make([]int32, z.K*z.K), make([]uint64, wk), make([]bool, z.w)
+		fields := 1
+		if z.twice() {
+			fields = z.w
+		}
+		z.entry, z.bits, z.known = make([]int32, fields*z.K*z.K), make([]uint64, z.w*z.K), make([]bool, z.w)
 	}
-	z.field, z.hops = make([]int32, wk), make([]uint8, wk)
+	z.field, z.hops = make([]int32, z.w*z.K), make([]uint8, z.w*z.K)
 }
 
 func (z *normalizer) Row(ctx context.Context, row int) error {
@@ -321,35 +265,14 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		// distance of member j is that of node j, whichever node it is.
 		copy(z.hops[i*k:(i+1)*k], dist)
 	}
-	// Nothing can fail any more: the row is appended whole or not at all.
-	copy(z.members.Extend(1), members)
-	if z.Mask {
-		fillMask(members, z.mask.Grow(1))
-	}
-	switch {
-	case z.Distances > 0:
-		z.fillDistances(&g, members, z.nodesCat.Extend(1))
-	case g.NodeCats > 0:
-		field.NodeCats(&g, members, z.nodesCat.Extend(1))
-	}
-	if g.NodeAttrs > 0 {
-		field.NodeAttrs(&g, members, z.nodes.Extend(1))
-	}
-	if g.SparseCard > 0 {
-		for _, v := range members {
-			var set []int32
-			if v >= 0 {
-				set = g.Sparse(v)
-			}
-			z.sparse.Append(set)
+	if z.twice() {
+		for i := range z.w {
+			z.finder.Edges(&g, members[i*k:(i+1)*k], z.entry[i*k*k:(i+1)*k*k])
 		}
-		z.sparse.EndRow()
 	}
-	if z.hasTargets() {
-		fillTargets(z.graphs.NodeClass(row), z.hoods.root, z.targets.Grow(z.w))
-	}
-	if z.Edges {
-		z.fillEdges(&g, members)
+	// Nothing can fail any more: the row is appended whole or not at all.
+	for _, c := range z.columns {
+		c.append(&g, row)
 	}
 	return nil
 }
@@ -366,115 +289,17 @@ func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *s
 	return shared.labels, shared.labelsErr
 }
 
-// fillTargets writes the class of each root, -1 for zero fields.
-func fillTargets(class, roots, out []int32) {
-	for i := range out {
-		out[i] = -1
-		if roots[i] >= 0 {
-			out[i] = class[roots[i]]
-		}
-	}
-}
-
-// fillDistances writes the discrete attributes behind the distance.
-func (z *normalizer) fillDistances(g *graph.Graph, members, out []int32) {
-	d := 1 + g.NodeCats
-	for i, v := range members {
-		cell := out[i*d : (i+1)*d]
-		if v < 0 {
-			for j := range cell {
-				cell[j] = -1
-			}
-			continue
-		}
-		cell[0] = min(int32(z.hops[i]), int32(z.Distances)-1)
-		copy(cell[1:], g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats])
-	}
-}
-
-func fillMask(members []int32, mask []uint8) {
-	for i, v := range members {
-		if v >= 0 {
-			mask[i] = 1
-		}
-	}
-}
-
-func (z *normalizer) fillEdges(g *graph.Graph, members []int32) {
-	var cats []int32
-	var edges []float32
-	if g.EdgeCats > 0 {
-		cats = z.edgesCat.Extend(1)
-	}
-	if z.hasEdges() {
-		edges = z.edges.Extend(1)
-	}
-	k, kk := z.K, z.K*z.K
-	for i := range z.w {
-		if g.EdgeCats+g.EdgeAttrs == 0 && z.known[i] {
-			adjacency(z.bits[i*k:(i+1)*k], edges[i*kk:(i+1)*kk])
-			continue
-		}
-		z.finder.Edges(g, members[i*k:(i+1)*k], z.entry)
-		if g.EdgeCats > 0 {
-			field.EdgeCats(g, z.entry, cats[i*kk*g.EdgeCats:])
-		}
-		if g.EdgeAttrs > 0 {
-			field.EdgeAttrs(g, z.entry, edges[i*kk*g.EdgeAttrs:])
-		} else if edges != nil {
-			field.Adjacency(z.entry, edges[i*kk:])
-		}
-	}
-}
-
-// adjacency writes the (k, k) edges of a field that stand in rows, bit j of rows[i]
-// for the one from member i to member j.
-func adjacency(rows []uint64, out []float32) {
-	clear(out)
-	for i, m := range rows {
-		for row := out[i*len(rows):]; m != 0; m &= m - 1 {
-			row[bits.TrailingZeros64(m)] = 1
-		}
-	}
-}
-
 func (z *normalizer) Finish(rows int) map[string]arrow.Array {
-	cols := map[string]arrow.Array{record.Members + z.Suffix: z.members.Finish(rows)}
-	if z.nodeCats() > 0 {
-		cols[record.NodesCat+z.Suffix] = z.nodesCat.Finish(rows)
+	made := map[string]arrow.Array{}
+	for _, c := range z.columns {
+		made[c.name+z.Suffix] = c.finish(rows)
 	}
-	if len(z.layout.NodeAttr) > 0 {
-		cols[record.Nodes+z.Suffix] = z.nodes.Finish(rows)
-	}
-	if z.Edges && len(z.layout.EdgeCat) > 0 {
-		cols[record.EdgesCat+z.Suffix] = z.edgesCat.Finish(rows)
-	}
-	if z.hasEdges() {
-		cols[record.Edges+z.Suffix] = z.edges.Finish(rows)
-	}
-	if z.Mask {
-		cols[record.Mask+z.Suffix] = z.mask.Finish(rows)
-	}
-	if z.layout.NodeSparse.Card > 0 {
-		cols[record.NodesSparse+z.Suffix] = z.sparse.Finish()
-	}
-	if z.hasTargets() {
-		cols[record.RootTarget+z.Suffix] = z.targets.Finish()
-	}
-	return cols
+	return made
 }
 
 func (z *normalizer) Release() {
 	z.index.release()
-	if z.members == nil {
-		return
+	for _, c := range z.columns {
+		c.release()
 	}
-	z.members.Release()
-	z.mask.Release()
-	z.nodesCat.Release()
-	z.nodes.Release()
-	z.edgesCat.Release()
-	z.edges.Release()
-	z.sparse.Release()
-	z.targets.Release()
 }

@@ -1,0 +1,175 @@
+package operators
+
+import (
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// outputs is the table of the columns that Normalize adds: those that its settings
+// and the graphs call for, in their order, without the suffix.
+func (z *normalizer) outputs() []output {
+	l, w, k := z.layout, z.w, z.K
+	all := []output{tensor(record.Members, []int{w, k}, nil, func(_ *graph.Graph, out []int32) { copy(out, z.field) })}
+	cats, write := l.NodeCat, func(g *graph.Graph, out []int32) { field.NodeCats(g, z.field, out) }
+	if z.Distances > 0 {
+		cats, write = append([]record.Channel{{Name: "distance", Card: z.Distances}}, l.NodeCat...), z.distances
+	}
+	if d := len(cats); d > 0 {
+		all = append(all, tensor(record.NodesCat, []int{w, k, d}, cats, write))
+	}
+	if c := len(l.NodeAttr); c > 0 {
+		write := func(g *graph.Graph, out []float32) { field.NodeAttrs(g, z.field, out) }
+		all = append(all, tensor(record.Nodes, []int{w, k, c}, l.NodeAttr, write))
+	}
+	d, c := len(l.EdgeCat), len(l.EdgeAttr)
+	if z.Edges && d > 0 {
+		all = append(all, tensor(record.EdgesCat, []int{w, k, k, d}, l.EdgeCat, ofEdges(z, field.EdgeCats)))
+	}
+	if z.Edges && c > 0 {
+		all = append(all, tensor(record.Edges, []int{w, k, k, c}, l.EdgeAttr, ofEdges(z, field.EdgeAttrs)))
+	}
+	if z.Edges && d+c == 0 {
+		all = append(all, tensor(record.Edges, []int{w, k, k, 1}, []record.Channel{{Name: "edge"}}, z.adjacency))
+	}
+	if z.Mask {
+		all = append(all, tensor(record.Mask, []int{w, k}, nil, z.mask))
+	}
+	if l.NodeSparse.Card > 0 {
+		all = append(all, z.sparse())
+	}
+	if len(l.NodeClasses) > 0 {
+		all = append(all, z.targets())
+	}
+	return all
+}
+
+// output is a column that Normalize adds.
+type output struct {
+	field arrow.Field
+	begin func(mem memory.Allocator) column
+}
+
+// column is an output under construction.
+type column struct {
+	name    string
+	append  func(g *graph.Graph, row int)
+	finish  func(rows int) arrow.Array
+	release func()
+}
+
+// tensor is an output of a fixed size; write sets all of a row.
+func tensor[T record.Value](name string, shape []int, channels []record.Channel, write func(g *graph.Graph, out []T)) output {
+	width := 1
+	for _, n := range shape {
+		width *= n
+	}
+	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
+		b := record.NewFixed[T](mem, width)
+		return column{name, func(g *graph.Graph, _ int) { write(g, b.Extend(1)) }, b.Finish, b.Release}
+	}}
+}
+
+// sparse is the sparse attributes of the members.
+func (z *normalizer) sparse() output {
+	return output{record.SparseField(record.NodesSparse, []int{z.w, z.K}, z.layout.NodeSparse), func(mem memory.Allocator) column {
+		b := record.NewNested[int32](mem)
+		return column{record.NodesSparse, func(g *graph.Graph, _ int) {
+			for _, v := range z.field {
+				var set []int32
+				if v >= 0 {
+					set = g.Sparse(v)
+				}
+				b.Append(set)
+			}
+			b.EndRow()
+		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+	}}
+}
+
+// targets is the class of each root, -1 for zero fields.
+func (z *normalizer) targets() output {
+	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) column {
+		b := record.NewLists[int32](mem)
+		return column{record.RootTarget, func(_ *graph.Graph, row int) {
+			class, out := z.graphs.NodeClass(row), b.Grow(z.w)
+			for i, root := range z.hoods.root {
+				out[i] = -1
+				if root >= 0 {
+					out[i] = class[root]
+				}
+			}
+		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+	}}
+}
+
+// distances writes the discrete attributes of the members behind their distance.
+func (z *normalizer) distances(g *graph.Graph, out []int32) {
+	d := 1 + g.NodeCats
+	for i, v := range z.field {
+		cell := out[i*d : (i+1)*d]
+		if v < 0 {
+			for j := range cell {
+				cell[j] = -1
+			}
+			continue
+		}
+		cell[0] = min(int32(z.hops[i]), int32(z.Distances)-1)
+		copy(cell[1:], g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats])
+	}
+}
+
+// mask writes 1 for a node, 0 for a dummy.
+func (z *normalizer) mask(_ *graph.Graph, out []uint8) {
+	for i, v := range z.field {
+		out[i] = uint8(1 + min(v, 0)) // a dummy is -1
+	}
+}
+
+// ofEdges writes what gather makes of the entries of each field.
+func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []int32, out []T)) func(*graph.Graph, []T) {
+	return func(g *graph.Graph, out []T) {
+		for i := range z.w {
+			gather(g, z.entries(g, i), out[len(out)/z.w*i:])
+		}
+	}
+}
+
+// twice reports whether two columns are made of the entries of edges, which are
+// then looked for once.
+func (z *normalizer) twice() bool {
+	return z.Edges && len(z.layout.EdgeCat) > 0 && len(z.layout.EdgeAttr) > 0
+}
+
+// entries returns the entries of the edges of field i, (k, k).
+func (z *normalizer) entries(g *graph.Graph, i int) []int32 {
+	k, kk := z.K, z.K*z.K
+	if z.twice() {
+		return z.entry[i*kk : (i+1)*kk]
+	}
+	z.finder.Edges(g, z.field[i*k:(i+1)*k], z.entry)
+	return z.entry
+}
+
+// adjacency writes 1 for an edge, from the bits where they are known.
+func (z *normalizer) adjacency(g *graph.Graph, out []float32) {
+	k, kk := z.K, z.K*z.K
+	for i := range z.w {
+		edges := out[i*kk : (i+1)*kk]
+		if !z.known[i] {
+			field.Adjacency(z.entries(g, i), edges)
+			continue
+		}
+		clear(edges)
+		for j, m := range z.bits[i*k : (i+1)*k] {
+			for ; m != 0; m &= m - 1 {
+				edges[j*k+bits.TrailingZeros64(m)] = 1
+			}
+		}
+	}
+}
