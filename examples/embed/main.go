@@ -18,7 +18,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"runtime"
 	"time"
@@ -44,7 +43,7 @@ var recipe = operators.Recipe{
 	operators.Normalize{},
 }
 
-const usage = `classify graphs in a go-streams pipeline, or over HTTP.
+const usage = `classifies graphs in a go-streams pipeline, or over HTTP.
 
   embed                          classifies 20 generated graphs and ends
   embed -listen localhost:8080   answers until Ctrl-C
@@ -56,7 +55,7 @@ that cannot be classified; 503 has Retry-After: nobody is free.`
 func main() { cli.Main("embed", run) }
 
 func run(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("embed", flag.ContinueOnError)
+	f := cli.Flags("embed", usage)
 	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
 	graphs := f.Int("learn", 2400, "graphs to learn from before")
 	var l limits
@@ -67,7 +66,6 @@ func run(ctx context.Context, args []string) error {
 	f.Int64Var(&l.bytes, "bytes", 2<<20, "most bytes of a request")
 	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
 	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for what is in work on Ctrl-C")
-	cli.Usage(f, usage)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}

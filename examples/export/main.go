@@ -41,7 +41,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"runtime"
 	"strings"
@@ -72,7 +71,7 @@ type config struct {
 	normal labeling.Labeling
 }
 
-const usage = `write fields, or graphs, as Parquet or Arrow.
+const usage = `writes fields, or graphs, as Parquet or Arrow.
 
   export                                      some fields of a generated graph, to look at
   export -graph power.edges.gz -k 10 -out power
@@ -85,7 +84,7 @@ const usage = `write fields, or graphs, as Parquet or Arrow.
 func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
-	f := flag.NewFlagSet("export", flag.ContinueOnError)
+	f := cli.Flags("export", usage)
 	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
@@ -109,7 +108,6 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
-	cli.Usage(f, usage)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -61,7 +60,12 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
-	f := flag.NewFlagSet("fields", flag.ContinueOnError)
+	f := cli.Flags("fields", `makes the receptive fields of the nodes of a graph, or of many graphs.
+
+  fields                                      those of a torus: how fast
+  fields -graph power.edges.gz -k 5 -out power.jsonl
+  fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
+  geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
 	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(input.Families, ", "))
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
@@ -77,12 +81,6 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")
 	f.StringVar(&c.json, "json", "", "file for the figures")
-	cli.Usage(f, `make the receptive fields of the nodes of a graph, or of many graphs.
-
-  fields                                      those of a torus: how fast
-  fields -graph power.edges.gz -k 5 -out power.jsonl
-  fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
-  geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

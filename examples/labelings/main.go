@@ -17,7 +17,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 
@@ -42,7 +41,11 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	var names, crop string
-	f := flag.NewFlagSet("labelings", flag.ContinueOnError)
+	f := cli.Flags("labelings", `compares labelings by how well they align fields, without classes.
+
+  labelings                                   on generated graphs
+  labelings -data MUTAG -k 10
+  labelings -graph polblogs.txt -out theta.svg`)
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	f.StringVar(&c.graph, "graph", "", "edge list of one graph, instead of a collection")
 	f.BoolVar(&c.directed, "directed", false, "the edges of -graph are arcs")
@@ -54,11 +57,6 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.options.Workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.json, "json", "", "file for the table as JSON")
 	f.StringVar(&c.out, "out", "", "file for a picture: .svg or .png")
-	cli.Usage(f, `compare labelings by how well they align fields, without classes.
-
-  labelings                                   on generated graphs
-  labelings -data MUTAG -k 10
-  labelings -graph polblogs.txt -out theta.svg`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -17,14 +16,13 @@ import (
 func main() { cli.Main("ownoperator", run) }
 
 func run(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("ownoperator", flag.ContinueOnError)
-	graphs := f.Int("graphs", 480, "number of generated graphs")
-	seed := f.Uint64("seed", 1, "seed of the collection")
-	most := f.Int("most", 0, "most nodes of a graph, larger ones are refused; 0 = any number")
-	cli.Usage(f, `run an operator that is not part of sanflow, in triangles.go.
+	f := cli.Flags("ownoperator", `runs an operator that is not part of sanflow, in triangles.go.
 
   ownoperator                                 triangles of six families of graphs
   ownoperator -graphs 60 -seed 2`)
+	graphs := f.Int("graphs", 480, "number of generated graphs")
+	seed := f.Uint64("seed", 1, "seed of the collection")
+	most := f.Int("most", 0, "most nodes of a graph, larger ones are refused; 0 = any number")
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}

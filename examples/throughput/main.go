@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +50,13 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := flag.NewFlagSet("throughput", flag.ContinueOnError)
+	f := cli.Flags("throughput", `measures fields per second, as the paper's runtime figure does.
+
+  throughput                                  all graphs, 2 s per cell
+  throughput -graphs torus,power -k 5,10 -workers 1
+  throughput -seconds 10 -out speed.svg -json speed.json
+
+Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 	graphs := f.String("graphs", strings.Join(allGraphs, ","), "graphs, of these")
 	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
 	cli.Bound(f, &c.bound)
@@ -62,13 +67,6 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
 	f.StringVar(&c.json, "json", "", "file for the figures")
-	cli.Usage(f, `measure fields per second, as the paper's runtime figure does.
-
-  throughput                                  all graphs, 2 s per cell
-  throughput -graphs torus,power -k 5,10 -workers 1
-  throughput -seconds 10 -out speed.svg -json speed.json
-
-Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}

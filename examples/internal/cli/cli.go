@@ -4,7 +4,7 @@
 //	func main() { cli.Main("fields", run) }
 //
 //	func run(ctx context.Context, args []string) error {
-//		flags := flag.NewFlagSet("fields", flag.ContinueOnError)
+//		flags := cli.Flags("fields", "makes the receptive fields of a graph.")
 //		k := flags.Int("k", 10, "nodes per field")
 //		if err := cli.Parse(flags, args); err != nil {
 //			return err
@@ -72,15 +72,6 @@ func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
-}
-
-// Usage makes text the first lines of a command's help: what it does, and calls
-// to copy.
-func Usage(f *flag.FlagSet, text string) {
-	f.Usage = func() {
-		fmt.Fprintf(f.Output(), "Usage of %s: %s\n\n", f.Name(), strings.TrimSpace(text))
-		f.PrintDefaults()
-	}
 }
 
 // Parse parses args. Help goes to standard output; anything else that is wrong
