@@ -41,6 +41,22 @@ func GraphColumns() []string {
 	return names
 }
 
+// ColumnType returns the type of a column that records of graphs have, and false
+// for other columns and for target, which has two types.
+func ColumnType(name string) (arrow.DataType, bool) {
+	for _, f := range basics {
+		if f.Name == name {
+			return f.Type, true
+		}
+	}
+	for _, k := range kinds {
+		if column, t := k.column(); column == name {
+			return t, name != Target
+		}
+	}
+	return nil, false
+}
+
 // kind is a column that not all graphs have.
 type kind interface {
 	column() (name string, t arrow.DataType)

@@ -111,10 +111,9 @@ func names(cols []Column) string {
 	return strings.Join(s, ", ")
 }
 
-// indices are the columns of node numbers, classes and other indices, which are
-// int32 whatever integers a file has.
+// indices are the columns of node numbers, classes and other indices beside those
+// that hold graphs, which are int32 whatever integers a file has.
 var indices = []string{
-	record.Offsets, record.Neighbors, record.NodeCat, record.EdgeCat, record.NodeTarget, record.NodeSparse,
 	record.Roots, record.RootTarget, record.Hood, record.Members, record.NodesCat, record.EdgesCat, record.NodesSparse, record.Target,
 }
 
@@ -165,14 +164,7 @@ func field(c Column) (arrow.Field, error) {
 	default:
 		elem = arrow.ListOf(arrow.ListOf(elem))
 	}
-	want, ok := map[string]arrow.DataType{
-		record.GraphID: arrow.PrimitiveTypes.Int64, record.Pos: arrow.PrimitiveTypes.Int64,
-		record.Offsets: record.ListType[int32](), record.Neighbors: record.ListType[int32](),
-		record.NodeCat: record.ListType[int32](), record.NodeAttr: record.ListType[float32](),
-		record.EdgeCat: record.ListType[int32](), record.EdgeAttr: record.ListType[float32](),
-		record.NodeTarget: record.ListType[int32](), record.NodeSparse: record.NestedType[int32](),
-	}[c.Name]
-	if ok {
+	if want, ok := record.ColumnType(c.Name); ok {
 		if depth(want) != c.Depth || c.Width >= 0 {
 			return arrow.Field{}, fmt.Errorf("column %q is %s, want %s", c.Name, c.Type, want)
 		}
@@ -218,7 +210,7 @@ func (p *Plan) wantGraphs() (err error) {
 		return err
 	}
 	known := p.layout.Schema()
-	for _, name := range []string{record.NodeCat, record.NodeAttr, record.NodeSparse, record.EdgeCat, record.EdgeAttr, record.Target, record.NodeTarget} {
+	for _, name := range append(record.GraphColumns(), record.Target) {
 		if p.Schema.HasField(name) && !known.HasField(name) {
 			return fmt.Errorf("column %q has no metadata that says what its values are: describe the graphs in Layout, or name the other columns in Columns", name)
 		}
