@@ -10,7 +10,12 @@ import (
 // SaveFile saves a model, or anything else that has Save, under that name. The
 // file appears whole or not at all: see package flow/file.
 func SaveFile(name string, m interface{ Save(io.Writer) error }) error {
-	f, err := file.Create(nil, name)
+	return SaveFileOn(nil, name, m)
+}
+
+// SaveFileOn is SaveFile on a file system; nil is that of this machine.
+func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error }) error {
+	f, err := file.Create(fsys, name)
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
