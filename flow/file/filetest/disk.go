@@ -21,6 +21,7 @@ const (
 	Open    Kind = "open"
 	List    Kind = "list"
 	Stat    Kind = "stat"
+	Read    Kind = "read"
 	Close   Kind = "close"
 	Create  Kind = "create"
 	Write   Kind = "write"
@@ -149,7 +150,7 @@ func (d *Disk) do(op Op, perform func() error) error {
 	if err := perform(); err != nil {
 		return err
 	}
-	if !slices.Contains([]Kind{Open, List, Stat, Close}, op.Kind) {
+	if !slices.Contains([]Kind{Open, List, Stat, Read, Close}, op.Kind) {
 		d.ops = append(d.ops, op)
 	}
 	return nil
@@ -250,6 +251,22 @@ func (h *handle) Write(p []byte) (n int, err error) {
 		h.d.mu.Unlock()
 	}
 	h.at += int64(n)
+	return n, err
+}
+
+func (h *handle) Read(p []byte) (n int, err error) {
+	err = h.d.do(h.op(Read), func() error {
+		n, err = h.File.Read(p)
+		return err
+	})
+	return n, err
+}
+
+func (h *handle) ReadAt(p []byte, at int64) (n int, err error) {
+	err = h.d.do(h.op(Read), func() error {
+		n, err = h.File.ReadAt(p, at)
+		return err
+	})
 	return n, err
 }
 

@@ -84,7 +84,7 @@ func failIf(is bool, err error) error {
 // crashes checks what is left by a crash at each operation.
 func crashes(t *testing.T, d *Disk, check func(t *testing.T, o Outcome)) {
 	t.Helper()
-	seeds := uint64(4)
+	seeds := uint64(3)
 	if os.Getenv("SANFLOW_LONG") != "" {
 		seeds = 100
 	}
