@@ -46,9 +46,10 @@ const (
 // go on, but not to the weights that it would have had there.
 var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernels")
 
-// kernels names those that compute here: Go's own loops may round differently
-// from one architecture to the next too.
-func kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
+// Kernels names those that compute here, such as "amd64 avx512": training gives
+// the same bytes only where they are the same. Go's own loops may round
+// differently from one architecture to the next too.
+func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
 // checkpointKind is put before the model's name, so that the file is not taken
 // for a model.
@@ -76,7 +77,7 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 	if err != nil {
 		return fmt.Errorf("nn: checkpoint: %w", err)
 	}
-	meta[metaCounts], meta[metaNote], meta[metaKernels] = string(text), note, kernels()
+	meta[metaCounts], meta[metaNote], meta[metaKernels] = string(text), note, Kernels()
 	meta[metaSum] = checksum(meta, list)
 	return writeTensors(w, meta, list)
 }
@@ -107,8 +108,8 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 		return "", fmt.Errorf("nn: resume: %w", err)
 	}
 	c.steps, c.seen, c.correct, c.lossSum, c.abs = n.Steps, n.Seen, n.Correct, n.Loss, n.Abs
-	if was := meta[metaKernels]; was != kernels() {
-		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, cmp.Or(was, "unknown ones"), kernels())
+	if was := meta[metaKernels]; was != Kernels() {
+		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, cmp.Or(was, "unknown ones"), Kernels())
 	}
 	return meta[metaNote], err
 }

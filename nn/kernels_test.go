@@ -33,7 +33,7 @@ func TestResumeOtherKernels(t *testing.T) {
 		}
 		d := smallCNN(t)
 		note, err := d.Resume(&other)
-		if !errors.Is(err, ErrKernels) || !strings.Contains(err.Error(), kernels()) || note != "note" {
+		if !errors.Is(err, ErrKernels) || !strings.Contains(err.Error(), Kernels()) || note != "note" {
 			t.Errorf("%q, %v, want ErrKernels", note, err)
 		}
 		if d.Hash() != c.Hash() || d.Seen() != 4 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -77,7 +78,7 @@ func identity(c *config, d *dataset, f *fieldSet) ([]setting, error) {
 		{"-select", c.selecting}, {"-normalize", c.normal},
 		{"-epochs", c.epochs}, {"-batch", c.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
 		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
-		{"fields of SHA-256", sum},
+		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()},
 	} {
 		list = append(list, setting{s.name, fmt.Sprint(s.value)})
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/nn"
 )
 
 // The test binary is the command when it is told to be; it then writes a
@@ -132,6 +133,22 @@ func TestResumeErrors(t *testing.T) {
 		if err := with(test.args...); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v, want %q", test.args, err, test.want)
 		}
+	}
+	// Folds that other kernels have trained do not mix with those of these.
+	path := filepath.Join(dir, "run.json")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := strings.Replace(string(content), nn.Kernels(), "a slide rule", 1)
+	if err := os.WriteFile(path, []byte(others), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "is of a run with kernels a slide rule") {
+		t.Errorf("other kernels: %v", err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range []string{"last.safetensors", "outer-0-32.json", "run.json"} {
 		path := filepath.Join(dir, name)

@@ -226,7 +226,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *grap
 	var body struct {
 		ID    int64
 		Nodes int
-		Edges [][2]int32
+		Edges [][]int32 // a [2]int32 would take one number, or three
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.bytes))
 	d.DisallowUnknownFields()
@@ -245,6 +245,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *grap
 	}
 	edges := make([]graph.Edge, len(body.Edges))
 	for i, e := range body.Edges {
+		if len(e) != 2 {
+			return 0, nil, fail(http.StatusBadRequest, "edge %d joins %d nodes, want 2", i, len(e))
+		}
 		edges[i] = graph.Edge{U: e[0], V: e[1]}
 	}
 	if g, err = graph.New(body.Nodes, false, edges); err != nil {

@@ -103,6 +103,8 @@ func TestServe(t *testing.T) {
 	}{
 		{path(4), http.StatusOK, `{"id":4,"class":"ring","probability":1}`},
 		{`{"nodes": 2, "edges": [[0,1]]}`, http.StatusOK, `"id":0`},
+		{`{"nodes": 3, "edges": [[1]]}`, http.StatusBadRequest, "joins 1 nodes"},
+		{`{"nodes": 3, "edges": [[0,1,2]]}`, http.StatusBadRequest, "joins 3 nodes"},
 		{`{"nodes": 4, "edges": [[0,4]]}`, http.StatusBadRequest, "4"},
 		{`{"nodes": -1}`, http.StatusBadRequest, ""},
 		{`{"nodes": 2, "edges": [[0,1]]} {}`, http.StatusBadRequest, "more than one"},
