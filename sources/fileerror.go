@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"strings"
+	"unicode"
 )
 
 // FileError says where in its input a source failed. It prints as one line,
@@ -22,12 +25,28 @@ type FileError struct {
 func (e *FileError) Error() string {
 	switch {
 	case e.File == "": // a TU.FS without a name
-		return fmt.Sprintf("sources: %v", e.Err)
+		return oneLine(fmt.Sprintf("sources: %v", e.Err))
 	case e.Line == 0:
-		return fmt.Sprintf("sources: %s: %v", e.File, e.Err)
+		return oneLine(fmt.Sprintf("sources: %s: %v", e.File, e.Err))
 	default:
-		return fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err)
+		return oneLine(fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err))
 	}
+}
+
+// oneLine escapes control characters, which names in an archive may have.
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Unwrap returns the cause.
