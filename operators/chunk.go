@@ -21,10 +21,12 @@ import (
 //		Via(operators.Normalize{K: 10}).        // (1024, 10, a_v) each
 //
 // It stands between Select, or Roots, and Assemble or Normalize. A row that goes out has the
-// columns of the graph that came in, shared and not copied, and stands in a
-// record of its own; Assemble and Normalize see that it is the same graph and
-// index it once. Rows go out one at a time as the stages behind take them, so
-// memory does not grow with the number of roots, and no field depends on Size.
+// columns of the graph that came in, shared and not copied. The rows of a graph
+// that has more than one stand in a record each; Assemble and Normalize see that
+// it is the same graph and index it once. They go out one at a time as the stages
+// behind take them, so memory does not grow with the number of roots. Graphs that
+// need only one row stay together, up to 2048 roots in a record. No field depends
+// on Size.
 //
 // All rows of a graph have its graph_id and its pos; the position is done when
 // the last of them has left the pipeline. A stage that cannot make one of the
@@ -35,7 +37,8 @@ import (
 // What works on the graph itself, such as Channel, belongs before Chunk, where it
 // works once. Stages that copy rows, such as Shuffle, Batch and Replay, belong
 // behind Normalize, which drops the graph: of several chunks each would get a copy
-// of it. A row costs some microseconds in each stage, so a Size below 100 is slow.
+// of it. A record costs some microseconds in each stage, so a Size below 100 is slow
+// where graphs are large.
 type Chunk struct {
 	// Size is w, the number of roots of a row. The default is 1024.
 	Size int
@@ -83,22 +86,74 @@ func (c *chunker) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	for row := range roots.Len() {
-		graph := rec.NewSlice(int64(row), int64(row)+1)
-		err := c.cut(graph, roots.Row(row), out)
-		graph.Release()
+	for row := 0; row < roots.Len(); {
+		end := c.run(&roots, row)
+		graphs := rec.NewSlice(int64(row), int64(end))
+		if n := len(used(roots.Row(row))); n > 0 && n <= c.Size {
+			err = c.emit(graphs, roots, row, end, out)
+		} else {
+			err = c.cut(graphs, used(roots.Row(row)), out)
+		}
+		graphs.Release()
 		if err != nil {
 			return err
 		}
+		row = end
 	}
 	return nil
 }
 
-// cut emits the rows of one graph.
-func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
+// together is the number of roots that a record of several graphs has at most.
+const together = 2048
+
+// run returns the end of the rows from row on that go out in one record: graphs
+// that need only one row each, or else one graph.
+func (c *chunker) run(roots *record.ListView[int32], row int) int {
+	end, most := row, min(roots.Len(), row+max(1, together/c.Size))
+	for end < most {
+		if n := len(used(roots.Row(end))); n == 0 || n > c.Size {
+			break
+		}
+		end++
+	}
+	return max(end, row+1)
+}
+
+// used returns the roots without the zero fields at their end.
+func used(roots []int32) []int32 {
 	for len(roots) > 0 && roots[len(roots)-1] < 0 {
 		roots = roots[:len(roots)-1]
 	}
+	return roots
+}
+
+// emit hands on graphs that need only one row each, rows row to end of roots.
+func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, end int, out *flow.Out) error {
+	col := record.NewLists[int32](out.Mem())
+	for ; row < end; row++ {
+		fill(col.Grow(c.Size), used(roots.Row(row)), -1)
+	}
+	rec, err := record.Project(c.schema, graphs, map[string]arrow.Array{record.Roots: col.Finish()})
+	if err != nil {
+		return err
+	}
+	return out.Emit(rec)
+}
+
+// fill writes from to the front of row, and none behind it.
+func fill[T record.Value](row, from []T, none T) {
+	row = row[copy(row, from):]
+	if len(row) == 0 {
+		return
+	}
+	row[0] = none
+	for done := 1; done < len(row); done *= 2 {
+		copy(row[done:], row[:done])
+	}
+}
+
+// cut emits the rows of one graph.
+func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 	if len(roots) == 0 {
 		out.Drop(graph)
 		return nil
@@ -106,11 +161,7 @@ func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 	for len(roots) > 0 {
 		n := min(len(roots), c.Size)
 		col := record.NewLists[int32](out.Mem())
-		dst := col.Grow(c.Size)
-		copy(dst, roots[:n])
-		for i := n; i < c.Size; i++ {
-			dst[i] = -1
-		}
+		fill(col.Grow(c.Size), roots[:n], -1)
 		roots = roots[n:]
 		rec, err := record.Project(c.schema, graph, map[string]arrow.Array{record.Roots: col.Finish()})
 		if err != nil {

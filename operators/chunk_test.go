@@ -233,13 +233,53 @@ func TestChunkSeveralGraphs(t *testing.T) {
 	want, _ := fieldsOf(t, whole, 1)
 	for _, rows := range []int{1, 4} {
 		for _, workers := range []int{1, 3} {
-			p := flow.From(sources.Graphs{Items: items, Rows: rows}).Via(operators.Select{W: 30}).Via(operators.Chunk{Size: 7}).
-				Via(operators.Assemble{K: 5}).Via(operators.Normalize{})
-			got, _ := fieldsOf(t, p, workers)
-			if !slices.Equal(got, want) {
-				t.Errorf("%d rows a record, %d workers: the fields differ", rows, workers)
+			for _, size := range []int{7, 25, 40} { // some graphs need several rows; and none does
+				p := flow.From(sources.Graphs{Items: items, Rows: rows}).Via(operators.Select{W: 30}).Via(operators.Chunk{Size: size}).
+					Via(operators.Assemble{K: 5}).Via(operators.Normalize{})
+				got, _ := fieldsOf(t, p, workers)
+				if !slices.Equal(got, want) {
+					t.Errorf("%d rows a record, %d workers, chunks of %d: the fields differ", rows, workers, size)
+				}
 			}
 		}
+	}
+}
+
+// Graphs that need one row only stay together, in order, up to 2048 roots; the
+// rows of larger ones stand alone, and a graph without nodes gives none.
+func TestChunkTogether(t *testing.T) {
+	items := make([]sources.Item, 0, 1300)
+	for _, n := range []int{3, 4, 9, 3, 0, 3, 3} {
+		items = append(items, sources.Item{Graph: &graph.Graph{Offsets: make([]int32, n+1)}})
+	}
+	for range 600 {
+		items = append(items, sources.Item{Graph: &graph.Graph{Offsets: make([]int32, 2)}})
+	}
+	var out sinks.Collect
+	defer out.Release()
+	err := flow.From(sources.Graphs{Items: items, Rows: len(items)}).Via(operators.Select{}).
+		Via(operators.Chunk{Size: 4}).To(&out).With(flow.Options{Mem: &flowtest.Poison{}}).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []int64
+	var roots []int32
+	for _, rec := range out.Records() {
+		rows = append(rows, rec.NumRows())
+		v, err := record.ListsOf[int32](rec, record.Roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range v.Len() {
+			roots = append(roots, v.Row(row)...)
+		}
+	}
+	if want := []int64{2, 1, 1, 1, 1, 512, 90}; !slices.Equal(rows, want) {
+		t.Errorf("records of %v rows, want %v", rows, want)
+	}
+	want := []int32{0, 1, 2, -1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, 0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2, -1}
+	if !slices.Equal(roots[:len(want)], want) {
+		t.Errorf("roots %v, want %v", roots[:len(want)], want)
 	}
 }
 

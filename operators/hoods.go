@@ -95,3 +95,15 @@ func (h *hoods) at(ix *field.Index, i int) (hood []int32, dist []uint8) {
 	}
 	return h.walk.Assemble(ix, h.root[i], h.k)
 }
+
+// used returns the number of roots without the zero fields at the end of the row.
+func (h *hoods) used() int {
+	if h.gathers {
+		return len(used(h.root))
+	}
+	n := len(h.root)
+	for n > 0 && h.hoodEnds[n-1] == h.hoodEnds[n] {
+		n--
+	}
+	return n
+}

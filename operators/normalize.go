@@ -180,6 +180,7 @@ type normalizer struct {
 	known  []bool   // (w) fields whose edges are in bits
 	field  []int32  // (w, k) members of the row in hand
 	hops   []uint8  // (w, k) their distances from the root
+	used   int      // fields of that row without the zero fields at its end
 	labels labels
 
 	columns []column // of outputs; nil before the first record
@@ -239,7 +240,9 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 	}
 	z.norm.Context = ctx
 	k, members := z.K, z.field
-	for i := range z.w {
+	z.used = z.hoods.used()
+	fill(members[z.used*k:], nil, -1)
+	for i := range z.used {
 		if i%16 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -266,7 +269,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		copy(z.hops[i*k:(i+1)*k], dist)
 	}
 	if z.twice() {
-		for i := range z.w {
+		for i := range z.used {
 			z.finder.Edges(&g, members[i*k:(i+1)*k], z.entry[i*k*k:(i+1)*k*k])
 		}
 	}

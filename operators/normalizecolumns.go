@@ -16,7 +16,7 @@ import (
 func (z *normalizer) outputs() []output {
 	l, w, k := z.layout, z.w, z.K
 	all := []output{tensor(record.Members, []int{w, k}, nil, func(_ *graph.Graph, out []int32) { copy(out, z.field) })}
-	cats, write := l.NodeCat, func(g *graph.Graph, out []int32) { field.NodeCats(g, z.field, out) }
+	cats, write := l.NodeCat, func(g *graph.Graph, out []int32) { field.NodeCats(g, z.field[:z.used*k], front(z, out, -1)) }
 	if z.Distances > 0 {
 		cats, write = append([]record.Channel{{Name: "distance", Card: z.Distances}}, l.NodeCat...), z.distances
 	}
@@ -24,15 +24,15 @@ func (z *normalizer) outputs() []output {
 		all = append(all, tensor(record.NodesCat, []int{w, k, d}, cats, write))
 	}
 	if c := len(l.NodeAttr); c > 0 {
-		write := func(g *graph.Graph, out []float32) { field.NodeAttrs(g, z.field, out) }
+		write := func(g *graph.Graph, out []float32) { field.NodeAttrs(g, z.field[:z.used*k], front(z, out, 0)) }
 		all = append(all, tensor(record.Nodes, []int{w, k, c}, l.NodeAttr, write))
 	}
 	d, c := len(l.EdgeCat), len(l.EdgeAttr)
 	if z.Edges && d > 0 {
-		all = append(all, tensor(record.EdgesCat, []int{w, k, k, d}, l.EdgeCat, ofEdges(z, field.EdgeCats)))
+		all = append(all, tensor(record.EdgesCat, []int{w, k, k, d}, l.EdgeCat, ofEdges(z, field.EdgeCats, -1)))
 	}
 	if z.Edges && c > 0 {
-		all = append(all, tensor(record.Edges, []int{w, k, k, c}, l.EdgeAttr, ofEdges(z, field.EdgeAttrs)))
+		all = append(all, tensor(record.Edges, []int{w, k, k, c}, l.EdgeAttr, ofEdges(z, field.EdgeAttrs, 0)))
 	}
 	if z.Edges && d+c == 0 {
 		all = append(all, tensor(record.Edges, []int{w, k, k, 1}, []record.Channel{{Name: "edge"}}, z.adjacency))
@@ -111,7 +111,8 @@ func (z *normalizer) targets() output {
 // distances writes the discrete attributes of the members behind their distance.
 func (z *normalizer) distances(g *graph.Graph, out []int32) {
 	d := 1 + g.NodeCats
-	for i, v := range z.field {
+	out = front(z, out, -1)
+	for i, v := range z.field[:z.used*z.K] {
 		cell := out[i*d : (i+1)*d]
 		if v < 0 {
 			for j := range cell {
@@ -131,10 +132,19 @@ func (z *normalizer) mask(_ *graph.Graph, out []uint8) {
 	}
 }
 
+// front writes none to the zero fields at the end of a row, all at once, and returns
+// the values of the fields before them.
+func front[T record.Value](z *normalizer, out []T, none T) []T {
+	n := len(out) / z.w * z.used
+	fill(out[n:], nil, none)
+	return out[:n]
+}
+
 // ofEdges writes what gather makes of the entries of each field.
-func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []int32, out []T)) func(*graph.Graph, []T) {
+func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []int32, out []T), none T) func(*graph.Graph, []T) {
 	return func(g *graph.Graph, out []T) {
-		for i := range z.w {
+		front(z, out, none)
+		for i := range z.used {
 			gather(g, z.entries(g, i), out[len(out)/z.w*i:])
 		}
 	}
@@ -159,7 +169,8 @@ func (z *normalizer) entries(g *graph.Graph, i int) []int32 {
 // adjacency writes 1 for an edge, from the bits where they are known.
 func (z *normalizer) adjacency(g *graph.Graph, out []float32) {
 	k, kk := z.K, z.K*z.K
-	for i := range z.w {
+	front(z, out, 0)
+	for i := range z.used {
 		edges := out[i*kk : (i+1)*kk]
 		if !z.known[i] {
 			field.Adjacency(z.entries(g, i), edges)

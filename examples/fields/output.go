@@ -63,12 +63,12 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 		b = append(b, `,"root":`...)
 		b = strconv.AppendInt(b, int64(root[f]), 10)
 		b = append(b, `,"members":`...)
-		b = list(b, k, func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(members[f*k+i]), 10) })
+		b = numbers(b, members[f*k:(f+1)*k])
 		b = append(b, `,"dist":`...)
-		b = list(b, k, func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(dist[f*k+i]), 10) })
+		b = numbers(b, dist[f*k:(f+1)*k])
 		b = append(b, `,"edges":`...)
 		b = list(b, k, func(b []byte, i int) []byte {
-			return list(b, k, func(b []byte, j int) []byte { return strconv.AppendInt(b, int64(edges[(f*k+i)*k+j]), 10) })
+			return numbers(b, edges[(f*k+i)*k:(f*k+i+1)*k])
 		})
 		b = append(b, `,"nodes":`...)
 		b = list(b, k, func(b []byte, i int) []byte {
@@ -87,6 +87,22 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	column := col.Finish()
 	defer column.Release()
 	return out.Emit(array.NewRecord(l.schema, []arrow.Array{column}, 1))
+}
+
+// numbers is list for integers, of which nearly all have one digit.
+func numbers(b []byte, v []int32) []byte {
+	b = append(b, '[')
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if 0 <= x && x <= 9 {
+			b = append(b, '0'+byte(x))
+		} else {
+			b = strconv.AppendInt(b, int64(x), 10)
+		}
+	}
+	return append(b, ']')
 }
 
 func list(b []byte, n int, item func(b []byte, i int) []byte) []byte {

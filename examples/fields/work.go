@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/ipc"
 )
 
 // work runs the pipeline: what is in memory is a record of graphs, and some chunks
@@ -35,7 +35,7 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	case text != nil:
 		p = p.Via(columns{from}).Via(jsonLines{}).To(lines{text})
 	case c.out != "":
-		p = p.Via(columns{from}).To(sinks.IPC{Path: c.out})
+		p = p.Via(columns{from}).To(ipc.Sink{Path: c.out})
 	}
 	running := p.With(flow.Options{Workers: c.workers, Mem: &record.Recycler{}}).Start(ctx)
 	bar := cli.NewProgress("receptive fields", -1)

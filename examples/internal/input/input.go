@@ -96,12 +96,13 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 // Chunk is a good number of roots to work on at once, for fields of k nodes: of
 // one large graph enough that a chunk costs next to nothing, and at most half a
 // megabyte of edges, which stay in the nearer caches; of the graphs of a
-// collection about as many as they have nodes, since what a chunk lacks is filled
-// with zero fields. It depends on nothing that a worker does.
+// collection as many as most of them have nodes, since what a chunk lacks is filled
+// with zero fields, and a graph with several chunks costs a record for each. It
+// depends on nothing that a worker does.
 func (g *Graph) Chunk(k int) int {
 	most := 1024
 	if g.Format == "graph6" || g.Format == "tu" || g.Format == "dot" {
-		most = 32
+		most = 128
 	}
 	return max(1, min(most, 1<<17/(k*k)))
 }
