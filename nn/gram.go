@@ -1,0 +1,269 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Counts is how often each of a set of things stands in each of n graphs, in
+// compressed sparse rows. A thing is known by its id.
+type Counts struct {
+	// Offsets has length n+1: the things of row i are
+	// IDs[Offsets[i]:Offsets[i+1]], strictly ascending.
+	Offsets []int
+	IDs     []uint64
+	// Values holds the count of each, which need not be whole but must be finite
+	// and, for [Min], not negative.
+	Values []float64
+}
+
+// Len returns n, the number of rows.
+func (c *Counts) Len() int { return max(0, len(c.Offsets)-1) }
+
+// Row returns the ids of a row, ascending, and their counts. Both are borrowed.
+func (c *Counts) Row(i int) (ids []uint64, values []float64) {
+	from, to := c.Offsets[i], c.Offsets[i+1]
+	return c.IDs[from:to:to], c.Values[from:to:to]
+}
+
+// Append adds a row, which is copied.
+func (c *Counts) Append(ids []uint64, values []float64) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	c.IDs = append(c.IDs, ids...)
+	c.Values = append(c.Values, values...)
+	c.Offsets = append(c.Offsets, len(c.IDs))
+}
+
+// Check reports the first way in which c breaks the rules above. O(values).
+func (c *Counts) Check() error {
+	if len(c.Offsets) > 0 && (c.Offsets[0] != 0 || c.Offsets[c.Len()] != len(c.IDs)) || len(c.IDs) != len(c.Values) {
+		return fmt.Errorf("nn: counts: %d ids and %d values for offsets that end at %d", len(c.IDs), len(c.Values), c.Offsets[c.Len()])
+	}
+	for i := range c.Len() {
+		if from, to := c.Offsets[i], c.Offsets[i+1]; from > to || to > len(c.IDs) {
+			return fmt.Errorf("nn: counts: row %d from %d to %d, of %d", i, from, to, len(c.IDs))
+		}
+		ids, values := c.Row(i)
+		for j, x := range values {
+			switch {
+			case !finite(x):
+				return fmt.Errorf("nn: counts: row %d: the count of %#x is %v", i, ids[j], x)
+			case j > 0 && ids[j] <= ids[j-1]:
+				return fmt.Errorf("nn: counts: row %d: ids are not strictly ascending", i)
+			}
+		}
+	}
+	return nil
+}
+
+// Similarity says how two rows of counts are compared. All are positive
+// semi-definite kernels.
+type Similarity string
+
+const (
+	Linear Similarity = "linear" // Σ xᵢyᵢ
+	Cosine Similarity = "cosine" // Σ xᵢyᵢ of rows of unit length; 0 with a row of zeros
+	// Min is Σ min(xᵢ, yᵢ), the intersection of histograms; of Weisfeiler–Lehman
+	// colours it is their optimal assignment (Kriege, Giscard and Wilson, "On
+	// valid optimal assignment kernels", 2016).
+	Min Similarity = "min"
+)
+
+// Gram is a symmetric matrix of similarities.
+type Gram struct {
+	N int
+	K []float64 // (N, N), row-major
+}
+
+// Row returns row i, borrowed.
+func (g *Gram) Row(i int) []float64 { return g.K[i*g.N : (i+1)*g.N : (i+1)*g.N] }
+
+// Check reports a matrix that is not symmetric or has values that are not
+// finite. O(N²).
+func (g *Gram) Check() error {
+	if g.N < 0 || len(g.K) != g.N*g.N {
+		return fmt.Errorf("nn: gram: %d values, want %d × %d", len(g.K), g.N, g.N)
+	}
+	for i := range g.N {
+		for j, x := range g.Row(i)[:i+1] {
+			switch y := g.K[j*g.N+i]; {
+			case !finite(x) || !finite(y):
+				return fmt.Errorf("nn: gram: the value of %d and %d is %v", i, j, x)
+			case math.Abs(x-y) > 1e-9*(1+math.Abs(x)):
+				return fmt.Errorf("nn: gram: not symmetric: %v for %d and %d, %v for %d and %d", x, i, j, y, j, i)
+			}
+		}
+	}
+	return nil
+}
+
+// Add adds h, which has as many rows, to g. A sum of kernels is one.
+func (g *Gram) Add(h *Gram) error {
+	if g.N != h.N {
+		return fmt.Errorf("nn: gram: a matrix of %d rows added to one of %d", h.N, g.N)
+	}
+	for i, x := range h.K {
+		g.K[i] += x
+	}
+	return nil
+}
+
+// Normalize scales g to a diagonal of ones: the cosine of whatever it compares.
+// Rows whose diagonal is not positive become 0.
+func (g *Gram) Normalize() {
+	scale := make([]float64, g.N)
+	for i := range scale {
+		if d := g.K[i*g.N+i]; d > 0 {
+			scale[i] = 1 / math.Sqrt(d)
+		}
+	}
+	for i := range g.N {
+		for j, x := range g.Row(i) {
+			g.K[i*g.N+j] = x * scale[i] * scale[j]
+		}
+		if scale[i] > 0 {
+			g.K[i*g.N+i] = 1
+		}
+	}
+}
+
+// GramOf compares all rows of c with each other, on so many goroutines, 0 = 1;
+// the result does not depend on them. It goes through the rows that share an id,
+// so that it costs O(Σ over ids of the square of the rows that have it), and
+// takes 8·n² bytes. An error is that of Check, or of ctx.
+func GramOf(ctx context.Context, c *Counts, s Similarity, workers int) (*Gram, error) {
+	k, err := Compare(ctx, c, c, s, workers)
+	if err != nil {
+		return nil, err
+	}
+	return &Gram{N: c.Len(), K: k}, nil
+}
+
+// Compare returns the similarities of the rows of x to those of c, (x.Len(),
+// c.Len()) row-major. The sums are over ascending ids, so x and c may be swapped.
+func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]float64, error) {
+	for _, rows := range []*Counts{x, c} {
+		if err := rows.Check(); err != nil {
+			return nil, err
+		}
+	}
+	if s == Min {
+		for _, v := range append(slices.Clone(x.Values), c.Values...) {
+			if v < 0 {
+				return nil, fmt.Errorf("nn: gram: a count of %v, and min wants none below 0", v)
+			}
+		}
+	} else if s != Linear && s != Cosine {
+		return nil, fmt.Errorf("nn: gram: the similarity is %q, want %q, %q or %q", s, Linear, Cosine, Min)
+	}
+	p := newPostings(c)
+	out := make([]float64, x.Len()*c.Len())
+	var next atomic.Int64
+	var pool sync.WaitGroup
+	var failed atomic.Bool
+	for range max(1, workers) {
+		pool.Go(func() {
+			for !failed.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= x.Len() {
+					return
+				}
+				if i%64 == 0 && ctx.Err() != nil {
+					failed.Store(true)
+					return
+				}
+				ids, values := x.Row(i)
+				p.compare(ids, values, s == Min, out[i*c.Len():(i+1)*c.Len()])
+			}
+		})
+	}
+	pool.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if s == Cosine {
+		a, b := lengths(x), lengths(c)
+		for i := range out {
+			if l := a[i/c.Len()] * b[i%c.Len()]; l > 0 {
+				out[i] /= l
+			}
+		}
+	}
+	return out, nil
+}
+
+func lengths(c *Counts) []float64 {
+	l := make([]float64, c.Len())
+	for i := range l {
+		_, values := c.Row(i)
+		for _, x := range values {
+			l[i] += x * x
+		}
+		l[i] = math.Sqrt(l[i])
+	}
+	return l
+}
+
+// postings lists for each id the rows that have it.
+type postings struct {
+	at     map[uint64]int32 // place of an id in ends
+	ends   []int
+	rows   []int32
+	values []float64
+}
+
+func newPostings(c *Counts) *postings {
+	p := &postings{at: make(map[uint64]int32), rows: make([]int32, len(c.IDs)), values: make([]float64, len(c.IDs))}
+	slot := make([]int32, len(c.IDs))
+	var n []int
+	for i, id := range c.IDs {
+		s, ok := p.at[id]
+		if !ok {
+			s = int32(len(n))
+			p.at[id] = s
+			n = append(n, 0)
+		}
+		slot[i] = s
+		n[s]++
+	}
+	p.ends = make([]int, len(n)+1)
+	for i, k := range n {
+		p.ends[i+1] = p.ends[i] + k
+	}
+	next := slices.Clone(p.ends[:len(n)])
+	for row := range c.Len() {
+		for i := c.Offsets[row]; i < c.Offsets[row+1]; i++ {
+			at := &next[slot[i]]
+			p.rows[*at], p.values[*at] = int32(row), c.Values[i]
+			*at++
+		}
+	}
+	return p
+}
+
+// compare adds the similarities of a row to those of p to out.
+func (p *postings) compare(ids []uint64, values []float64, least bool, out []float64) {
+	for j, id := range ids {
+		s, ok := p.at[id]
+		if !ok {
+			continue
+		}
+		rows, with := p.rows[p.ends[s]:p.ends[s+1]], p.values[p.ends[s]:p.ends[s+1]]
+		x := values[j]
+		if least {
+			for i, row := range rows {
+				out[row] += min(x, with[i])
+			}
+			continue
+		}
+		for i, row := range rows {
+			out[row] += x * with[i]
+		}
+	}
+}
