@@ -72,10 +72,13 @@ type trial struct {
 // test as of the training, comes from a graph without the edge in question, and
 // the network never learns that a link is where the edge is. Of the hidden edges
 // that are learned from, the folds keep most in all; 0 stands for all of them.
-func hide(set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) (*trial, error) {
+func hide(ctx context.Context, set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) (*trial, error) {
 	g := set.Graph
 	var edges []pair
 	for u := range int32(g.N()) {
+		if over(ctx, int(u)) {
+			return nil, context.Cause(ctx)
+		}
 		for _, v := range g.Adj(u) {
 			if u < v {
 				edges = append(edges, pair{u, v})
@@ -90,7 +93,13 @@ func hide(set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) 
 	if free < 2*int64(len(edges)) {
 		return nil, fmt.Errorf("only %d pairs of nodes are not joined, want twice the %d edges: the graph is too dense for non-links to be drawn", free, len(edges))
 	}
-	rng.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
+	for i := len(edges) - 1; i > 0; i-- { // rng.Shuffle
+		if over(ctx, i) {
+			return nil, context.Cause(ctx)
+		}
+		j := rng.IntN(i + 1)
+		edges[i], edges[j] = edges[j], edges[i]
+	}
 	for i, e := range edges { // which end is first must not tell
 		if rng.IntN(2) == 0 {
 			edges[i] = pair{e.v, e.u}
@@ -98,11 +107,14 @@ func hide(set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) 
 	}
 	drawn := map[pair]bool{}
 	cut := func(links, rest []pair) (f fold, err error) {
-		f.graph, err = without(g, rest)
+		f.graph, err = without(ctx, g, rest)
 		for _, e := range links {
 			f.pairs, f.link = append(f.pairs, e), append(f.link, true)
 		}
-		for range links {
+		for i := range links {
+			if over(ctx, i) {
+				return f, context.Cause(ctx)
+			}
 			f.pairs, f.link = append(f.pairs, drawNonLink(g, rng, drawn)), append(f.link, false)
 		}
 		return f, err
@@ -129,13 +141,16 @@ func hide(set *sources.NodeSet, share float64, folds, most int, rng *rand.Rand) 
 	return t, nil
 }
 
+// over reports, now and then, whether a loop should end before its step i.
+func over(ctx context.Context, i int) bool { return i&(1<<14-1) == 0 && ctx.Err() != nil }
+
 // without returns g with these edges alone.
-func without(g *graph.Graph, edges []pair) (*graph.Graph, error) {
+func without(ctx context.Context, g *graph.Graph, edges []pair) (*graph.Graph, error) {
 	list := make([]graph.Edge, len(edges))
 	for i, e := range edges {
 		list[i] = graph.Edge{U: e.u, V: e.v}
 	}
-	left, err := graph.New(g.N(), false, list)
+	left, err := graph.NewContext(ctx, g.N(), false, list)
 	if err != nil {
 		return nil, err
 	}

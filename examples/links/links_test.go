@@ -112,7 +112,7 @@ func TestCommon(t *testing.T) {
 // and no pair that is not joined is drawn twice.
 func TestHide(t *testing.T) {
 	g := random(t, 60, 200)
-	tr, err := hide(&sources.NodeSet{Graph: g}, 0.1, 6, 0, rand.New(rand.NewPCG(3, 3)))
+	tr, err := hide(t.Context(), &sources.NodeSet{Graph: g}, 0.1, 6, 0, rand.New(rand.NewPCG(3, 3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestHide(t *testing.T) {
 			}
 		}
 	}
-	few, err := hide(&sources.NodeSet{Graph: g}, 0.1, 6, 60, rand.New(rand.NewPCG(3, 3)))
+	few, err := hide(t.Context(), &sources.NodeSet{Graph: g}, 0.1, 6, 60, rand.New(rand.NewPCG(3, 3)))
 	if err != nil || len(few.folds[2].pairs) != 20 || few.folds[2].graph.M() != 150 || len(few.test.pairs) != 40 {
 		t.Errorf("%v, with 60 to learn from a fold has %d pairs and %d edges are left", err, len(few.folds[2].pairs), few.folds[2].graph.M())
 	}

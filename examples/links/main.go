@@ -158,12 +158,8 @@ func run(ctx context.Context, args []string) error {
 // try hides edges once, and finds them.
 func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) (err error) {
 	rng := rand.New(rand.NewPCG(c.seed, i))
-	var t *trial
-	// Each part is a graph of its own, which takes seconds where there are millions of edges.
-	if err = cli.Await(ctx, func() (err error) {
-		t, err = hide(set, c.share, c.folds, c.most, rng)
-		return err
-	}); err != nil {
+	t, err := hide(ctx, set, c.share, c.folds, c.most, rng)
+	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
 	pairs := len(t.test.pairs)

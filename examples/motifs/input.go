@@ -45,12 +45,12 @@ func (c *config) load(ctx context.Context) (in *input, err error) {
 	case c.graph == "karate":
 		in.graph, err = karateClub()
 	case slices.Contains(generated, c.graph):
-		in.graph, _, err = graphs.Generate(c.graph, c.n, c.seed)
+		in.graph, _, err = graphs.Generate(ctx, c.graph, c.n, c.seed)
 		if err == nil && c.n > maxPortrait {
-			in.portrait, _, err = graphs.Generate(c.graph, 100, c.seed)
+			in.portrait, _, err = graphs.Generate(ctx, c.graph, 100, c.seed)
 		}
 	default:
-		err = cli.Await(ctx, func() error { return in.read(ctx, c.graph) })
+		err = in.read(ctx, c.graph)
 	}
 	if err != nil {
 		return nil, err

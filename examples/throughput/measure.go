@@ -67,11 +67,7 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 	defer bar.Done()
 	var results []result
 	for _, name := range c.graphs {
-		var g *graph.Graph
-		err := cli.Await(ctx, func() (err error) {
-			g, err = c.load(ctx, name)
-			return err
-		})
+		g, err := c.load(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			fmt.Fprintf(os.Stderr, "throughput: %s skipped: %v\n", name, err)
 			continue
@@ -95,7 +91,7 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 }
 
 func (c *config) load(ctx context.Context, name string) (*graph.Graph, error) {
-	if g, ok, err := input.Generate(name, c.n, c.seed); ok {
+	if g, ok, err := input.Generate(ctx, name, c.n, c.seed); ok {
 		return g, err
 	}
 	dir := os.Getenv("SANFLOW_DATA")

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,11 @@ type Edge struct{ U, V int32 }
 // edge may be given in one direction or in both. An edge that names a node
 // outside 0 … n-1 is an error. O(n + m log m).
 func New(n int, directed bool, edges []Edge) (*Graph, error) {
+	return NewContext(context.Background(), n, directed, edges)
+}
+
+// NewContext is New for large graphs: it ends with ctx, within some 100 000 edges.
+func NewContext(ctx context.Context, n int, directed bool, edges []Edge) (*Graph, error) {
 	if n < 0 || n > math.MaxInt32-1 {
 		return nil, fmt.Errorf("graph: %d nodes, want 0 to %d", n, math.MaxInt32-1)
 	}
@@ -26,6 +32,9 @@ func New(n int, directed bool, edges []Edge) (*Graph, error) {
 	}
 	offsets := make([]int32, n+1)
 	for i, e := range edges {
+		if i&(1<<16-1) == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if e.U < 0 || e.V < 0 || int(e.U) >= n || int(e.V) >= n {
 			return nil, fmt.Errorf("graph: edge %d joins %d and %d, want nodes 0 to %d", i, e.U, e.V, n-1)
 		}
@@ -43,7 +52,10 @@ func New(n int, directed bool, edges []Edge) (*Graph, error) {
 	neighbors := make([]int32, offsets[n])
 	next := slices.Clone(offsets[:n])
 	put := func(u, v int32) { neighbors[next[u]] = v; next[u]++ }
-	for _, e := range edges {
+	for i, e := range edges {
+		if i&(1<<16-1) == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if e.U == e.V {
 			continue
 		}
@@ -55,6 +67,9 @@ func New(n int, directed bool, edges []Edge) (*Graph, error) {
 	// Sort each row and close the gaps that repeated edges leave.
 	end := int32(0)
 	for v := range n {
+		if v&(1<<14-1) == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		row := neighbors[offsets[v]:next[v]]
 		slices.Sort(row)
 		row = slices.Compact(row)

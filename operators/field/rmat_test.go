@@ -2,82 +2,21 @@ package field_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// rmat is a recursive-matrix graph (Chakrabarti, Zhan and Faloutsos 2004) of at
-// most 2^scale nodes and the given number of lines, with a = 0.57, b = c = 0.19,
-// from which loops, repeated lines and nodes alone are dropped. The lines are
-// drawn twice instead of kept.
 func rmat(scale, lines int, seed uint64) *graph.Graph {
-	const a, b, c = 57 << 16 / 100, 19 << 16 / 100, 19 << 16 / 100
-	draw := func(line func(u, v int32)) {
-		rng := rand.NewPCG(seed, uint64(scale))
-		for range lines {
-			u, v, r := int32(0), int32(0), uint64(0)
-			for bit := range scale {
-				if bit%4 == 0 {
-					r = rng.Uint64()
-				}
-				x := r & 0xffff
-				r >>= 16
-				u, v = 2*u, 2*v
-				switch {
-				case x < a:
-				case x < a+b:
-					v++
-				case x < a+b+c:
-					u++
-				default:
-					u++
-					v++
-				}
-			}
-			if u != v {
-				line(u, v)
-			}
-		}
+	g, err := generate.RMAT(scale, lines, seed)
+	if err != nil {
+		panic(err)
 	}
-	offsets := make([]int32, 1<<scale+2) // shifted by one while rows are filled
-	draw(func(u, v int32) { offsets[u+2]++; offsets[v+2]++ })
-	for v := 2; v < len(offsets); v++ {
-		offsets[v] += offsets[v-1]
-	}
-	neighbors := make([]int32, offsets[1<<scale+1])
-	draw(func(u, v int32) {
-		neighbors[offsets[u+1]] = v
-		offsets[u+1]++
-		neighbors[offsets[v+1]] = u
-		offsets[v+1]++
-	})
-	// offsets[v] is where the row of v begins now. Nodes alone go.
-	number := make([]int32, 1<<scale)
-	n, end := int32(0), int32(0)
-	for v := range number {
-		row := neighbors[offsets[v]:offsets[v+1]]
-		if len(row) == 0 {
-			continue
-		}
-		slices.Sort(row)
-		number[v] = n
-		begin := end
-		end += int32(copy(neighbors[end:], slices.Compact(row)))
-		// The row before this one has been read.
-		offsets[n] = begin
-		n++
-	}
-	offsets[n] = end
-	for i, v := range neighbors[:end] {
-		neighbors[i] = number[v]
-	}
-	return &graph.Graph{Offsets: slices.Clip(offsets[:n+1]), Neighbors: neighbors[:end:end]}
+	return g
 }
 
 // rmatLines is the number of lines for an even scale: 10 million at scale 20, 30
@@ -90,7 +29,7 @@ func rmatLines(scale int) int {
 	return lines
 }
 
-// hubGraph is what BenchmarkHubs reads: rmat graphs, and those with hubs of the
+// hubGraph is what BenchmarkHubs reads: RMAT graphs, and those with hubs of the
 // benchmark data.
 func hubGraph(tb testing.TB, name string) *graph.Graph {
 	if scale, err := strconv.Atoi(name); err == nil {

@@ -13,9 +13,12 @@
 //	ErdosRenyi              n nodes           m edges, all such graphs equally likely
 //	PreferentialAttachment  n nodes           hubs: degrees follow a power law (Barabási and Albert 1999)
 //	SmallWorld              n nodes           a ring with shortcuts (Watts and Strogatz 1998)
+//	RMAT                    2^scale at most   hubs beside hubs, as in the web (Chakrabarti and others 2004)
 //	RingOfCliques           cliques·size      dense groups joined in a ring
+//	Communities             n nodes           groups with more edges within than between
 //
 // All graphs are undirected and without attributes. The random ones are
 // determined by their arguments, seed included; another graph of the same
-// family is another seed. A size that a family does not have is an error.
+// family is another seed. A size that a family does not have is an error. Large
+// graphs take a while: [Until] makes them until a context ends.
 package generate

@@ -233,6 +233,7 @@ func TestBadSizes(t *testing.T) {
 	for i, err := range []error{
 		all(Grid(0, 3, true)), all(Grid(-1, -1, false)), all(Grid(1<<20, 1<<20, false)), all(Torus(2, 5)),
 		all(RingOfCliques(2, 5)), all(RingOfCliques(3, 1)), all(RingOfCliques(1<<30, 1<<30)),
+		all(RMAT(-1, 3, 0)), all(RMAT(29, 3, 0)), all(RMAT(4, -1, 0)), all(RMAT(4, 1<<30, 0)),
 		all(RandomRegular(5, 3, 0)), all(RandomRegular(4, 4, 0)), all(RandomRegular(-1, 0, 0)), all(RandomRegular(4, -2, 0)),
 		all(ErdosRenyi(4, 7, 0)), all(ErdosRenyi(-1, 0, 0)), all(ErdosRenyi(4, -1, 0)),
 		all(PreferentialAttachment(3, 3, 0)), all(PreferentialAttachment(3, 0, 0)),

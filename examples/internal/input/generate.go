@@ -1,22 +1,26 @@
 package input
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // Families are the graphs that Generate makes.
-var Families = []string{"torus", "random", "preferential"}
+var Families = []string{"torus", "random", "preferential", "rmat"}
 
-// Generate makes a graph of the paper's runtime figure, of n nodes: torus, the
+// Generate makes a graph of n nodes. Those of the paper's runtime figure: torus, the
 // lattice whose sides are as near to √n as divisors of n can be, joined at
 // opposite borders; random, degrees k with P(k) ∝ 1/k up to 3; preferential,
-// preferential attachment with 3 edges per newcomer. ok is false for any other
-// name.
-func Generate(name string, n int, seed uint64) (g *graph.Graph, ok bool, err error) {
+// preferential attachment with 3 edges per newcomer; and rmat, of which n is rounded
+// up to a power of two, and those nodes are left that 7 lines for each of them name,
+// a bit less than half. ok is false for any other name.
+func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Graph, ok bool, err error) {
+	by := generate.Until(ctx)
 	switch name {
 	case "torus":
 		rows := int(math.Sqrt(float64(n)))
@@ -26,11 +30,14 @@ func Generate(name string, n int, seed uint64) (g *graph.Graph, ok bool, err err
 		if rows < 3 || n/rows < 3 {
 			return nil, true, fmt.Errorf("a torus has a number of rows and of columns, both at least 3, and so not %d nodes", n)
 		}
-		g, err = generate.Torus(rows, n/rows)
+		g, err = by.Torus(rows, n/rows)
 	case "random":
-		g, err = generate.RandomDegrees(n, []float64{0, 1, 1. / 2, 1. / 3}, seed)
+		g, err = by.RandomDegrees(n, []float64{0, 1, 1. / 2, 1. / 3}, seed)
 	case "preferential":
-		g, err = generate.PreferentialAttachment(n, 3, seed)
+		g, err = by.PreferentialAttachment(n, 3, seed)
+	case "rmat":
+		scale := bits.Len(uint(max(n, 1) - 1))
+		g, err = by.RMAT(scale, 7<<scale, seed)
 	default:
 		return nil, false, nil
 	}

@@ -11,9 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -68,14 +66,12 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 	path := g.Path
 	if path == "-" {
 		path, stdin = "standard input", &interruptible{ctx: ctx, r: os.Stdin}
+	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		stdin = &interruptible{ctx: ctx, r: &opened{path: path}} // a pipe may keep one waiting
 	}
 	switch g.Format {
 	case "generated":
-		var made *graph.Graph
-		err := cli.Await(ctx, func() (err error) { // a large graph takes a while
-			made, _, err = Generate(g.Path, g.N, g.Seed)
-			return err
-		})
+		made, _, err := Generate(ctx, g.Path, g.N, g.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +83,7 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 	case "dot":
 		return sources.DOT{Path: path, Reader: stdin}, nil
 	}
-	if stdin != nil {
+	if g.Path == "-" {
 		return nil, fmt.Errorf("-graph is -, but a TU collection is several files: name its zip or directory")
 	}
 	return sources.TU{Path: path, Directed: g.Directed}, nil

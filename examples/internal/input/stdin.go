@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"io"
+	"os"
 )
 
 // interruptible reads until its context ends, even where the reader below
@@ -55,4 +56,23 @@ func (i *interruptible) pump() {
 			return
 		}
 	}
+}
+
+// opened is a file that is opened when it is first read, which takes as long as
+// nobody writes to it where it is a pipe.
+type opened struct {
+	path string
+	f    *os.File
+}
+
+func (o *opened) Read(p []byte) (n int, err error) {
+	if o.f == nil {
+		if o.f, err = os.Open(o.path); err != nil {
+			return 0, err
+		}
+	}
+	if n, err = o.f.Read(p); err != nil {
+		o.f.Close()
+	}
+	return n, err
 }

@@ -26,16 +26,12 @@ type Named struct {
 // String is for the plan of a pipeline.
 func (s *Named) String() string { return fmt.Sprint(s.Source) }
 
-// Open opens the source, and can be interrupted where that takes a while.
+// Open opens the source.
 func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	start := time.Now()
-	var r flow.Reader
-	err := cli.Await(ctx, func() (err error) {
-		r, err = s.Source.Open(ctx, mem)
-		return err
-	})
+	r, err := s.Source.Open(ctx, mem)
 	if err != nil {
-		return nil, err
+		return nil, cli.Cause(ctx, err)
 	}
 	if e, ok := r.(*sources.EdgeListReader); ok && e.Network().IDs != nil {
 		s.Name = e.Network().ID
