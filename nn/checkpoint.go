@@ -89,7 +89,7 @@ func (c *core) checkpoint() (map[string]string, []tensorData) {
 	meta[metaModel] = checkpointKind + meta[metaModel]
 	list := c.work.tensors()
 	for _, s := range c.opt.state() {
-		list = append(list, tensorData{"optimizer." + s.name, []int{len(s.x)}, s.x})
+		list = append(list, tensorData{name: "optimizer." + s.name, shape: []int{len(s.x)}, x: s.x})
 	}
 	return meta, list
 }
@@ -128,7 +128,7 @@ func (c *core) resume(meta map[string]string, list []tensorData) (n counts, err 
 		return n, fmt.Errorf("%d tensors, want %d", len(list), len(into))
 	}
 	for i, t := range into {
-		if list[i].name != t.name || !slices.Equal(list[i].shape, t.shape) {
+		if list[i].name != t.name || list[i].dtype != "" || !slices.Equal(list[i].shape, t.shape) {
 			return n, fmt.Errorf("tensor %d is %q %v, want %q %v", i, list[i].name, list[i].shape, t.name, t.shape)
 		}
 	}

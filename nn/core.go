@@ -56,6 +56,7 @@ type core struct {
 // initialise is Init of every model. The settings of m are left as they were
 // when it fails.
 func initialise[M any, P pointer[M]](m P, s Shape) error {
+	s = s.of(m.settings().counts)
 	if c := *m.settings().core; c != nil {
 		return c.shape.check(s)
 	}
@@ -79,6 +80,9 @@ func build(m architecture, s Shape) (*core, error) {
 		return nil, err
 	}
 	set := m.settings()
+	if set.counts != (len(s.Counts) > 0) {
+		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields"}[set.counts])
+	}
 	if err := set.resolve(s); err != nil {
 		return nil, err
 	}

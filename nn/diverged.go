@@ -33,6 +33,9 @@ func (c *core) blame(b batch, do string, bears func(one batch, row int) bool) er
 			*x = make([]float32, len(*x))
 		}
 	}
+	if c := b.counts; c != nil {
+		zeros.counts = &Counts{Offsets: c.Offsets, IDs: c.IDs, Values: make([]float64, len(c.Values))}
+	}
 	for row := range b.rows {
 		one := b.cut(c.shape, row, row+1)
 		if bears(one, row) || !bears(zeros.cut(c.shape, row, row+1), row) {
@@ -53,7 +56,7 @@ func (b batch) extreme() (name string, x float32) {
 	for _, in := range []struct {
 		name string
 		x    []float32
-	}{{"attribute", b.nodes.attrs}, {"edge attribute", b.edges.attrs}, {"the value to learn", b.values}} {
+	}{{"attribute", b.nodes.attrs}, {"edge attribute", b.edges.attrs}, {"a count", b.numbers()}, {"the value to learn", b.values}} {
 		for _, v := range in.x {
 			if size := math.Abs(float64(v)); name == "" || !(size <= math.Abs(float64(x))) {
 				name, x = in.name, v
@@ -64,4 +67,16 @@ func (b batch) extreme() (name string, x float32) {
 		}
 	}
 	return name, x
+}
+
+// numbers returns the counts of a batch of one row, as far as float32 goes.
+func (b batch) numbers() (x []float32) {
+	if b.counts == nil {
+		return nil
+	}
+	_, values := b.counts.Row(0)
+	for _, v := range values {
+		x = append(x, float32(v))
+	}
+	return x
 }

@@ -27,6 +27,7 @@
 //	GRU      recurrent: the w fields in rank order           nodes, edges ─ merge ─ gru ─ out
 //	Link     are two nodes joined: w/2 fields for each       (nodes, edges ─ merge ─ dense)² ─ dense ─ out
 //	Pooled   for few examples: one table for all nodes       nodes ─ means by distance ─ out
+//	Logistic logistic regression on counts of substructures  counts ─ hash ─ out
 //
 // What is learned is in the [Shape] and the targets of the [Batch]:
 //
@@ -34,6 +35,9 @@
 //	classes of nodes      Classes: 3, Targets    a row is a root: W is 1
 //	numbers               Classes: 0, Values     a row is either
 //	links                 Classes: 2, Targets    a row is a pair of roots
+//
+// An [SVM] learns from all rows at once, from a [Gram] matrix of their similarities
+// or from [Counts], and not by steps; it is a [Predictor].
 //
 // [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
 // begin with it (CNN.UseCode).

@@ -27,7 +27,7 @@ func (c *core) Fork() Predictor {
 // fork is a core that predicts and does nothing else.
 type fork struct{ core *core }
 
-func (f fork) Init(s Shape) error { return f.core.shape.check(s) }
+func (f fork) Init(s Shape) error { return f.core.shape.check(s.of(len(f.core.shape.Counts) > 0)) }
 
 func (f fork) Shape() Shape { return f.core.Shape() }
 

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -30,6 +31,12 @@ func (c *Counts) Row(i int) (ids []uint64, values []float64) {
 	return c.IDs[from:to:to], c.Values[from:to:to]
 }
 
+// part returns the rows from, up to to. It shares their memory, and its offsets do
+// not begin at 0.
+func (c *Counts) part(from, to int) *Counts {
+	return &Counts{Offsets: c.Offsets[from : to+1], IDs: c.IDs, Values: c.Values}
+}
+
 // Append adds a row, which is copied.
 func (c *Counts) Append(ids []uint64, values []float64) {
 	if len(c.Offsets) == 0 {
@@ -42,24 +49,40 @@ func (c *Counts) Append(ids []uint64, values []float64) {
 
 // Check reports the first way in which c breaks the rules above. O(values).
 func (c *Counts) Check() error {
-	if len(c.Offsets) > 0 && (c.Offsets[0] != 0 || c.Offsets[c.Len()] != len(c.IDs)) || len(c.IDs) != len(c.Values) {
-		return fmt.Errorf("nn: counts: %d ids and %d values for offsets that end at %d", len(c.IDs), len(c.Values), c.Offsets[c.Len()])
+	row, err := c.check()
+	switch {
+	case err == nil:
+		return nil
+	case row < 0:
+		return fmt.Errorf("nn: counts: %w", err)
+	}
+	return fmt.Errorf("nn: counts: row %d: %w", row, err)
+}
+
+// check returns the row that is wrong too, -1 where the whole is.
+func (c *Counts) check() (row int, err error) {
+	end := 0
+	if len(c.Offsets) > 0 {
+		end = c.Offsets[c.Len()]
+	}
+	if len(c.Offsets) > 0 && c.Offsets[0] != 0 || end != len(c.IDs) || end != len(c.Values) {
+		return -1, fmt.Errorf("%d ids and %d values for offsets that end at %d", len(c.IDs), len(c.Values), end)
 	}
 	for i := range c.Len() {
 		if from, to := c.Offsets[i], c.Offsets[i+1]; from > to || to > len(c.IDs) {
-			return fmt.Errorf("nn: counts: row %d from %d to %d, of %d", i, from, to, len(c.IDs))
+			return -1, fmt.Errorf("row %d from %d to %d, of %d", i, from, to, len(c.IDs))
 		}
 		ids, values := c.Row(i)
 		for j, x := range values {
 			switch {
 			case !finite(x):
-				return fmt.Errorf("nn: counts: row %d: the count of %#x is %v", i, ids[j], x)
+				return i, fmt.Errorf("the count of %#x is %v", ids[j], x)
 			case j > 0 && ids[j] <= ids[j-1]:
-				return fmt.Errorf("nn: counts: row %d: ids are not strictly ascending", i)
+				return i, errors.New("ids are not strictly ascending")
 			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // Similarity says how two rows of counts are compared. All are positive
@@ -74,6 +97,13 @@ const (
 	// valid optimal assignment kernels", 2016).
 	Min Similarity = "min"
 )
+
+func (s Similarity) check() error {
+	if s != Linear && s != Cosine && s != Min {
+		return fmt.Errorf("nn: the similarity is %q, want %q, %q or %q", s, Linear, Cosine, Min)
+	}
+	return nil
+}
 
 // Gram is a symmetric matrix of similarities.
 type Gram struct {
@@ -154,13 +184,11 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 		}
 	}
 	if s == Min {
-		for _, v := range append(slices.Clone(x.Values), c.Values...) {
-			if v < 0 {
-				return nil, fmt.Errorf("nn: gram: a count of %v, and min wants none below 0", v)
-			}
+		if err := errors.Join(x.checkMin(), c.checkMin()); err != nil {
+			return nil, err
 		}
-	} else if s != Linear && s != Cosine {
-		return nil, fmt.Errorf("nn: gram: the similarity is %q, want %q, %q or %q", s, Linear, Cosine, Min)
+	} else if err := s.check(); err != nil {
+		return nil, err
 	}
 	p := newPostings(c)
 	out := make([]float64, x.Len()*c.Len())
@@ -189,10 +217,8 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 	}
 	if s == Cosine {
 		a, b := lengths(x), lengths(c)
-		for i := range out {
-			if l := a[i/c.Len()] * b[i%c.Len()]; l > 0 {
-				out[i] /= l
-			}
+		for i, l := range a {
+			scaleCosine(out[i*c.Len():(i+1)*c.Len()], l, b)
 		}
 	}
 	return out, nil
@@ -202,10 +228,7 @@ func lengths(c *Counts) []float64 {
 	l := make([]float64, c.Len())
 	for i := range l {
 		_, values := c.Row(i)
-		for _, x := range values {
-			l[i] += x * x
-		}
-		l[i] = math.Sqrt(l[i])
+		l[i] = length(values)
 	}
 	return l
 }

@@ -37,6 +37,8 @@ var modelCases = []modelCase{
 		return &PSLR{Optimizer: RMSprop{WeightDecay: 0.1, ClipNorm: 2}}
 	}},
 	{"PSLR, regression", Shape{W: 3, K: 2, Attrs: 2}, func() Model { return &PSLR{Optimizer: SGD{}} }},
+	{"Logistic", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 13} }},
+	{"Logistic, regression", Shape{Counts: []string{"wl"}}, func() Model { return &Logistic{Width: 13, Kernel: Linear, Optimizer: SGD{}} }},
 	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
 		return &GRU{Maps1: 4, Hidden: 3, Activation: Tanh, Seed: 7}
 	}},
@@ -216,8 +218,11 @@ func TestModelSaveLoad(t *testing.T) {
 			t.Errorf("Init after Load: %v", err)
 		}
 		other := s.clone()
-		other.K++
-		if err := any.Init(other); err == nil || !strings.Contains(err.Error(), "nodes a field (k)") {
+		want := "nodes a field (k)"
+		if other.K++; len(s.Counts) > 0 {
+			other.Counts, want = []string{"sp"}, `for counts of ["wl"], the data have ["sp"]`
+		}
+		if err := any.Init(other); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Init for another k: %v", err)
 		}
 	})

@@ -148,6 +148,18 @@ func randomBatch(s Shape, rows int, seed uint64) batch {
 			b.nodes.offsets[i+1] = int32(len(b.nodes.sparse))
 		}
 	}
+	if len(s.Counts) > 0 {
+		b.counts = new(Counts)
+		for range rows {
+			ids, values := []uint64(nil), []float64(nil)
+			for id := range uint64(40) {
+				if r.IntN(3) == 0 {
+					ids, values = append(ids, id<<50), append(values, float64(1+r.IntN(5)))
+				}
+			}
+			b.counts.Append(ids, values)
+		}
+	}
 	if s.Classes == 0 {
 		b.values = randomAttrs(r, rows)
 		return b

@@ -1,6 +1,6 @@
 package nn
 
-// The safetensors format, as far as float32 tensors need it:
+// The safetensors format, as far as tensors of float32, float64 and uint64 need it:
 //
 //	8 bytes   length of the header, little-endian
 //	header    JSON: name → {dtype, shape, data_offsets}, and __metadata__ → {string: string}
@@ -34,6 +34,51 @@ type tensorData struct {
 	name  string
 	shape []int
 	x     []float32
+
+	// Where dtype is "F64" or "U64", and not "", there is no x, but these bits.
+	dtype string
+	wide  []uint64
+}
+
+// bytes returns the name of the type and how many bytes the values take.
+func (t tensorData) bytes() (dtype string, n int) {
+	if t.dtype == "" {
+		return "F32", 4 * len(t.x)
+	}
+	return t.dtype, 8 * len(t.wide)
+}
+
+func (t tensorData) write(w io.Writer) error {
+	if t.dtype == "" {
+		return writeFloats(w, t.x)
+	}
+	return writeLittle(w, t.wide, 8, binary.LittleEndian.AppendUint64)
+}
+
+// set takes over the values of a shape from the beginning of data, and returns the
+// rest.
+func (t *tensorData) set(data []byte) []byte {
+	n := product(t.shape)
+	if t.dtype != "" {
+		t.wide = make([]uint64, n)
+		for i := range t.wide {
+			t.wide[i] = binary.LittleEndian.Uint64(data[8*i:])
+		}
+		return data[8*n:]
+	}
+	t.x = make([]float32, n)
+	for i := range t.x {
+		t.x[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return data[4*n:]
+}
+
+// width is the bytes of a value.
+func (t tensorData) width() int {
+	if t.dtype == "" {
+		return 4
+	}
+	return 8
 }
 
 type tensorEntry struct {
@@ -51,8 +96,9 @@ func writeTensors(w io.Writer, meta map[string]string, list []tensorData) error 
 	header := map[string]any{metadataKey: meta}
 	at := int64(0)
 	for _, t := range list {
-		end := at + 4*int64(len(t.x))
-		header[t.name] = tensorEntry{"F32", t.shape, [2]int64{at, end}}
+		dtype, n := t.bytes()
+		end := at + int64(n)
+		header[t.name] = tensorEntry{dtype, t.shape, [2]int64{at, end}}
 		at = end
 	}
 	text, err := json.Marshal(header)
@@ -70,20 +116,27 @@ func writeTensors(w io.Writer, meta map[string]string, list []tensorData) error 
 		return err
 	}
 	for _, t := range list {
-		if err := writeFloats(w, t.x); err != nil {
+		if err := t.write(w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeFloats writes x in little-endian order, 16 KiB at a time.
 func writeFloats(w io.Writer, x []float32) error {
+	return writeLittle(w, x, 4, func(b []byte, v float32) []byte {
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	})
+}
+
+// writeLittle writes values of that many bytes in little-endian order, 16 KiB at a
+// time.
+func writeLittle[T any](w io.Writer, x []T, width int, add func([]byte, T) []byte) error {
 	buf := make([]byte, 0, 16<<10)
-	for part := range slices.Chunk(x, cap(buf)/4) {
+	for part := range slices.Chunk(x, cap(buf)/width) {
 		buf = buf[:0]
 		for _, v := range part {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+			buf = add(buf, v)
 		}
 		if _, err := w.Write(buf); err != nil {
 			return err
@@ -118,7 +171,7 @@ func readTensors(r io.Reader) (meta map[string]string, list []tensorData, err er
 	}
 	total := 0
 	for _, t := range list {
-		total += 4 * product(t.shape)
+		total += t.width() * product(t.shape)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, int64(total)+1))
 	if err != nil {
@@ -131,11 +184,7 @@ func readTensors(r io.Reader) (meta map[string]string, list []tensorData, err er
 		return nil, nil, fmt.Errorf("nn: load: the file goes on after its %d bytes of weights", total)
 	}
 	for i := range list {
-		x := make([]float32, product(list[i].shape))
-		for j := range x {
-			x[j] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*j:]))
-		}
-		list[i].x, data = x, data[4*len(x):]
+		data = list[i].set(data)
 	}
 	return meta, list, nil
 }
@@ -158,10 +207,15 @@ func parseHeader(text []byte) (meta map[string]string, list []tensorData, err er
 		if err := strictJSON(raw, &e); err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
-		if e.DType != "F32" {
-			return nil, nil, fmt.Errorf("tensor %q: type %q, want F32", name, e.DType)
+		one := tensorData{name: name, shape: e.Shape}
+		switch e.DType {
+		case "F32":
+		case "F64", "U64":
+			one.dtype = e.DType
+		default:
+			return nil, nil, fmt.Errorf("tensor %q: type %q, want F32, F64 or U64", name, e.DType)
 		}
-		size := int64(4)
+		size := int64(one.width())
 		for _, d := range e.Shape {
 			if d < 1 || size > maxData/int64(d) {
 				return nil, nil, fmt.Errorf("tensor %q: shape %v is empty or too large", name, e.Shape)
@@ -172,7 +226,7 @@ func parseHeader(text []byte) (meta map[string]string, list []tensorData, err er
 			return nil, nil, fmt.Errorf("tensor %q: bytes %d to %d do not hold shape %v", name, b, end, e.Shape)
 		}
 		starts[name] = e.Offsets[0]
-		list = append(list, tensorData{name: name, shape: e.Shape})
+		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b tensorData) int { return int(starts[a.name] - starts[b.name]) })
 	at := int64(0)
@@ -180,7 +234,7 @@ func parseHeader(text []byte) (meta map[string]string, list []tensorData, err er
 		if starts[t.name] != at {
 			return nil, nil, fmt.Errorf("tensor %q begins at byte %d, want %d", t.name, starts[t.name], at)
 		}
-		if at += 4 * int64(product(t.shape)); at > maxData {
+		if at += int64(t.width() * product(t.shape)); at > maxData {
 			return nil, nil, fmt.Errorf("more than %d bytes of weights", maxData)
 		}
 	}

@@ -39,6 +39,11 @@ func (p *params) save(w io.Writer, meta, info map[string]string) error {
 	if err := checkFinite(list); err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
+	return saveTensors(w, meta, info, list)
+}
+
+// saveTensors writes a model with its checksum.
+func saveTensors(w io.Writer, meta, info map[string]string, list []tensorData) error {
 	meta[metaSum] = checksum(meta, list)
 	for k, v := range info {
 		if k == "" || strings.HasPrefix(k, metaPrefix) {
@@ -61,6 +66,10 @@ func Load(r io.Reader) (Model, error) {
 		return restored[CNN](meta, list)
 	case "gru":
 		return restored[GRU](meta, list)
+	case "logistic":
+		return restored[Logistic](meta, list)
+	case "svm":
+		return nil, errors.New("nn: load: the file holds an SVM, which SVM.Load reads")
 	case "link":
 		return restored[Link](meta, list)
 	case "pooled":
@@ -68,7 +77,7 @@ func Load(r io.Reader) (Model, error) {
 	case "pslr":
 		return restored[PSLR](meta, list)
 	default:
-		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"pooled\" or \"pslr\"", kind)
+		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"logistic\", \"pooled\" or \"pslr\"", kind)
 	}
 }
 
@@ -192,7 +201,7 @@ func (p *params) fits(list []tensorData) error {
 		return fmt.Errorf("%d tensors, want %d", len(list), len(p.list))
 	}
 	for i, w := range p.list {
-		if t := list[i]; t.name != w.name || !slices.Equal(t.shape, w.shape) {
+		if t := list[i]; t.name != w.name || t.dtype != "" || !slices.Equal(t.shape, w.shape) {
 			return fmt.Errorf("tensor %d is %q %v, want %q %v", i, t.name, t.shape, w.name, w.shape)
 		}
 	}
@@ -203,7 +212,7 @@ func (p *params) fits(list []tensorData) error {
 func (p *params) tensors() []tensorData {
 	list := make([]tensorData, len(p.list))
 	for i, w := range p.list {
-		list[i] = tensorData{w.name, w.shape, w.w}
+		list[i] = tensorData{name: w.name, shape: w.shape, x: w.w}
 	}
 	return list
 }
@@ -246,6 +255,6 @@ func checksum(meta map[string]string, list []tensorData) string {
 func hashTensors(h hash.Hash, list []tensorData) {
 	for _, t := range list {
 		fmt.Fprintf(h, "%s %v\n", t.name, t.shape)
-		writeFloats(h, t.x) // a hash returns no error
+		t.write(h) // a hash returns no error
 	}
 }

@@ -14,6 +14,8 @@ type settings struct {
 	core       **core
 	info       *map[string]string
 
+	counts bool // it looks at counts, not at fields: w and k are nil
+
 	// Numbers and words that shape the layers.
 	w, k  *int
 	sizes []size
@@ -22,6 +24,7 @@ type settings struct {
 	dropout   *float64 // nil: there is no dropout and no output layer
 	loss      *Loss
 	optimizer *Optimizer
+	standard  Optimizer // what a nil one stands for; nil = RMSprop{}
 	seed      *uint64
 	workers   *int
 }
@@ -44,13 +47,9 @@ type word struct {
 func (set settings) resolve(s Shape) error {
 	// Names of fields are arguments: an error that begins with one keeps its
 	// capital letter, and staticcheck its peace.
-	if *set.w != 0 && *set.w != s.W {
-		return fmt.Errorf("%s is %d, the data have w = %d", "W", *set.w, s.W)
+	if err := set.resolveFields(s); err != nil {
+		return err
 	}
-	if *set.k != 0 && *set.k != s.K {
-		return fmt.Errorf("%s is %d, the data have k = %d", "K", *set.k, s.K)
-	}
-	*set.w, *set.k = s.W, s.K
 	for _, f := range set.sizes {
 		if *f.v == 0 {
 			*f.v = f.zero
@@ -87,25 +86,46 @@ func (set settings) resolve(s Shape) error {
 	}
 	if *set.optimizer == nil {
 		*set.optimizer = RMSprop{}
+		if set.standard != nil {
+			*set.optimizer = set.standard
+		}
 	}
 	*set.optimizer, err = (*set.optimizer).resolve()
 	return err
 }
 
+// resolveFields does so for what shapes fields.
+func (set settings) resolveFields(s Shape) error {
+	if set.counts {
+		return nil
+	}
+	if *set.w != 0 && *set.w != s.W {
+		return fmt.Errorf("%s is %d, the data have w = %d", "W", *set.w, s.W)
+	}
+	if *set.k != 0 && *set.k != s.K {
+		return fmt.Errorf("%s is %d, the data have k = %d", "K", *set.k, s.K)
+	}
+	*set.w, *set.k = s.W, s.K
+	return nil
+}
+
 // String returns the settings in one line.
 func (set settings) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s{W: %d, K: %d", set.name, *set.w, *set.k)
+	fmt.Fprintf(&b, "%s{", set.name)
+	if !set.counts {
+		fmt.Fprintf(&b, "W: %d, K: %d, ", *set.w, *set.k)
+	}
 	for _, f := range set.sizes {
-		fmt.Fprintf(&b, ", %s: %d", f.name, *f.v)
+		fmt.Fprintf(&b, "%s: %d, ", f.name, *f.v)
 	}
 	for _, f := range set.words {
-		fmt.Fprintf(&b, ", %s: %s", f.name, *f.v)
+		fmt.Fprintf(&b, "%s: %s, ", f.name, *f.v)
 	}
 	if set.dropout != nil {
-		fmt.Fprintf(&b, ", Dropout: %v", *set.dropout)
+		fmt.Fprintf(&b, "Dropout: %v, ", *set.dropout)
 	}
-	fmt.Fprintf(&b, ", Loss: %s, Optimizer: %+v, Seed: %d}", *set.loss, *set.optimizer, *set.seed)
+	fmt.Fprintf(&b, "Loss: %s, Optimizer: %+v, Seed: %d}", *set.loss, *set.optimizer, *set.seed)
 	return b.String()
 }
 

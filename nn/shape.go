@@ -19,16 +19,29 @@ type Shape struct {
 
 	EdgeCats  []int `json:",omitempty"` // d_e discrete channels of an edge: how many values each has
 	EdgeAttrs int   `json:",omitempty"` // c_e continuous channels of an edge
+
+	// Counts names what was counted in a graph, for models that learn from
+	// counts: these look at no fields, and models that look at fields at no counts.
+	Counts []string `json:",omitempty"`
 }
 
 // clone returns s with slices of its own.
 func (s Shape) clone() Shape {
-	s.Cats, s.EdgeCats = slices.Clone(s.Cats), slices.Clone(s.EdgeCats)
+	s.Cats, s.EdgeCats, s.Counts = slices.Clone(s.Cats), slices.Clone(s.EdgeCats), slices.Clone(s.Counts)
 	return s
 }
 
 // hasEdges reports whether the fields come with edges.
 func (s Shape) hasEdges() bool { return len(s.EdgeCats) > 0 || s.EdgeAttrs > 0 }
+
+// of returns the part of s that models of counts, or of fields, look at.
+func (s Shape) of(counts bool) Shape {
+	if counts {
+		return Shape{Counts: s.Counts, Classes: s.Classes}
+	}
+	s.Counts = nil
+	return s
+}
 
 // nodes returns the input of the layer that reads nodes: w fields of k.
 func (s Shape) nodes() cells {
@@ -42,6 +55,12 @@ func (s Shape) edges() cells {
 
 // validate returns an error unless a model can be built for s.
 func (s Shape) validate() error {
+	if s.Classes < 0 || s.Classes == 1 {
+		return fmt.Errorf("classes = %d, want at least 2, or 0 to learn a number", s.Classes)
+	}
+	if len(s.Counts) > 0 {
+		return nil
+	}
 	if s.W < 1 || s.K < 1 {
 		return fmt.Errorf("w = %d, k = %d, want positive numbers", s.W, s.K)
 	}
@@ -64,9 +83,6 @@ func (s Shape) validate() error {
 		if err := validateChannels("edge ", "pair of nodes", s.K*s.K, s.EdgeCats, s.EdgeAttrs, 0); err != nil {
 			return err
 		}
-	}
-	if s.Classes < 0 || s.Classes == 1 {
-		return fmt.Errorf("classes = %d, want at least 2, or 0 to learn a number", s.Classes)
 	}
 	return nil
 }
@@ -110,6 +126,9 @@ func (s Shape) check(t Shape) error {
 		if f.model != f.data {
 			return fmt.Errorf("the model is for %d %s, the data have %d", f.model, f.name, f.data)
 		}
+	}
+	if !slices.Equal(s.Counts, t.Counts) {
+		return fmt.Errorf("the model is for counts of %q, the data have %q", s.Counts, t.Counts)
 	}
 	if !slices.Equal(s.Cats, t.Cats) {
 		return fmt.Errorf("the model is for discrete channels of %v values, the data have %v", s.Cats, t.Cats)

@@ -10,25 +10,47 @@ import (
 // SVM is a support vector machine for classes on a kernel (C-SVC: Cortes and
 // Vapnik, "Support-vector networks", 1995), one against one where there are more
 // than two classes. It is what the kernels that the PATCHY-SAN paper compares with
-// are fed to:
+// are fed to, as a matrix, of which one fit after the other takes some rows:
 //
 //	gram, err := nn.GramOf(ctx, counts, nn.Cosine, 2)
 //	svm := nn.SVM{C: 10}
 //	err = svm.Fit(ctx, gram, rows, classes) // rows of gram to learn from
 //	class := svm.Class(gram.Row(i))         // of any row of it
 //
-// It gives no probabilities. A fit costs about O(rows² to rows³) and next to no
-// memory beside the matrix.
+// or as counts, whose similarities it computes as it needs them, and then answers
+// for others, as a [Predictor] too:
+//
+//	svm := nn.SVM{C: 10, Kernel: nn.Min}
+//	err := svm.FitCounts(ctx, counts, classes)
+//	class := svm.Classify(ids, values)
+//
+// It gives no probabilities. A fit costs about O(rows² to rows³), and beside the
+// matrix or the Cache next to no memory. An SVM is used by one goroutine at a time
+// while it learns, and by any number of them afterwards, but for Predict.
 type SVM struct {
 	C         float64 // the price of a row on the wrong side; 0 = 1
 	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
 	// MaxSteps bounds the steps for a pair of classes; an end there is an error.
 	// 0 = 10 million, or 100 for each row where that is more.
 	MaxSteps int
+	// Kernel compares counts; "" = Cosine. Fit has no use for it.
+	Kernel Similarity
+	// Cache is how many bytes of similarities FitCounts may keep; 0 = 256 MiB. Two
+	// rows are always kept. Results do not depend on it.
+	Cache int64
+
+	// Info is saved with the model and loaded with it. Keys may not begin with
+	// "sanflow.".
+	Info map[string]string
 
 	classes []int32   // ascending
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
 	steps   int
+
+	shape Shape     // of what Predict is asked about
+	words *postings // of the support vectors, where counts were learned from
+	kept  *Counts   // the same in order
+	size  []float64 // their lengths
 }
 
 // svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
@@ -44,75 +66,112 @@ type svmPair struct {
 // before is forgotten. The matrix is not kept. One class alone, a matrix that is
 // not symmetric or not finite, C ≤ 0, or no end within MaxSteps are errors.
 func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
-	if m.C == 0 {
-		m.C = 1
-	}
-	if m.Tolerance == 0 {
-		m.Tolerance = 1e-3
-	}
-	switch {
-	case !(m.C > 0) || !finite(m.C):
-		return fmt.Errorf("nn: svm: C is %v, want a positive number", m.C)
-	case !(m.Tolerance > 0):
-		return fmt.Errorf("nn: svm: Tolerance is %v, want a positive number", m.Tolerance)
-	case m.MaxSteps < 0:
-		return fmt.Errorf("nn: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
-	case len(rows) != len(class):
-		return fmt.Errorf("nn: svm: %d rows and %d classes", len(rows), len(class))
+	if err := k.Check(); err != nil {
+		return err
 	}
 	for _, r := range rows {
 		if r < 0 || int(r) >= k.N {
 			return fmt.Errorf("nn: svm: row %d of a matrix of %d", r, k.N)
 		}
 	}
-	if err := k.Check(); err != nil {
-		return err
+	next, err := m.learn(ctx, gramRows{k}, rows, class)
+	if err == nil {
+		*m = next
 	}
-	classes := slices.Compact(slices.Sorted(slices.Values(class)))
-	if len(classes) < 2 {
-		return errors.New("nn: svm: fewer than two classes to tell apart")
+	return err
+}
+
+// learn returns the machine that tells those rows of a kernel apart.
+func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (next SVM, err error) {
+	next = SVM{
+		C: m.C, Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, Cache: m.Cache, Info: m.Info,
 	}
-	var pairs []svmPair
-	steps := 0
-	for a := range classes {
-		for b := a + 1; b < len(classes); b++ {
-			pair, n, err := m.fit(ctx, k, rows, class, classes, a, b)
+	if err := next.resolve(); err != nil {
+		return next, err
+	}
+	if len(rows) != len(class) {
+		return next, fmt.Errorf("nn: svm: %d rows and %d classes", len(rows), len(class))
+	}
+	next.classes = slices.Compact(slices.Sorted(slices.Values(class)))
+	if len(next.classes) < 2 {
+		return next, errors.New("nn: svm: fewer than two classes to tell apart")
+	}
+	for a := range next.classes {
+		for b := a + 1; b < len(next.classes); b++ {
+			pair, n, err := next.fit(ctx, k, rows, class, a, b)
 			if err != nil {
-				return err
+				return next, err
 			}
-			pairs = append(pairs, pair)
-			steps += n
+			next.pairs = append(next.pairs, pair)
+			next.steps += n
 		}
 	}
-	m.classes, m.pairs, m.steps = classes, pairs, steps
-	return nil
+	return next, nil
+}
+
+// resolve replaces zero settings by what they stand for, and checks them.
+func (m *SVM) resolve() error {
+	if m.C == 0 {
+		m.C = 1
+	}
+	if m.Tolerance == 0 {
+		m.Tolerance = 1e-3
+	}
+	if m.Kernel == "" {
+		m.Kernel = Cosine
+	}
+	switch {
+	case !(m.C > 0) || !finite(m.C):
+		return fmt.Errorf("nn: svm: C is %v, want a positive number", m.C)
+	case !(m.Tolerance > 0 && m.Tolerance < 2): // at 2 nothing need be learned
+		return fmt.Errorf("nn: svm: Tolerance is %v, want a positive number below 2", m.Tolerance)
+	case m.MaxSteps < 0:
+		return fmt.Errorf("nn: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
+	case m.Cache < 0:
+		return fmt.Errorf("nn: svm: Cache is %d, want 0 or more", m.Cache)
+	}
+	return m.Kernel.check()
 }
 
 // fit learns to tell two classes apart.
-func (m *SVM) fit(ctx context.Context, k *Gram, rows, class, classes []int32, a, b int) (svmPair, int, error) {
-	p := svmProblem{gram: k, c: m.C, tolerance: m.Tolerance, maxSteps: m.MaxSteps}
-	for i, r := range rows {
-		switch class[i] {
-		case classes[a]:
-			p.rows, p.y = append(p.rows, r), append(p.y, 1)
-		case classes[b]:
-			p.rows, p.y = append(p.rows, r), append(p.y, -1)
+func (m *SVM) fit(ctx context.Context, k kernelRows, rows, class []int32, a, b int) (svmPair, int, error) {
+	p := svmProblem{rows: k, c: m.C, tolerance: m.Tolerance, maxSteps: m.MaxSteps}
+	for y, of := range []int32{m.classes[a], m.classes[b]} {
+		for i, r := range rows {
+			if class[i] == of {
+				p.place, p.y = append(p.place, r), append(p.y, float64(1-2*y))
+			}
 		}
 	}
 	if p.maxSteps == 0 {
-		p.maxSteps = max(10_000_000, 100*len(p.rows))
+		p.maxSteps = max(10_000_000, 100*len(p.place))
 	}
 	bias, err := p.solve(ctx)
 	if err != nil {
-		return svmPair{}, 0, fmt.Errorf("classes %d and %d: %w", classes[a], classes[b], err)
+		return svmPair{}, 0, fmt.Errorf("classes %d and %d: %w", m.classes[a], m.classes[b], err)
 	}
 	pair := svmPair{a: a, b: b, bias: bias}
 	for i, alpha := range p.alpha {
 		if alpha > 0 {
-			pair.rows, pair.coef = append(pair.rows, p.rows[i]), append(pair.coef, p.y[i]*alpha)
+			pair.rows, pair.coef = append(pair.rows, p.place[i]), append(pair.coef, p.y[i]*alpha)
 		}
 	}
+	pair.sort()
 	return pair, p.steps, nil
+}
+
+// sort brings the support vectors in the order of their rows, in which they are
+// added up.
+func (p *svmPair) sort() {
+	order := make([]int, len(p.rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return int(p.rows[i]) - int(p.rows[j]) })
+	rows, coef := slices.Clone(p.rows), slices.Clone(p.coef)
+	for to, from := range order {
+		p.rows[to], p.coef[to] = rows[from], coef[from]
+	}
 }
 
 // Classes returns the classes that were learned, ascending.
@@ -148,19 +207,22 @@ func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 // Class returns the class that most pairs vote for, the first of equals; -1
 // before Fit.
 func (m *SVM) Class(k []float64) int32 {
+	if len(m.pairs) == 0 {
+		return -1
+	}
+	votes := m.votes(m.Decide(k, nil))
+	return m.classes[slices.Index(votes, slices.Max(votes))]
+}
+
+// votes counts, for each class, the pairs that decide for it.
+func (m *SVM) votes(decisions []float64) []int {
 	votes := make([]int, len(m.classes))
-	best, most := int32(-1), 0
-	for i, d := range m.Decide(k, nil) {
+	for i, d := range decisions {
 		if d > 0 {
 			votes[m.pairs[i].a]++
 		} else {
 			votes[m.pairs[i].b]++
 		}
 	}
-	for i, n := range votes {
-		if n > most {
-			best, most = m.classes[i], n
-		}
-	}
-	return best
+	return votes
 }

@@ -13,10 +13,14 @@ import (
 // solved by sequential minimal optimization over pairs that second-order
 // information chooses, with shrinking (Fan, Chen and Lin, "Working set selection
 // using second order information for training support vector machines", 2005,
-// which is what LIBSVM does too).
+// which is what LIBSVM does too). Of equals it takes the last, as LIBSVM does: where
+// rows are alike the optimum is not unique, and support vectors agree only then.
+//
+// The slices are in the order of place, which changes: the active ones are the
+// first.
 type svmProblem struct {
-	gram      *Gram
-	rows      []int32   // of the Gram matrix that take part
+	rows      kernelRows
+	place     []int32   // of the rows of the problem, where they stand in a row of the kernel
 	y         []float64 // +1 or -1 for each
 	c         float64
 	tolerance float64
@@ -25,10 +29,22 @@ type svmProblem struct {
 	alpha []float64
 	// f[i] is yᵢ times the gradient: Σⱼ yⱼαⱼK_ij - yᵢ. It is up to date for the
 	// active ones.
-	f      []float64
-	active []int32 // places in rows
-	shrunk bool
-	steps  int
+	f       []float64
+	diag    []float64
+	up, low []bool // whether yᵢαᵢ can rise, and fall
+	active  int
+	shrunk  bool
+	steps   int
+}
+
+// kernelRows tells how alike things are, one against all.
+type kernelRows interface {
+	// row returns the similarities of thing i to all things. It is valid until
+	// the second call after this.
+	row(i int32) []float64
+
+	// same returns the similarity of thing i to itself.
+	same(i int32) float64
 }
 
 // minCurvature stands for the curvature of a pair that has none.
@@ -36,12 +52,12 @@ const minCurvature = 1e-12
 
 // solve returns the bias b of the decision Σ yᵢαᵢK(i, x) + b.
 func (s *svmProblem) solve(ctx context.Context) (b float64, err error) {
-	n := len(s.rows)
-	s.alpha, s.f = make([]float64, n), make([]float64, n)
-	s.active = make([]int32, n)
-	for i := range s.rows {
-		s.f[i] = -s.y[i]
-		s.active[i] = int32(i)
+	n := len(s.place)
+	s.alpha, s.f, s.diag = make([]float64, n), make([]float64, n), make([]float64, n)
+	s.up, s.low, s.active = make([]bool, n), make([]bool, n), n
+	for i, at := range s.place {
+		s.f[i], s.diag[i] = -s.y[i], s.rows.same(at)
+		s.bounds(i)
 	}
 	every := min(n, 1000)
 	for next := every; ; {
@@ -50,13 +66,10 @@ func (s *svmProblem) solve(ctx context.Context) (b float64, err error) {
 				return 0, context.Cause(ctx)
 			}
 			s.shrink()
-			next += every
+			next = s.steps + every
 		}
 		i, j := s.pair()
 		if j < 0 {
-			if len(s.active) == n {
-				break
-			}
 			s.unshrink()
 			if i, j = s.pair(); j < 0 {
 				break
@@ -72,45 +85,44 @@ func (s *svmProblem) solve(ctx context.Context) (b float64, err error) {
 	return s.bias(), nil
 }
 
-func (s *svmProblem) k(i, j int32) float64 { return s.gram.K[int(s.rows[i])*s.gram.N+int(s.rows[j])] }
-
-// up and low tell whether yᵢαᵢ can rise, and fall.
-func (s *svmProblem) up(i int32) bool {
-	return s.y[i] > 0 && s.alpha[i] < s.c || s.y[i] < 0 && s.alpha[i] > 0
-}
-
-func (s *svmProblem) low(i int32) bool {
-	return s.y[i] > 0 && s.alpha[i] > 0 || s.y[i] < 0 && s.alpha[i] < s.c
+// bounds notes whether yα of i can rise and fall.
+func (s *svmProblem) bounds(i int) {
+	below, above := s.alpha[i] < s.c, s.alpha[i] > 0
+	if s.y[i] < 0 {
+		below, above = above, below
+	}
+	s.up[i], s.low[i] = below, above
 }
 
 // pair returns the two to change next, or j = -1 where none breaks the conditions
 // of an optimum by more than the tolerance.
-func (s *svmProblem) pair() (i, j int32) {
+func (s *svmProblem) pair() (i, j int) {
 	i, j = -1, -1
 	most := math.Inf(-1)
-	for _, t := range s.active {
-		if -s.f[t] > most && s.up(t) {
-			i, most = t, -s.f[t]
+	n := s.active
+	f, up, low, diag, place := s.f[:n], s.up[:n], s.low[:n], s.diag[:n], s.place[:n]
+	for t, v := range f {
+		if -v >= most && up[t] {
+			i, most = t, -v
 		}
 	}
 	if i < 0 {
 		return -1, -1
 	}
-	row := s.gram.Row(int(s.rows[i]))
-	kii := row[s.rows[i]]
+	row, kii := s.rows.row(place[i]), diag[i]
 	gap, best := math.Inf(-1), math.Inf(1)
-	for _, t := range s.active {
-		if !s.low(t) {
+	for t, v := range f {
+		if !low[t] {
 			continue
 		}
-		d := most + s.f[t]
+		d := most + v
 		gap = max(gap, d)
 		if d > 0 {
-			a := kii + s.k(t, t) - 2*row[s.rows[t]]
+			a := kii + diag[t] - 2*row[place[t]]
 			if a <= 0 {
 				a = minCurvature
 			}
-			if gain := -d * d / a; gain < best {
+			if gain := -d * d / a; gain <= best {
 				j, best = t, gain
 			}
 		}
@@ -122,13 +134,14 @@ func (s *svmProblem) pair() (i, j int32) {
 }
 
 // step moves αᵢ and αⱼ to the optimum of the pair, within their bounds.
-func (s *svmProblem) step(i, j int32) {
-	a := s.k(i, i) + s.k(j, j) - 2*s.k(i, j)
+func (s *svmProblem) step(i, j int) {
+	ki, kj := s.rows.row(s.place[i]), s.rows.row(s.place[j])
+	a := s.diag[i] + s.diag[j] - 2*ki[s.place[j]]
 	if a <= 0 {
 		a = minCurvature
 	}
 	t := (s.f[j] - s.f[i]) / a // yᵢαᵢ rises by t, yⱼαⱼ falls by it; t > 0
-	room := func(k int32, rises bool) float64 {
+	room := func(k int, rises bool) float64 {
 		if rises == (s.y[k] > 0) {
 			return s.c - s.alpha[k]
 		}
@@ -138,15 +151,14 @@ func (s *svmProblem) step(i, j int32) {
 	t = min(t, ri, rj)
 	s.move(i, t, t == ri)
 	s.move(j, -t, t == rj)
-	ki, kj := s.gram.Row(int(s.rows[i])), s.gram.Row(int(s.rows[j]))
-	for _, k := range s.active {
-		r := s.rows[k]
-		s.f[k] += t * (ki[r] - kj[r])
+	place, f := s.place[:s.active], s.f[:s.active]
+	for k, at := range place {
+		f[k] += t * (ki[at] - kj[at])
 	}
 }
 
 // move adds by to yα, exactly to a bound where the step ends there.
-func (s *svmProblem) move(i int32, by float64, bound bool) {
+func (s *svmProblem) move(i int, by float64, bound bool) {
 	d := s.y[i] * by
 	switch {
 	case !bound:
@@ -156,64 +168,70 @@ func (s *svmProblem) move(i int32, by float64, bound bool) {
 	default:
 		s.alpha[i] = 0
 	}
+	s.bounds(i)
 }
 
 // shrink leaves out those at a bound that will most likely stay there.
 func (s *svmProblem) shrink() {
 	up, low := math.Inf(-1), math.Inf(-1) // greatest -f that can rise, greatest f that can fall
-	for _, t := range s.active {
-		if s.up(t) {
-			up = max(up, -s.f[t])
+	for t, f := range s.f[:s.active] {
+		if s.up[t] {
+			up = max(up, -f)
 		}
-		if s.low(t) {
-			low = max(low, s.f[t])
+		if s.low[t] {
+			low = max(low, f)
 		}
 	}
 	if !s.shrunk && up+low <= 10*s.tolerance {
+		// Near the end: what was left out by mistake had better come back now.
 		s.shrunk = true
 		s.unshrink()
-		return
 	}
-	kept := s.active[:0]
-	for _, t := range s.active {
-		out := s.up(t) != s.low(t) && (s.up(t) && s.f[t] > low || s.low(t) && -s.f[t] > up)
-		if !out {
-			kept = append(kept, t)
+	stays := func(t int) bool {
+		return s.up[t] == s.low[t] || s.up[t] && s.f[t] <= low || s.low[t] && -s.f[t] <= up
+	}
+	for t := 0; t < s.active; t++ {
+		if stays(t) {
+			continue
+		}
+		for s.active--; s.active > t; s.active-- {
+			if stays(s.active) {
+				s.swap(t, s.active)
+				break
+			}
 		}
 	}
-	s.active = kept
+}
+
+func (s *svmProblem) swap(i, j int) {
+	s.place[i], s.place[j] = s.place[j], s.place[i]
+	s.y[i], s.y[j] = s.y[j], s.y[i]
+	s.alpha[i], s.alpha[j] = s.alpha[j], s.alpha[i]
+	s.f[i], s.f[j] = s.f[j], s.f[i]
+	s.diag[i], s.diag[j] = s.diag[j], s.diag[i]
+	s.up[i], s.up[j] = s.up[j], s.up[i]
+	s.low[i], s.low[j] = s.low[j], s.low[i]
 }
 
 // unshrink makes all active again, and brings their f up to date.
 func (s *svmProblem) unshrink() {
-	n := len(s.rows)
-	if len(s.active) == n {
+	n, out := len(s.place), s.active
+	if out == n {
 		return
 	}
-	in := make([]bool, n)
-	for _, t := range s.active {
-		in[t] = true
+	for t := out; t < n; t++ {
+		s.f[t] = -s.y[t]
 	}
-	for t := range n {
-		if !in[t] {
-			s.f[t] = -s.y[t]
-		}
-	}
-	for j := range n {
-		if s.alpha[j] == 0 {
+	for j, a := range s.alpha {
+		if a == 0 {
 			continue
 		}
-		row, w := s.gram.Row(int(s.rows[j])), s.y[j]*s.alpha[j]
-		for t := range n {
-			if !in[t] {
-				s.f[t] += w * row[s.rows[t]]
-			}
+		row, w := s.rows.row(s.place[j]), s.y[j]*a
+		for t := out; t < n; t++ {
+			s.f[t] += w * row[s.place[t]]
 		}
 	}
-	s.active = s.active[:0]
-	for t := range int32(n) {
-		s.active = append(s.active, t)
-	}
+	s.active = n
 }
 
 // bias is the mean over those between the bounds, or the middle of what the
@@ -222,12 +240,11 @@ func (s *svmProblem) bias() float64 {
 	above, below := math.Inf(1), math.Inf(-1)
 	sum, free := 0.0, 0
 	for t, f := range s.f {
-		up, low := s.up(int32(t)), s.low(int32(t))
 		switch {
-		case up && low:
+		case s.up[t] && s.low[t]:
 			sum += f
 			free++
-		case low:
+		case s.low[t]:
 			below = max(below, f)
 		default:
 			above = min(above, f)

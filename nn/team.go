@@ -193,6 +193,9 @@ func (b batch) cut(s Shape, from, to int) batch {
 	c := batch{rows: to - from}
 	c.nodes = b.nodes.cut(s.nodes(), from, to)
 	c.edges = b.edges.cut(s.edges(), from, to)
+	if b.counts != nil {
+		c.counts = b.counts.part(from, to)
+	}
 	if b.targets != nil {
 		c.targets = b.targets[from:to]
 	}

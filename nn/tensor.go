@@ -40,6 +40,9 @@ type Batch struct {
 	// may be nil when there are no values.
 	Sparse, SparseOffsets *tensor.Dense
 
+	// Counts is B rows of counts, for a model that learns from them.
+	Counts *Counts
+
 	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
 	// of the edge between each two nodes of a field, -1 for no edge or no
 	// value.
@@ -55,6 +58,7 @@ type batch struct {
 	rows    int
 	nodes   inputs
 	edges   inputs
+	counts  *Counts
 	targets []int32
 	values  []float32
 	said    []float32 // (rows, columns): what is predicted; nil where nobody asks
@@ -66,24 +70,14 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 	if o.rows, err = b.rows(s); err != nil || o.rows == 0 {
 		return o, err
 	}
-	rows, w, k := o.rows, s.W, s.K
-	if o.nodes.cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
-		return o, err
+	rows := o.rows
+	if len(s.Counts) > 0 {
+		err = b.openCounts(&o)
+	} else {
+		err = b.openFields(&o, s)
 	}
-	if o.nodes.attrs, err = openFloats("Attrs", "continuous", b.Attrs, rows, w, k, s.Attrs); err != nil {
+	if err != nil || !targets {
 		return o, err
-	}
-	if err = b.openSparse(&o, s); err != nil {
-		return o, err
-	}
-	if o.edges.cats, err = openInts("EdgeCats", "discrete edge", b.EdgeCats, rows, w, k, k, len(s.EdgeCats)); err != nil {
-		return o, err
-	}
-	if o.edges.attrs, err = openFloats("EdgeAttrs", "continuous edge", b.EdgeAttrs, rows, w, k, k, s.EdgeAttrs); err != nil {
-		return o, err
-	}
-	if !targets {
-		return o, nil
 	}
 	if s.Classes == 0 {
 		o.values, err = openFloats("Values", "", b.Values, rows)
@@ -94,6 +88,37 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 		_, o.said, err = result(b.Predicted, rows, max(1, s.Classes))
 	}
 	return o, err
+}
+
+// openCounts sets the counts of o. Rows that no model could bear are *RowErrors.
+func (b Batch) openCounts(o *batch) error {
+	o.counts = b.Counts
+	row, err := b.Counts.check()
+	if err != nil && row >= 0 {
+		return &RowError{row, err}
+	}
+	return err
+}
+
+// openFields sets what o has of fields.
+func (b Batch) openFields(o *batch, s Shape) (err error) {
+	rows, w, k := o.rows, s.W, s.K
+	if o.nodes.cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
+		return err
+	}
+	if o.nodes.attrs, err = openFloats("Attrs", "continuous", b.Attrs, rows, w, k, s.Attrs); err != nil {
+		return err
+	}
+	if err = b.openSparse(o, s); err != nil {
+		return err
+	}
+	if o.edges.cats, err = openInts("EdgeCats", "discrete edge", b.EdgeCats, rows, w, k, k, len(s.EdgeCats)); err != nil {
+		return err
+	}
+	if o.edges.attrs, err = openFloats("EdgeAttrs", "continuous edge", b.EdgeAttrs, rows, w, k, k, s.EdgeAttrs); err != nil {
+		return err
+	}
+	return nil
 }
 
 // openInts returns a tensor of int32 as a slice, and nil where it has no
@@ -161,6 +186,12 @@ func (b Batch) openSparse(o *batch, s Shape) error {
 
 // rows returns B, which the first tensor that the model reads decides.
 func (b Batch) rows(s Shape) (int, error) {
+	if len(s.Counts) > 0 {
+		if b.Counts == nil {
+			return 0, fmt.Errorf("nn: batch: Counts is missing")
+		}
+		return b.Counts.Len(), nil
+	}
 	d, name := b.Attrs, "Attrs"
 	switch {
 	case len(s.Cats) > 0:

@@ -23,6 +23,7 @@ func tensorsOf(s Shape, b batch) Batch {
 		SparseOffsets: of(b.nodes.offsets, s.Sparse > 0, len(b.nodes.offsets)),
 		EdgeCats:      of(b.edges.cats, len(s.EdgeCats) > 0, b.rows, w, k, k, len(s.EdgeCats)),
 		EdgeAttrs:     of(b.edges.attrs, s.EdgeAttrs > 0, b.rows, w, k, k, s.EdgeAttrs),
+		Counts:        b.counts,
 		Targets:       of(b.targets, b.targets != nil, b.rows),
 		Values:        of(b.values, b.values != nil, b.rows),
 	}

@@ -1,0 +1,178 @@
+package nn
+
+import (
+	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Logistic is logistic regression on counts of substructures, with one weight per
+// class for each row of a table of Width rows, which learns from a stream of any
+// length in memory that does not grow. No vocabulary is kept: an id has its row by
+// a hash (Weinberger et al., "Feature hashing for large scale multitask learning",
+// 2009), and the sign that it is counted with by another, so that two ids in one
+// row do not add up on the whole. Without classes it is linear regression. It
+// stands beside a kernel machine, which needs all pairs of graphs, where there are
+// too many of them.
+//
+// The problem is convex, so it begins at 0 and has no seed. A graph costs
+// O(ids·classes) and a step O(Width·classes) more; the model takes 12 bytes or
+// 16, by its Optimizer, for each of Width·classes weights.
+//
+// The fields are its settings, as those of CNN. A Logistic is used by one
+// goroutine at a time.
+type Logistic struct {
+	Width int // rows of the table; 0 = 65536
+
+	// Kernel is Linear for counts as they are, or Cosine for rows of unit length;
+	// "" = Cosine.
+	Kernel Similarity
+
+	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
+	Optimizer Optimizer // nil = RMSprop{Rate: 0.01}
+
+	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
+	// 0 = 1. Results do not depend on it.
+	Workers int
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	*core
+}
+
+var (
+	_ Model        = (*Logistic)(nil)
+	_ Checkpointer = (*Logistic)(nil)
+	_ Forker       = (*Logistic)(nil)
+)
+
+func (m *Logistic) settings() settings {
+	return settings{
+		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
+		sizes: []size{{"Width", &m.Width, 1 << 16}},
+		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear)}}},
+		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
+		standard: RMSprop{Rate: 0.01},
+	}
+}
+
+// Init does what CNN.Init does. The data must have counts; fields are not looked
+// at.
+func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
+
+// Save writes the model as CNN.Save does.
+func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
+
+// Load reads what Save wrote, as CNN.Load does.
+func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
+
+// Notes returns Info, which it makes where it is nil.
+func (m *Logistic) Notes() map[string]string { return notes(&m.Info) }
+
+// String returns the settings in one line.
+func (m *Logistic) String() string { return m.settings().String() }
+
+func (m *Logistic) fits(Shape) error { return nil }
+
+func (m *Logistic) lay(p *params, s Shape) body {
+	units := m.Loss.units(s)
+	return &logisticLayer{
+		table: p.add("table", m.Width, units), bias: p.add("bias", units), unit: m.Kernel == Cosine,
+	}
+}
+
+// logisticLayer is a Logistic at work: its features are the outputs.
+type logisticLayer struct {
+	table, bias *weight
+	unit        bool // rows are scaled to length 1
+
+	// What the ids of the batch have become: those of row i are up to ends[i].
+	at   []int32
+	x    []float32
+	ends []int
+
+	y []float32
+}
+
+func (l *logisticLayer) init(random) {}
+
+func (l *logisticLayer) width() int { return len(l.bias.w) }
+
+// hash brings the rows of a batch to the table.
+func (l *logisticLayer) hash(b batch) error {
+	l.at, l.x, l.ends = l.at[:0], l.x[:0], l.ends[:0]
+	width := uint64(l.table.shape[0])
+	for i := range b.rows {
+		ids, values := b.counts.Row(i)
+		scale := 1.0
+		if l.unit {
+			if n := length(values); n > 0 {
+				scale = 1 / n
+			}
+		}
+		for j, id := range ids {
+			x := float32(values[j] * scale)
+			if !finite(float64(x)) {
+				return rowErrorf(i, "the count of %#x is %v, which is too large to learn from", id, values[j])
+			}
+			row, negative := slot(id, width)
+			if negative {
+				x = -x
+			}
+			l.at, l.x = append(l.at, row), append(l.x, x)
+		}
+		l.ends = append(l.ends, len(l.at))
+	}
+	return nil
+}
+
+// slot is where an id has its weights, and its sign. Ids are hashes, but other
+// people's may be numbers from 0, so they are hashed once more (the finalizer of
+// SplitMix64, Steele, Lea and Flood 2014).
+func slot(id, width uint64) (row int32, negative bool) {
+	id += 0x9e3779b97f4a7c15
+	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
+	id = (id ^ id>>27) * 0x94d049bb133111eb
+	id ^= id >> 31
+	return int32((id >> 1) % width), id&1 == 1
+}
+
+func (l *logisticLayer) forward(b batch) ([]float32, error) {
+	if err := l.hash(b); err != nil {
+		return nil, err
+	}
+	n := l.width()
+	l.y = grown(l.y, b.rows*n)
+	from := 0
+	for i, end := range l.ends {
+		y := l.y[i*n : (i+1)*n]
+		copy(y, l.bias.w)
+		for j := from; j < end; j++ {
+			w := l.table.w[int(l.at[j])*n:]
+			for c := range y {
+				y[c] += l.x[j] * w[c]
+			}
+		}
+		from = end
+	}
+	return l.y[:b.rows*n], nil
+}
+
+func (l *logisticLayer) backward(dx []float32, b batch) {
+	clearGrad(l.table, l.bias)
+	n := l.width()
+	from := 0
+	for i, end := range l.ends {
+		d := dx[i*n : (i+1)*n]
+		kernel.Axpy(1, d, l.bias.g)
+		for j := from; j < end; j++ {
+			g := l.table.g[int(l.at[j])*n:]
+			for c, v := range d {
+				g[c] += l.x[j] * v
+			}
+		}
+		from = end
+	}
+}

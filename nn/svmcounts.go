@@ -1,0 +1,178 @@
+package nn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/tensor"
+)
+
+var _ Forker = (*SVM)(nil)
+
+// FitCounts learns from all rows of c, of the classes given, compared by Kernel.
+// It is Fit on their Gram matrix, to the same result but for rounding, which is
+// computed row by row, as far as it is needed, and kept as far as Cache allows. The
+// rows that became support vectors are copied into the model.
+func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	kernel, cache := m.Kernel, m.Cache
+	if kernel == "" {
+		kernel = Cosine
+	}
+	if cache == 0 {
+		cache = 256 << 20
+	}
+	if kernel == Min {
+		if err := c.checkMin(); err != nil {
+			return err
+		}
+	}
+	rows := make([]int32, c.Len())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	next, err := m.learn(ctx, newCountRows(c, kernel, cache), rows, class)
+	if err != nil {
+		return err
+	}
+	next.shape = m.shape
+	next.adopt(c)
+	*m = next
+	return nil
+}
+
+// adopt copies the support vectors from c, and numbers them from 0.
+func (m *SVM) adopt(c *Counts) {
+	support := m.Support()
+	m.kept = new(Counts)
+	for _, row := range support {
+		m.kept.Append(c.Row(int(row)))
+	}
+	for _, p := range m.pairs {
+		for i, row := range p.rows {
+			at, _ := slices.BinarySearch(support, row)
+			p.rows[i] = int32(at)
+		}
+	}
+	m.index()
+}
+
+// index makes ready what is asked of the support vectors.
+func (m *SVM) index() { m.words, m.size = newPostings(m.kept), lengths(m.kept) }
+
+// errMatrix is the error of asking a machine on a matrix for anything else.
+var errMatrix = errors.New("nn: svm: it has not learned from counts")
+
+// Similar returns how similar a row of counts is to each of the support vectors of
+// FitCounts, for Decide and Class. The result is appended to dst.
+func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64, error) {
+	if m.kept == nil {
+		return dst, errMatrix
+	}
+	one := Counts{Offsets: []int{0, len(ids)}, IDs: ids, Values: values}
+	if _, err := one.check(); err != nil {
+		return dst, fmt.Errorf("nn: svm: %w", err)
+	}
+	if m.Kernel == Min {
+		if err := one.checkMin(); err != nil {
+			return dst, err
+		}
+	}
+	from, n := len(dst), m.kept.Len()
+	dst = slices.Grow(dst, n)[:from+n]
+	k := dst[from:]
+	clear(k)
+	m.words.compare(ids, values, m.Kernel == Min, k)
+	if m.Kernel == Cosine {
+		scaleCosine(k, length(values), m.size)
+	}
+	return dst, nil
+}
+
+// Classify returns the class of a row of counts, ids ascending, which need not be
+// among those learned from; see Class.
+func (m *SVM) Classify(ids []uint64, values []float64) (int32, error) {
+	k, err := m.Similar(ids, values, nil)
+	if err != nil {
+		return -1, err
+	}
+	return m.Class(k), nil
+}
+
+// Init says of which shape the counts are that Predict is asked about. The shape
+// must have counts and, where FitCounts came before, all of its classes.
+func (m *SVM) Init(s Shape) error {
+	s = s.of(true)
+	if len(s.Counts) == 0 {
+		return errors.New("an SVM looks at counts, and there are none")
+	}
+	if len(m.shape.Counts) > 0 {
+		return m.shape.check(s)
+	}
+	if n := len(m.classes); n > 0 && int(m.classes[n-1]) >= s.Classes {
+		return fmt.Errorf("the model has learned class %d, the data have %d classes", m.classes[n-1], s.Classes)
+	}
+	m.shape = s.clone()
+	return nil
+}
+
+// Shape returns what Init was called with or Load has read.
+func (m *SVM) Shape() Shape { return m.shape.clone() }
+
+// Fork returns a machine that shares the support vectors, which Predict does not
+// change; see Forker.
+func (m *SVM) Fork() Predictor {
+	if m.kept == nil {
+		return nil
+	}
+	f := *m
+	return &f
+}
+
+// Predict returns for each row of b.Counts the share of the votes of pairs that
+// each class has, float32 (B, classes): an SVM knows no probabilities. Of classes
+// with the same share Class takes the first.
+func (m *SVM) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	if m.kept == nil {
+		return nil, ErrUntrained
+	}
+	if len(m.shape.Counts) == 0 {
+		return nil, ErrNotReady
+	}
+	in, err := b.open(m.shape, false)
+	if err != nil {
+		return nil, err
+	}
+	dst, p, err := result(dst, in.rows, m.shape.Classes)
+	if err != nil {
+		return dst, err
+	}
+	clear(p)
+	var k, decisions []float64
+	for i := range in.rows {
+		ids, values := in.counts.Row(i)
+		if k, err = m.Similar(ids, values, k[:0]); err != nil {
+			return nil, &RowError{i, err}
+		}
+		decisions = m.Decide(k, decisions[:0])
+		for c, votes := range m.votes(decisions) {
+			p[i*m.shape.Classes+int(m.classes[c])] = float32(votes) / float32(len(m.pairs))
+		}
+	}
+	return dst, nil
+}
+
+// checkMin returns an error where there is a count that Min has no meaning for.
+func (c *Counts) checkMin() error {
+	for _, v := range c.Values {
+		if v < 0 || math.IsNaN(v) {
+			return fmt.Errorf("nn: gram: a count of %v, and min wants none below 0", v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package nn
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// On counts, with room for all rows or for two, the machine is that of their Gram
+// matrix, and answers for rows that it has not seen.
+func TestSVMCounts(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		c, class := randomCounts(rng, 60+rng.IntN(40), 2+rng.IntN(2))
+		others, _ := randomCounts(rng, 20, 2)
+		for _, s := range []Similarity{"", Linear, Cosine, Min} {
+			by := s
+			if by == "" {
+				by = Cosine
+			}
+			g, err := GramOf(ctx, c, by, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			matrix, err := Compare(ctx, others, c, by, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &SVM{C: 5}
+			if err := want.Fit(ctx, g, all(g.N), class); err != nil {
+				t.Fatal(err)
+			}
+			for _, cache := range []int64{0, 1} {
+				m := &SVM{C: 5, Kernel: s, Cache: cache}
+				if err := m.FitCounts(ctx, c, class); err != nil {
+					t.Fatal(err)
+				}
+				for i := range others.Len() {
+					ids, values := others.Row(i)
+					k, err := m.Similar(ids, values, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					row := matrix[i*c.Len() : (i+1)*c.Len()]
+					for j, d := range want.Decide(row, nil) {
+						if got := m.Decide(k, nil)[j]; math.Abs(got-d) > 1e-9*(1+math.Abs(d)) {
+							t.Fatalf("%s, cache %d: decision %v, on the matrix %v", s, cache, got, d)
+						}
+					}
+					if got, err := m.Classify(ids, values); err != nil || got != want.Class(row) {
+						t.Errorf("class %d (%v), want %d", got, err, want.Class(row))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Saved and loaded a machine decides the same to the last bit, and predicts votes.
+func TestSVMSaveLoad(t *testing.T) {
+	ctx := context.Background()
+	c, class := randomCounts(rand.New(rand.NewPCG(3, 5)), 50, 3)
+	s := Shape{Counts: []string{"wl"}, Classes: 3, W: 4}
+	m := &SVM{Kernel: Min, Info: map[string]string{"dataset": "drawn by lot"}}
+	if err := m.Init(s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Predict(Batch{Counts: c}, nil); err != ErrUntrained {
+		t.Errorf("%v before Fit", err)
+	}
+	if err := m.FitCounts(ctx, c, class); err != nil {
+		t.Fatal(err)
+	}
+	var file, again bytes.Buffer
+	if err := m.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	loaded := new(SVM)
+	if err := loaded.Load(bytes.NewReader(file.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+		t.Errorf("saved again, the bytes differ (%v)", err)
+	}
+	if loaded.Info["dataset"] != "drawn by lot" || loaded.Kernel != Min || !slices.Equal(loaded.Classes(), []int32{0, 1, 2}) {
+		t.Errorf("loaded %+v", loaded)
+	}
+	if err := loaded.Init(s); err != nil {
+		t.Error(err)
+	}
+	p, err := m.Predict(Batch{Counts: c}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := loaded.Fork().Predict(Batch{Counts: c}, nil)
+	if err != nil || !slices.Equal(p.Float32s(), q.Float32s()) {
+		t.Errorf("other votes after loading (%v)", err)
+	}
+	for i := range c.Len() {
+		ids, values := c.Row(i)
+		want, _ := m.Classify(ids, values)
+		row := p.Float32s()[3*i : 3*i+3]
+		if got := slices.Index(row, slices.Max(row)); got != int(want) {
+			t.Errorf("row %d: votes %v, class %d", i, row, want)
+		}
+	}
+	if _, err := Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "SVM.Load") {
+		t.Errorf("%v from Load", err)
+	}
+	// On a matrix there are only numbers of rows.
+	g, _ := GramOf(ctx, c, Cosine, 1)
+	on := &SVM{}
+	if err := on.Fit(ctx, g, all(g.N), class); err != nil {
+		t.Fatal(err)
+	}
+	file.Reset()
+	if err := on.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	back := new(SVM)
+	if err := back.Load(bytes.NewReader(file.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	for i := range g.N {
+		if !slices.Equal(on.Decide(g.Row(i), nil), back.Decide(g.Row(i), nil)) {
+			t.Fatalf("row %d is decided otherwise after loading", i)
+		}
+	}
+	if _, err := back.Classify(nil, nil); err == nil {
+		t.Error("a machine on a matrix compares counts")
+	}
+}
+
+// Every byte of a file is of account.
+func TestSVMLoadDamaged(t *testing.T) {
+	c, class := randomCounts(rand.New(rand.NewPCG(3, 5)), 12, 2)
+	m := &SVM{}
+	if err := m.FitCounts(context.Background(), c, class); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := m.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	for i := range file.Len() {
+		damaged := slices.Clone(file.Bytes())
+		damaged[i] ^= 1
+		if err := new(SVM).Load(bytes.NewReader(damaged)); err == nil {
+			// What is not covered is what nobody reads: spaces that pad the header.
+			if file.Bytes()[i] != ' ' {
+				t.Errorf("byte %d, %q, can be changed", i, file.Bytes()[i])
+			}
+		}
+		if err := new(SVM).Load(bytes.NewReader(file.Bytes()[:i])); err == nil {
+			t.Errorf("the first %d bytes load", i)
+		}
+	}
+}
+
+func TestSVMCountsErrors(t *testing.T) {
+	ctx := context.Background()
+	c, class := randomCounts(rand.New(rand.NewPCG(3, 5)), 12, 2)
+	bad := new(Counts)
+	bad.Append([]uint64{1}, []float64{math.NaN()})
+	bad.Append([]uint64{1}, []float64{1})
+	negative := new(Counts)
+	negative.Append([]uint64{1}, []float64{-1})
+	negative.Append([]uint64{1}, []float64{1})
+	for _, test := range []struct {
+		m     SVM
+		c     *Counts
+		class []int32
+		want  string
+	}{
+		{SVM{}, bad, []int32{0, 1}, "row 0: the count of 0x1 is NaN"},
+		{SVM{Kernel: Min}, negative, []int32{0, 1}, "wants none below 0"},
+		{SVM{Kernel: "euclid"}, c, class, "euclid"},
+		{SVM{}, c, class[1:], "12 rows and 11 classes"},
+		{SVM{}, new(Counts), nil, "fewer than two classes"},
+		{SVM{C: -1}, c, class, "C is -1"},
+		{SVM{Cache: -1}, c, class, "Cache is -1"},
+		{SVM{Tolerance: 2}, c, class, "Tolerance is 2"},
+	} {
+		if err := test.m.FitCounts(ctx, test.c, test.class); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	// Rows without a thing in them are learned from, as all alike.
+	empty := new(Counts)
+	for range 3 {
+		empty.Append(nil, nil)
+	}
+	m := &SVM{}
+	if err := m.FitCounts(ctx, empty, []int32{0, 1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Classify(nil, nil); err != nil || got < 0 {
+		t.Errorf("class %d of nothing, learned from nothing (%v)", got, err)
+	}
+	if err := m.Save(new(bytes.Buffer)); err != nil {
+		t.Error(err)
+	}
+	if err := m.Init(Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err == nil {
+		t.Error("an SVM that looks at fields")
+	}
+}
