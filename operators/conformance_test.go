@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -22,6 +23,25 @@ func (sparse) Label(in labeling.Input, labels []float64) error {
 		return errors.New("there are more edges than nodes")
 	}
 	return labeling.Degree.Label(in, labels)
+}
+
+// narrow is a counter that does not take all graphs.
+type narrow struct{}
+
+func (narrow) String() string { return "narrow" }
+
+func (narrow) Count(in count.Input, bag *count.Bag) error {
+	if in.Graph.M() > in.Graph.N() {
+		return errors.New("there are more edges than nodes")
+	}
+	bag.Add(uint64(in.Graph.M()), 1)
+	return nil
+}
+
+// counters are one of each kind.
+var counters = []count.Counter{
+	count.WL{Height: 1}, count.WL{Height: 3, Bins: count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.25}}},
+	count.Labels{}, count.Size{},
 }
 
 func TestConformance(t *testing.T) {
@@ -48,6 +68,9 @@ func TestConformance(t *testing.T) {
 		{"assemble chunks", operators.Assemble{K: 4}, chunked},
 		{"normalize chunks", operators.Normalize{Edges: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
 		{"normalize chunks globally", operators.Normalize{By: labeling.Degree, Global: true, KeepGraph: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
+		{"count", operators.Count{Of: []count.Counter{count.WL{Height: 2}, count.Labels{}, count.Size{}}}, nil},
+		{"count all", operators.Count{Name: "all", Of: counters}, all},
+		{"count refuses", operators.Count{Of: []count.Counter{count.WL{}, narrow{}}}, nil},
 		{"check", operators.Check{}, nil},
 		{"filter", operators.Filter{Keep: func(g *graph.Graph) bool { return g.N()%2 == 0 }}, nil},
 		{"filter all", operators.Filter{Keep: func(*graph.Graph) bool { return false }}, nil},

@@ -21,6 +21,7 @@
 //	Assemble      reads the graph, roots   adds hood, dist
 //	Normalize     reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
 //	                                       mask, root_target; drops the graph, hood, dist
+//	Count         reads the graph          adds words_ids, words_counts
 //	PerRoot       what Normalize adds      a row for each root
 //	Standardize   reads nodes              scales it, channel by channel
 //	Batch         any                      exactly B rows per record
@@ -28,10 +29,10 @@
 //	Replay        any                      the stream again, every epoch in a new order
 //
 // Package record describes the columns. Check, Filter, Channel, Select, Roots,
-// Assemble and Normalize handle each row by itself, so a pipeline runs them in
+// Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in
 // several workers; a row they cannot handle is refused, and the pipeline's policy
-// decides what follows. An operator of your own gets the same by RowStage. Their cores are functions over slices, in packages labeling, field
-// and canon.
+// decides what follows. An operator of your own gets the same by RowStage. Their cores are functions over slices, in packages labeling, field,
+// canon and count.
 //
 // # One large graph
 //

@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/internal/settings/settingstest"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -25,7 +26,7 @@ import (
 
 // written are the operators that a recipe can hold.
 var written = []flow.Operator{
-	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Expect{},
+	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{},
 	operators.Normalize{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
 	operators.Shuffle{}, operators.Standardize{},
 }
@@ -50,7 +51,13 @@ func TestRecipeHoldsEverySetting(t *testing.T) {
 		labeling.SampledBetweenness{Sources: 50, Seed: 1 << 63}, labeling.Core, &mine{Least: 4},
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	ask := func(t reflect.Type) reflect.Value { return reflect.ValueOf(labelings[rng.IntN(len(labelings))]) }
+	counters := []count.Counter{count.WL{Height: 3, Plain: true}, count.Size{}, count.Labels{Bins: count.Bins{Nodes: []float32{0.5, 0}}}}
+	ask := func(t reflect.Type) reflect.Value {
+		if t == reflect.TypeFor[count.Counter]() {
+			return reflect.ValueOf(counters[rng.IntN(len(counters))])
+		}
+		return reflect.ValueOf(labelings[rng.IntN(len(labelings))])
+	}
 	recipe := operators.Recipe(slices.Clone(written))
 	for _, op := range written {
 		for range 20 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/internal/settings"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -18,8 +19,8 @@ var registry = settings.New[flow.Operator]()
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Expect{}, Filter{}, Normalize{}, PerRoot{}, Replay{}, Roots{}, Select{},
-		Shuffle{}, Standardize{},
+		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, Filter{}, Normalize{}, PerRoot{}, Replay{}, Roots{},
+		Select{}, Shuffle{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
 			panic(err.Error())
@@ -30,7 +31,8 @@ func init() {
 // Register makes an operator of the user's own known by that name to recipes.
 // base is a struct, or a pointer to one, whose exported fields are the settings,
 // with the values in base where a recipe does not say otherwise: numbers,
-// strings, truth values, lists, maps and structs of them, and labelings. A name
+// strings, truth values, lists, maps and structs of them, labelings, and lists of
+// counters. A name
 // or a type that is registered already is refused. It is called before the first
 // recipe is read, as a program starts.
 func Register(name string, base flow.Operator) error {
@@ -71,17 +73,30 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	return text, nil
 }
 
-var labelingType = reflect.TypeFor[labeling.Labeling]()
+var (
+	labelingType = reflect.TypeFor[labeling.Labeling]()
+	countersType = reflect.TypeFor[[]count.Counter]()
+)
 
 func formatSetting(v reflect.Value) ([]byte, error) {
-	if v.Type() != labelingType || v.IsNil() {
-		return json.Marshal(v.Interface())
+	switch {
+	case v.Type() == labelingType && !v.IsNil():
+		text, err := labeling.Format(v.Interface().(labeling.Labeling))
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(text)
+	case v.Type() == countersType && !v.IsNil():
+		texts := make([]string, v.Len())
+		for i, c := range v.Interface().([]count.Counter) {
+			var err error
+			if texts[i], err = count.Format(c); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(texts)
 	}
-	text, err := labeling.Format(v.Interface().(labeling.Labeling))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(text)
+	return json.Marshal(v.Interface())
 }
 
 func parseOperators(text []byte) (Recipe, error) {
@@ -133,23 +148,42 @@ func parseOperator(text []byte) (flow.Operator, error) {
 }
 
 func setSetting(v reflect.Value, text []byte) error {
-	if v.Type() != labelingType {
-		return fromJSON(text, v.Addr().Interface())
-	}
-	var name *string
-	if err := fromJSON(text, &name); err != nil {
-		return err
-	}
-	if name == nil {
+	switch v.Type() {
+	case labelingType:
+		var name *string
+		if err := fromJSON(text, &name); err != nil {
+			return err
+		}
+		if name == nil {
+			v.SetZero()
+			return nil
+		}
+		l, err := labeling.Parse(*name)
+		if err != nil {
+			return err
+		}
+		v.Set(reflect.ValueOf(l))
+		return nil
+	case countersType:
+		var names []string
+		if err := fromJSON(text, &names); err != nil {
+			return err
+		}
 		v.SetZero()
+		if names == nil {
+			return nil
+		}
+		list := make([]count.Counter, len(names))
+		for i, name := range names {
+			var err error
+			if list[i], err = count.Parse(name); err != nil {
+				return err
+			}
+		}
+		v.Set(reflect.ValueOf(list))
 		return nil
 	}
-	l, err := labeling.Parse(*name)
-	if err != nil {
-		return err
-	}
-	v.Set(reflect.ValueOf(l))
-	return nil
+	return fromJSON(text, v.Addr().Interface())
 }
 
 func fromJSON(text []byte, into any) error { return settings.FromJSON(text, into) }

@@ -37,6 +37,8 @@
 //	           edges_cat   fixed_size_list<int32>[w·k·k·d_e]   -1 = no edge
 //	           edges       fixed_size_list<float32>[w·k·k·c_e] 0 = no edge
 //	           root_target list<int32>                         w classes of the roots, -1 = unknown or zero field
+//	Count      words_ids   list<uint64>     what stands in the graph, strictly ascending; other names by its Name
+//	           words_counts list<float32>   how often each does
 //
 // graph_id, pos, offsets and neighbors are always there; an attribute or target
 // column is there when the graphs have it. No column holds nulls. Shapes,

@@ -12,7 +12,7 @@ import (
 
 // Value is a type that columns of graph records are made of.
 type Value interface {
-	uint8 | int32 | int64 | float32
+	uint8 | int32 | int64 | float32 | uint64
 }
 
 // number is the place of T in a list of types.
@@ -25,13 +25,16 @@ func number[T Value]() int {
 		return 1
 	case int64:
 		return 2
-	default:
+	case float32:
 		return 3
+	default:
+		return 4
 	}
 }
 
-var plainTypes = [4]arrow.DataType{
+var plainTypes = [...]arrow.DataType{
 	arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float32,
+	arrow.PrimitiveTypes.Uint64,
 }
 
 func typeOf[T Value]() arrow.DataType { return plainTypes[number[T]()] }
@@ -290,12 +293,12 @@ func (b *Fixed[T]) Release() { b.v.release() }
 // listTypes and nestedTypes are made once: types are compared for each column of
 // each record, which is quick where they are the same one.
 var (
-	listTypes   = listsOf(typeOf[uint8](), typeOf[int32](), typeOf[int64](), typeOf[float32]())
-	nestedTypes = listsOf(ListType[uint8](), ListType[int32](), ListType[int64](), ListType[float32]())
+	listTypes   = listsOf(plainTypes)
+	nestedTypes = listsOf(listTypes)
 )
 
-// listsOf returns lists of four types, those of uint8, int32, int64 and float32.
-func listsOf(types ...arrow.DataType) (lists [4]arrow.DataType) {
+// listsOf returns the types of lists of values of those types.
+func listsOf(types [len(plainTypes)]arrow.DataType) (lists [len(plainTypes)]arrow.DataType) {
 	for i, t := range types {
 		lists[i] = arrow.ListOf(t)
 	}

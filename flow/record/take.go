@@ -90,6 +90,8 @@ func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs 
 		return take[int64](mem, t, src, refs)
 	case arrow.FLOAT32:
 		return take[float32](mem, t, src, refs)
+	case arrow.UINT64:
+		return take[uint64](mem, t, src, refs)
 	}
 	return nil, fmt.Errorf("rows of %s cannot be taken", t)
 }

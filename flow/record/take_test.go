@@ -28,6 +28,7 @@ func columnsOf(mem memory.Allocator, t *rapid.T, rows int, next *int) arrow.Reco
 	addAll[int32](mem, "int32", lengths, next, add)
 	addAll[int64](mem, "int64", lengths, next, add)
 	addAll[float32](mem, "float32", lengths, next, add)
+	addAll[uint64](mem, "uint64", lengths, next, add)
 	rec := array.NewRecord(arrow.NewSchema(fields, nil), cols, int64(rows))
 	for _, c := range cols {
 		c.Release()

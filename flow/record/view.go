@@ -39,6 +39,8 @@ func plain[T Value](a arrow.Array) ([]T, error) {
 		v = a.Int64Values()
 	case *array.Float32:
 		v = a.Float32Values()
+	case *array.Uint64:
+		v = a.Uint64Values()
 	}
 	s, ok := v.([]T)
 	if !ok {

@@ -1,13 +1,11 @@
 package labeling
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sanflow/sanflow/operators/internal/settings"
 )
@@ -106,7 +104,7 @@ func Parse(text string) (Labeling, error) {
 
 // ParseList parses labelings that stand in one text, by comma.
 func ParseList(text string) ([]Labeling, error) {
-	parts, err := split(text)
+	parts, err := settings.Split(text)
 	if err != nil {
 		return nil, fmt.Errorf("labeling: %q: %w", text, err)
 	}
@@ -121,36 +119,7 @@ func ParseList(text string) ([]Labeling, error) {
 	return list, nil
 }
 
-func parse(text string) (Labeling, error) {
-	name, list, ok := strings.Cut(strings.TrimSpace(text), "(")
-	base, err := named(strings.TrimSpace(name))
-	if err != nil || !ok {
-		return base, err
-	}
-	list, ok = strings.CutSuffix(list, ")")
-	if !ok {
-		return nil, fmt.Errorf("%q does not end in a parenthesis", text)
-	}
-	parts, err := split(list)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", text, err)
-	}
-	c, err := settings.Copy(base)
-	if err != nil {
-		return nil, err
-	}
-	for _, part := range parts {
-		name, value, given := strings.Cut(part, "=")
-		f, err := c.Field(strings.TrimSpace(name))
-		if err == nil {
-			err = set(f, strings.TrimSpace(value), given)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
-		}
-	}
-	return c.Value(base), nil
-}
+func parse(text string) (Labeling, error) { return settings.Parse(text, named, kinds()) }
 
 // named returns what a name without settings stands for.
 func named(name string) (Labeling, error) {
@@ -173,65 +142,10 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// split cuts a list at its commas, but for those in brackets and strings. An
-// empty list has no parts.
-func split(list string) ([]string, error) {
-	if strings.TrimSpace(list) == "" {
-		return nil, nil
-	}
-	var parts []string
-	depth, begin, quoted := 0, 0, false
-	for i := 0; i < len(list); i++ {
-		switch c := list[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case strings.IndexByte("([{", c) >= 0:
-			depth++
-		case strings.IndexByte(")]}", c) >= 0:
-			depth--
-		case c == ',' && depth == 0:
-			parts = append(parts, list[begin:i])
-			begin = i + 1
-		}
-		if depth < 0 {
-			break
-		}
-	}
-	if depth != 0 || quoted {
-		return nil, errors.New("brackets or quotes do not match")
-	}
-	return append(parts, list[begin:]), nil
-}
-
-var labelingType = reflect.TypeFor[Labeling]()
-
-// set sets a field to what a text says.
-func set(f settings.Field, text string, given bool) error {
-	v := f.Value
-	var err error
-	switch {
-	case !given && v.Kind() == reflect.Bool:
-		v.SetBool(true)
-	case !given:
-		return fmt.Errorf("the setting %s has no value", f.Name)
-	case v.Type() == labelingType:
-		var l Labeling
-		if l, err = parse(text); err == nil {
-			v.Set(reflect.ValueOf(l))
-		}
-	case v.Kind() == reflect.String && !strings.HasPrefix(text, `"`):
-		if !utf8.ValidString(text) {
-			err = errors.New("it is not UTF-8")
-		}
-		v.SetString(text)
-	default:
-		err = settings.FromJSON([]byte(text), v.Addr().Interface())
-	}
-	if err != nil {
-		return fmt.Errorf("the setting %s is %s: %w", f.Name, settings.Shown(text), err)
-	}
-	return nil
+// kinds says how labelings of labelings are written.
+func kinds() settings.Kinds {
+	return settings.Kinds{reflect.TypeFor[Labeling](): {
+		Parse:  func(text string) (any, error) { return parse(text) },
+		Format: func(v any) (string, error) { return format(v.(Labeling)) },
+	}}
 }

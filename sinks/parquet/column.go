@@ -38,6 +38,8 @@ func columnOf(elem arrow.DataType, depth int) column {
 		return newTyped(depth, func(b []byte, v []int32) []byte { return append(b, arrow.Int32Traits.CastToBytes(v)...) })
 	case arrow.INT64:
 		return newTyped(depth, func(b []byte, v []int64) []byte { return append(b, arrow.Int64Traits.CastToBytes(v)...) })
+	case arrow.UINT64:
+		return newTyped(depth, func(b []byte, v []uint64) []byte { return append(b, arrow.Uint64Traits.CastToBytes(v)...) })
 	case arrow.FLOAT32:
 		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })
 	}

@@ -14,7 +14,7 @@
 // What columns become, of which no value is null:
 //
 //	int32, int64, float32   required int32, int64, float
-//	uint8                   required int32 (UINT_8)
+//	uint8, uint64           required int32 (UINT_8), int64 (UINT_64)
 //	list<T>                 required LIST of optional T
 //	list<list<T>>           required LIST of optional LIST of optional T
 //	fixed_size_list<T>[n]   LIST as above, every row of n values

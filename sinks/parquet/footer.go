@@ -39,7 +39,7 @@ func leafOf(f arrow.Field) (leaf, column, error) {
 // kind is the physical type, by its number in parquet.thrift.
 func (l leaf) kind() int {
 	switch l.typ {
-	case arrow.INT64:
+	case arrow.INT64, arrow.UINT64:
 		return 2
 	case arrow.FLOAT32:
 		return 4
@@ -85,15 +85,23 @@ func (l leaf) elements(each func(fields func(c *compact))) {
 		c.int32(1, l.kind())
 		c.int32(3, repetition(l.depth == 0))
 		c.text(4, name)
-		if l.typ == arrow.UINT8 {
-			c.int32(6, 11) // UINT_8
-			c.group(10, func() {
-				c.group(10, func() {
-					c.int8(1, 8)
-					c.bool(2, false)
-				})
-			})
+		switch l.typ {
+		case arrow.UINT8:
+			unsigned(c, 8, 11) // UINT_8
+		case arrow.UINT64:
+			unsigned(c, 64, 14) // UINT_64
 		}
+	})
+}
+
+// unsigned writes that a leaf has unsigned numbers of so many bits.
+func unsigned(c *compact, bits byte, converted int) {
+	c.int32(6, converted)
+	c.group(10, func() {
+		c.group(10, func() {
+			c.int8(1, bits)
+			c.bool(2, false)
+		})
 	})
 }
 

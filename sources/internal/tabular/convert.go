@@ -21,6 +21,8 @@ func (d Data) array(mem memory.Allocator, t arrow.DataType, rows int) (arrow.Arr
 		return build[int64](mem, d, t, rows)
 	case arrow.FLOAT32:
 		return build[float32](mem, d, t, rows)
+	case arrow.UINT64:
+		return build[uint64](mem, d, t, rows)
 	}
 	return nil, fmt.Errorf("%s is no type of records of graphs", t)
 }

@@ -147,8 +147,11 @@ func field(c Column) (arrow.Field, error) {
 		elem = arrow.PrimitiveTypes.Int32
 	case arrow.INT64, arrow.UINT32, arrow.UINT64:
 		elem = arrow.PrimitiveTypes.Int64
-		if slices.Contains(indices, c.Name) {
+		switch {
+		case slices.Contains(indices, c.Name):
 			elem = arrow.PrimitiveTypes.Int32
+		case c.Elem == arrow.UINT64:
+			elem = arrow.PrimitiveTypes.Uint64
 		}
 	case arrow.FLOAT32, arrow.FLOAT64:
 		elem = arrow.PrimitiveTypes.Float32

@@ -1,0 +1,172 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// Count counts substructures of each graph: what kernels between graphs and linear
+// models compare graphs by. It adds two columns, "words_ids" with the ids of what
+// stands in the graph, strictly ascending, and "words_counts" with how often each
+// does, a list of the same length. Package count describes ids and counters.
+//
+//	Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}})
+//
+// Counters that look at the roots stand behind Select. A worker needs memory for
+// the different things in one graph, and a record that for the graphs in it.
+type Count struct {
+	// Name is what the names of the columns begin with, so that several Counts fit
+	// in one pipeline. The default is "words".
+	Name string
+	// Of is what is counted, all of it into the same two columns. It must be set.
+	Of []count.Counter
+}
+
+var _ flow.Operator = Count{}
+
+// CountColumns returns the names of the columns that Count adds under a name, ""
+// for the default.
+func CountColumns(name string) (ids, counts string) {
+	if name == "" {
+		name = "words"
+	}
+	return name + "_ids", name + "_counts"
+}
+
+// String names what is counted, for the plan of a pipeline.
+func (c Count) String() string {
+	var names []string
+	for _, of := range c.Of {
+		names = append(names, fmt.Sprint(of))
+	}
+	text := "Of=" + strings.Join(names, ", ")
+	if c.Name != "" {
+		text = "Name=" + c.Name + " " + text
+	}
+	return text
+}
+
+// Open checks the settings.
+func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
+	if len(c.Of) == 0 {
+		return nil, errors.New("the field Of is empty, want what to count")
+	}
+	of, err := forkAll(c.Of)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := record.Bind(in)
+	if err != nil {
+		return nil, err
+	}
+	_, roots, err := record.Field(in, record.Roots)
+	if err != nil {
+		return nil, err
+	}
+	n := &counter{Count: c, of: of, bound: bound, chosen: roots}
+	n.idsName, n.countsName = CountColumns(c.Name)
+	schema, err := record.Extend(in,
+		arrow.Field{Name: n.idsName, Type: record.ListType[uint64]()},
+		arrow.Field{Name: n.countsName, Type: record.ListType[float32]()})
+	if err != nil {
+		return nil, err
+	}
+	return RowStage(schema, n), nil
+}
+
+// forkAll returns the counters for one worker.
+func forkAll(of []count.Counter) ([]count.Counter, error) {
+	own := make([]count.Counter, len(of))
+	for i, c := range of {
+		if c == nil {
+			return nil, fmt.Errorf("counter %d is nil", i+1)
+		}
+		var err error
+		if own[i], err = count.Fork(c); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
+}
+
+// counter is one worker of a running Count.
+type counter struct {
+	Count
+	idsName, countsName string
+	bound               *record.Binding
+	chosen              bool // there are roots
+
+	of     []count.Counter // nil before the first record
+	bag    count.Bag
+	graphs *record.Graphs // of the record in hand
+	roots  record.ListView[int32]
+	ids    *record.Lists[uint64]
+	counts *record.Lists[float32]
+}
+
+func (c *counter) Fork() RowBuilder {
+	return &counter{Count: c.Count, idsName: c.idsName, countsName: c.countsName, bound: c.bound, chosen: c.chosen}
+}
+
+func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	if c.ids == nil {
+		c.ids, c.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
+	}
+	if c.of == nil {
+		if c.of, err = forkAll(c.Of); err != nil {
+			return err
+		}
+	}
+	if c.chosen {
+		if c.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
+			return err
+		}
+	}
+	c.graphs, err = c.bound.View(rec)
+	return err
+}
+
+func (c *counter) Row(ctx context.Context, row int) error {
+	var g graph.Graph
+	c.graphs.At(row, &g)
+	in := count.Input{Graph: &g, Context: ctx}
+	if c.chosen {
+		in.Roots = c.roots.Row(row)
+		if err := checkRoots(in.Roots, g.N()); err != nil {
+			return err
+		}
+	}
+	c.bag.Reset()
+	for _, of := range c.of {
+		if err := count.Compute(of, in, &c.bag); err != nil {
+			return err
+		}
+	}
+	entries := c.bag.Entries()
+	ids, counts := c.ids.Grow(len(entries)), c.counts.Grow(len(entries))
+	for i, e := range entries {
+		ids[i], counts[i] = e.ID, float32(e.Count)
+	}
+	return nil
+}
+
+func (c *counter) Finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
+}
+
+func (c *counter) Release() {
+	if c.ids != nil {
+		c.ids.Release()
+		c.counts.Release()
+	}
+}

@@ -1,0 +1,86 @@
+package count
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Bag collects ids and their counts. The zero value is empty; a Bag serves one
+// goroutine and keeps its memory for the next graph.
+type Bag struct {
+	entries []Entry
+	table   []int32 // 1 + place in entries, at the hash of an id; 0 is free
+	sorted  bool    // the table does not hold any more
+}
+
+// Entry is a thing that was counted.
+type Entry struct {
+	ID    uint64
+	Count float64
+}
+
+// Add adds n to the count of an id.
+func (b *Bag) Add(id uint64, n float64) {
+	if b.sorted || 2*len(b.entries) >= len(b.table) {
+		b.rebuild()
+	}
+	mask := uint64(len(b.table) - 1)
+	for i := place(id) & mask; ; i = (i + 1) & mask {
+		at := b.table[i]
+		if at == 0 {
+			b.entries = append(b.entries, Entry{id, n})
+			b.table[i] = int32(len(b.entries))
+			return
+		}
+		if e := &b.entries[at-1]; e.ID == id {
+			e.Count += n
+			return
+		}
+	}
+}
+
+// place spreads ids over the table that somebody has made without a hash.
+func place(id uint64) uint64 { return id * 0x9e3779b97f4a7c15 >> 24 }
+
+// rebuild makes a table for at least twice as many entries.
+func (b *Bag) rebuild() {
+	size := max(64, 1<<bits.Len(uint(4*len(b.entries))))
+	if len(b.table) < size {
+		b.table = make([]int32, size)
+	} else {
+		clear(b.table)
+	}
+	mask := uint64(len(b.table) - 1)
+	for j, e := range b.entries {
+		i := place(e.ID) & mask
+		for b.table[i] != 0 {
+			i = (i + 1) & mask
+		}
+		b.table[i] = int32(j) + 1
+	}
+	b.sorted = false
+}
+
+// Len returns the number of different ids.
+func (b *Bag) Len() int { return len(b.entries) }
+
+// Entries returns what was counted, ids ascending. It is borrowed until the next
+// call of a method.
+func (b *Bag) Entries() []Entry {
+	if !b.sorted {
+		slices.SortFunc(b.entries, func(x, y Entry) int { return cmp.Compare(x.ID, y.ID) })
+		b.sorted = true
+	}
+	return b.entries
+}
+
+// Reset empties the bag. A table that is much larger than what was in it is given
+// back, so that one large graph does not cost the small ones behind it.
+func (b *Bag) Reset() {
+	if len(b.table) > 1<<12 && len(b.entries) < len(b.table)/64 {
+		b.table, b.entries = nil, nil
+	}
+	clear(b.table)
+	b.entries, b.sorted = b.entries[:0], false
+}

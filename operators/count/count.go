@@ -1,0 +1,101 @@
+package count
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Counter counts some kind of substructure. Implementations must be safe for
+// concurrent use and must not keep their arguments; one that is better off with
+// memory of its own is a Forker too.
+type Counter interface {
+	// Count adds what stands in a graph to the bag, which may hold what other
+	// counters have added. The graph may be empty and is only read.
+	Count(in Input, bag *Bag) error
+	// String names the counter as Parse accepts it.
+	fmt.Stringer
+}
+
+// Forker is a Counter that keeps memory from one graph to the next.
+type Forker interface {
+	Counter
+	// Fork returns a counter that does the same for a single goroutine, or says
+	// what is wrong with the settings.
+	Fork() (Counter, error)
+}
+
+// Input is what a counter may look at.
+type Input struct {
+	Graph *graph.Graph
+	// Roots are the nodes that were chosen, -1 for none; nil where nobody has
+	// chosen. Only counters that say so look at them.
+	Roots []int32
+	// Context ends work that is no longer wanted; nil never ends.
+	Context context.Context
+}
+
+// Err returns the error of the context once it has ended, and nil before.
+func (in Input) Err() error {
+	if in.Context == nil {
+		return nil
+	}
+	return in.Context.Err()
+}
+
+// Fork returns c for a single goroutine: what its Fork returns where it is a
+// Forker, or c.
+func Fork(c Counter) (Counter, error) {
+	f, ok := c.(Forker)
+	if !ok {
+		return c, nil
+	}
+	c, err := f.Fork()
+	if err != nil {
+		return nil, fmt.Errorf("count: %s: %w", f, err)
+	}
+	return c, nil
+}
+
+// Of counts what stands in one graph: ids are strictly ascending, counts those of
+// each.
+func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err error) {
+	var bag Bag
+	for _, c := range counters {
+		if c, err = Fork(c); err != nil {
+			return nil, nil, err
+		}
+		if err := Compute(c, in, &bag); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, e := range bag.Entries() {
+		ids, counts = append(ids, e.ID), append(counts, e.Count)
+	}
+	return ids, counts, nil
+}
+
+// Compute runs c on in and checks what it adds: a count that is not finite is an
+// error.
+func Compute(c Counter, in Input, bag *Bag) error {
+	if err := c.Count(in, bag); err != nil {
+		return fmt.Errorf("count: %s: %w", c, err)
+	}
+	for _, e := range bag.entries {
+		if math.IsNaN(e.Count) || math.IsInf(float64(float32(e.Count)), 0) {
+			return fmt.Errorf("count: %s: the count of %#x is %v, beyond float32", c, e.ID, e.Count)
+		}
+	}
+	return nil
+}
+
+// fresh is Count for a Forker: it counts by a fork of its own.
+func fresh(f Forker, in Input, bag *Bag) error {
+	c, err := f.Fork()
+	if err != nil {
+		return err
+	}
+	return c.Count(in, bag)
+}

@@ -1,0 +1,153 @@
+package count
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Bins rounds continuous attributes, which otherwise take no part in what is
+// counted: x falls into the bin ⌊x/w⌋ for the width w of its channel. Widths and
+// not quantiles, so that a bin means the same for graphs to come. A width of 0
+// leaves the channel out.
+type Bins struct {
+	Nodes []float32 // a width for each channel of node_attr; none: all are left out
+	Edges []float32 // of edge_attr
+}
+
+func (b Bins) check() error {
+	for _, widths := range [][]float32{b.Nodes, b.Edges} {
+		for _, w := range widths {
+			if !(w >= 0) || math.IsInf(float64(w), 0) {
+				return fmt.Errorf("a bin is %v wide, want a number from 0", w)
+			}
+		}
+	}
+	return nil
+}
+
+// fits compares the number of widths with the channels of g.
+func (b Bins) fits(g *graph.Graph) error {
+	if n := len(b.Nodes); n > 0 && n != g.NodeAttrs && g.N() > 0 {
+		return fmt.Errorf("there are %d continuous node attributes, Bins has %d widths", g.NodeAttrs, n)
+	}
+	if n := len(b.Edges); n > 0 && n != g.EdgeAttrs && g.N() > 0 {
+		return fmt.Errorf("there are %d continuous edge attributes, Bins has %d widths", g.EdgeAttrs, n)
+	}
+	return nil
+}
+
+// bin returns the number of the bin of x, and one of its own for NaN.
+func bin(x, width float32) uint64 {
+	at := math.Floor(float64(x) / float64(width))
+	switch {
+	case at != at:
+		return 1 << 63
+	case at >= math.MaxInt64:
+		return math.MaxInt64
+	case at < -math.MaxInt64:
+		return 1<<63 + 1
+	}
+	return uint64(int64(at))
+}
+
+// labeler hashes the labels of nodes and edges.
+type labeler struct {
+	g     *graph.Graph
+	bins  Bins
+	nodes bool // they have labels
+	edges bool
+	ins   []int32 // degrees of arriving arcs, where the degree is the label of a directed graph
+}
+
+var (
+	kindNode   = Kind("node")
+	kindEdge   = Kind("edge")
+	kindDegree = Kind("degree")
+)
+
+// reset begins a graph.
+func (l *labeler) reset(g *graph.Graph, bins Bins) error {
+	if err := bins.fits(g); err != nil {
+		return err
+	}
+	l.g, l.bins = g, bins
+	l.nodes = g.NodeCats+g.SparseCard+len(bins.Nodes) > 0
+	l.edges = g.EdgeCats+len(bins.Edges) > 0
+	l.ins = l.ins[:0]
+	if !l.nodes && g.Directed {
+		l.ins = resize(l.ins, g.N())
+		clear(l.ins)
+		for _, v := range g.Neighbors {
+			l.ins[v]++
+		}
+	}
+	return nil
+}
+
+// node hashes the label of a node: its discrete attributes, the sparse one with
+// its length in front, and the bins of the continuous ones; or its degree.
+func (l *labeler) node(v int32) uint64 {
+	g := l.g
+	if !l.nodes {
+		h := kindDegree.Add(uint64(g.Degree(v)))
+		if g.Directed {
+			h = h.Add(uint64(l.ins[v]))
+		}
+		return uint64(h)
+	}
+	h := addAttributes(kindNode, g.NodeCat, g.NodeCats, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
+	if g.SparseCard > 0 {
+		set := g.Sparse(v)
+		h = h.Add(uint64(len(set)))
+		for _, x := range set {
+			h = h.Add(uint64(x))
+		}
+	}
+	return uint64(h)
+}
+
+// entry hashes the label of a CSR entry.
+func (l *labeler) entry(i int32) Hash {
+	if !l.edges {
+		return kindEdge
+	}
+	g := l.g
+	return addAttributes(kindEdge, g.EdgeCat, g.EdgeCats, g.EdgeAttr, g.EdgeAttrs, l.bins.Edges, int(i))
+}
+
+func addAttributes(h Hash, cat []int32, cats int, attr []float32, attrs int, widths []float32, i int) Hash {
+	for _, x := range cat[i*cats : (i+1)*cats] {
+		h = h.Add(uint64(x))
+	}
+	for c, w := range widths {
+		if w > 0 {
+			h = h.Add(bin(attr[i*attrs+c], w))
+		}
+	}
+	return h
+}
+
+// plain returns g without attributes and directions: an edge for each pair of
+// nodes with an arc between them.
+func plain(g *graph.Graph) (*graph.Graph, error) {
+	if !g.Directed {
+		return &graph.Graph{Offsets: g.Offsets, Neighbors: g.Neighbors}, nil
+	}
+	edges := make([]graph.Edge, 0, len(g.Neighbors))
+	for v := range int32(g.N()) {
+		for _, u := range g.Adj(v) {
+			edges = append(edges, graph.Edge{U: v, V: u})
+		}
+	}
+	return graph.New(g.N(), false, edges)
+}
+
+// resize returns x with length n; the values are left as they come.
+func resize[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/4)
+	}
+	return x[:n]
+}

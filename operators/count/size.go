@@ -1,0 +1,54 @@
+package count
+
+// Size counts the nodes and the edges, or arcs: two ids. It is what any comparison
+// of graphs has to beat.
+type Size struct{}
+
+// String returns "size".
+func (Size) String() string { return describe(Size{}) }
+
+var kindNodes, kindEdges = Kind("nodes"), Kind("edges")
+
+// Count implements Counter.
+func (Size) Count(in Input, bag *Bag) error {
+	if n := in.Graph.N(); n > 0 {
+		bag.Add(uint64(kindNodes), float64(n))
+	}
+	if m := in.Graph.M(); m > 0 {
+		bag.Add(uint64(kindEdges), float64(m))
+	}
+	return nil
+}
+
+// Labels counts the labels of the nodes: their discrete attributes, or degrees
+// where there are none.
+type Labels struct {
+	// Bins lets continuous attributes take part. The default leaves them out.
+	Bins Bins
+}
+
+// String returns "labels", with what differs from the default.
+func (l Labels) String() string { return describe(l) }
+
+// Count implements Counter.
+func (l Labels) Count(in Input, bag *Bag) error { return fresh(l, in, bag) }
+
+// Fork implements Forker.
+func (l Labels) Fork() (Counter, error) { return &labelCounter{Labels: l}, l.Bins.check() }
+
+type labelCounter struct {
+	Labels
+	labels labeler
+}
+
+var kindLabel = Kind("label")
+
+func (l *labelCounter) Count(in Input, bag *Bag) error {
+	if err := l.labels.reset(in.Graph, l.Bins); err != nil {
+		return err
+	}
+	for v := range int32(in.Graph.N()) {
+		bag.Add(uint64(kindLabel.Add(l.labels.node(v))), 1)
+	}
+	return nil
+}
