@@ -50,11 +50,11 @@ type Predictor struct {
 
 // Answer is what a model says of a graph.
 type Answer struct {
-	Class string    // the most probable one, the first of equals; "" where a number was learned
-	Index int       // of the class, -1 where there is none
-	Probs []float32 // of each class, in the order of Predictor.Classes
-	Value float32   // where a number was learned
-	Root  int32     // the node that the answer is about, or -1 where it is about the graph
+	Class string    `json:"class"` // the most probable one, the first of equals; "" where a number was learned
+	Index int       `json:"index"` // of the class, -1 where there is none
+	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes
+	Value float32   `json:"value"` // where a number was learned
+	Root  int32     `json:"root"`  // the node that the answer is about, or -1 where it is about the graph
 }
 
 // NewPredictor is a Predictor for a model in memory. The recipe begins with an

@@ -192,6 +192,10 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := clitest.File(t, "plain", "")
+	fields := filepath.Join(t.TempDir(), "fields")
+	if err := run(context.Background(), strings.Fields("-graph torus -n 25 -out "+fields)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"-graph torus -data MUTAG", "either -graph or -data"},
 		{"-graph torus -k 0", "-k is 0"},
@@ -203,7 +207,10 @@ func TestErrors(t *testing.T) {
 		{"-graph torus -per node", `-per is "node"`},
 		{"-graph torus -scope local", "hood or global"},
 		{"-graph torus -select best", `unknown labeling "best"`},
-		{"-graph torus -compress gzip -out " + busy + "/x", `"gzip"`},
+		{"-graph torus -compress gzip -out " + busy + "/x", `-compress is "gzip", want none, zstd or snappy`},
+		{"-graph torus -compress lz4", `-compress is "lz4", want none, zstd or snappy`},
+		{"-graph torus -compress snappy -as arrow", `-compress is "snappy", want none, zstd or lz4`},
+		{"-graph " + fields, "has fields, and no graphs"},
 		{"-graph a.xml", "set -format"},
 		{"-graph nowhere.edges", "nowhere.edges: no such file"},
 		{"-graph nowhere.parquet", "nowhere.parquet: no such file"},

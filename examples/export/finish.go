@@ -53,7 +53,7 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 		f.from.Rename(field, field)
 		f.first = append(f.first, strings.Trim(fmt.Sprint(field), "[]"))
 	}
-	if f.from.Name == nil {
+	if f.from.Node == nil {
 		rec.Retain()
 		return out.Emit(rec)
 	}

@@ -43,6 +43,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -146,6 +147,13 @@ func (c *config) check() (err error) {
 		if err := c.graph.Check(); err != nil {
 			return err
 		}
+	}
+	packings := []string{"none", "zstd", "snappy"}
+	if c.as == "arrow" {
+		packings[2] = "lz4"
+	}
+	if !slices.Contains(packings, c.packed) {
+		return fmt.Errorf("-compress is %q, want %s, %s or %s", c.packed, packings[0], packings[1], packings[2])
 	}
 	if c.packed == "none" {
 		c.packed = ""

@@ -282,7 +282,7 @@ func TestErrors(t *testing.T) {
 		{"-scope local", "hood or global"},
 		{"-format xml -graph a.xml", `-format is "xml"`},
 		{"-graph a.xml", "set -format"},
-		{"-graph nowhere.edges", "nowhere.edges: no such file"},
+		{"-graph nowhere.edges", "edgelist: sources: nowhere.edges: no such file"},
 		{"-graph - -format tu", "several files"},
 		{"-out fields.parquet", ".jsonl or .arrow"},
 		{"-out /nowhere/at/all.jsonl", "cannot write"},

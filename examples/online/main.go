@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -28,8 +29,7 @@ func main() {
 func online(ctx context.Context) http.HandlerFunc {
 	classes, graphs := []string{"ring", "tree"}, make(chan sources.Item)
 	layout, net, model := record.Layout{Classes: classes}, &nn.CNN{Dropout: -1}, atomic.Pointer[sinks.Predictor]{}
-	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree},
-		operators.Select{W: 20}, operators.Assemble{K: 8}, operators.Normalize{}}
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 20}, operators.Normalize{K: 8}}
 	publish := func(nn.Result) error { // after each step: what was learned answers from now on
 		if p := model.Load(); p != nil {
 			return p.Update(net)
@@ -42,19 +42,19 @@ func online(ctx context.Context) http.HandlerFunc {
 		Via(operators.Batch{Size: 16, MaxWait: time.Second}).To(sinks.Train{Net: net, OnStep: publish})
 	go func() { log.Print(p.Run(ctx)) }()
 	return func(w http.ResponseWriter, r *http.Request) {
-		edges, b := [][2]int32{}, sources.Builder{MaxNodes: 1000}
+		edges, b, class := []graph.Edge{}, sources.Builder{MaxNodes: 1000}, slices.Index(append(classes, ""), r.URL.Query().Get("class"))
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&edges)
 		for _, e := range edges {
-			b.Edge(e[0], e[1])
+			b.Edge(e.U, e.V)
 		}
-		if g, bad := b.Graph(); err != nil || bad != nil {
-			http.Error(w, "want edges", http.StatusBadRequest)
-		} else if class := slices.Index(classes, r.URL.Query().Get("class")); class >= 0 {
+		if g, bad := b.Graph(); err != nil || bad != nil || class < 0 {
+			http.Error(w, "want edges, and as class ring, tree or none", http.StatusBadRequest)
+		} else if class < len(classes) {
 			graphs <- sources.Item{Graph: g, Class: int32(class)}
 		} else if p := model.Load(); p == nil {
 			http.Error(w, "nothing was learned yet", http.StatusServiceUnavailable)
-		} else if answer, err := p.Predict(r.Context(), g); err == nil {
-			_ = json.NewEncoder(w).Encode(answer)
+		} else if answer, err := p.Predict(r.Context(), g); err != nil || json.NewEncoder(w).Encode(answer) != nil {
+			http.Error(w, "there is no answer", http.StatusUnprocessableEntity)
 		}
 	}
 }

@@ -40,13 +40,18 @@ func TestOnline(t *testing.T) {
 		handler(w, httptest.NewRequest(http.MethodPost, "/"+query, strings.NewReader(body)))
 		return w
 	}
-	for body, want := range map[string]int{
-		"": http.StatusBadRequest, "[[0,-1]]": http.StatusBadRequest, "[[0,2000000000]]": http.StatusBadRequest,
-		"[[0,1]]": http.StatusServiceUnavailable, // nothing was learned
-	} {
-		if got := post("", body).Code; got != want {
-			t.Errorf("%s: status %d, want %d", body, got, want)
+	if got := post("", "[[0,1]]").Code; got != http.StatusServiceUnavailable { // nothing was learned
+		t.Errorf("status %d, want %d", got, http.StatusServiceUnavailable)
+	}
+	for _, query := range []string{"", "?class=ring"} {
+		for _, body := range []string{"", "[[0,-1]]", "[[0,2000000000]]", "[[1]]", "[[0,1,2]]", "[null]", "[[0,1],[]]"} {
+			if got := post(query, body).Code; got != http.StatusBadRequest {
+				t.Errorf("%s %s: status %d, want %d", query, body, got, http.StatusBadRequest)
+			}
 		}
+	}
+	if got := post("?class=rings", "[[0,1]]").Code; got != http.StatusBadRequest {
+		t.Errorf("a class that there is not: status %d, want %d", got, http.StatusBadRequest)
 	}
 	for i := range 1280 {
 		if w := post("?class="+[]string{"ring", "tree"}[i%2], edges(5+i%13, i%2 == 0)); w.Code != http.StatusOK {
@@ -60,7 +65,7 @@ func TestOnline(t *testing.T) {
 		for i := range 40 {
 			var a sinks.Answer
 			w := post("", edges(6+i%11, i%2 == 0))
-			if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+			if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || !strings.HasPrefix(w.Body.String(), `{"class":"`) {
 				t.Fatalf("%s: %v", w.Body, err)
 			}
 			if a.Class == []string{"ring", "tree"}[i%2] {
@@ -70,6 +75,13 @@ func TestOnline(t *testing.T) {
 	}
 	if right < 36 {
 		t.Errorf("%d of 40 answers are right", right)
+	}
+	gone, leave := context.WithCancel(ctx)
+	leave()
+	w := httptest.NewRecorder()
+	handler(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/", strings.NewReader("[[0,1]]")))
+	if w.Code == http.StatusOK {
+		t.Errorf("what cannot be answered is answered with %q", w.Body)
 	}
 	stop()
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -24,6 +25,9 @@ func run(ctx context.Context, args []string) error {
 	seed := f.Uint64("seed", 1, "seed of the collection")
 	most := f.Int("most", 0, "most nodes of a graph, larger ones are refused; 0 = any number")
 	if err := cli.Parse(f, args); err != nil {
+		return err
+	}
+	if err := errors.Join(cli.AtLeast("graphs", *graphs, 1), cli.AtLeast("most", *most, 0)); err != nil {
 		return err
 	}
 	var out sinks.Collect
@@ -60,7 +64,9 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	for c, name := range sources.FamilyNames {
-		fmt.Printf("%-24s %6.1f triangles per graph\n", name, float64(sum[c])/float64(max(1, count[c])))
+		if count[c] > 0 {
+			fmt.Printf("%-24s %6.1f triangles per graph\n", name, float64(sum[c])/float64(count[c]))
+		}
 	}
 	return nil
 }

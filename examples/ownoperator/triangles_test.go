@@ -15,6 +15,14 @@ func TestTriangles(t *testing.T) {
 	flowtest.Run(t, flowtest.Case{Op: Triangles{Most: 5}})
 }
 
+func TestErrors(t *testing.T) {
+	for _, args := range [][]string{{"-graphs", "0"}, {"-most", "-1"}, {"stray"}} {
+		if err := run(context.Background(), args); err == nil {
+			t.Errorf("%v is no error", args)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	g, err := generate.Torus(3, 5) // each of its 5 rings of 3 is a triangle
 	if err != nil {

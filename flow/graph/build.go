@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Edge is an edge u–v, or an arc u→v, of a graph under construction.
+// Edge is an edge u–v, or an arc u→v, of a graph under construction. In JSON it is
+// [u,v].
 type Edge struct{ U, V int32 }
 
 // New returns the graph of n nodes without attributes that has the given

@@ -70,8 +70,15 @@ func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel(context.Canceled) }
 }
 
+// oneLine is the text of an error, of several of them with semicolons.
 func oneLine(err error) string {
-	return strings.Join(strings.Fields(err.Error()), " ")
+	var lines []string
+	for line := range strings.Lines(err.Error()) {
+		if words := strings.Fields(line); len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // Parse parses args. Help goes to standard output; anything else that is wrong

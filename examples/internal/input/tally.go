@@ -2,6 +2,7 @@ package input
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,8 +21,11 @@ import (
 type Named struct {
 	flow.Source
 	Seconds float64           // to open it: an edge list is read as a whole then
-	Name    func(int32) int32 // of a node; nil: its number
+	Node    func(int32) int32 // what a node is called; nil: its number
 }
+
+// Name is that of the source, for errors and the plan of a pipeline.
+func (s *Named) Name() string { return flow.Name(s.Source) }
 
 // String is for the plan of a pipeline.
 func (s *Named) String() string { return fmt.Sprint(s.Source) }
@@ -34,7 +38,7 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, cli.Cause(ctx, err)
 	}
 	if e, ok := r.(*sources.EdgeListReader); ok && e.Network().IDs != nil {
-		s.Name = e.Network().ID
+		s.Node = e.Network().ID
 	}
 	s.Seconds = time.Since(start).Seconds()
 	return r, nil
@@ -43,8 +47,8 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 // Rename writes to dst what the nodes of src are called; -1 stays.
 func (s *Named) Rename(dst, src []int32) {
 	for i, v := range src {
-		if dst[i] = v; v >= 0 && s.Name != nil {
-			dst[i] = s.Name(v)
+		if dst[i] = v; v >= 0 && s.Node != nil {
+			dst[i] = s.Node(v)
 		}
 	}
 }
@@ -59,7 +63,12 @@ type Tally struct {
 func (t *Tally) String() string { return "Tally" }
 
 // Open implements flow.Operator.
-func (t *Tally) Open(in *arrow.Schema) (flow.Stage, error) { return &tallier{t, in}, nil }
+func (t *Tally) Open(in *arrow.Schema) (flow.Stage, error) {
+	if !in.HasField(record.Offsets) {
+		return nil, errors.New("the input has fields, and no graphs: export with -graphs writes those")
+	}
+	return &tallier{t, in}, nil
+}
 
 type tallier struct {
 	*Tally
