@@ -374,7 +374,7 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":           `count: unknown counter "", want one of `,
-		"wl(hight)":  `count: "wl(hight)": there is no setting "hight", want one of Height, Plain, Bins`,
+		"wl(hight)":  `count: "wl(hight)": there is no setting "hight", want one of Height, Plain, Triangles, Rounded, Bins`,
 		"wl(height=": `count: "wl(height=" does not end in a parenthesis`,
 	} {
 		if _, err := count.Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {

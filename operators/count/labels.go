@@ -58,7 +58,7 @@ type labeler struct {
 	bins  Bins
 	nodes bool // they have labels
 	edges bool
-	ins   []int32 // degrees of arriving arcs, where the degree is the label of a directed graph
+	ins   []int32 // degrees of arriving arcs, where the graph is directed and they are part of a label
 }
 
 var (
@@ -77,13 +77,18 @@ func (l *labeler) reset(g *graph.Graph, bins Bins) error {
 	l.edges = g.EdgeCats+len(bins.Edges) > 0
 	l.ins = l.ins[:0]
 	if !l.nodes && g.Directed {
-		l.ins = resize(l.ins, g.N())
-		clear(l.ins)
-		for _, v := range g.Neighbors {
-			l.ins[v]++
-		}
+		l.countArriving()
 	}
 	return nil
+}
+
+// countArriving sets ins.
+func (l *labeler) countArriving() {
+	l.ins = resize(l.ins, l.g.N())
+	clear(l.ins)
+	for _, v := range l.g.Neighbors {
+		l.ins[v]++
+	}
 }
 
 // node hashes the label of a node: its discrete attributes, the sparse one with

@@ -19,6 +19,16 @@ type WL struct {
 	// Plain leaves out all attributes and the direction of arcs; the label is then
 	// the degree.
 	Plain bool
+	// Triangles begins with finer colours: beside its label a node has its degree
+	// and the number of triangles that it is in, directions left out. Where all
+	// nodes are near each other, as in the graph around one person, a round of
+	// these tells more than many without. Triangles cost O(m^1.5) more, and
+	// 12 bytes per node and 4 per CSR entry.
+	Triangles bool
+	// Rounded counts coarsely: a node begins with its degree too, and each number,
+	// degree, triangles, or neighbours of one colour, is rounded down to a power
+	// of 2, so that hubs of 1000 and of 1010 neighbours are the same.
+	Rounded bool
 	// Bins lets continuous attributes take part. The default leaves them out.
 	Bins Bins
 }
@@ -45,9 +55,15 @@ type wlCounter struct {
 	labels    labeler
 	colors    []uint64
 	outs, ins []uint64 // multisets of neighbours' colours
+	triangles triangles
+	around    []uint64 // colours of the neighbours of one node
 }
 
-var kindWL = Kind("wl")
+var (
+	kindWL      = Kind("wl")
+	kindFiner   = Kind("wl triangles")
+	kindRounded = Kind("wl rounded")
+)
 
 func (w *wlCounter) Count(in Input, bag *Bag) (err error) {
 	g := in.Graph
@@ -64,17 +80,30 @@ func (w *wlCounter) Count(in Input, bag *Bag) (err error) {
 	if g.Directed {
 		w.ins = resize(w.ins, n)
 	}
+	if (w.Triangles || w.Rounded) && g.Directed {
+		w.labels.countArriving()
+	}
+	if w.Triangles {
+		if err := w.triangles.count(in, g); err != nil {
+			return err
+		}
+	}
+	kind := w.kind()
 	for v := range w.colors {
-		w.colors[v] = uint64(kindWL.Add(w.labels.node(int32(v))))
+		w.colors[v] = uint64(w.first(kind, int32(v)))
 		bag.Add(w.colors[v], 1)
 	}
 	for range w.Height {
 		if err := in.Err(); err != nil {
 			return err
 		}
-		w.gather()
+		if w.Rounded {
+			w.gatherRounded()
+		} else {
+			w.gather()
+		}
 		for v, c := range w.colors {
-			h := kindWL.Add(c).Add(w.outs[v])
+			h := kind.Add(c).Add(w.outs[v])
 			if g.Directed {
 				h = h.Add(w.ins[v])
 			}

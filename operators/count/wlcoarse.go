@@ -1,0 +1,84 @@
+package count
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// kind is where the hashes of the colours begin: no two kinds of WL have one in
+// common.
+func (w *wlCounter) kind() Hash {
+	h := kindWL
+	if w.Triangles {
+		h = h.Add(uint64(kindFiner))
+	}
+	if w.Rounded {
+		h = h.Add(uint64(kindRounded))
+	}
+	return h
+}
+
+// first hashes the first colour of a node: its label, and where Triangles or
+// Rounded ask for them its degrees and triangles. A degree that is the label of
+// a graph without labels is left out where it would be exact.
+func (w *wlCounter) first(h Hash, v int32) Hash {
+	if w.labels.nodes || !w.Rounded {
+		h = h.Add(w.labels.node(v))
+	}
+	if w.Triangles || w.Rounded {
+		h = h.Add(w.round(w.labels.g.Degree(v)))
+		if w.labels.g.Directed {
+			h = h.Add(w.round(int(w.labels.ins[v])))
+		}
+	}
+	if w.Triangles {
+		h = h.Add(w.round(int(w.triangles.of[v])))
+	}
+	return h
+}
+
+// round returns x, or, where Rounded is set, the number of bits of x.
+func (w *wlCounter) round(x int) uint64 {
+	if w.Rounded {
+		return uint64(bits.Len(uint(x)))
+	}
+	return uint64(x)
+}
+
+// gatherRounded does what gather does, with rounded multiplicities.
+func (w *wlCounter) gatherRounded() {
+	g := w.labels.g
+	for v := range int32(g.N()) {
+		w.around = w.around[:0]
+		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+			w.around = append(w.around, uint64(w.labels.entry(i).Add(w.colors[g.Neighbors[i]])))
+		}
+		w.outs[v] = w.multiset()
+	}
+	if !g.Directed {
+		return
+	}
+	offsets, tails, entry := g.Transpose()
+	for v := range int32(g.N()) {
+		w.around = w.around[:0]
+		for i := offsets[v]; i < offsets[v+1]; i++ {
+			w.around = append(w.around, uint64(w.labels.entry(entry[i]).Add(w.colors[tails[i]])))
+		}
+		w.ins[v] = w.multiset()
+	}
+}
+
+// multiset hashes around with how often each colour is in it, rounded.
+func (w *wlCounter) multiset() uint64 {
+	slices.Sort(w.around)
+	sum := uint64(0)
+	for i := 0; i < len(w.around); {
+		j := i + 1
+		for j < len(w.around) && w.around[j] == w.around[i] {
+			j++
+		}
+		sum += uint64(Hash(w.around[i]).Add(w.round(j - i)))
+		i = j
+	}
+	return sum
+}
