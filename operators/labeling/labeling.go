@@ -31,6 +31,11 @@ type Input struct {
 	// may take long look at it through Err, once per source node or round, and
 	// return what it says.
 	Context context.Context
+	// Progress, if not nil, is told how much of the work is done, one call at a
+	// time, by betweenness, PageRank and colour refinement of whole graphs. What
+	// total counts is theirs to say: sources, samples, rounds, nodes. It may be
+	// an estimate, which done reaches at the end.
+	Progress func(done, total int)
 }
 
 // Err returns the error of the context once it has ended, and nil before.

@@ -1,6 +1,10 @@
 package labeling
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+)
 
 // PageRank is PageRank with damping 0.85.
 var PageRank = PageRankCentrality{}
@@ -14,17 +18,25 @@ var PageRank = PageRankCentrality{}
 // change of all labels together is below 10⁻⁹; ErrNotConverged after 10000
 // rounds. O(m) a round. Directed graphs take power iteration, 130 rounds at most
 // with the default; undirected ones, whose walks have real eigenvalues,
-// Chebyshev's semi-iteration (Golub and Varga 1961), 40.
+// Chebyshev's semi-iteration (Golub and Varga 1961), 40. Memory: 24 bytes a node,
+// and for a directed graph 8 an arc. Input.Progress counts rounds.
 //
 // Package network of gonum has PageRank of directed graphs only, with labels
 // that depend on numbering in their last digits.
 type PageRankCentrality struct {
 	// Damping is in [0, 1); 0 means 0.85.
 	Damping float64
+	// Workers is the number of goroutines that share the nodes; 0 takes one per
+	// processor for graphs large enough to gain from it. It does not change the
+	// result.
+	Workers int
 }
 
-// String returns "pagerank", with a damping that is not the default.
-func (l PageRankCentrality) String() string { return describe("pagerank", PageRank, l) }
+// String returns "pagerank", with a damping that is not the default: Workers
+// change no label.
+func (l PageRankCentrality) String() string {
+	return describe("pagerank", PageRank, PageRankCentrality{Damping: l.Damping})
+}
 
 // Label implements Labeling.
 func (l PageRankCentrality) Label(in Input, labels []float64) error {
@@ -32,70 +44,133 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	if damping == 0 {
 		damping = 0.85
 	}
-	if !(damping > 0 && damping < 1) {
+	switch {
+	case !(damping > 0 && damping < 1):
 		return fmt.Errorf("damping %v, want at least 0 and below 1", l.Damping)
-	}
-	const one = 1 << 60
-	g, n := in.Graph, len(labels)
-	if n == 0 {
+	case l.Workers < 0:
+		return fmt.Errorf("%d workers, want at least 0", l.Workers)
+	case len(labels) == 0:
 		return nil
 	}
-	off, tails := g.Offsets, g.Neighbors
-	if g.Directed {
-		off, tails, _ = g.Transpose()
-	}
-	rank, before, share := make([]int64, n), make([]int64, n), make([]int64, n)
-	for v := range rank {
-		rank[v] = one / int64(n)
-	}
-	omega := 1.0
+	r := newRanking(in, damping, workersFor(l.Workers, len(labels)))
+	expected := r.expected()
 	for round := range maxRounds {
-		if err := in.Err(); err != nil {
+		in.progress(min(round, expected-1), expected)
+		change, err := r.round(round)
+		if err != nil {
 			return err
 		}
-		stuck := int64(0) // mass on nodes without a way out
-		for u, x := range rank {
-			if d := g.Degree(int32(u)); d > 0 {
-				share[u] = x / int64(d)
-			} else {
-				stuck += x
-			}
-		}
-		base := (1 - damping) * one / float64(n)
-		if g.Directed {
-			base += damping * float64(stuck) / float64(n)
-		} else if round > 0 {
-			// What is stuck is left out: it would add to all ranks in
-			// proportion, and they are scaled in the end.
-			omega = 1 / (1 - damping*damping*omega/4)
-			if round == 1 {
-				omega = 1 / (1 - damping*damping/2)
-			}
-		}
-		change := int64(0)
-		for v, old := range rank {
-			sum := int64(0)
-			for _, u := range tails[off[v]:off[v+1]] {
-				sum += share[u]
-			}
-			x := base + damping*float64(sum)
-			if omega != 1 {
-				x = float64(before[v]) + omega*(x-float64(before[v]))
-			}
-			before[v] = int64(x)
-			change += max(before[v], old) - min(before[v], old)
-		}
-		rank, before = before, rank
 		if change < one/1_000_000_000 {
-			total := int64(0)
-			for _, x := range rank {
-				total += x
-			}
-			for v, x := range rank {
-				labels[v] = float64(x) / float64(total)
-			}
+			r.label(labels)
+			in.progress(expected, expected)
 			return nil
 		}
 	}
 	return ErrNotConverged
+}
+
+// one is the label 1.
+const one = 1 << 60
+
+// ranking is PageRank on its way.
+type ranking struct {
+	Input
+	damping float64
+	workers int
+	omega   float64
+	// A node collects from the tails of the arcs that arrive.
+	off, tails          []int32
+	rank, before, share []int64
+}
+
+func newRanking(in Input, damping float64, workers int) *ranking {
+	g := in.Graph
+	n := g.N()
+	r := &ranking{
+		Input: in, damping: damping, workers: workers, omega: 1, off: g.Offsets, tails: g.Neighbors,
+		rank: make([]int64, n), before: make([]int64, n), share: make([]int64, n),
+	}
+	if g.Directed {
+		r.off, r.tails, _ = g.Transpose()
+	}
+	for v := range r.rank {
+		r.rank[v] = one / int64(n)
+	}
+	return r
+}
+
+// expected returns the number of rounds that the rate of convergence lets
+// expect.
+func (r *ranking) expected() int {
+	rate := r.damping
+	if !r.Graph.Directed {
+		rate = (1 - math.Sqrt(1-r.damping*r.damping)) / r.damping
+	}
+	return int(min(maxRounds, math.Ceil(math.Log(1e-9)/math.Log(rate)))) + 1
+}
+
+// round replaces the ranks and returns the change of all of them together.
+func (r *ranking) round(round int) (int64, error) {
+	g, damping := r.Graph, r.damping
+	var stuck atomic.Int64 // mass on nodes without a way out
+	err := r.pieces(r.workers, len(r.rank), func(begin, end int) {
+		lost := int64(0)
+		for u := begin; u < end; u++ {
+			if d := g.Degree(int32(u)); d > 0 {
+				r.share[u] = r.rank[u] / int64(d)
+			} else {
+				lost += r.rank[u]
+			}
+		}
+		stuck.Add(lost)
+	})
+	if err != nil {
+		return 0, err
+	}
+	base := (1 - damping) * one / float64(len(r.rank))
+	if g.Directed {
+		base += damping * float64(stuck.Load()) / float64(len(r.rank))
+	} else if round > 0 {
+		// What is stuck is left out: it would add to all ranks in
+		// proportion, and they are scaled in the end.
+		r.omega = 1 / (1 - damping*damping*r.omega/4)
+		if round == 1 {
+			r.omega = 1 / (1 - damping*damping/2)
+		}
+	}
+	var change atomic.Int64
+	err = r.pieces(r.workers, len(r.rank), func(begin, end int) { change.Add(r.collect(base, begin, end)) })
+	r.rank, r.before = r.before, r.rank
+	return change.Load(), err
+}
+
+// collect writes the next ranks of some nodes over those before the last, and
+// returns how much they change.
+func (r *ranking) collect(base float64, begin, end int) int64 {
+	change, share := int64(0), r.share
+	for v := begin; v < end; v++ {
+		sum := int64(0)
+		for _, u := range r.tails[r.off[v]:r.off[v+1]] {
+			sum += share[u]
+		}
+		old, last := r.rank[v], r.before[v]
+		x := base + r.damping*float64(sum)
+		if r.omega != 1 {
+			x = float64(last) + r.omega*(x-float64(last))
+		}
+		r.before[v] = int64(x)
+		change += max(r.before[v], old) - min(r.before[v], old)
+	}
+	return change
+}
+
+// label writes the ranks, scaled to a sum of 1.
+func (r *ranking) label(labels []float64) {
+	total := int64(0)
+	for _, x := range r.rank {
+		total += x
+	}
+	for v, x := range r.rank {
+		labels[v] = float64(x) / float64(total)
+	}
 }

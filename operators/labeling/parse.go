@@ -79,7 +79,7 @@ func Names() []string {
 func Usage() string {
 	return strings.Join(Names(), ", ") +
 		", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
-		" and any with settings, as pagerank(damping=0.9)"
+		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(epsilon=0.01)"
 }
 
 // Parse returns the labeling that a text names, as command lines and files spell

@@ -1,0 +1,120 @@
+package labeling
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+)
+
+// byPaths is estimate by shortest paths.
+func (l SampledBetweenness) byPaths(in Input, labels, errors []float64) error {
+	n := len(labels)
+	clear(labels)
+	clear(errors)
+	if n < 2 {
+		return in.Err()
+	}
+	between := 0 // nodes that a path may pass through
+	for v := range n {
+		if in.Graph.Degree(int32(v)) > 1 || in.Graph.Directed {
+			between++
+		}
+	}
+	plan := l.plan(max(1, between))
+	counts := make([]atomic.Int32, n)
+	ends := newEnds(in.Graph)
+	workers := workersFor(l.Workers, n)
+	samplers := make([]*pathSampler, workers)
+	for i := range samplers {
+		samplers[i] = newPathSampler(in, ends, counts)
+	}
+	var mu sync.Mutex
+	most := plan.looks[len(plan.looks)-1]
+	drawn := 0
+	for _, look := range plan.looks {
+		var next atomic.Int64
+		next.Store(int64(drawn))
+		err := together(workers, func(worker int) {
+			s := samplers[worker]
+			for i := next.Add(1) - 1; i < int64(look) && in.Err() == nil; i = next.Add(1) - 1 {
+				s.sample(rand.New(rand.NewPCG(l.Seed, uint64(i))))
+				if in.Progress != nil && i%64 == 0 {
+					mu.Lock()
+					in.progress(max(drawn, int(i)), most)
+					drawn = max(drawn, int(i))
+					mu.Unlock()
+				}
+			}
+		}, in.Err)
+		if err != nil {
+			return err
+		}
+		drawn = look
+		if plan.enough(counts, drawn) {
+			break
+		}
+	}
+	pairs := float64(n) * float64(n-1)
+	if !in.Graph.Directed {
+		pairs /= 2
+	}
+	for v := range labels {
+		c := int(counts[v].Load())
+		labels[v] = float64(c) / float64(drawn) * pairs
+		if errors != nil {
+			errors[v] = pairs * min(l.Epsilon, plan.radius(c, drawn))
+		}
+	}
+	in.progress(most, most)
+	return nil
+}
+
+// samplePlan says when samples are enough.
+type samplePlan struct {
+	epsilon float64
+	looks   []int   // numbers of samples after which the error is looked at
+	log     float64 // of 2 over the probability that one bound of one look fails
+}
+
+// plan divides Delta: one half for the bound of Hoeffding at the end, the other
+// for that of Bernstein at each look, in both directions for each node.
+func (l SampledBetweenness) plan(nodes int) samplePlan {
+	delta := l.Delta
+	if delta == 0 {
+		delta = 0.1
+	}
+	p := samplePlan{epsilon: l.Epsilon}
+	most := math.Ceil(math.Log(4*float64(nodes)/delta) / (2 * l.Epsilon * l.Epsilon))
+	most = min(most, math.MaxInt32) // where it binds, Bernstein's bound is what is left
+	// Below the first look not even a node without paths has a bound of epsilon.
+	first := 1 + math.Ceil(7*math.Log(8*float64(nodes)/delta)/(3*l.Epsilon))
+	for at := min(first, most); at < most; at = math.Ceil(at * 1.5) {
+		p.looks = append(p.looks, int(at))
+	}
+	p.looks = append(p.looks, int(most))
+	p.log = math.Log(8 * float64(nodes) * float64(len(p.looks)) / delta)
+	return p
+}
+
+// radius is Bernstein's empirical bound for a node on count of the paths (Maurer
+// and Pontil 2009, Theorem 4).
+func (p *samplePlan) radius(count, drawn int) float64 {
+	if drawn < 2 {
+		return 1
+	}
+	n := float64(drawn)
+	mean := float64(count) / n
+	variance := mean * (1 - mean) * n / (n - 1)
+	return math.Sqrt(2*variance*p.log/n) + 7*p.log/(3*(n-1))
+}
+
+// enough reports whether the bound of every node is epsilon.
+func (p *samplePlan) enough(counts []atomic.Int32, drawn int) bool {
+	worst := 0 // the count nearest to half of the samples has the largest bound
+	for v := range counts {
+		c := int(counts[v].Load())
+		worst = max(worst, min(c, drawn-c))
+	}
+	return p.radius(worst, drawn) <= p.epsilon
+}
