@@ -47,11 +47,11 @@
 // cores that others share, in seconds of processor time, and memory beside the
 // graph, measured in bytes an edge:
 //
-//	pagerank                              14 s    2.2
-//	wl                                    14 s    6.3
-//	sampled-betweenness(epsilon=0.02)     5.5 s   2.6
-//	sampled-betweenness(epsilon=0.01)     16 s    5.5
-//	betweenness-16                        24 s    13
+//	pagerank                            14 s         2.2
+//	wl                                  12 s         6.3
+//	sampled-betweenness(epsilon=0.02)   5.5 s        2.9
+//	sampled-betweenness(epsilon=0.01)   16 to 19 s   3.0
+//	betweenness-16                      24 to 37 s   14
 //
 // Gonum's network package has PageRank of directed graphs, betweenness, closeness
 // and harmonic centrality; the tests here compare with the first two. They are
