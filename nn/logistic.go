@@ -2,6 +2,7 @@ package nn
 
 import (
 	"io"
+	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -24,8 +25,12 @@ import (
 type Logistic struct {
 	Width int // rows of the table; 0 = 65536
 
-	// Kernel is Linear for counts as they are, or Cosine for rows of unit length;
-	// "" = Cosine.
+	// Kernel is Linear for counts as they are, Cosine for rows of unit length, or Min
+	// for rows in which a count stands as the levels 1, 2, 4, 8 … that it reaches,
+	// each with a weight of its own, of unit length too: what is then compared is
+	// by how many doublings counts agree, the intersection of histograms on a
+	// logarithmic scale, and what a count does to a class need not be a straight
+	// line. "" = Cosine.
 	Kernel Similarity
 
 	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
@@ -52,7 +57,7 @@ func (m *Logistic) settings() settings {
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}},
-		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear)}}},
+		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
 		standard: RMSprop{Rate: 0.01},
 	}
@@ -79,14 +84,14 @@ func (m *Logistic) fits(Shape) error { return nil }
 func (m *Logistic) lay(p *params, s Shape) body {
 	units := m.Loss.units(s)
 	return &logisticLayer{
-		table: p.add("table", m.Width, units), bias: p.add("bias", units), unit: m.Kernel == Cosine,
+		table: p.add("table", m.Width, units), bias: p.add("bias", units), kernel: m.Kernel,
 	}
 }
 
 // logisticLayer is a Logistic at work: its features are the outputs.
 type logisticLayer struct {
 	table, bias *weight
-	unit        bool // rows are scaled to length 1
+	kernel      Similarity
 
 	// What the ids of the batch have become: those of row i are up to ends[i].
 	at   []int32
@@ -103,29 +108,71 @@ func (l *logisticLayer) width() int { return len(l.bias.w) }
 // hash brings the rows of a batch to the table.
 func (l *logisticLayer) hash(b batch) error {
 	l.at, l.x, l.ends = l.at[:0], l.x[:0], l.ends[:0]
-	width := uint64(l.table.shape[0])
 	for i := range b.rows {
 		ids, values := b.counts.Row(i)
-		scale := 1.0
-		if l.unit {
-			if n := length(values); n > 0 {
-				scale = 1 / n
-			}
+		var err error
+		if l.kernel == Min {
+			err = l.addLevels(i, ids, values)
+		} else {
+			err = l.addCounts(i, ids, values)
 		}
-		for j, id := range ids {
-			x := float32(values[j] * scale)
-			if !finite(float64(x)) {
-				return rowErrorf(i, "the count of %#x is %v, which is too large to learn from", id, values[j])
-			}
-			row, negative := slot(id, width)
-			if negative {
-				x = -x
-			}
-			l.at, l.x = append(l.at, row), append(l.x, x)
+		if err != nil {
+			return err
 		}
 		l.ends = append(l.ends, len(l.at))
 	}
 	return nil
+}
+
+// addCounts adds the counts of row i, of unit length where that is the kernel.
+func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
+	scale := 1.0
+	if n := length(values); l.kernel == Cosine && n > 0 {
+		scale = 1 / n
+	}
+	for j, id := range ids {
+		x := float32(values[j] * scale)
+		if !finite(float64(x)) {
+			return rowErrorf(i, "the count of %#x is %v, which is too large to learn from", id, values[j])
+		}
+		l.add(id, x)
+	}
+	return nil
+}
+
+// maxLevels is how many powers of 2 a count is compared with.
+const maxLevels = 64
+
+// addLevels adds the levels that the counts of row i reach, of unit length.
+func (l *logisticLayer) addLevels(i int, ids []uint64, values []float64) error {
+	from := len(l.at)
+	for j, id := range ids {
+		if values[j] < 0 {
+			return rowErrorf(i, "the count of %#x is %v, want 0 or more", id, values[j])
+		}
+		level := 1.0
+		for n := range uint64(maxLevels) {
+			if values[j] < level {
+				break
+			}
+			l.add(id+n*0xd1342543de82ef95, 1) // odd, so that no two of a table's worth of levels meet
+			level *= 2
+		}
+	}
+	scale := float32(1 / math.Sqrt(float64(max(1, len(l.at)-from))))
+	for j := from; j < len(l.x); j++ {
+		l.x[j] *= scale
+	}
+	return nil
+}
+
+// add adds x at the place of an id.
+func (l *logisticLayer) add(id uint64, x float32) {
+	row, negative := slot(id, uint64(l.table.shape[0]))
+	if negative {
+		x = -x
+	}
+	l.at, l.x = append(l.at, row), append(l.x, x)
 }
 
 // slot is where an id has its weights, and its sign. Ids are hashes, but other

@@ -39,6 +39,7 @@ var modelCases = []modelCase{
 	{"PSLR, regression", Shape{W: 3, K: 2, Attrs: 2}, func() Model { return &PSLR{Optimizer: SGD{}} }},
 	{"Logistic", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 13} }},
 	{"Logistic, regression", Shape{Counts: []string{"wl"}}, func() Model { return &Logistic{Width: 13, Kernel: Linear, Optimizer: SGD{}} }},
+	{"Logistic, min", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 31, Kernel: Min, Optimizer: Adam{}} }},
 	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
 		return &GRU{Maps1: 4, Hidden: 3, Activation: Tanh, Seed: 7}
 	}},
