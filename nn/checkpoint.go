@@ -46,9 +46,9 @@ const (
 // go on, but not to the weights that it would have had there.
 var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernels")
 
-// Kernels names those that compute here, such as "amd64 avx512": training gives
-// the same bytes only where they are the same. Go's own loops may round
-// differently from one architecture to the next too.
+// Kernels names those that compute here, such as "amd64 avx512" or "arm64 neon":
+// training gives the same bytes only where they are the same. Go's own loops may
+// round differently from one architecture to the next too.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
 // checkpointKind is put before the model's name, so that the file is not taken

@@ -9,6 +9,9 @@ import (
 
 // variants are those that this machine and build can run.
 func variants() []variant {
+	if best == neon { // chosen when it was built, as the plain loops are by -tags noasm
+		return []variant{neon}
+	}
 	var vs []variant
 	for v := generic; v <= best; v++ {
 		vs = append(vs, v)

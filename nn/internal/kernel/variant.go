@@ -7,10 +7,11 @@ const (
 	generic variant = iota // plain Go loops
 	avx2                   // AVX2 and FMA
 	avx512                 // AVX-512 F, DQ, BW and VL
+	neon                   // NEON, which every arm64 has
 )
 
 func (v variant) String() string {
-	return [...]string{"generic", "avx2", "avx512"}[v]
+	return [...]string{"generic", "avx2", "avx512", "neon"}[v]
 }
 
 // Variant names the implementation in use.

@@ -1,0 +1,212 @@
+package main
+
+import "fmt"
+
+// Registers of the panels. R0 to R11 are the rows of A, at column 0 of the tile,
+// and an offset moves along all of them.
+const (
+	maxRows = 12
+	aOff    = reg(12) // from there to column l
+	bPtr    = reg(13) // B, at row l
+	count   = reg(14) // steps to go
+	colStr  = reg(15) // bytes from a column of A to the next
+	bStr    = reg(16) // bytes from a row of B to the next
+	rowStr  = reg(17) // bytes from a row of A to the next
+	rows    = reg(19) // of a tile
+	cols    = reg(20) // of the last register, 0 for four
+	cPtr    = reg(21) // C, at the row that is written
+	cStr    = reg(22) // bytes from a row of C to the next
+	accFlg  = reg(23)
+	tiles   = reg(24) // to go
+	left    = reg(25) // rows to write
+	spare   = reg(26)
+)
+
+// panel writes a column panel of C, nv registers wide, of which the last has
+// cols columns; tiles tiles of rows rows each, one below the other. Entries of A
+// are loaded one by one: that leaves rows and columns of A any stride, and loads
+// are not what a tile waits for.
+func panel(a *asm, nv int) {
+	acc := func(r, v int) vec { return vec(nv*r + v) }
+	const b, entry = vec(24), vec(26) // and the five after
+	a.function(fmt.Sprintf("panel%dNEON", 4*nv),
+		"rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool", "", 0,
+		"for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
+		"rows of a R0 to R11, offset to column l R12, b R13, l R14, cs R15, ldb R16, rs R17, rows R19, cols R20,",
+		"c R21, ldc R22, acc R23, tiles R24; sums from V0, row by row; row of b V24 and V25; entries of a from V26")
+	for _, p := range []struct {
+		name string
+		r    reg
+	}{{"rows", rows}, {"tiles", tiles}, {"a", 0}, {"rs", rowStr}, {"cs", colStr}, {"ldb", bStr}, {"cols", cols}, {"c", cPtr}, {"ldc", cStr}} {
+		a.param(p.name, p.r)
+	}
+	a.paramAs("MOVBU", "acc", accFlg.goes())
+	for _, r := range []reg{rowStr, colStr, bStr, cStr} {
+		a.times4(r, r)
+	}
+	a.label("tile")
+	for r := reg(1); r < maxRows; r++ {
+		a.add(r, r-1, rowStr)
+	}
+	a.zeroReg(aOff)
+	a.param("b", bPtr)
+	a.param("l", count)
+	label := func(r int, what string) string { return fmt.Sprintf("rows%d%s", r, what) }
+	for r := maxRows; r > 1; r-- {
+		a.compareTo(rows, r)
+		a.jumpIf("eq", label(r, ""))
+	}
+	for h := 1; h <= maxRows; h++ {
+		a.label(label(h, ""))
+		for i := range h * nv {
+			a.zero(vec(i))
+		}
+		a.label(label(h, "sum"))
+		if h == maxRows {
+			a.begin("", 4*nv*h)
+		}
+		for v := range nv - 1 {
+			a.load('q', b+vec(v), bPtr, 16*v)
+		}
+		a.jumpUnlessZero(cols, label(h, "part"))
+		a.load('q', b+vec(nv-1), bPtr, 16*(nv-1))
+		a.label(label(h, "go"))
+		for r := range h {
+			e := entry + vec(r%6)
+			a.loadAt(e, reg(r), aOff)
+			for v := range nv {
+				a.fmlaBy(acc(r, v), b+vec(v), e)
+			}
+		}
+		a.add(aOff, aOff, colStr)
+		a.add(bPtr, bPtr, bStr)
+		a.subFrom(count, 1)
+		a.jumpIf("ne", label(h, "sum"))
+		a.end()
+		a.jump("write")
+		a.label(label(h, "part"))
+		loadPart(a, b+vec(nv-1), bPtr, 16*(nv-1), label(h, "one"), label(h, "go"))
+		a.jump(label(h, "go"))
+	}
+	a.label("write")
+	a.mov(left, rows)
+	a.jumpUnlessZero(cols, "part")
+	writeRows(a, "set", "add", func(r int, add bool) {
+		for v := range nv {
+			if add {
+				a.load('q', entry, cPtr, 16*v)
+				a.op("fadd", acc(r, v), acc(r, v), entry)
+			}
+			a.store('q', acc(r, v), cPtr, 16*v)
+		}
+	})
+	a.label("part")
+	writeRows(a, "setpart", "addpart", func(r int, add bool) {
+		name := fmt.Sprintf("%v%d", add, r)
+		for v := range nv {
+			last := v == nv-1
+			if add {
+				if last {
+					loadPart(a, entry, cPtr, 16*v, "load1"+name, "loaded"+name)
+					a.label("loaded" + name)
+				} else {
+					a.load('q', entry, cPtr, 16*v)
+				}
+				a.op("fadd", acc(r, v), acc(r, v), entry)
+			}
+			if last {
+				storePart(a, acc(r, v), cPtr, 16*v, "store1"+name, "stored"+name)
+			} else {
+				a.store('q', acc(r, v), cPtr, 16*v)
+			}
+		}
+	})
+	a.label("next")
+	a.madd(0, rows, rowStr, 0)
+	a.subFrom(tiles, 1)
+	a.jumpIf("ne", "tile")
+	a.ret()
+}
+
+// loadPart loads cols values, 1 to 3, and goes to done, or falls through to it.
+func loadPart(a *asm, v vec, p reg, off int, one, done string) {
+	a.jumpUnlessBit(cols, 1, one)
+	a.load('d', v, p, off)
+	a.jumpUnlessBit(cols, 0, done)
+	a.addImm(spare, p, off+8)
+	a.loadThird(v, spare)
+	a.jump(done)
+	a.label(one)
+	a.load('s', v, p, off)
+}
+
+func storePart(a *asm, v vec, p reg, off int, one, done string) {
+	a.jumpUnlessBit(cols, 1, one)
+	a.store('d', v, p, off)
+	a.jumpUnlessBit(cols, 0, done)
+	a.addImm(spare, p, off+8)
+	a.storeThird(v, spare)
+	a.jump(done)
+	a.label(one)
+	a.store('s', v, p, off)
+	a.label(done)
+}
+
+// writeRows emits write for the rows of the tallest tile, for C = and for C +=,
+// and goes to next below the last row of this one.
+func writeRows(a *asm, set, add string, write func(r int, add bool)) {
+	a.jumpUnlessZero(accFlg, add)
+	for _, adds := range []bool{false, true} {
+		a.label(map[bool]string{false: set, true: add}[adds])
+		for r := range maxRows {
+			write(r, adds)
+			a.add(cPtr, cPtr, cStr)
+			if r < maxRows-1 {
+				a.subFrom(left, 1)
+				a.jumpIf("eq", "next")
+			}
+		}
+		a.jump("next")
+	}
+}
+
+// transpose writes blocks of four rows and four columns.
+func transpose(a *asm) {
+	const dst, ldd, src, lds, cols = reg(0), reg(1), reg(2), reg(3), reg(4)
+	a.function("transposeNEON", "dst *float32, ldd int, src *float32, lds, cols int", "", 0,
+		"for p < 4, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]",
+		"dst R0, ldd R1, src R2 and R5 to R7, lds R3, cols R4")
+	a.param("dst", dst)
+	a.param("ldd", ldd)
+	a.param("src", src)
+	a.param("lds", lds)
+	a.param("cols", cols)
+	a.times4(ldd, ldd)
+	a.times4(lds, lds)
+	row := [4]reg{src, 5, 6, 7}
+	for p := 1; p < 4; p++ {
+		a.add(row[p], row[p-1], lds)
+	}
+	a.label("block")
+	a.begin("", 16)
+	for p, r := range row {
+		a.load('q', vec(p), r, 0)
+		a.addTo(r, 16)
+	}
+	a.zip("trn1", "4s", "S4", 4, 0, 1) // a0 b0 a2 b2
+	a.zip("trn2", "4s", "S4", 5, 0, 1) // a1 b1 a3 b3
+	a.zip("trn1", "4s", "S4", 6, 2, 3) // c0 d0 c2 d2
+	a.zip("trn2", "4s", "S4", 7, 2, 3) // c1 d1 c3 d3
+	a.zip("trn1", "2d", "D2", 0, 4, 6)
+	a.zip("trn1", "2d", "D2", 1, 5, 7)
+	a.zip("trn2", "2d", "D2", 2, 4, 6)
+	a.zip("trn2", "2d", "D2", 3, 5, 7)
+	for j := range vec(4) {
+		a.store('q', j, dst, 0)
+		a.add(dst, dst, ldd)
+	}
+	a.subFrom(cols, 4)
+	a.jumpIf("ne", "block")
+	a.end()
+	a.ret()
+}

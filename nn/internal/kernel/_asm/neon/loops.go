@@ -1,0 +1,108 @@
+package main
+
+import "fmt"
+
+// alongside walks pointers over n values (parameter n) in step: body runs for
+// unroll registers at a time while there are that many, then for one, and at the
+// end for two values and for one: there are no masks. u counts the registers of
+// one pass, and its values are at 16·u from the pointers.
+func alongside(a *asm, unroll int, ptrs []reg, body func(u int, kind byte)) {
+	const n reg = 2
+	a.param("n", n)
+	step := func(bytes int) {
+		for _, p := range ptrs {
+			a.addTo(p, bytes)
+		}
+	}
+	loop := func(label string, regs int, marked bool) {
+		a.subFrom(n, 4*regs)
+		a.jumpIf("lt", label+"end")
+		a.label(label)
+		if marked {
+			a.begin("", 4*regs)
+		}
+		for u := range regs {
+			body(u, 'q')
+		}
+		step(16 * regs)
+		a.subFrom(n, 4*regs)
+		a.jumpIf("ge", label)
+		a.end()
+		a.label(label + "end")
+		a.addTo(n, 4*regs)
+	}
+	if unroll > 1 {
+		loop("many", unroll, true)
+	}
+	loop("one", 1, unroll == 1)
+	a.jumpUnlessBit(n, 1, "notwo")
+	body(0, 'd')
+	step(8)
+	a.label("notwo")
+	a.jumpUnlessBit(n, 0, "noone")
+	body(0, 's')
+	a.label("noone")
+}
+
+// block is some columns of a row: 16, 8 or 4 in whole registers, 2 or 1 in part
+// of one.
+type block int
+
+func (b block) regs() int { return max(1, int(b)/4) }
+
+// load and store move the values at p and the registers from v on.
+func (b block) load(a *asm, v vec, p reg) { b.move(a, v, p, (*asm).loadPair, (*asm).load) }
+
+func (b block) store(a *asm, v vec, p reg) { b.move(a, v, p, (*asm).storePair, (*asm).store) }
+
+func (b block) move(a *asm, v vec, p reg, pair func(*asm, vec, reg, int), one func(*asm, byte, vec, reg, int)) {
+	switch b {
+	case 16, 8:
+		for i := 0; i < b.regs(); i += 2 {
+			pair(a, v+vec(i), p, 16*i)
+		}
+	default:
+		one(a, map[block]byte{4: 'q', 2: 'd', 1: 's'}[b], v, p, 0)
+	}
+}
+
+// each runs f for the registers from v on, with those from w on.
+func (b block) each(v, w vec, f func(v, w vec)) {
+	for i := range b.regs() {
+		f(v+vec(i), w+vec(i))
+	}
+}
+
+// byColumns runs body for 16 columns after the other, and for the 8, 4, 2 and 1
+// that are left. The pointers are parameters and move along. Labels in body end
+// in the block's number.
+func byColumns(a *asm, names []string, ptrs []reg, body func(b block)) {
+	const cols reg = 2
+	a.param("c", cols)
+	for i, name := range names {
+		a.param(name, ptrs[i])
+	}
+	move := func(b block) {
+		for _, p := range ptrs {
+			a.addTo(p, 4*int(b))
+		}
+	}
+	a.subFrom(cols, 16)
+	a.jumpIf("lt", "rest")
+	a.label("columns")
+	body(16)
+	move(16)
+	a.subFrom(cols, 16)
+	a.jumpIf("ge", "columns")
+	a.label("rest")
+	a.addTo(cols, 16)
+	for i, b := range []block{8, 4, 2, 1} {
+		label := fmt.Sprint("without", b)
+		a.jumpUnlessBit(cols, 3-i, label)
+		body(b)
+		if b > 1 {
+			move(b)
+		}
+		a.label(label)
+	}
+}

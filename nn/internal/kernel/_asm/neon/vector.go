@@ -1,0 +1,224 @@
+package main
+
+import "fmt"
+
+func axpy(a *asm) {
+	a.function("axpyNEON", "n int, alpha float32, x, y *float32", "", 0,
+		"y[i] += alpha · x[i]; alpha in V0, x R0, y R1")
+	a.spread("alpha", 0)
+	a.param("x", 0)
+	a.param("y", 1)
+	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
+		x, y := vec(1+2*u), vec(2+2*u)
+		a.load(kind, x, 0, 16*u)
+		a.load(kind, y, 1, 16*u)
+		a.op("fmla", y, x, 0)
+		a.store(kind, y, 1, 16*u)
+	})
+	a.ret()
+}
+
+func dot(a *asm) {
+	a.function("dotNEON", "n int, x, y *float32", "ret float32", 0,
+		"sum += x[i] · y[i], in V0 to V3 by turns; x R0, y R1")
+	a.param("x", 0)
+	a.param("y", 1)
+	for u := range 4 {
+		a.zero(vec(u))
+	}
+	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
+		x, y := vec(4+2*u), vec(5+2*u)
+		a.load(kind, x, 0, 16*u)
+		a.load(kind, y, 1, 16*u)
+		a.op("fmla", vec(u), x, y)
+	})
+	a.op("fadd", 0, 0, 1)
+	a.op("fadd", 2, 2, 3)
+	a.op("fadd", 0, 0, 2)
+	a.op("faddp", 0, 0, 0)
+	a.op("faddp", 0, 0, 0)
+	a.returns("FMOVS", "ret", "F0")
+}
+
+func reluGrad(a *asm) {
+	a.function("reluGradNEON", "n int, dy, y *float32", "", 0,
+		"if y[i] <= 0 { dy[i] = 0 }; dy R0, y R1")
+	a.param("dy", 0)
+	a.param("y", 1)
+	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
+		y, dy := vec(2*u), vec(2*u+1)
+		a.load(kind, y, 1, 16*u)
+		a.load(kind, dy, 0, 16*u)
+		a.notPositive(y, y)
+		a.bits("bic", dy, dy, y)
+		a.store(kind, dy, 0, 16*u)
+	})
+	a.ret()
+}
+
+func biasReLU(a *asm) {
+	a.function("biasReLUNEON", "rows, c int, x, bias *float32", "", 0,
+		"x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
+		"x R0, bias R1, row R3, rows to go R4, bytes in a row R5; zero in V31, bias in V0 to V3")
+	const row, rows, stride, zero = reg(3), reg(4), reg(5), vec(31)
+	a.param("c", stride)
+	a.times4(stride, stride)
+	a.zero(zero)
+	byColumns(a, []string{"x", "bias"}, []reg{0, 1}, func(b block) {
+		label := fmt.Sprint("row", b)
+		b.load(a, 0, 1)
+		a.mov(row, 0)
+		a.param("rows", rows)
+		a.label(label)
+		a.mark(b)
+		b.load(a, 4, row)
+		b.each(4, 0, func(v, bias vec) { a.op("fadd", v, v, bias) })
+		b.each(4, 0, func(v, _ vec) { a.op("fmax", v, v, zero) }) // of NaN and 0: NaN
+		b.store(a, 4, row)
+		a.add(row, row, stride)
+		a.subFrom(rows, 1)
+		a.jumpIf("ne", label)
+		a.end()
+	})
+	a.ret()
+}
+
+// mark begins the loop over one block for llvm-mca, for those of 16 and of 8
+// columns.
+func (a *asm) mark(b block) {
+	if b >= 8 {
+		a.begin(fmt.Sprintf("c=%d", b), int(b))
+	}
+}
+
+func addBiasGrad(a *asm) {
+	a.function("addBiasGradNEON", "rows, c int, db, dy *float32", "", 0,
+		"db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
+		"db R0, dy R1, row R3, rows to go R4, bytes in a row R5; sums in V0 to V15")
+	const row, rows, stride, t = reg(3), reg(4), reg(5), vec(16)
+	a.param("c", stride)
+	a.times4(stride, stride)
+	byColumns(a, []string{"db", "dy"}, []reg{0, 1}, func(b block) {
+		label := func(what string) string { return fmt.Sprint(what, b) }
+		sum := func(u int) vec { return vec(4 * u) }
+		b.load(a, sum(0), 0)
+		for u := 1; u < 4; u++ {
+			b.each(sum(u), 0, func(v, _ vec) { a.zero(v) })
+		}
+		addRow := func(u int) {
+			t := t + vec(4*(u%2))
+			b.load(a, t, row)
+			b.each(sum(u), t, func(v, t vec) { a.op("fadd", v, v, t) })
+			a.add(row, row, stride)
+		}
+		a.mov(row, 1)
+		a.param("rows", rows)
+		a.subFrom(rows, 4)
+		a.jumpIf("lt", label("rest"))
+		a.label(label("rows"))
+		if b >= 8 {
+			a.begin(fmt.Sprintf("c=%d", b), 4*int(b))
+		}
+		for u := range 4 {
+			addRow(u)
+		}
+		a.subFrom(rows, 4)
+		a.jumpIf("ge", label("rows"))
+		a.end()
+		a.label(label("rest"))
+		a.addTo(rows, 4)
+		a.jumpIfZero(rows, label("sum"))
+		a.label(label("row"))
+		addRow(0)
+		a.subFrom(rows, 1)
+		a.jumpIf("ne", label("row"))
+		a.label(label("sum"))
+		b.each(sum(0), sum(1), func(v, w vec) { a.op("fadd", v, v, w) })
+		b.each(sum(2), sum(3), func(v, w vec) { a.op("fadd", v, v, w) })
+		b.each(sum(0), sum(2), func(v, w vec) { a.op("fadd", v, v, w) })
+		b.store(a, sum(0), 0)
+	})
+	a.ret()
+}
+
+// Registers of the loops over indices.
+const (
+	iBytes = reg(5) // bytes in a row of the table
+	iRows  = reg(6) // rows of the table
+	iN     = reg(7) // indices
+	iIdx   = reg(8) // the first index
+	iJ     = reg(9) // position of the one in hand
+	iNext  = reg(10)
+	iRow   = reg(11) // its row
+)
+
+// overIndices runs row for every index that is not negative, with the row's
+// first byte in iRow, and leaves the function when one is not below the rows.
+func overIndices(a *asm, table reg, b block, row func()) {
+	label := func(what string) string { return fmt.Sprint(what, b) }
+	a.zeroReg(iJ)
+	a.mov(iNext, iIdx)
+	a.label(label("index"))
+	a.mark(b)
+	a.loadInt(iRow, iNext)
+	a.addTo(iNext, 4)
+	a.compareTo(iRow, 0)
+	a.jumpIf("lt", label("next"))
+	a.compare(iRow, iRows)
+	a.jumpIf("ge", "bad")
+	a.madd(iRow, iRow, iBytes, table)
+	row()
+	a.label(label("next"))
+	a.addTo(iJ, 1)
+	a.compare(iJ, iN)
+	a.jumpIf("lt", label("index"))
+	a.end()
+}
+
+// indexParams loads what overIndices needs.
+func indexParams(a *asm) {
+	a.param("c", iBytes)
+	a.times4(iBytes, iBytes)
+	a.param("rows", iRows)
+	a.param("n", iN)
+	a.param("idx", iIdx)
+}
+
+// indexReturn returns n, or the position of the bad index.
+func indexReturn(a *asm) {
+	a.returns("MOVD", "ret", iN.goes())
+	a.label("bad")
+	a.returns("MOVD", "ret", iJ.goes())
+}
+
+func gatherAdd(a *asm) {
+	a.function("gatherAddNEON", "c int, dst, table *float32, rows int, idx *int32, n int", "ret int", 0,
+		"for j < n, idx[j] >= 0: dst[i] += table[idx[j]·c+i]; returns the first j with idx[j] >= rows, or n",
+		"dst R0, table R1, bytes in a row R5, rows R6, n R7, idx R8, j R9, row R11; sums in V0 to V3")
+	indexParams(a)
+	byColumns(a, []string{"dst", "table"}, []reg{0, 1}, func(b block) {
+		b.load(a, 0, 0)
+		overIndices(a, 1, b, func() {
+			b.load(a, 4, iRow)
+			b.each(0, 4, func(v, w vec) { a.op("fadd", v, v, w) })
+		})
+		b.store(a, 0, 0)
+	})
+	indexReturn(a)
+}
+
+func scatterAdd(a *asm) {
+	a.function("scatterAddNEON", "c int, table *float32, rows int, idx *int32, n int, src *float32", "ret int", 0,
+		"for j < n, idx[j] >= 0: table[idx[j]·c+i] += src[i]; returns the first j with idx[j] >= rows, or n",
+		"src R0, table R1, bytes in a row R5, rows R6, n R7, idx R8, j R9, row R11; src in V0 to V3")
+	indexParams(a)
+	byColumns(a, []string{"src", "table"}, []reg{0, 1}, func(b block) {
+		b.load(a, 0, 0)
+		overIndices(a, 1, b, func() {
+			b.load(a, 4, iRow)
+			b.each(4, 0, func(v, w vec) { a.op("fadd", v, v, w) })
+			b.store(a, 4, iRow)
+		})
+	})
+	indexReturn(a)
+}
