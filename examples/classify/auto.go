@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/theta"
@@ -14,16 +16,16 @@ import (
 // chooseLabelings replaces auto by the labeling that gives the graphs of the
 // collection the most similar fields. The graphs to test on take part, their
 // classes do not.
-func (d *dataset) chooseLabelings(ctx context.Context, c *config) error {
+func (c *config) chooseLabelings(ctx context.Context, d *collection.Data) error {
 	if c.selecting != labeling.Auto && c.normal != labeling.Auto {
 		return nil
 	}
 	const pairs = 1000
 	bar := cli.NewProgress("choosing a labeling", pairs)
 	defer bar.Done()
-	graphs := flow.From(sources.Records{Records: d.graphs.Records()})
+	graphs := flow.From(sources.Records{Records: d.Graphs.Records()})
 	by, _, err := operators.Choose(ctx, graphs, nil, theta.Options{
-		K: c.k, Pairs: pairs, Seed: seedFor(c.seed, streamLabelings), Workers: c.workers,
+		K: c.k, Pairs: pairs, Seed: nn.Seed(c.seed, streamLabelings), Workers: c.workers,
 		Progress: func(done, _ int) { bar.Set(int64(done)) },
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
@@ -28,7 +29,7 @@ import (
 type store struct{ dir string }
 
 // openStore begins a run in the directory, or goes on with the one there.
-func openStore(c *config, d *dataset, f *fieldSet) (*store, error) {
+func openStore(c *config, d *collection.Data, f *collection.Fields) (*store, error) {
 	if c.checkpoint == "" {
 		return nil, nil
 	}
@@ -67,14 +68,14 @@ type setting struct {
 }
 
 // identity is all that decides the result of a run.
-func identity(c *config, d *dataset, f *fieldSet) ([]setting, error) {
-	sum, err := digest(f.record)
+func identity(c *config, d *collection.Data, f *collection.Fields) ([]setting, error) {
+	sum, err := digest(f.Record)
 	var list []setting
 	for _, s := range []struct {
 		name  string
 		value any
 	}{
-		{"-data", d.name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", f.w}, {"-stride", c.stride},
+		{"-data", d.Name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", f.W}, {"-stride", c.stride},
 		{"-select", c.selecting}, {"-normalize", c.normal},
 		{"-epochs", c.epochs}, {"-batch", c.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
 		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
@@ -139,24 +140,25 @@ type training struct {
 	Seconds  float64      `json:"seconds"`
 }
 
-func (o *outcome) training() training {
-	t := training{Curve: [][2]float64{}, Examples: o.examples, Seconds: o.seconds}
-	for _, p := range o.curve {
-		t.Curve = append(t.Curve, [2]float64{float64(p.correct), p.loss})
+func trainingOf(o *collection.Outcome) training {
+	t := training{Curve: [][2]float64{}, Examples: o.Examples, Seconds: o.Seconds}
+	for _, p := range o.Curve {
+		t.Curve = append(t.Curve, [2]float64{float64(p.Correct), p.Loss})
 	}
 	return t
 }
 
-func (o *outcome) adopt(t training) {
-	o.examples, o.seconds, o.curve = t.Examples, t.Seconds, nil
+func (t training) outcome() *collection.Outcome {
+	o := &collection.Outcome{Examples: t.Examples, Seconds: t.Seconds}
 	for _, p := range t.Curve {
-		o.curve = append(o.curve, point{int(p[0]), p[1]})
+		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1]})
 	}
+	return o
 }
 
 // finished returns the outcome of a job that has ended, without its network, or
 // nil.
-func (s *store) finished(name string) (*outcome, error) {
+func (s *store) finished(name string) (*collection.Outcome, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -165,17 +167,15 @@ func (s *store) finished(name string) (*outcome, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	o := new(outcome)
-	o.adopt(t)
-	return o, err
+	return t.outcome(), err
 }
 
 // finish keeps the outcome of a job.
-func (s *store) finish(name string, o *outcome) error {
+func (s *store) finish(name string, o *collection.Outcome) error {
 	if s == nil {
 		return nil
 	}
-	if err := s.write(name, o.training()); err != nil {
+	if err := s.write(name, trainingOf(o)); err != nil {
 		return err
 	}
 	err := os.Remove(s.state(name))

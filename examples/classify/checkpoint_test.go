@@ -49,7 +49,7 @@ func results(r map[string]any) map[string]any {
 // Killed at random moments and resumed, until it ends: the same weights and the
 // same accuracies as in one go.
 func TestKillAndResume(t *testing.T) {
-	data := collection(t, pathsAndStars(30))
+	data := small(t, pathsAndStars(30))
 	// Validation splits and two batch sizes' worth of jobs; no epochs are fixed.
 	args := []string{"-data", data, "-k", "3", "-folds", "2", "-batch", "8", "-select", "degree"}
 	want := results(classify(t, args...))
@@ -110,7 +110,7 @@ func newest(dir string) string {
 
 func TestResumeErrors(t *testing.T) {
 	clitest.Silence(t)
-	data, other := collection(t, pathsAndStars(6)), collection(t, pathsAndStars(7))
+	data, other := small(t, pathsAndStars(6)), small(t, pathsAndStars(7))
 	dir := t.TempDir()
 	base := []string{"-data", data, "-k", "3", "-folds", "2", "-epochs", "2", "-checkpoint", dir}
 	with := func(args ...string) error {

@@ -25,8 +25,8 @@ func classify(t *testing.T, args ...string) map[string]any {
 	return clitest.JSON[map[string]any](t, run, args...)
 }
 
-// collection writes a small TU collection: files by suffix.
-func collection(t *testing.T, files map[string]string) string {
+// small writes a small TU collection: files by suffix.
+func small(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "SMALL")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -67,7 +67,7 @@ func pathsAndStars(n int) map[string]string {
 
 func TestWorkersDoNotMatter(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	dir := collection(t, pathsAndStars(20))
+	dir := small(t, pathsAndStars(20))
 	for _, args := range [][]string{
 		{"-folds", "2", "-epochs", "2", "-w", "6", "-k", "5"},
 		{"-data", dir, "-folds", "3", "-k", "3", "-batch", "0", "-repeats", "2", "-protocol", "paper"},
@@ -92,14 +92,14 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 func TestAuto(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	r := classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
+	r := classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
 	if r["normalize"] == "auto" || r["normalize"] != r["select"] {
 		t.Errorf("select %v, normalize %v, want the same labeling in place of auto", r["select"], r["normalize"])
 	}
 }
 
 func TestJSON(t *testing.T) {
-	r := classify(t, "-data", collection(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
+	r := classify(t, "-data", small(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
 	for _, name := range strings.Fields("dataset graphs classes w k protocol accuracy std fold_accuracy majority size_only epochs batch seed fields fields_per_s train_examples_per_s seconds model_sha256") {
 		if _, ok := r[name]; !ok {
 			t.Errorf("no field %s", name)
@@ -139,7 +139,7 @@ func rings(n int) map[string]string {
 
 // Every kind of model tells the rings apart with their edges, and none without.
 func TestEdgesAndKinds(t *testing.T) {
-	dir := collection(t, rings(40))
+	dir := small(t, rings(40))
 	for _, kind := range []string{"cnn", "pslr", "gru"} {
 		for _, args := range [][]string{{"-edges"}, nil} {
 			r := classify(t, append(args, "-data", dir, "-folds", "2", "-k", "4", "-batch", "4", "-epochs", "30", "-model-kind", kind)...)
@@ -155,7 +155,7 @@ func TestEdgesAndKinds(t *testing.T) {
 
 func TestModelFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.safetensors")
-	classify(t, "-data", collection(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file, "-onnx", file+".onnx")
+	classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file, "-onnx", file+".onnx")
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestModelFile(t *testing.T) {
 func TestLegalOddities(t *testing.T) {
 	// Graph 3 has no node, graph 4 has one, class 9 has one member; a self-loop,
 	// a repeated edge.
-	dir := collection(t, map[string]string{
+	dir := small(t, map[string]string{
 		"A":               "1, 2\n2, 1\n2, 2\n1, 2\n3, 4\n4, 3\n6, 7\n7, 6\n",
 		"graph_indicator": "1\n1\n2\n2\n4\n5\n5\n6\n",
 		"graph_labels":    "1\n1\n2\n2\n9\n2\n",
@@ -198,7 +198,7 @@ func TestErrors(t *testing.T) {
 		if files[suffix] = text; text == "" {
 			delete(files, suffix)
 		}
-		return collection(t, files)
+		return small(t, files)
 	}
 	notZip := filepath.Join(t.TempDir(), "x.zip")
 	if err := os.WriteFile(notZip, []byte("PK this is not"), 0o644); err != nil {
@@ -256,39 +256,5 @@ func TestInterrupt(t *testing.T) {
 		if took := time.Since(start) - after; took > 5*time.Second { // generous: a loaded machine, the race detector
 			t.Errorf("interrupted after %v: took another %v", after, took)
 		}
-	}
-}
-
-func TestFoldsAreStratified(t *testing.T) {
-	class := make([]int32, 103)
-	rows := make([]int32, len(class))
-	for i := range class {
-		rows[i] = int32(i)
-		if i%3 == 0 {
-			class[i] = 1
-		}
-	}
-	s, err := splits(rows, class, 10, newRand(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[int32]int{}
-	for _, f := range s {
-		count := [2]int{}
-		for _, row := range f.test {
-			count[class[row]]++
-			seen[row]++
-		}
-		if count[0] < 6 || count[0] > 7 || count[1] < 3 || count[1] > 4 {
-			t.Errorf("a fold has %v graphs of each class, want 6 or 7 and 3 or 4", count)
-		}
-		both := append(slices.Clone(f.train), f.test...)
-		slices.Sort(both)
-		if !slices.Equal(both, rows) {
-			t.Errorf("a fold misses rows or has some twice")
-		}
-	}
-	if len(seen) != len(rows) {
-		t.Errorf("%d rows are tested, want %d", len(seen), len(rows))
 	}
 }

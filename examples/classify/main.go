@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -150,19 +151,21 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer jsonFile.Cleanup()
 
-	d, err := load(ctx, c)
+	d, err := collection.Load(ctx, c.data, c.seed)
 	if err != nil {
 		return err
 	}
-	defer d.release()
-	if err := d.chooseLabelings(ctx, c); err != nil {
+	defer d.Release()
+	if err := c.chooseLabelings(ctx, d); err != nil {
 		return err
 	}
-	fields, err := d.makeFields(ctx, c)
+	fields, err := d.MakeFields(ctx, collection.Making{
+		W: c.w, K: c.k, Stride: c.stride, Select: c.selecting, Normalize: c.normal, Edges: c.edges, Workers: c.workers,
+	})
 	if err != nil {
 		return err
 	}
-	defer fields.release()
+	defer fields.Release()
 	e, err := evaluate(ctx, c, d, fields)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -52,7 +53,7 @@ func predict(ctx context.Context, c *config) error {
 		return err
 	}
 	defer file.Cleanup()
-	src, name, err := source(ctx, c)
+	src, name, err := collection.Source(ctx, c.data, c.seed)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "net.safetensors")
-	classify(t, "-data", collection(t, pathsAndStars(20)), "-k", "3", "-folds", "2", "-epochs", "60", "-model", file)
+	classify(t, "-data", small(t, pathsAndStars(20)), "-k", "3", "-folds", "2", "-epochs", "60", "-model", file)
 
-	new := collection(t, pathsAndStars(35))
+	new := small(t, pathsAndStars(35))
 	r := classify(t, "-data", new, "-load", file)
 	list := r["predictions"].([]any)
 	if r["graphs"] != 70. || len(list) != 70 || r["known"] != 70. || r["accuracy"].(float64) < 95 {
@@ -42,8 +42,8 @@ func TestLoad(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-data", collection(t, bare)}, "of continuous node channels, want"},
-		{[]string{"-data", collection(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
+		{[]string{"-data", small(t, bare)}, "of continuous node channels, want"},
+		{[]string{"-data", small(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
 		{[]string{"-data", new, "-k", "4"}, "-k is 4, the network was trained with 3"},
 		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is degree, the network was trained with wl"},
 		{[]string{"-data", new, "-resume", "-checkpoint", dir}, "-checkpoint is for training"},

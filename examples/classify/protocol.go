@@ -4,40 +4,32 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-
-	"golang.org/x/sync/errgroup"
+	"slices"
+	"sync"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Random streams under the seed of the command line.
+// Random streams under the seed of the command line, beside the folds.
 const (
-	streamFolds = iota
-	streamValidation
-	streamOuter
+	streamOuter = iota + 2
 	streamInner
 	streamLabelings
 )
 
-// fold is one fold of one repeat, with a curve per batch size.
-type fold struct {
-	split
-	inner split      // of the training rows: where nested chooses
-	outer []*outcome // trained on all training rows, tested on the test rows
-	valid []*outcome // trained on inner.train, tested on inner.test
-}
-
 // evaluation is a finished cross-validation.
 type evaluation struct {
 	c       *config
-	fields  *fieldSet
-	data    *dataset
+	fields  *collection.Fields
+	data    *collection.Data
 	keep    *store
 	batches []int
 	epochs  int
-	folds   []*fold // repeat by repeat
+	splits  []nn.Split // repeat by repeat
 
 	nested, paper, optimistic verdict
 	examples                  int
@@ -64,7 +56,10 @@ func maxEpochs(graphs int) int {
 }
 
 // evaluate trains on every fold and lets each protocol choose.
-func evaluate(ctx context.Context, c *config, d *dataset, f *fieldSet) (*evaluation, error) {
+func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.Fields) (*evaluation, error) {
+	if c.folds > len(d.Class) {
+		return nil, fmt.Errorf("%d folds of %d graphs leave some empty; want -folds of at most the number of graphs", c.folds, len(d.Class))
+	}
 	keep, err := openStore(c, d, f)
 	if err != nil {
 		return nil, err
@@ -74,118 +69,60 @@ func evaluate(ctx context.Context, c *config, d *dataset, f *fieldSet) (*evaluat
 		e.batches = []int{16, 32, 64}
 	}
 	if c.epochs == 0 {
-		e.epochs = maxEpochs(len(d.class))
+		e.epochs = maxEpochs(len(d.Class))
 	}
-	all := make([]int32, len(d.class))
-	for i := range all {
-		all[i] = int32(i)
+	v := nn.CrossValidation{
+		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
+		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
 	}
-	for r := range c.repeats {
-		s, err := splits(all, d.class, c.folds, newRand(c.seed, streamFolds, uint64(r)))
+	trainings := c.folds * c.repeats * len(e.batches)
+	if !v.Fixed {
+		trainings *= 2
+	}
+	bar := cli.NewProgress("training", int64(trainings*e.epochs))
+	defer bar.Done()
+	var mu sync.Mutex
+	v.Learn = func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+		o, err := e.job(t, e.epochs).do(ctx, f, func() { bar.Add(1) })
 		if err != nil {
 			return nil, err
 		}
-		for i, s := range s {
-			fo := &fold{split: s, outer: make([]*outcome, len(e.batches)), valid: make([]*outcome, len(e.batches))}
-			// The part to choose on is as large as a test fold.
-			n := max(2, min(c.folds-1, len(s.train)))
-			inner, err := splits(s.train, d.class, n, newRand(c.seed, streamValidation, uint64(r), uint64(i)))
-			if err != nil {
-				return nil, err
-			}
-			fo.inner = inner[0]
-			e.folds = append(e.folds, fo)
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		e.examples += o.Examples
+		e.seconds += o.Seconds
+		return o.Curve[e.epochsToTry():], nil
 	}
-	if err := e.train(ctx); err != nil {
+	all, err := v.Run(ctx, d.Class)
+	if err != nil {
 		return nil, err
 	}
-	e.choose()
+	e.splits = all.Splits
+	e.nested, e.paper, e.optimistic = e.verdictOf(all.Nested), e.verdictOf(all.Paper), e.verdictOf(all.Optimistic)
 	return e, nil
 }
 
-// choosing reports whether there is anything to choose.
-func (e *evaluation) choosing() bool { return e.c.epochs == 0 || e.c.batch == 0 }
-
-// train runs all jobs, in any order: each is a function of its seed.
-func (e *evaluation) train(ctx context.Context) error {
-	type task struct {
-		job
-		into **outcome
+func (e *evaluation) verdictOf(choices []nn.Choice) (v verdict) {
+	for _, c := range choices {
+		v.accuracy = append(v.accuracy, c.Accuracy())
+		v.epochs = append(v.epochs, e.epochsToTry()+c.Step+1)
+		v.batch = append(v.batch, e.batches[c.Variant])
 	}
-	var tasks []task
-	for i, f := range e.folds {
-		for b, batch := range e.batches {
-			tasks = append(tasks, task{e.outerJob(i, b, e.epochs), &f.outer[b]})
-			if e.choosing() {
-				seed := seedFor(e.c.seed, streamInner, uint64(i), uint64(batch))
-				inner := e.job(f.inner, e.epochs, batch, seed)
-				inner.name = fmt.Sprintf("inner-%d-%d", i, batch)
-				tasks = append(tasks, task{inner, &f.valid[b]})
-			}
-		}
-	}
-	bar := cli.NewProgress("training", int64(len(tasks)*e.epochs))
-	defer bar.Done()
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.c.workers)
-	for _, t := range tasks {
-		g.Go(func() (err error) {
-			*t.into, err = t.do(ctx, e.fields, func() { bar.Add(1) })
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		e.examples += (*t.into).examples
-		e.seconds += (*t.into).seconds
-	}
-	return nil
+	return v
 }
 
-func (e *evaluation) outerJob(i, b, epochs int) job {
-	seed := seedFor(e.c.seed, streamOuter, uint64(i), uint64(e.batches[b]))
-	j := e.job(e.folds[i].split, epochs, e.batches[b], seed)
-	j.name = fmt.Sprintf("outer-%d-%d", i, e.batches[b])
+// job is the training of a trial.
+func (e *evaluation) job(t nn.Trial, epochs int) job {
+	batch := e.batches[t.Variant]
+	j := job{name: fmt.Sprintf("outer-%d-%d", t.Fold, batch), keep: e.keep, Training: collection.Training{
+		Split: t.Split, Epochs: epochs, Batch: batch, Seed: nn.Seed(e.c.seed, streamOuter, uint64(t.Fold), uint64(batch)),
+		Kind: e.c.kind, Pretrain: e.c.pretrain, Workers: 1, // jobs run side by side
+	}}
+	if t.Inner {
+		j.name = fmt.Sprintf("inner-%d-%d", t.Fold, batch)
+		j.Seed = nn.Seed(e.c.seed, streamInner, uint64(t.Fold), uint64(batch))
+	}
 	return j
-}
-
-func (e *evaluation) job(s split, epochs, batch int, seed uint64) job {
-	return job{
-		split: s, epochs: epochs, batch: batch, seed: seed, kind: e.c.kind, pretrain: e.c.pretrain,
-		workers: 1, keep: e.keep, // jobs run side by side
-	}
-}
-
-// choose lets each protocol choose epochs and batch size.
-func (e *evaluation) choose() {
-	add := func(v *verdict, i, b, epoch int) {
-		f := e.folds[i]
-		v.accuracy = append(v.accuracy, percent(f.outer[b].curve[epoch].correct, len(f.test)))
-		v.epochs = append(v.epochs, epoch+1)
-		v.batch = append(v.batch, e.batches[b])
-	}
-	for from := 0; from < len(e.folds); from += e.c.folds {
-		folds := e.folds[from : from+e.c.folds]
-		b, epoch := e.bestCommon(folds)
-		for i := range folds {
-			add(&e.paper, from+i, b, epoch)
-		}
-	}
-	for i, f := range e.folds {
-		b, epoch := 0, e.epochs-1
-		if e.choosing() {
-			b, epoch = e.best(f.valid)
-		}
-		add(&e.nested, i, b, epoch)
-		b, epoch = 0, e.epochs-1
-		if e.choosing() {
-			b, epoch = e.best(f.outer)
-		}
-		add(&e.optimistic, i, b, epoch)
-	}
 }
 
 // epochsToTry returns the first of the epochs that may be chosen: a number that
@@ -195,39 +132,6 @@ func (e *evaluation) epochsToTry() int {
 		return e.epochs - 1
 	}
 	return 0
-}
-
-// best returns the batch size and the epoch with the most right, of equals the
-// one with the least loss.
-func (e *evaluation) best(curves []*outcome) (batch, epoch int) {
-	epoch = e.epochsToTry()
-	for b, o := range curves {
-		for i := e.epochsToTry(); i < e.epochs; i++ {
-			p, q := o.curve[i], curves[batch].curve[epoch]
-			if p.correct > q.correct || p.correct == q.correct && p.loss < q.loss {
-				batch, epoch = b, i
-			}
-		}
-	}
-	return batch, epoch
-}
-
-// bestCommon returns the batch size and the epoch with the best mean accuracy
-// over the folds of a repeat, the earliest of equals.
-func (e *evaluation) bestCommon(folds []*fold) (batch, epoch int) {
-	top := -1.0
-	for b := range e.batches {
-		for i := e.epochsToTry(); i < e.epochs; i++ {
-			sum := 0.0
-			for _, f := range folds {
-				sum += percent(f.outer[b].curve[i].correct, len(f.test))
-			}
-			if sum > top {
-				top, batch, epoch = sum, b, i
-			}
-		}
-	}
-	return batch, epoch
 }
 
 // verdict returns that of the protocol on the command line.
@@ -242,30 +146,26 @@ func (e *evaluation) verdict() verdict {
 // the protocol chose, and returns it as a file.
 func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	v := e.verdict()
-	i := len(e.folds) - 1
-	b := 0
-	for e.batches[b] != v.batch[i] {
-		b++
-	}
-	j := e.outerJob(i, b, v.epochs[i])
-	j.name, j.last, j.workers = "last", true, e.c.workers
+	i := len(e.splits) - 1
+	j := e.job(nn.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
+	j.name, j.last, j.Workers = "last", true, e.c.workers
 	o, err := j.do(ctx, e.fields, func() {})
 	if err != nil {
 		return nil, err
 	}
 	var buf bytes.Buffer
-	err = sinks.Write(&buf, o.net, e.describe(o))
+	err = sinks.Write(&buf, o.Net, e.describe(o))
 	return buf.Bytes(), err
 }
 
 // describe returns the recipe of a network in full, and notes in words what the
 // reader of a list wants to see.
-func (e *evaluation) describe(o *outcome) operators.Recipe {
-	recipe := append(operators.Recipe{operators.Expect{Layout: e.data.layout}}, e.fields.recipe...)
+func (e *evaluation) describe(o *collection.Outcome) operators.Recipe {
+	recipe := append(operators.Recipe{operators.Expect{Layout: e.data.Layout}}, e.fields.Recipe...)
 	roots, _ := operators.Find[operators.Select](recipe)
-	notes := o.net.Notes()
+	notes := o.Net.Notes()
 	for k, v := range map[string]any{
-		"dataset":   e.data.name,
+		"dataset":   e.data.Name,
 		"select":    roots.By,
 		"normalize": e.c.normal,
 		"k":         e.c.k,
@@ -275,9 +175,9 @@ func (e *evaluation) describe(o *outcome) operators.Recipe {
 	} {
 		notes[k] = fmt.Sprint(v)
 	}
-	if o.scale != nil {
-		recipe = append(recipe, *o.scale)
-		notes["mean"], notes["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
+	if o.Scale != nil {
+		recipe = append(recipe, *o.Scale)
+		notes["mean"], notes["std"] = fmt.Sprint(o.Scale.Mean), fmt.Sprint(o.Scale.Std)
 	}
 	return recipe
 }

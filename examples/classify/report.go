@@ -5,13 +5,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
@@ -64,22 +65,22 @@ func (v verdict) score() score {
 	return score{mean, std}
 }
 
-func newReport(c *config, d *dataset, f *fieldSet, e *evaluation, model []byte) *report {
+func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluation, model []byte) *report {
 	v := e.verdict()
 	sum := sha256.Sum256(model)
 	r := &report{
-		Dataset: d.name, Graphs: len(d.class), Classes: len(d.layout.Classes), AverageNodes: d.average,
-		W: f.w, K: c.k, Stride: c.stride, Select: c.selecting.String(), Normalize: c.normal.String(),
+		Dataset: d.Name, Graphs: len(d.Class), Classes: len(d.Layout.Classes), AverageNodes: d.Average,
+		W: f.W, K: c.k, Stride: c.stride, Select: c.selecting.String(), Normalize: c.normal.String(),
 		Protocol: c.protocol, FoldAccuracy: v.accuracy, FoldEpochs: v.epochs, FoldBatch: v.batch,
 		Nested: e.nested.score(), Paper: e.paper.score(), Optimistic: e.optimistic.score(),
-		Majority: majority(d), SizeOnly: sizeOnly(d, e.folds),
+		Majority: majority(d), SizeOnly: sizeOnly(d, e.splits),
 		Epochs: median(v.epochs), Batch: median(v.batch),
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed,
-		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds,
+		Fields: f.Count, FieldsPerS: float64(f.Count) / f.Seconds,
 		TrainPerS:   float64(e.examples) / e.seconds,
 		ModelSHA256: hex.EncodeToString(sum[:]),
 		Edges:       c.edges,
-		plan:        f.plan, model: c.modelWords(f),
+		plan:        f.Plan, model: c.modelWords(f),
 	}
 	if c.kind != "cnn" {
 		r.ModelKind = c.kind
@@ -92,7 +93,7 @@ func newReport(c *config, d *dataset, f *fieldSet, e *evaluation, model []byte) 
 }
 
 // modelWords says what is trained.
-func (c *config) modelWords(f *fieldSet) string {
+func (c *config) modelWords(f *collection.Fields) string {
 	var words []string
 	switch c.kind {
 	case "pslr":
@@ -108,7 +109,7 @@ func (c *config) modelWords(f *fieldSet) string {
 	}
 	switch {
 	case c.kind == "pslr":
-	case f.degree:
+	case f.Degree:
 		words = append(words, "dropout none, as in the paper for graphs without attributes")
 	default:
 		words = append(words, "dropout 0.5")
@@ -149,46 +150,21 @@ func (r *report) print(out io.Writer) error {
 }
 
 // majority is the share of the largest class.
-func majority(d *dataset) float64 {
-	count := make([]int, len(d.layout.Classes))
-	for _, c := range d.class {
+func majority(d *collection.Data) float64 {
+	count := make([]int, len(d.Layout.Classes))
+	for _, c := range d.Class {
 		count[c]++
 	}
-	return percent(slices.Max(count), len(d.class))
+	return percent(slices.Max(count), len(d.Class))
 }
 
-// sizeOnly is the accuracy, over all folds, of a vote among the √n training
-// graphs nearest in the number of nodes: what can be had without looking at
-// structure. Graphs as near as the last of them vote too; a tie goes to the
-// lower class.
-func sizeOnly(d *dataset, folds []*fold) float64 {
+// sizeOnly is the accuracy, over all folds, of what can be had without looking at
+// structure.
+func sizeOnly(d *collection.Data, splits []nn.Split) float64 {
 	right, total := 0, 0
-	for _, f := range folds {
-		near := int(math.Sqrt(float64(len(f.train))))
-		distance := make([]int, len(f.train))
-		for _, row := range f.test {
-			for i, t := range f.train {
-				distance[i] = abs(d.nodes[t] - d.nodes[row])
-			}
-			sorted := slices.Sorted(slices.Values(distance))
-			limit := sorted[min(near, len(sorted)-1)]
-			votes := make([]int, len(d.layout.Classes))
-			for i, t := range f.train {
-				if distance[i] <= limit {
-					votes[d.class[t]]++
-				}
-			}
-			if slices.Index(votes, slices.Max(votes)) == int(d.class[row]) {
-				right++
-			}
-			total++
-		}
+	for _, s := range splits {
+		right += d.SizeOnly(s)
+		total += len(s.Test)
 	}
 	return percent(right, total)
-}
-
-func abs(x int) int { return max(x, -x) }
-
-func newRand(parts ...uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seedFor(parts...), 0))
 }

@@ -1,4 +1,4 @@
-package main
+package collection
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 // teach gives the first layer of a network the code that an RBM or an
 // autoencoder finds in the fields of the training graphs. Neither a class nor a
 // graph to test on takes part.
-func (j job) teach(ctx context.Context, net *nn.CNN, train arrow.Record) error {
+func (j Training) teach(ctx context.Context, net *nn.CNN, train arrow.Record) error {
 	shape, err := sinks.Shape(train.Schema())
 	if err != nil {
 		return err
@@ -49,17 +49,17 @@ func (j job) teach(ctx context.Context, net *nn.CNN, train arrow.Record) error {
 
 // learnCode learns a code of that many values for a part of the fields, whose
 // continuous channels are in that column.
-func (j job) learnCode(ctx context.Context, train arrow.Record, of sinks.FieldPart, continuous string, hidden int) (nn.Coder, error) {
+func (j Training) learnCode(ctx context.Context, train arrow.Record, of sinks.FieldPart, continuous string, hidden int) (nn.Coder, error) {
 	units := nn.Binary
 	if train.Schema().HasField(continuous) && !isAdjacency(train, continuous) {
 		units = nn.Gaussian
 	}
-	var coder nn.Coder = &nn.RBM{Units: units, Hidden: hidden, Rate: 0.05, Seed: j.seed}
-	if j.pretrain == "autoencoder" {
-		coder = &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.seed}
+	var coder nn.Coder = &nn.RBM{Units: units, Hidden: hidden, Rate: 0.05, Seed: j.Seed}
+	if j.Pretrain == "autoencoder" {
+		coder = &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.Seed}
 	}
 	err := inMemory(train).
-		Via(operators.Replay{Epochs: teachEpochs, Seed: j.seed, Rows: 64}).
+		Via(operators.Replay{Epochs: teachEpochs, Seed: j.Seed, Rows: 64}).
 		To(sinks.Pretrain{Net: coder, Of: of, Batch: teachBatch}).
 		Run(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package collection
 
 import (
 	"context"
@@ -14,64 +14,44 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// job is one training: the network sees the rows of train, epoch by epoch, and
-// is tested on those of test after each.
-type job struct {
-	split
-	epochs, batch int
-	seed          uint64
-	kind          string // of the model
-	pretrain      string // what teaches its first layer
-	workers       int    // of the model
+// Training is one training: the network sees the rows of Train, epoch by epoch, and
+// is tested on those of Test after each.
+type Training struct {
+	nn.Split
+	Epochs, Batch int
+	Seed          uint64
+	Kind          string // of the model: cnn, pslr or gru
+	Pretrain      string // what teaches its first layer: rbm, autoencoder or none
+	Workers       int    // of the model
 
-	name string // in the store
-	keep *store // nil: nothing is kept
-	last bool   // the network is wanted, not only how it did
+	Checkpoint sinks.Checkpoint
+	OnEpoch    func() // called after each epoch
 }
 
-// point is a test after an epoch.
-type point struct {
-	correct int
-	loss    float64 // summed over the rows
+// Outcome is what came of a Training.
+type Outcome struct {
+	Curve    []nn.Score // one per epoch, with the loss summed over the rows
+	Net      nn.Noted
+	Scale    *operators.Standardize
+	Examples int
+	Seconds  float64 // in training, tests not counted
 }
 
-// outcome is what came of a job.
-type outcome struct {
-	curve    []point // one per epoch
-	net      nn.Noted
-	scale    *operators.Standardize
-	examples int
-	seconds  float64 // in training, tests not counted
-}
-
-// do runs a job. It is a function of the fields and the job alone.
-func (j job) do(ctx context.Context, f *fieldSet, tick func()) (*outcome, error) {
-	if !j.last {
-		if o, err := j.keep.finished(j.name); o != nil || err != nil {
-			return o, err
-		}
-	}
-	o, err := j.learn(ctx, f, tick)
-	if err != nil || j.last {
-		return o, err
-	}
-	return o, j.keep.finish(j.name, o)
-}
-
-// learn runs a job that has not ended before.
-func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, error) {
-	train, err := take(f.record, j.train)
+// Learn trains a new network. What comes of it is a function of the fields and the
+// Training alone.
+func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
+	train, err := take(f.Record, j.Train)
 	if err != nil {
 		return nil, err
 	}
 	defer train.Release()
-	test, err := take(f.record, j.test)
+	test, err := take(f.Record, j.Test)
 	if err != nil {
 		return nil, err
 	}
 	defer test.Release()
 
-	o := &outcome{net: j.newNet(f)}
+	o := &Outcome{Net: j.newNet(f)}
 	scale, err := scaling(train)
 	if err != nil {
 		return nil, err
@@ -86,25 +66,25 @@ func (j job) learn(ctx context.Context, f *fieldSet, tick func()) (*outcome, err
 			(*rec).Release()
 			*rec = scaled
 		}
-		o.scale = scale
+		o.Scale = scale
 	}
 
-	if j.pretrain != "none" {
-		if err := j.teach(ctx, o.net.(*nn.CNN), train); err != nil {
+	if j.Pretrain != "none" {
+		if err := j.teach(ctx, o.Net.(*nn.CNN), train); err != nil {
 			return nil, err
 		}
 	}
 	valid := inMemory(test)
 	fit, err := sinks.Fit{
-		Net: o.net, Epochs: j.epochs, Batch: j.batch, Seed: j.seed,
+		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
 		Valid: &valid, Last: true, // the protocols choose among all epochs
-		OnEpoch:    func(sinks.Epoch) error { tick(); return nil },
-		Checkpoint: j.keep.checkpoint(j.name),
+		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
+		Checkpoint: j.Checkpoint,
 	}.Run(ctx, inMemory(train))
 	for _, e := range fit.Epochs {
-		o.curve = append(o.curve, point{e.Valid.Correct, e.Valid.Loss * float64(e.Valid.Rows)})
-		o.examples += e.Train.Rows
-		o.seconds += e.Took.Seconds()
+		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows)})
+		o.Examples += e.Train.Rows
+		o.Seconds += e.Took.Seconds()
 	}
 	return o, err
 }
@@ -118,18 +98,18 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 // newNet is the network of the paper, or what else -model-kind names. Like the
 // paper it does without dropout on graphs that have no attributes, which are the
 // social networks.
-func (j job) newNet(f *fieldSet) nn.Noted {
+func (j Training) newNet(f *Fields) nn.Noted {
 	dropout := 0.0 // the default
-	if f.degree {
+	if f.Degree {
 		dropout = -1
 	}
-	switch j.kind {
+	switch j.Kind {
 	case "pslr":
-		return &nn.PSLR{Workers: j.workers}
+		return &nn.PSLR{Workers: j.Workers}
 	case "gru":
-		return &nn.GRU{Seed: j.seed, Dropout: dropout, Workers: j.workers}
+		return &nn.GRU{Seed: j.Seed, Dropout: dropout, Workers: j.Workers}
 	}
-	return &nn.CNN{Seed: j.seed, Dropout: dropout, Workers: j.workers}
+	return &nn.CNN{Seed: j.Seed, Dropout: dropout, Workers: j.Workers}
 }
 
 func take(rec arrow.Record, rows []int32) (arrow.Record, error) {

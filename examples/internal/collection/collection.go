@@ -1,0 +1,100 @@
+// Package collection is what commands that tell the graphs of a collection apart
+// share: the graphs in memory, their receptive fields, and trainings on some of
+// them.
+package collection
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Data is a collection in memory.
+type Data struct {
+	Name    string
+	Layout  record.Layout
+	Graphs  sinks.Collect
+	Nodes   []int   // number of nodes of each graph
+	Class   []int32 // of each graph
+	Average float64 // nodes
+}
+
+// Release gives the memory back.
+func (d *Data) Release() { d.Graphs.Release() }
+
+// Source returns the collection of that name, for cli.Find, and what it is called
+// in a report; the empty name is a generated one.
+func Source(ctx context.Context, name string, seed uint64) (flow.Source, string, error) {
+	if name == "" {
+		return sources.Families{Seed: seed}, "generated", nil
+	}
+	path, err := cli.Find(ctx, name)
+	return sources.TU{Path: path}, cli.DataName(path), err
+}
+
+// Load reads the collection that Source names; it must have classes to tell apart.
+func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
+	src, name, err := Source(ctx, name, seed)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Name: name}
+	bar := cli.NewProgress("reading graphs", -1)
+	defer bar.Done()
+	running := flow.From(src).To(&d.Graphs).Start(ctx)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[0].RowsOut) })
+	err = running.Wait()
+	if err == nil {
+		err = d.survey()
+	}
+	if err != nil {
+		d.Release()
+		return nil, err
+	}
+	return d, nil
+}
+
+// survey notes the size and the class of each graph.
+func (d *Data) survey() error {
+	sum := 0
+	for _, rec := range d.Graphs.Records() {
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			return err
+		}
+		d.Layout = gs.Layout
+		if gs.Layout.Real {
+			return fmt.Errorf("%s: the targets are real values, not classes", d.Name)
+		}
+		if len(gs.Layout.Classes) == 0 {
+			return fmt.Errorf("%s: the graphs have no classes", d.Name)
+		}
+		class, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return err
+		}
+		d.Class = append(d.Class, class...)
+		var g graph.Graph
+		for row := range gs.Len() {
+			gs.At(row, &g)
+			d.Nodes = append(d.Nodes, g.N())
+			sum += g.N()
+		}
+	}
+	switch {
+	case len(d.Class) == 0:
+		return fmt.Errorf("%s: there are no graphs", d.Name)
+	case len(d.Layout.Classes) < 2:
+		return fmt.Errorf("%s: all %d graphs are of class %s; there is nothing to tell apart", d.Name, len(d.Class), d.Layout.Classes[0])
+	case sum == 0:
+		return fmt.Errorf("%s: no graph has a node", d.Name)
+	}
+	d.Average = float64(sum) / float64(len(d.Nodes))
+	return nil
+}

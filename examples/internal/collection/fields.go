@@ -1,0 +1,91 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Fields is the receptive fields of all graphs: one record, a row per graph
+// in the order of the collection.
+type Fields struct {
+	W       int
+	Record  arrow.Record
+	Count   int64 // fields that are not zero fields
+	Seconds float64
+	Degree  bool // the only channel is the degree
+	Recipe  operators.Recipe
+	Plan    string
+}
+
+// Release gives the memory back.
+func (f *Fields) Release() { f.Record.Release() }
+
+// Making says how fields are made.
+type Making struct {
+	W, K, Stride      int // W 0 = average number of nodes
+	Select, Normalize labeling.Labeling
+	Edges             bool
+	Workers           int
+}
+
+// MakeFields runs select → assemble → normalize over the collection.
+func (d *Data) MakeFields(ctx context.Context, c Making) (*Fields, error) {
+	f := &Fields{W: c.W}
+	if f.W == 0 {
+		f.W = max(1, int(math.Round(d.Average)))
+	}
+	if len(d.Layout.NodeCat) == 0 && len(d.Layout.NodeAttr) == 0 {
+		// As the paper does for social networks.
+		f.Degree = true
+		f.Recipe = append(f.Recipe, operators.Channel{By: labeling.NormalizedDegree})
+	}
+	f.Recipe = append(f.Recipe,
+		operators.Select{W: f.W, By: c.Select, Stride: c.Stride},
+		operators.Assemble{K: c.K},
+		operators.Normalize{By: c.Normalize, Edges: c.Edges},
+	)
+	var out sinks.Collect
+	defer out.Release()
+	p := f.Recipe.Onto(flow.From(sources.Records{Records: d.Graphs.Records()})).
+		With(flow.Options{Workers: c.Workers})
+	f.Plan = p.String()
+
+	bar := cli.NewProgress("receptive fields", int64(len(d.Nodes)))
+	defer bar.Done()
+	start := time.Now()
+	running := p.To(&out).Start(ctx)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	f.Seconds = time.Since(start).Seconds()
+
+	for _, n := range d.Nodes {
+		f.Count += int64(min(f.W, (n+c.Stride-1)/c.Stride))
+	}
+	var refs []record.Ref
+	for i, rec := range out.Records() {
+		for row := range int32(rec.NumRows()) {
+			refs = append(refs, record.Ref{Record: int32(i), Row: row})
+		}
+	}
+	if len(refs) != len(d.Nodes) {
+		return nil, errors.New("fields are missing") // cannot happen: nothing is skipped
+	}
+	var err error
+	f.Record, err = record.Take(memory.DefaultAllocator, out.Records(), refs)
+	return f, err
+}

@@ -1,0 +1,280 @@
+package nn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+)
+
+// CrossValidation tests a way to learn that has something to be chosen: for each
+// fold of each repeat it is tried with some variants of its settings, each of which
+// has a score after every step, such as an epoch of a network or a C of an SVM, and
+// two protocols choose a variant and a step. Both are always there:
+//
+//	nested  for each fold by the score on a part of its training rows, as large as
+//	        a test fold, of a trial that has not learned from that part
+//	paper   for each repeat, the ones with the best mean accuracy on the test
+//	        folds: optimistic, since the test folds take part in a choice
+//
+// All trials with the same seed, folds and repeats have the same rows, whatever is
+// learned.
+type CrossValidation struct {
+	Folds   int    // 0 = 10
+	Repeats int    // each with folds of its own; 0 = 1
+	Seed    uint64 // of the folds
+	// Variants is how many variants there are; 0 = 1.
+	Variants int
+	// Fixed says that there is nothing to choose: one variant, and of its scores the
+	// last counts. There are no inner trials then.
+	Fixed bool
+
+	// Learn learns from the training rows of a trial and returns the score on the
+	// test rows after each step, of which all trials have the same number. It is a
+	// function of the trial alone, called from several goroutines. It must be set.
+	Learn func(context.Context, Trial) ([]Score, error)
+	// Prepare, if set, is called before the trials of a variant, after the last
+	// trial of the variant before it.
+	Prepare func(ctx context.Context, variant int) error
+	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
+	Workers int
+}
+
+// Trial is one call of Learn.
+type Trial struct {
+	Split
+	Fold    int // of all repeats, from 0
+	Variant int
+	Inner   bool // Test is a part of the training rows of the fold
+}
+
+// Score is how a test came out.
+type Score struct {
+	Correct int     // rows
+	Loss    float64 // decides between equals: the lower one is better
+}
+
+// Choice is what a protocol has chosen for a fold, and what came of it on the test
+// rows.
+type Choice struct {
+	Variant, Step int // from 0
+	Correct, Rows int
+}
+
+// Accuracy is in percent.
+func (c Choice) Accuracy() float64 { return 100 * float64(c.Correct) / float64(max(c.Rows, 1)) }
+
+// Validated is what came of a CrossValidation; one choice for each fold, repeat by
+// repeat.
+type Validated struct {
+	Splits        []Split
+	Nested, Paper []Choice
+	// Optimistic has the best of each fold: a bound, not a result.
+	Optimistic []Choice
+}
+
+// Random streams under the seed.
+const (
+	streamFolds = iota
+	streamValidation
+)
+
+// fold is one fold of one repeat; scores are by variant.
+type foldTrials struct {
+	Split
+	inner        Split
+	outer, valid [][]Score
+}
+
+// Run validates on all rows; class has the class of each.
+func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, error) {
+	setZero(&v.Folds, 10)
+	setZero(&v.Repeats, 1)
+	setZero(&v.Variants, 1)
+	setZero(&v.Workers, 1)
+	if v.Repeats < 0 || v.Variants < 0 || v.Workers < 0 || v.Learn == nil || v.Fixed && v.Variants > 1 {
+		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, Fixed %t", v.Repeats, v.Variants, v.Workers, v.Fixed)
+	}
+	folds, err := v.split(class)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.try(ctx, folds); err != nil {
+		return nil, err
+	}
+	return v.choose(folds)
+}
+
+// split deals the rows to folds.
+func (v CrossValidation) split(class []int32) (all []*foldTrials, err error) {
+	rows := make([]int32, len(class))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	for r := range uint64(v.Repeats) {
+		outer, err := Folds(rows, class, v.Folds, streamOf(v.Seed, streamFolds, r))
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range outer {
+			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
+			if n := max(2, min(v.Folds-1, len(s.Train))); !v.Fixed {
+				inner, err := Folds(s.Train, class, n, streamOf(v.Seed, streamValidation, r, uint64(i)))
+				if err != nil {
+					return nil, err
+				}
+				f.inner = inner[0]
+			}
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+func streamOf(parts ...uint64) *rand.Rand { return rand.New(rand.NewPCG(Seed(parts...), 0)) }
+
+// try runs all trials, those of a variant in any order.
+func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) error {
+	type task struct {
+		Trial
+		into *[]Score
+	}
+	byVariant := make([][]task, v.Variants)
+	for i, f := range folds {
+		for n := range v.Variants {
+			byVariant[n] = append(byVariant[n], task{Trial{f.Split, i, n, false}, &f.outer[n]})
+			if !v.Fixed {
+				byVariant[n] = append(byVariant[n], task{Trial{f.inner, i, n, true}, &f.valid[n]})
+			}
+		}
+	}
+	rounds := byVariant
+	if v.Prepare == nil { // one round, so that nobody waits
+		rounds = [][]task{nil}
+		for _, tasks := range byVariant {
+			rounds[0] = append(rounds[0], tasks...)
+		}
+	}
+	for n, tasks := range rounds {
+		if v.Prepare != nil {
+			if err := v.Prepare(ctx, n); err != nil {
+				return err
+			}
+		}
+		err := together(ctx, v.Workers, len(tasks), func(ctx context.Context, i int) (err error) {
+			*tasks[i].into, err = v.Learn(ctx, tasks[i].Trial)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together calls f with 0 to n-1 on some goroutines. The error is that of the
+// lowest number among those that failed; the context of the others ends.
+func together(ctx context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, n)
+	var next atomic.Int64
+	var pool sync.WaitGroup
+	for range min(workers, n) {
+		pool.Go(func() {
+			for work.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[i] = f(work, i); errs[i] != nil {
+					cancel()
+				}
+			}
+		})
+	}
+	pool.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// choose lets each protocol choose.
+func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
+	steps := len(folds[0].outer[0])
+	for _, f := range folds {
+		for _, scores := range append(append([][]Score(nil), f.outer...), f.valid...) {
+			if (scores != nil || !v.Fixed) && len(scores) != steps || steps == 0 {
+				return nil, fmt.Errorf("nn: cross-validation: a trial has %d steps, another %d", len(scores), steps)
+			}
+		}
+	}
+	all := new(Validated)
+	add := func(to *[]Choice, f *foldTrials, variant, step int) {
+		*to = append(*to, Choice{variant, step, f.outer[variant][step].Correct, len(f.Test)})
+	}
+	for from := 0; from < len(folds); from += v.Folds {
+		repeat := folds[from : from+v.Folds]
+		variant, step := v.bestCommon(repeat)
+		for _, f := range repeat {
+			add(&all.Paper, f, variant, step)
+		}
+	}
+	for _, f := range folds {
+		all.Splits = append(all.Splits, f.Split)
+		if v.Fixed {
+			add(&all.Nested, f, 0, steps-1)
+			add(&all.Optimistic, f, 0, steps-1)
+			continue
+		}
+		variant, step := best(f.valid)
+		add(&all.Nested, f, variant, step)
+		variant, step = best(f.outer)
+		add(&all.Optimistic, f, variant, step)
+	}
+	return all, nil
+}
+
+// best returns the variant and the step with the most right, of equals the one
+// with the least loss, the first of those.
+func best(scores [][]Score) (variant, step int) {
+	for n, curve := range scores {
+		for i, p := range curve {
+			q := scores[variant][step]
+			if p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss {
+				variant, step = n, i
+			}
+		}
+	}
+	return variant, step
+}
+
+// bestCommon returns the variant and the step with the best mean accuracy over the
+// folds of a repeat, the first of equals.
+func (v CrossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
+	steps := len(folds[0].outer[0])
+	if v.Fixed {
+		return 0, steps - 1
+	}
+	top := -1.0
+	for n := range v.Variants {
+		for i := range steps {
+			sum := 0.0
+			for _, f := range folds {
+				sum += Choice{n, i, f.outer[n][i].Correct, len(f.Test)}.Accuracy()
+			}
+			if sum > top {
+				top, variant, step = sum, n, i
+			}
+		}
+	}
+	return variant, step
+}

@@ -1,0 +1,174 @@
+package nn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFoldsAreStratified(t *testing.T) {
+	class := make([]int32, 103)
+	rows := make([]int32, len(class))
+	for i := range class {
+		rows[i] = int32(i)
+		if i%3 == 0 {
+			class[i] = 1
+		}
+	}
+	s, err := Folds(rows, class, 10, newRand(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]int{}
+	for _, f := range s {
+		count := [2]int{}
+		for _, row := range f.Test {
+			count[class[row]]++
+			seen[row]++
+		}
+		if count[0] < 6 || count[0] > 7 || count[1] < 3 || count[1] > 4 {
+			t.Errorf("a fold has %v graphs of each class, want 6 or 7 and 3 or 4", count)
+		}
+		both := append(slices.Clone(f.Train), f.Test...)
+		slices.Sort(both)
+		if !slices.Equal(both, rows) {
+			t.Errorf("a fold misses rows or has some twice")
+		}
+	}
+	if len(seen) != len(rows) {
+		t.Errorf("%d rows are tested, want %d", len(seen), len(rows))
+	}
+}
+
+func TestFoldsErrors(t *testing.T) {
+	class := []int32{0, 1, 1}
+	for folds, want := range map[int]string{1: "1 folds, want 2 or more", 4: "4 folds of 3 rows leave some empty"} {
+		if _, err := Folds([]int32{0, 1, 2}, class, folds, newRand(1)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// A class of one row: it is tested in one fold, and learned in the others.
+	s, err := Folds([]int32{0, 1, 2}, class, 3, newRand(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s {
+		if len(f.Test) != 1 || len(f.Train) != 2 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// What each protocol chooses is what one would read off the scores of all trials,
+// which have never a test row among their training rows.
+func TestCrossValidation(t *testing.T) {
+	class := make([]int32, 31)
+	for i := range class {
+		class[i] = int32(i % 3)
+	}
+	const folds, repeats, variants, steps = 4, 2, 3, 5
+	// score is a table that nobody could guess.
+	score := func(tr Trial, step int) Score {
+		r := newRand(Seed(uint64(tr.Fold), uint64(tr.Variant), uint64(step), map[bool]uint64{true: 1}[tr.Inner]))
+		return Score{r.IntN(len(tr.Test) + 1), float64(r.IntN(3))}
+	}
+	run := func(workers int, prepare func(context.Context, int) error) *Validated {
+		all, err := CrossValidation{Folds: folds, Repeats: repeats, Variants: variants, Seed: 3, Workers: workers, Prepare: prepare,
+			Learn: func(_ context.Context, tr Trial) (s []Score, err error) {
+				for _, row := range tr.Test {
+					if slices.Contains(tr.Train, row) {
+						return nil, fmt.Errorf("row %d is learned and tested", row)
+					}
+				}
+				for i := range steps {
+					s = append(s, score(tr, i))
+				}
+				return s, nil
+			}}.Run(context.Background(), class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	all := run(1, nil)
+	prepared := []int{}
+	again := run(3, func(_ context.Context, v int) error { prepared = append(prepared, v); return nil })
+	if fmt.Sprint(all) != fmt.Sprint(again) || !slices.Equal(prepared, []int{0, 1, 2}) {
+		t.Errorf("3 workers, prepared %v: another result", prepared)
+	}
+	if len(all.Splits) != folds*repeats || len(all.Nested) != folds*repeats || len(all.Paper) != folds*repeats {
+		t.Fatalf("%d splits, %d and %d choices", len(all.Splits), len(all.Nested), len(all.Paper))
+	}
+	for fold, s := range all.Splits {
+		inner := Trial{Fold: fold, Inner: true, Split: Split{Test: make([]int32, 0)}}
+		chosen := all.Nested[fold]
+		// The size of the inner test is what the score above depends on.
+		inners, err := Folds(s.Train, class, folds-1, streamOf(3, streamValidation, uint64(fold/folds), uint64(fold%folds)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner.Split = inners[0]
+		inner.Variant = chosen.Variant
+		got := score(inner, chosen.Step)
+		for v := range variants {
+			for i := range steps {
+				inner.Variant = v
+				if p := score(inner, i); p.Correct > got.Correct || p.Correct == got.Correct && p.Loss < got.Loss {
+					t.Errorf("fold %d: nested chose %v, variant %d step %d has %v", fold, got, v, i, p)
+				}
+			}
+		}
+		if want := score(Trial{Split: s, Fold: fold, Variant: chosen.Variant}, chosen.Step).Correct; chosen.Correct != want || chosen.Rows != len(s.Test) {
+			t.Errorf("fold %d: %+v, want %d right of %d", fold, chosen, want, len(s.Test))
+		}
+	}
+	for r := range repeats {
+		mean := func(v, i int) (sum float64) {
+			for f := r * folds; f < (r+1)*folds; f++ {
+				tr := Trial{Split: all.Splits[f], Fold: f, Variant: v}
+				sum += float64(score(tr, i).Correct) / float64(len(tr.Test))
+			}
+			return sum
+		}
+		p := all.Paper[r*folds]
+		for v := range variants {
+			for i := range steps {
+				if mean(v, i) > mean(p.Variant, p.Step)+1e-12 {
+					t.Errorf("repeat %d: variant %d step %d is better than what paper chose", r, v, i)
+				}
+			}
+		}
+	}
+}
+
+func TestCrossValidationErrors(t *testing.T) {
+	class := []int32{0, 1, 0, 1, 0, 1}
+	learn := func(_ context.Context, tr Trial) ([]Score, error) { return make([]Score, 1+tr.Fold), nil }
+	fails := func(_ context.Context, tr Trial) ([]Score, error) {
+		if tr.Fold == 2 {
+			return nil, errors.New("fold 2 has no luck")
+		}
+		return make([]Score, 1), nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, test := range []struct {
+		ctx  context.Context
+		v    CrossValidation
+		want string
+	}{
+		{context.Background(), CrossValidation{Folds: 3}, "cross-validation"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: learn}, "a trial has 2 steps, another 1"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Workers: 2}, "fold 2 has no luck"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: learn, Fixed: true, Variants: 2}, "Fixed"},
+		{context.Background(), CrossValidation{Folds: 7, Learn: learn}, "7 folds of 6 rows"},
+		{ctx, CrossValidation{Folds: 3, Learn: fails}, "canceled"},
+	} {
+		if _, err := test.v.Run(test.ctx, class); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
