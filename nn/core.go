@@ -56,8 +56,12 @@ type core struct {
 // initialise is Init of every model. The settings of m are left as they were
 // when it fails.
 func initialise[M any, P pointer[M]](m P, s Shape) error {
-	s = s.of(m.settings().counts)
-	if c := *m.settings().core; c != nil {
+	set := m.settings()
+	if !set.counts && len(s.Counts) > 0 && s.W == 0 {
+		return fmt.Errorf("a %s looks at fields, and there are none, but counts", set.name)
+	}
+	s = s.of(set.counts)
+	if c := *set.core; c != nil {
 		return c.shape.check(s)
 	}
 	next := *m
@@ -81,7 +85,7 @@ func build(m architecture, s Shape) (*core, error) {
 	}
 	set := m.settings()
 	if set.counts != (len(s.Counts) > 0) {
-		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields"}[set.counts])
+		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields alone"}[set.counts])
 	}
 	if err := set.resolve(s); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 )
 
 // Shape returns what a model must know of records with that schema, which are
-// those that operators.Normalize or PerRoot emits. Classes is 0 where there is no
-// column of classes.
+// those that operators.Normalize, PerRoot or Count emits. Classes is 0 where there is
+// no column of classes.
 func Shape(s *arrow.Schema) (nn.Shape, error) {
-	var shape nn.Shape
+	shape := nn.Shape{Counts: CountNames(s)}
 	wk := func(name string) (n int, err error) {
 		if !s.HasField(name) {
 			return 0, nil
@@ -44,7 +44,7 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if err := sparseShape(s, &shape); err != nil {
 		return shape, err
 	}
-	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 {
+	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 && len(shape.Counts) == 0 {
 		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel")
 	}
 	var channels []record.Channel
@@ -91,6 +91,11 @@ func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 // batchOf returns the rows of rec as tensors over its buffers.
 func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
 	rows := int(rec.NumRows())
+	if len(s.Counts) > 0 {
+		if b.Counts, err = CountsOf(rec, s.Counts...); err != nil {
+			return b, err
+		}
+	}
 	if d := len(s.Cats); d > 0 {
 		if b.Cats, err = dense[int32](rec, record.NodesCat, rows, s.W, s.K, d); err != nil {
 			return b, err

@@ -1,0 +1,179 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+)
+
+// CountNames returns the names of what operators.Count has counted in records of
+// that schema, in the order of the columns.
+func CountNames(s *arrow.Schema) (names []string) {
+	for _, f := range s.Fields() {
+		name, ok := strings.CutSuffix(f.Name, "_ids")
+		if _, counts := operators.CountColumns(name); ok && name != "" && s.HasField(counts) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// CountsOf returns the counts of those names, one row for each row of rec. Those
+// of several names stand side by side, and where two have an id in common their
+// counts are added.
+func CountsOf(rec arrow.Record, names ...string) (*nn.Counts, error) {
+	if len(names) == 0 {
+		return nil, errors.New("sinks: no counts are named")
+	}
+	c := new(nn.Counts)
+	var all []countLists
+	for _, name := range names {
+		ids, counts := operators.CountColumns(name)
+		i, err := record.ListsOf[uint64](rec, ids)
+		if err != nil {
+			return nil, err
+		}
+		n, err := record.ListsOf[float32](rec, counts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, countLists{name, i, n})
+	}
+	var row, sum sparseRow
+	for i := range int(rec.NumRows()) {
+		sum.clear()
+		for _, l := range all {
+			ids, counts := l.ids.Row(i), l.counts.Row(i)
+			if len(ids) != len(counts) {
+				return nil, fmt.Errorf("row %d has %d ids and %d counts of %s", i, len(ids), len(counts), l.name)
+			}
+			row, sum = sum, row
+			sum.merge(row, ids, counts)
+		}
+		c.Append(sum.ids, sum.counts)
+	}
+	return c, nil
+}
+
+type countLists struct {
+	name   string
+	ids    record.ListView[uint64]
+	counts record.ListView[float32]
+}
+
+// sparseRow is a row of counts, ids ascending.
+type sparseRow struct {
+	ids    []uint64
+	counts []float64
+}
+
+func (s *sparseRow) clear() { s.ids, s.counts = s.ids[:0], s.counts[:0] }
+
+func (s *sparseRow) add(id uint64, count float64) {
+	s.ids, s.counts = append(s.ids, id), append(s.counts, count)
+}
+
+// merge makes s the sum of a row and of ids with their counts.
+func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
+	s.clear()
+	for i, j := 0, 0; i < len(a.ids) || j < len(ids); {
+		switch {
+		case j == len(ids) || i < len(a.ids) && a.ids[i] < ids[j]:
+			s.add(a.ids[i], a.counts[i])
+			i++
+		case i == len(a.ids) || ids[j] < a.ids[i]:
+			s.add(ids[j], float64(counts[j]))
+			j++
+		default:
+			s.add(ids[j], a.counts[i]+float64(counts[j]))
+			i, j = i+1, j+1
+		}
+	}
+}
+
+// CollectCounts keeps counts and targets, which are all that kernels between graphs
+// need, and lets the graphs go:
+//
+//	var bags sinks.CollectCounts
+//	err := flow.From(sources.TU{Path: "MUTAG.zip"}).
+//		Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}}).
+//		To(&bags).Run(ctx)
+//	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2)
+//
+// The zero value is ready; it must not be copied. Several runs add up.
+type CollectCounts struct {
+	// Names says what is kept. The default is all that there is.
+	Names []string
+
+	Counts []*nn.Counts // one for each of the names
+	Class  []int32      // of each row, where the records name it
+	Values []float32    // of each row, where numbers are learned
+	Graph  []int64      // the id of each row
+
+	mu sync.Mutex
+}
+
+var _ flow.Sink = (*CollectCounts)(nil)
+
+// Name is what plans and errors call it.
+func (*CollectCounts) Name() string { return "collect counts" }
+
+// Open checks that there are such counts.
+func (c *CollectCounts) Open(in *arrow.Schema) (flow.Writer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	there := CountNames(in)
+	if len(c.Names) == 0 {
+		c.Names = there
+	}
+	if len(c.Names) == 0 {
+		return nil, errors.New("there are no counts to collect: put operators.Count before it")
+	}
+	for _, name := range c.Names {
+		if ids, _ := operators.CountColumns(name); !in.HasField(ids) {
+			return nil, fmt.Errorf("there are no counts %q, but %q", name, there)
+		}
+	}
+	for len(c.Counts) < len(c.Names) {
+		c.Counts = append(c.Counts, new(nn.Counts))
+	}
+	return countCollector{c}, nil
+}
+
+type countCollector struct{ c *CollectCounts }
+
+func (w countCollector) Write(_ context.Context, rec arrow.Record) error {
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	for i, name := range w.c.Names {
+		counts, err := CountsOf(rec, name)
+		if err != nil {
+			return err
+		}
+		for row := range counts.Len() {
+			w.c.Counts[i].Append(counts.Row(row))
+		}
+	}
+	ids, err := record.Values[int64](rec, record.GraphID)
+	if err != nil {
+		return err
+	}
+	w.c.Graph = append(w.c.Graph, ids...)
+	if class, err := record.Values[int32](rec, record.Target); err == nil {
+		w.c.Class = append(w.c.Class, class...)
+	} else if values, err := record.Values[float32](rec, record.Target); err == nil {
+		w.c.Values = append(w.c.Values, values...)
+	}
+	return nil
+}
+
+func (countCollector) Close(error) error { return nil }
