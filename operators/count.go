@@ -73,7 +73,12 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &counter{Count: c, of: of, bound: bound, chosen: roots}
+	n := &counter{Count: c, from: of, bound: bound, chosen: roots}
+	for _, of := range c.Of {
+		if f, ok := of.(count.Fields); ok && f.Selected && !roots {
+			return nil, fmt.Errorf("%s looks at roots, and there is no column %q: put Select before Count", f, record.Roots)
+		}
+	}
 	n.idsName, n.countsName = CountColumns(c.Name)
 	schema, err := record.Extend(in,
 		arrow.Field{Name: n.idsName, Type: record.ListType[uint64]()},
@@ -103,10 +108,11 @@ func forkAll(of []count.Counter) ([]count.Counter, error) {
 type counter struct {
 	Count
 	idsName, countsName string
+	from                []count.Counter // of which each worker takes forks
 	bound               *record.Binding
 	chosen              bool // there are roots
 
-	of     []count.Counter // nil before the first record
+	of     []count.Counter // of this worker; nil before the first record
 	bag    count.Bag
 	graphs *record.Graphs // of the record in hand
 	roots  record.ListView[int32]
@@ -115,7 +121,7 @@ type counter struct {
 }
 
 func (c *counter) Fork() RowBuilder {
-	return &counter{Count: c.Count, idsName: c.idsName, countsName: c.countsName, bound: c.bound, chosen: c.chosen}
+	return &counter{Count: c.Count, idsName: c.idsName, countsName: c.countsName, from: c.from, bound: c.bound, chosen: c.chosen}
 }
 
 func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
@@ -123,7 +129,7 @@ func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		c.ids, c.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
 	}
 	if c.of == nil {
-		if c.of, err = forkAll(c.Of); err != nil {
+		if c.of, err = forkAll(c.from); err != nil {
 			return err
 		}
 	}
@@ -141,7 +147,7 @@ func (c *counter) Row(ctx context.Context, row int) error {
 	c.graphs.At(row, &g)
 	in := count.Input{Graph: &g, Context: ctx}
 	if c.chosen {
-		in.Roots = c.roots.Row(row)
+		in.Roots = append([]int32{}, c.roots.Row(row)...) // chosen, if none at all
 		if err := checkRoots(in.Roots, g.N()); err != nil {
 			return err
 		}

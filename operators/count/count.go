@@ -23,7 +23,8 @@ type Counter interface {
 type Forker interface {
 	Counter
 	// Fork returns a counter that does the same for a single goroutine, or says
-	// what is wrong with the settings.
+	// what is wrong with the settings. A fork is forked in turn where several
+	// goroutines are to share something.
 	Fork() (Counter, error)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // undirected returns the graph of n nodes whose possible edges are the bits of
@@ -159,12 +160,16 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 var all = []count.Counter{
 	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 3, Plain: true},
 	count.Labels{}, count.Size{},
+	count.Paths{}, count.Paths{Length: 2}, count.Paths{Plain: true},
+	count.Graphlets{}, count.Graphlets{Size: 3, All: true}, count.Graphlets{Size: 5, Plain: true}, count.Graphlets{Size: 6},
+	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}}, count.Fields{K: []int{5}, Plain: true},
+	count.Fields{K: []int{4}, By: labeling.Degree}, count.Fields{K: []int{70}},
 }
 
 // What is counted does not depend on the numbering of the nodes.
 func TestRenumbered(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 900 {
+	for i := range 270 {
 		g := random(rng, 9, kindsOfGraphs[i%len(kindsOfGraphs)])
 		perm := make([]int32, g.N())
 		for v, p := range rng.Perm(g.N()) {
@@ -216,7 +221,9 @@ func TestPlain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []count.Counter{count.WL{Height: 3, Plain: true}} {
+		for _, c := range []count.Counter{
+			count.WL{Height: 3, Plain: true}, count.Paths{Plain: true}, count.Graphlets{Plain: true}, count.Fields{K: []int{4, 6}, Plain: true},
+		} {
 			if a, b := counted(t, g, c), counted(t, bare, c); !reflect.DeepEqual(a, b) {
 				t.Fatalf("%v: %v, of the bare graph %v", c, a, b)
 			}
@@ -227,7 +234,9 @@ func TestPlain(t *testing.T) {
 // Different counters have no ids in common.
 func TestDisjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	kinds := []count.Counter{count.WL{Height: 2}, count.Labels{}, count.Size{}}
+	kinds := []count.Counter{
+		count.WL{Height: 2}, count.Labels{}, count.Size{}, count.Paths{}, count.Graphlets{Size: 3}, count.Fields{K: []int{3}},
+	}
 	for i := range 90 {
 		g := random(rng, 8, kindsOfGraphs[i%len(kindsOfGraphs)])
 		n := 0
@@ -264,6 +273,11 @@ func TestGolden(t *testing.T) {
 		{count.WL{Height: 1}, g, []uint64{0x1cd5bf8dfa56e87f, 0x34e808aabc56e49e, 0x7d6105143b5b9391, 0x91ca2920911cdbb1, 0x98c142126df47521, 0xc7995181b074438d}, []float64{1, 1, 2, 1, 1, 2}},
 		{count.WL{Height: 1}, &labelled, []uint64{0x2f4ade546ef12966, 0x579386f77e194622, 0x57d66a8646bc31c3, 0x5b4e6761c16fcd37, 0x86a581ff38c420d3, 0xaa8c744bf16871da, 0xb7c563481acdac17}, []float64{1, 1, 1, 2, 1, 1, 1}},
 		{count.Labels{}, &labelled, []uint64{0x65ff1ebd1ae0290c, 0xda60eb8f6883b4d4, 0xfe7525d071be05e6}, []float64{2, 1, 1}},
+		{count.Paths{}, &labelled, []uint64{0x5c77d5758b812ca9, 0x638c018a4dff780f, 0x7c1f27d78cb9b177, 0xbb7212d5776f7f93, 0xecd47938c9d7efef}, []float64{1, 2, 1, 1, 1}},
+		{count.Graphlets{Size: 3}, &labelled, []uint64{0x3823fb723b3d2631, 0xb33930ba9118e6b6, 0xdd968b72c190fcdd}, []float64{1, 1, 1}},
+		{count.Graphlets{Plain: true}, &labelled, []uint64{0x29f806b02f419200}, []float64{1}},
+		{count.Fields{K: []int{3}}, &labelled, []uint64{0x17c3db2c75c36ddd, 0x6dee302379829c6b, 0xf50f9b7eb4d26364, 0xf7c2a9d15666c5da}, []float64{1, 1, 1, 1}},
+		{count.Fields{K: []int{12}}, g, []uint64{0xbbfdce5dbed75f0c, 0xcd960498b103b42a, 0xcda0690c38ff2ebe}, []float64{2, 1, 1}},
 		{count.Size{}, g, []uint64{0x9cbd541ee181e237, 0xdbce034a316642a1}, []float64{4, 4}},
 	} {
 		ids, counts, err := count.Of(count.Input{Graph: c.g}, c.of)
@@ -327,7 +341,7 @@ func TestErrors(t *testing.T) {
 func TestBag(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	var b count.Bag
-	for range 300 {
+	for range 60 {
 		want := map[uint64]float64{}
 		for range rng.IntN(3000) {
 			id := uint64(rng.IntN(1 << rng.IntN(20)))

@@ -8,6 +8,9 @@
 // graph. The counters are
 //
 //	WL         colours of the nodes after each round of colour refinement
+//	Fields     receptive fields of nodes, as words
+//	Graphlets  induced subgraphs of 3 to 7 nodes
+//	Paths      pairs of nodes by the length of a shortest path
 //	Labels     labels of the nodes
 //	Size       nodes and edges
 //
@@ -33,7 +36,7 @@
 // attributes with the sparse one. Where the graphs have no such attributes the
 // label is the degree, as is common for the Weisfeiler–Lehman kernel on graphs
 // without labels; in a directed graph both degrees, of leaving and of arriving
-// arcs. Edges have their discrete attributes as labels. Continuous attributes take
+// arcs. Fields and Graphlets tell degrees by themselves and go without. Edges have their discrete attributes as labels. Continuous attributes take
 // no part, since every node would be a thing of its own, unless Bins tells how
 // they are rounded. A counter that is Plain leaves out all attributes and the
 // direction of arcs.

@@ -15,7 +15,9 @@ import (
 var registry = settings.New[Counter]()
 
 func init() {
-	for name, c := range map[string]Counter{"wl": WL{}, "labels": Labels{}, "size": Size{}} {
+	for name, c := range map[string]Counter{
+		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
+	} {
 		if err := Register(name, c); err != nil {
 			panic("count: " + err.Error())
 		}
@@ -67,7 +69,7 @@ func parse(text string) (Counter, error) {
 			return e.Base, nil
 		}
 		return nil, fmt.Errorf("unknown counter %q, want one of %s", name, strings.Join(Names(), ", "))
-	}, kinds)
+	}, interfaces)
 }
 
 // ParseList parses counters that stand in one text, by comma.
@@ -87,8 +89,8 @@ func ParseList(text string) ([]Counter, error) {
 	return list, nil
 }
 
-// kinds says how labelings are written.
-var kinds = settings.Kinds{reflect.TypeFor[labeling.Labeling](): {
+// interfaces says how labelings are written.
+var interfaces = settings.Kinds{reflect.TypeFor[labeling.Labeling](): {
 	Parse:  func(text string) (any, error) { return labeling.Parse(text) },
 	Format: func(v any) (string, error) { return labeling.Format(v.(labeling.Labeling)) },
 }}
@@ -112,7 +114,7 @@ func format(c Counter) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%T is not known by a name: count.Register gives it one", c)
 	}
-	text, err := settings.Write(e.Name, e.Base, c, kinds)
+	text, err := settings.Write(e.Name, e.Base, c, interfaces)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", e.Name, err)
 	}
@@ -125,7 +127,7 @@ func format(c Counter) (string, error) {
 // describe is Format for String, which has no error to return.
 func describe(c Counter) string {
 	e, _ := registry.Typed(c)
-	text, err := settings.Write(e.Name, e.Base, c, kinds)
+	text, err := settings.Write(e.Name, e.Base, c, interfaces)
 	if err != nil {
 		return e.Name
 	}

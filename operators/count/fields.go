@@ -1,0 +1,294 @@
+package count
+
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// Fields counts receptive fields as words: the field of K nodes around a node, in
+// normal order, is a discrete pattern, and how often each occurs is a vocabulary
+// of the graph that is finer than the colours of WL. Each of all nodes has a field
+// for each K; package field says how they are made. A word is the number K, the
+// labels of the nodes in order and the edges among them with their types; so that
+// a word means the same for all numberings, unless a field was too symmetric for
+// its budget (see there).
+//
+// Continuous attributes neither decide the order nor stand in the word, but for
+// the bins that Bins makes of them. Graphs without labels have words of structure
+// alone, and not of degrees.
+//
+// The cost is that of the fields. Finished ones are remembered in 16 MB, which the
+// workers of a stream share. A row of Chunk is indexed anew, in O(n + m).
+type Fields struct {
+	// K lists the sizes of the fields, 1 to field.MaxK. It must be set; several
+	// are counted side by side, from the small and common to the large and rare.
+	K []int
+	// By ranks the nodes of equal distance to the root. The default is labeling.WL.
+	By labeling.Labeling
+	// Selected counts the fields of the chosen roots only, behind Select or Chunk.
+	// The default is all nodes.
+	Selected bool
+	// Direction says which arcs of a directed graph lead on. The default is both
+	// ways.
+	Direction field.Direction
+	// Plain leaves out all attributes and the direction of arcs.
+	Plain bool
+	// Bins lets continuous attributes take part. The default leaves them out.
+	Bins Bins
+}
+
+// String returns "fields(k=[5,10])", with what else differs from the default.
+func (f Fields) String() string { return describe(f) }
+
+// Count implements Counter.
+func (f Fields) Count(in Input, bag *Bag) error { return fresh(f, in, bag) }
+
+// wordCacheBytes bounds the memory for finished fields.
+const wordCacheBytes = 16 << 20
+
+// Fork implements Forker.
+func (f Fields) Fork() (Counter, error) {
+	if len(f.K) == 0 {
+		return nil, fmt.Errorf("K is empty, want the sizes of fields")
+	}
+	for _, k := range f.K {
+		if k < 1 || k > field.MaxK {
+			return nil, fmt.Errorf("K has %d, want 1 to %d", k, field.MaxK)
+		}
+	}
+	if f.Direction < field.Both || f.Direction > field.In {
+		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(f.Direction))
+	}
+	return newFieldCounter(f, field.NewCache(wordCacheBytes)), f.Bins.check()
+}
+
+func newFieldCounter(f Fields, cache *field.Cache) *fieldCounter {
+	c := &fieldCounter{Fields: f, cache: cache}
+	c.norm.By, c.norm.IgnoreAttributes, c.norm.Cache = f.By, f.Plain, cache
+	return c
+}
+
+type fieldCounter struct {
+	Fields
+	cache *field.Cache
+
+	binned  binned
+	labels  labeler
+	hashes  []uint64 // of the labels of the nodes
+	index   field.Index
+	walk    field.Assembler
+	norm    field.Normalizer
+	finder  field.EdgeFinder
+	members []int32
+	rows    []uint64
+	entry   []int32
+}
+
+// Fork implements Forker; the cache is shared.
+func (f *fieldCounter) Fork() (Counter, error) { return newFieldCounter(f.Fields, f.cache), nil }
+
+var kindField = Kind("field")
+
+func (f *fieldCounter) Count(in Input, bag *Bag) error {
+	if f.Selected && in.Roots == nil {
+		return fmt.Errorf("nobody has selected roots: put Select before it, or leave Selected out")
+	}
+	g, err := f.graph(in.Graph)
+	if err != nil {
+		return err
+	}
+	if g.N() == 0 {
+		return nil
+	}
+	f.index.Reset(g, f.Direction)
+	f.norm.Context = in.Context
+	if !f.Selected {
+		for v := range int32(g.N()) {
+			if err := f.root(in, g, int(v), v, bag); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i, v := range in.Roots {
+		if v < 0 {
+			continue // a zero field
+		}
+		if err := f.root(in, g, i, v, bag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// root counts the fields around the i-th root of g.
+func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Bag) error {
+	if i%16 == 0 && in.Err() != nil {
+		return in.Err()
+	}
+	for _, k := range f.K {
+		f.norm.K = k
+		f.members = resize(f.members, k)
+		hood, dist := f.walk.Assemble(&f.index, root, k)
+		if err := f.norm.Normalize(&f.index, hood, dist, nil, f.members); err != nil {
+			return err
+		}
+		bag.Add(f.word(g, k), 1)
+	}
+	return nil
+}
+
+// graph returns the graph that the words are of: its labels are all discrete.
+func (f *fieldCounter) graph(g *graph.Graph) (*graph.Graph, error) {
+	if f.Plain {
+		return plain(g)
+	}
+	h, err := f.binned.of(g, f.Bins)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.labels.reset(h, Bins{}); err != nil {
+		return nil, err
+	}
+	f.hashes = resize(f.hashes, h.N())
+	if f.labels.nodes {
+		for v := range f.hashes {
+			f.hashes[v] = f.labels.node(int32(v))
+		}
+	}
+	return h, nil
+}
+
+// word hashes the field that was made last.
+func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
+	size := 0
+	for size < k && f.members[size] >= 0 {
+		size++
+	}
+	h := kindField.Add(uint64(k)).Add(uint64(size))
+	if !f.Plain && f.labels.nodes {
+		for _, v := range f.members[:size] {
+			h = h.Add(f.hashes[v])
+		}
+	}
+	f.rows = resize(f.rows, k)
+	if !f.labels.edges && f.norm.Rows(f.rows) {
+		return uint64(addRows(h, f.rows[:size]))
+	}
+	f.entry = resize(f.entry, size*size)
+	f.finder.Edges(g, f.members[:size], f.entry)
+	return uint64(f.addEntries(h, size, g.Directed))
+}
+
+// addRows adds the rows of a symmetric matrix: the bits below the diagonal, row by
+// row, from the lowest bit of a word.
+func addRows(h Hash, rows []uint64) Hash {
+	word, n := uint64(0), 0
+	for i, row := range rows {
+		row &= 1<<i - 1
+		word |= row << n
+		if n += i; n >= 64 {
+			h = h.Add(word)
+			n -= 64
+			word = row >> (i - n)
+		}
+	}
+	if n > 0 {
+		h = h.Add(word)
+	}
+	return h
+}
+
+// addEntries adds the same bits, those above the diagonal too where edges have a
+// direction, and then the labels of the edges, where they have any.
+func (f *fieldCounter) addEntries(h Hash, size int, directed bool) Hash {
+	word, n := uint64(0), 0
+	each := func(visit func(entry int32)) {
+		for i := range size {
+			row := f.entry[i*size : (i+1)*size]
+			if !directed {
+				row = row[:i]
+			}
+			for _, e := range row {
+				visit(e)
+			}
+		}
+	}
+	each(func(entry int32) {
+		if entry >= 0 {
+			word |= 1 << n
+		}
+		if n++; n == 64 {
+			h = h.Add(word)
+			word, n = 0, 0
+		}
+	})
+	if n > 0 {
+		h = h.Add(word)
+	}
+	if !f.Plain && f.labels.edges {
+		each(func(entry int32) {
+			if entry >= 0 {
+				h = h.Add(uint64(f.labels.entry(entry)))
+			}
+		})
+	}
+	return h
+}
+
+// binned makes graphs whose attributes are all discrete.
+type binned struct {
+	out                graph.Graph
+	nodeCats, edgeCats []int32
+}
+
+// of returns g with bins in the place of continuous attributes. It is borrowed
+// until the next call.
+func (b *binned) of(g *graph.Graph, bins Bins) (*graph.Graph, error) {
+	if err := bins.fits(g); err != nil {
+		return nil, err
+	}
+	b.out = *g
+	b.out.NodeAttr, b.out.NodeAttrs, b.out.EdgeAttr, b.out.EdgeAttrs = nil, 0, nil, 0
+	b.out.NodeCat, b.out.NodeCats = addBins(&b.nodeCats, g.NodeCat, g.NodeCats, g.NodeAttr, g.NodeAttrs, bins.Nodes)
+	b.out.EdgeCat, b.out.EdgeCats = addBins(&b.edgeCats, g.EdgeCat, g.EdgeCats, g.EdgeAttr, g.EdgeAttrs, bins.Edges)
+	return &b.out, nil
+}
+
+func addBins(room *[]int32, cat []int32, cats int, attr []float32, attrs int, widths []float32) ([]int32, int) {
+	kept := 0
+	for _, w := range widths {
+		if w > 0 {
+			kept++
+		}
+	}
+	if kept == 0 {
+		return cat, cats
+	}
+	n := len(attr) / attrs
+	out := (*room)[:0]
+	for i := range n {
+		out = append(out, cat[i*cats:(i+1)*cats]...)
+		for c, w := range widths {
+			if w > 0 {
+				out = append(out, smallBin(attr[i*attrs+c], w))
+			}
+		}
+	}
+	*room = out
+	return out, cats + kept
+}
+
+// smallBin is bin as a category: bins near 0 keep their order, and 2³⁰ of them on
+// either side are told apart.
+func smallBin(x, width float32) int32 {
+	const middle = 1 << 30
+	at := bin(x, width)
+	if at == 1<<63 {
+		return 1<<31 - 1 // not a number
+	}
+	return int32(middle + max(-middle, min(middle-2, int64(at))))
+}

@@ -1,0 +1,155 @@
+package count_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+var long = os.Getenv("SANFLOW_LONG") != ""
+
+// words compares the words of single fields with what stands in these by brute
+// force: the members, in any order but with the root in front.
+type words struct {
+	s     smallest
+	texts map[uint64]string
+	ids   map[string]uint64
+	fork  count.Counter
+	norm  field.Normalizer
+	walk  field.Assembler
+}
+
+func newWords(t *testing.T, f count.Fields) *words {
+	fork, err := count.Fork(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &words{s: smallest{}, texts: map[uint64]string{}, ids: map[string]uint64{}, fork: fork,
+		norm: field.Normalizer{K: f.K[0], By: f.By, IgnoreAttributes: f.Plain}}
+}
+
+func (w *words) check(t *testing.T, g *graph.Graph) {
+	t.Helper()
+	bare := *g // continuous attributes decide nothing
+	bare.NodeAttrs, bare.NodeAttr, bare.EdgeAttrs, bare.EdgeAttr = 0, nil, 0, nil
+	ix := field.NewIndex(&bare, field.Both)
+	members := make([]int32, w.norm.K)
+	for root := range int32(g.N()) {
+		hood, dist := w.walk.Assemble(ix, root, w.norm.K)
+		if err := w.norm.Normalize(ix, hood, dist, nil, members); err != nil {
+			t.Fatal(err)
+		}
+		size := 0
+		for size < len(members) && members[size] >= 0 {
+			size++
+		}
+		text := w.s.text(g, members[:size], 1, w.norm.IgnoreAttributes)
+		var bag count.Bag
+		if err := w.fork.Count(count.Input{Graph: g, Roots: []int32{-1, root}}, &bag); err != nil || bag.Len() != 1 {
+			t.Fatal(bag.Len(), err)
+		}
+		id := bag.Entries()[0].ID
+		if was, ok := w.texts[id]; ok && was != text {
+			t.Fatalf("the word %#x is %s and %s", id, was, text)
+		}
+		if was, ok := w.ids[text]; ok && was != id {
+			t.Fatalf("the words %#x and %#x are both %s", id, was, text)
+		}
+		w.texts[id], w.ids[text] = text, id
+	}
+}
+
+// Every adjacency matrix of up to six nodes, 2¹⁵ of them and the smaller ones.
+func TestWordsOfEveryGraph(t *testing.T) {
+	for _, k := range []int{3, 4, 6} {
+		w := newWords(t, count.Fields{K: []int{k}, Selected: true})
+		for n := range 7 {
+			step := uint(1)
+			if n == 6 && !long {
+				step = 11
+			}
+			for mask := uint(0); mask < 1<<(n*(n-1)/2); mask += step {
+				w.check(t, undirected(n, mask))
+			}
+		}
+	}
+}
+
+func TestWordsAreTheirDefinition(t *testing.T) {
+	for i, k := range kindsOfGraphs {
+		rng := rand.New(rand.NewPCG(uint64(i), 41))
+		for _, f := range []count.Fields{{K: []int{4}}, {K: []int{6}}, {K: []int{3}, By: labeling.Betweenness}, {K: []int{5}, Plain: true}} {
+			if f.Plain && k.directed {
+				continue // see TestPlain
+			}
+			f.Selected = true
+			w := newWords(t, f)
+			for range 60 {
+				w.check(t, random(rng, 8, k))
+			}
+		}
+	}
+}
+
+// Fields of all nodes and of several sizes are those of each, and a cache that has
+// seen other graphs changes nothing.
+func TestWordsAddUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 42))
+	several, err := count.Fork(count.Fields{K: []int{2, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		g := random(rng, 9, kindsOfGraphs[i%len(kindsOfGraphs)])
+		want := map[uint64]float64{}
+		for _, k := range []int{2, 5} {
+			for root := range int32(g.N()) {
+				ids, _, err := count.Of(count.Input{Graph: g, Roots: []int32{root}}, count.Fields{K: []int{k}, Selected: true})
+				if err != nil || len(ids) != 1 {
+					t.Fatal(ids, err)
+				}
+				want[ids[0]]++
+			}
+		}
+		if got := counted(t, g, plainly{several}); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+}
+
+// Bins decide as discrete attributes do.
+func TestBinnedWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 43))
+	bins := count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.25}}
+	for range 200 {
+		g := random(rng, 8, kindOfGraph{numbers: true, nodes: true})
+		h := *g // with the bins as one more discrete attribute
+		h.NodeAttrs, h.NodeAttr, h.EdgeAttrs, h.EdgeAttr = 0, nil, 0, nil
+		h.NodeCats, h.NodeCat = g.NodeCats+1, nil
+		h.EdgeCats, h.EdgeCat = 1, nil
+		for v := range g.N() {
+			h.NodeCat = append(append(h.NodeCat, g.NodeCat[v*g.NodeCats:(v+1)*g.NodeCats]...), 1<<30+int32(floor(g.NodeAttr[2*v]/0.5)))
+		}
+		for _, x := range g.EdgeAttr {
+			h.EdgeCat = append(h.EdgeCat, 1<<30+int32(floor(x/0.25)))
+		}
+		a, b := counted(t, g, count.Fields{K: []int{4}, Bins: bins}), counted(t, &h, count.Fields{K: []int{4}})
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Fatalf("%v, want %v", a, b)
+		}
+	}
+}
+
+func floor(x float32) float32 {
+	i := float32(int(x))
+	if i > x {
+		i--
+	}
+	return i
+}

@@ -1,0 +1,184 @@
+package count
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Graphlets counts the induced subgraphs of Size nodes by what they are, up to
+// isomorphism: what the graphlet kernel compares (Shervashidze et al., "Efficient
+// graphlet kernels for large graph comparison", 2009). By default those that are
+// connected count; with All every set of nodes does, as in their first definition.
+// Labels of nodes, types of edges and directions tell graphlets apart; their
+// kernel, which ignores these, is Plain. Graphs without labels have graphlets of
+// structure alone. In directed graphs those are connected whose edges are, arcs
+// taken either way.
+//
+// Up to 5 nodes all are counted. Connected ones are listed one by one (Wernicke,
+// "Efficient detection of network motifs", 2006), in time proportional to their
+// number, which in dense graphs grows like that of all sets, nˢⁱᶻᵉ. Graphlets of 6
+// and 7 nodes, and smaller ones on request, are counted exactly in graphs with no
+// more than Samples of them. In others that many are drawn: sets by equal chances,
+// connected ones by adding nodes along random edges, each drawn one counted as 1
+// over the probability to draw it, over Samples. These estimates have the right
+// mean, need not be whole, and depend on the numbering of the nodes and on Seed.
+//
+// Forms are found by package canon and remembered, up to 6 MB of them. A graph of
+// n nodes takes n²/8 bytes, and none for n above 8192.
+type Graphlets struct {
+	// Size is the number of nodes, 3 to 7. 0 means 4; the PATCHY-SAN paper takes 7.
+	Size int
+	// All counts sets of nodes that are not connected too.
+	All bool
+	// Samples bounds the graphlets that are looked at in a graph. 0 is no bound for
+	// sizes up to 5, and 2000 above.
+	Samples int
+	// Seed decides which are drawn, the same for a graph wherever it stands.
+	Seed uint64
+	// Plain leaves out all attributes and the direction of arcs.
+	Plain bool
+	// Bins lets continuous attributes take part. The default leaves them out.
+	Bins Bins
+}
+
+// String returns "graphlets(size=5)", with what else differs from the default.
+func (c Graphlets) String() string { return describe(c) }
+
+// Count implements Counter.
+func (c Graphlets) Count(in Input, bag *Bag) error { return fresh(c, in, bag) }
+
+// maxGraphlet is the largest number of nodes.
+const maxGraphlet = 7
+
+// Fork implements Forker.
+func (c Graphlets) Fork() (Counter, error) {
+	size, most := cmp.Or(c.Size, 4), c.Samples
+	switch {
+	case size < 3 || size > maxGraphlet:
+		return nil, fmt.Errorf("Size is %d, want 3 to %d", size, maxGraphlet)
+	case most < 0:
+		return nil, fmt.Errorf("Samples is %d, want 0 or more", most)
+	case most == 0 && size > 5:
+		most = 2000
+	}
+	return &graphletCounter{Graphlets: c, size: size, most: most}, c.Bins.check()
+}
+
+type graphletCounter struct {
+	Graphlets
+	size, most int // nodes, and sets that are looked at, 0 for all
+
+	forms forms
+	near  nearness
+	list  lister
+	draws drawer
+	first Bag // what was counted before it became too much
+}
+
+// Count counts exactly where that is not too much, and draws otherwise.
+func (c *graphletCounter) Count(in Input, bag *Bag) (err error) {
+	g := in.Graph
+	if c.Plain {
+		if g, err = plain(g); err != nil {
+			return err
+		}
+	}
+	bins := c.Bins
+	if c.Plain {
+		bins = Bins{}
+	}
+	if err := c.forms.reset(g, bins); err != nil {
+		return err
+	}
+	if g.N() < c.size {
+		return nil
+	}
+	either := g // arcs taken either way
+	if g.Directed {
+		if either, err = plain(g); err != nil {
+			return err
+		}
+	}
+	c.near.reset(either)
+	c.forms.near = &c.near
+	done, err := c.exact(in, either, bag)
+	if done || err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(c.Seed, uint64(g.N())<<32|uint64(len(g.Neighbors))))
+	if c.All {
+		return c.draws.sets(in, c, rng, bag)
+	}
+	return c.draws.connected(in, either, c, rng, bag)
+}
+
+// exact counts all graphlets, or reports that there are more than Samples, with
+// nothing added to the bag.
+func (c *graphletCounter) exact(in Input, either *graph.Graph, bag *Bag) (done bool, err error) {
+	into, left := bag, -1
+	if c.most > 0 {
+		if c.All && binomial(either.N(), c.size) > float64(c.most) {
+			return false, nil
+		}
+		c.first.Reset()
+		into, left = &c.first, c.most
+	}
+	c.list = lister{
+		in: in, g: either, near: &c.near, size: c.size, all: c.All, left: left,
+		nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked,
+		found: func(nodes []int32) { into.Add(c.forms.of(nodes), 1) },
+	}
+	if done, err = c.list.run(); !done || err != nil || into == bag {
+		return done, err
+	}
+	for _, e := range c.first.Entries() {
+		bag.Add(e.ID, e.Count)
+	}
+	return true, nil
+}
+
+// binomial returns the number of sets of k out of n.
+func binomial(n, k int) float64 {
+	x := 1.0
+	for i := range k {
+		x = x * float64(n-i) / float64(i+1)
+	}
+	return x
+}
+
+// nearness tells quickly whether two nodes are adjacent.
+type nearness struct {
+	g     *graph.Graph
+	words int
+	bits  []uint64 // a row of words for each node; empty for large graphs
+}
+
+func (a *nearness) reset(g *graph.Graph) {
+	n := g.N()
+	a.g, a.words, a.bits = g, 0, a.bits[:0]
+	if n > 8192 {
+		return
+	}
+	a.words = (n + 63) / 64
+	a.bits = resize(a.bits, n*a.words)
+	clear(a.bits)
+	for v := range int32(n) {
+		row := a.bits[int(v)*a.words : int(v+1)*a.words]
+		for _, u := range g.Adj(v) {
+			row[u>>6] |= 1 << (u & 63)
+		}
+	}
+}
+
+func (a *nearness) adjacent(u, v int32) bool {
+	if a.words == 0 {
+		if a.g.Degree(u) > a.g.Degree(v) {
+			u, v = v, u
+		}
+		return a.g.Entry(u, v) >= 0
+	}
+	return a.bits[int(u)*a.words+int(v>>6)]>>(v&63)&1 != 0
+}

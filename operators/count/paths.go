@@ -1,0 +1,188 @@
+package count
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Paths counts pairs of nodes by (label of one end, length of a shortest path,
+// label of the other): what the shortest-path kernel compares with equal labels
+// (Borgwardt and Kriegel, "Shortest-path kernels on graphs", 2005). Lengths are in
+// edges, from 1; pairs that no path joins do not count. A pair of an undirected
+// graph counts once and has no first end; in a directed graph paths follow the
+// arcs. Types of edges take no part: there may be many shortest paths.
+//
+// A search from each node, O(n·m). Graphs with more nodes than Sources are
+// searched from that many nodes, drawn by lot, and the counts scaled to all; that
+// estimate depends on the numbering of the nodes. Memory is 24 bytes per node.
+type Paths struct {
+	// Length is that of the longest paths that count. 0 is no bound.
+	Length int
+	// Sources is the number of nodes from which paths are searched in larger
+	// graphs. 0 means 8192.
+	Sources int
+	// Seed decides which, the same for a graph wherever it stands.
+	Seed uint64
+	// Plain leaves out all attributes and the direction of arcs: lengths alone are
+	// counted.
+	Plain bool
+	// Bins lets continuous attributes take part. The default leaves them out.
+	Bins Bins
+}
+
+// String returns "paths", with what differs from the default.
+func (p Paths) String() string { return describe(p) }
+
+// Count implements Counter.
+func (p Paths) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
+
+// Fork implements Forker.
+func (p Paths) Fork() (Counter, error) {
+	switch {
+	case p.Length < 0:
+		return nil, fmt.Errorf("Length is %d, want 0 or more", p.Length)
+	case p.Sources < 0:
+		return nil, fmt.Errorf("Sources is %d, want 0 or more", p.Sources)
+	}
+	return &pathCounter{Paths: p, most: cmp.Or(p.Sources, 8192)}, p.Bins.check()
+}
+
+type pathCounter struct {
+	Paths
+	most    int // sources
+	labels  labeler
+	kinds   kinds
+	counts  []float64 // of nodes in a level, by kind
+	met     []int32   // kinds in a level
+	seen    []int32   // search in which a node was met
+	reached []int32   // in the order of a search
+}
+
+var kindPath = Kind("path")
+
+func (p *pathCounter) Count(in Input, bag *Bag) (err error) {
+	g := in.Graph
+	if p.Plain {
+		if g, err = plain(g); err != nil {
+			return err
+		}
+	}
+	if err := p.label(g); err != nil {
+		return err
+	}
+	n := g.N()
+	p.seen, p.reached = resize(p.seen, n), resize(p.reached, n)[:0]
+	clear(p.seen)
+	sources, weight := n, 1.0
+	var perm []int
+	if n > p.most {
+		sources, weight = p.most, float64(n)/float64(p.most)
+		perm = rand.New(rand.NewPCG(p.Seed, uint64(n))).Perm(n)
+	}
+	if !g.Directed {
+		weight /= 2 // each pair is met from both ends
+	}
+	for i := range sources {
+		if i%64 == 0 && in.Err() != nil {
+			return in.Err()
+		}
+		source := int32(i)
+		if perm != nil {
+			source = int32(perm[i])
+		}
+		p.search(g, source, int32(i)+1, weight, bag)
+	}
+	return nil
+}
+
+// label numbers the labels of the nodes of g.
+func (p *pathCounter) label(g *graph.Graph) error {
+	bins := p.Bins
+	if p.Plain {
+		bins = Bins{}
+	}
+	if err := p.labels.reset(g, bins); err != nil {
+		return err
+	}
+	p.kinds.reset(g.N())
+	for v := range int32(g.N()) {
+		if p.Plain {
+			p.kinds.add(v, 0)
+		} else {
+			p.kinds.add(v, p.labels.node(v))
+		}
+	}
+	p.counts = resize(p.counts, len(p.kinds.hashes))
+	clear(p.counts)
+	return nil
+}
+
+// search adds what a breadth-first search from a node meets, weight each. number
+// is that of the search, from 1.
+func (p *pathCounter) search(g *graph.Graph, source, number int32, weight float64, bag *Bag) {
+	longest := p.Length
+	if longest == 0 {
+		longest = math.MaxInt
+	}
+	from := p.kinds.hashes[p.kinds.of[source]]
+	q := append(p.reached[:0], source)
+	p.seen[source] = number
+	for begin, length := 0, 1; begin < len(q) && length <= longest; length++ {
+		end := len(q)
+		for _, v := range q[begin:end] {
+			for _, u := range g.Adj(v) {
+				if p.seen[u] != number {
+					p.seen[u] = number
+					q = append(q, u)
+				}
+			}
+		}
+		p.met = p.met[:0]
+		for _, u := range q[end:] {
+			k := p.kinds.of[u]
+			if p.counts[k] == 0 {
+				p.met = append(p.met, k)
+			}
+			p.counts[k]++
+		}
+		for _, k := range p.met {
+			a, b := from, p.kinds.hashes[k]
+			if !g.Directed && a > b {
+				a, b = b, a
+			}
+			bag.Add(uint64(kindPath.Add(a).Add(uint64(length)).Add(b)), weight*p.counts[k])
+			p.counts[k] = 0
+		}
+		begin = end
+	}
+	p.reached = q[:0]
+}
+
+// kinds numbers the different hashes of nodes.
+type kinds struct {
+	of     []int32  // number of a node's hash
+	hashes []uint64 // by number
+	number map[uint64]int32
+}
+
+func (k *kinds) reset(n int) {
+	k.of, k.hashes = resize(k.of, n), k.hashes[:0]
+	if k.number == nil || len(k.number) > 1<<12 {
+		k.number = map[uint64]int32{}
+	}
+	clear(k.number)
+}
+
+func (k *kinds) add(v int32, hash uint64) {
+	at, ok := k.number[hash]
+	if !ok {
+		at = int32(len(k.hashes))
+		k.number[hash] = at
+		k.hashes = append(k.hashes, hash)
+	}
+	k.of[v] = at
+}

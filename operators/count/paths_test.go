@@ -1,0 +1,101 @@
+package count_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// pathTexts looks for shortest paths by Floyd and Warshall.
+func pathTexts(g *graph.Graph, length int, label func(v int32) string) map[string]float64 {
+	n := g.N()
+	d := make([][]float64, n)
+	for v := range d {
+		d[v] = make([]float64, n)
+		for u := range d[v] {
+			d[v][u] = math.Inf(1)
+			if g.Entry(int32(v), int32(u)) >= 0 {
+				d[v][u] = 1
+			}
+		}
+	}
+	for w := range n {
+		for v := range n {
+			for u := range n {
+				d[v][u] = min(d[v][u], d[v][w]+d[w][u])
+			}
+		}
+	}
+	found := map[string]float64{}
+	for v := range n {
+		for u := range n {
+			a, b := label(int32(v)), label(int32(u))
+			if u == v || math.IsInf(d[v][u], 1) || length > 0 && d[v][u] > float64(length) || !g.Directed && v > u {
+				continue
+			}
+			if !g.Directed && a > b {
+				a, b = b, a
+			}
+			found[fmt.Sprint(a, "—", d[v][u], "—", b)]++
+		}
+	}
+	return found
+}
+
+func TestPathsAreTheirDefinition(t *testing.T) {
+	for i, k := range kindsOfGraphs {
+		rng := rand.New(rand.NewPCG(uint64(i), 21))
+		all, short, plain := classes{}, classes{}, classes{}
+		for range 300 {
+			g := random(rng, 7, k)
+			label := func(v int32) string { return nodeText(g, v, nil) }
+			all.check(t, counted(t, g, count.Paths{}), pathTexts(g, 0, label))
+			short.check(t, counted(t, g, count.Paths{Length: 2}), pathTexts(g, 2, label))
+			if !k.directed {
+				plain.check(t, counted(t, g, count.Paths{Plain: true}), pathTexts(g, 0, func(int32) string { return "" }))
+			}
+		}
+	}
+}
+
+// The mean of what is counted from some nodes is what is counted from all.
+func TestPathsFromSomeNodes(t *testing.T) {
+	for _, k := range []kindOfGraph{{}, {directed: true, nodes: true}} {
+		g := random(rand.New(rand.NewPCG(5, 22)), 40, k)
+		meanIs(t, counted(t, g, count.Paths{}), 400, func(seed uint64) map[uint64]float64 {
+			return counted(t, g, count.Paths{Sources: 5, Seed: seed})
+		})
+	}
+}
+
+// meanIs compares the mean of estimates with what they estimate, by their standard
+// error.
+func meanIs(t *testing.T, want map[uint64]float64, seeds int, estimate func(seed uint64) map[uint64]float64) {
+	t.Helper()
+	sum, squares := map[uint64]float64{}, map[uint64]float64{}
+	for seed := range seeds {
+		for id, x := range estimate(uint64(seed)) {
+			if _, ok := want[id]; !ok {
+				t.Fatalf("%#x is not there", id)
+			}
+			sum[id] += x
+			squares[id] += x * x
+		}
+	}
+	n := float64(seeds)
+	for id, x := range want {
+		mean := sum[id] / n
+		dev := math.Sqrt(max(0, squares[id]/n-mean*mean) / (n - 1))
+		// A rare thing may be in no sample: its deviation is then guessed from one.
+		if dev == 0 && mean != x {
+			dev = x
+		}
+		if math.Abs(mean-x) > 5*dev+1e-9*x {
+			t.Errorf("%#x: the mean is %v ± %v, want %v", id, mean, dev, x)
+		}
+	}
+}
