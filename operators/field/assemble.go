@@ -14,6 +14,9 @@ const MaxK = 256
 type Assembler struct {
 	seen marks
 	few  fewNodes
+	// looked is written and never read; see look.
+	looked int32
+
 	hood []int32
 	dist []uint8
 	bits []uint64 // zero between calls, as is used

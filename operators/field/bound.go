@@ -1,39 +1,27 @@
 package field
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"slices"
-
-	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // bound is what a bounded walk reads: the graph with its nodes called by their
 // rank, and of every row only the first entries in rank order.
 type bound struct {
-	most   int       // nodes of a neighbourhood
-	node   []int32   // by rank
-	rank   []int32   // by node
-	rows   []rowSpan // by rank
-	best   []int32   // ranks, ascending in each row, at most most of them
-	hashes [2][]uint64
-	keys   []rankKey
-}
-
-// rowSpan is where a row begins and ends in best.
-type rowSpan struct{ begin, end int }
-
-// rankKey is what nodes are ranked by.
-type rankKey struct {
-	hash   uint64
-	degree uint32
-	node   int32
+	most  int      // nodes of a neighbourhood
+	node  []int32  // by rank
+	rank  []int32  // by node
+	begin []uint32 // by rank: where its row begins in best, and at n the end
+	best  []int32  // ranks, ascending in each row, at most most of them
+	ranker
+	row []int32 // scratch of Bound
 }
 
 // Bound makes Assemble gather at most the given number of nodes, 0 for any number.
 // It is called after Reset or ResetWalk, which undo it, and before workers share
-// ix. O(n log n + m), and for every node at most as many entries of 4 bytes as it
-// has neighbours, or as the bound says.
+// ix. O(n log n + m), and for every node 12 bytes and at most as many entries of 4
+// bytes as it has neighbours, or as the bound says.
 //
 // Levels are whole as long as they fit. Of the first one that does not fit, those
 // nodes are taken that come first in a rank of all nodes of the graph, and the rest
@@ -42,11 +30,15 @@ type rankKey struct {
 //
 // The rank is by rising degree, since the exact order prefers nodes that have few
 // neighbours around the root too; equal degrees by what is around the nodes, two
-// steps far, and then by attributes. Nodes that are equal in all of that are taken
-// by number. So fields do not depend on the numbering but for that: two nodes equal
-// in rank of which only one is taken. Around a hub most of these are leaves of the
-// same hub, of which it does not matter which is taken. A neighbourhood that does
-// not exceed the bound gives the field that it gives without.
+// steps far, arcs that leave and those that arrive told apart; then by the
+// attributes of the nodes; then by the attributes of nodes and edges around them,
+// two steps far. Nodes that are equal in all of that are taken by number.
+//
+// So the promise is: renumbering leaves a field as it is, byte by byte, unless two
+// nodes equal in all of that stand at the cut, and one of them is taken while the
+// other is not. Around a hub most of these are leaves of the same hub, of which it
+// does not matter which is taken. A neighbourhood that does not exceed the bound
+// gives the field that it gives without.
 func (ix *Index) Bound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
@@ -57,31 +49,51 @@ func (ix *Index) Bound(most int) {
 	}
 	ix.rankNodes()
 	n := ix.g.N()
-	b.rows = resize(b.rows, n)
-	at := 0
-	for r, v := range b.node {
+	if cap(b.begin) < n+1 {
+		b.begin = make([]uint32, n+1)
+	}
+	b.begin = b.begin[:n+1]
+	size := 0
+	for v := range int32(n) {
 		d := 0
 		ix.walked(v, func(row []int32) { d += len(row) })
-		b.rows[r] = rowSpan{at, at}
-		at += min(d, most)
+		size += min(d, most)
 	}
-	b.best = resize(b.best, at)
+	b.best = resize(b.best, size)[:0]
 	for r, v := range b.node {
-		ix.leads(v, func(row []int32) {
-			for _, u := range row {
-				of := int(b.rank[u])
-				to, limit := &b.rows[of], at
-				if of+1 < n {
-					limit = b.rows[of+1].begin
-				}
-				// Two arcs may join the same nodes.
-				if to.end < limit && (to.end == to.begin || b.best[to.end-1] != int32(r)) {
-					b.best[to.end] = int32(r)
-					to.end++
+		b.begin[r] = uint32(len(b.best))
+		b.row = b.row[:0]
+		ix.walked(v, func(row []int32) { b.lead(row, most) })
+		b.best = append(b.best, b.leaders(most)...)
+	}
+	b.begin[n] = uint32(len(b.best))
+	if n > 1<<16 {
+		b.ranker = ranker{} // a large graph is not one of many
+	}
+}
+
+// lead adds to b.row the ranks of a row that may be among the first.
+func (b *bound) lead(row []int32, most int) {
+	limit := int32(math.MaxInt32)
+	for _, u := range row {
+		if r := b.rank[u]; r <= limit {
+			b.row = append(b.row, r)
+			if len(b.row) >= 4*most+64 {
+				b.row = b.leaders(most)
+				if len(b.row) == most {
+					limit = b.row[most-1]
 				}
 			}
-		})
+		}
 	}
+}
+
+// leaders sorts b.row and returns the first of it. Two arcs may join the same
+// nodes.
+func (b *bound) leaders(most int) []int32 {
+	slices.Sort(b.row)
+	b.row = slices.Compact(b.row)
+	return b.row[:min(most, len(b.row))]
 }
 
 // walked hands over the rows that a walk follows from v.
@@ -92,71 +104,6 @@ func (ix *Index) walked(v int32, do func(row []int32)) {
 	if ix.g.Directed && ix.dir != Out {
 		do(ix.in(v))
 	}
-}
-
-// leads hands over the rows of the nodes from which a walk comes to v.
-func (ix *Index) leads(v int32, do func(row []int32)) {
-	if !ix.g.Directed || ix.dir != Out {
-		do(ix.g.Adj(v))
-	}
-	if ix.g.Directed && ix.dir != In {
-		do(ix.in(v))
-	}
-}
-
-// rankNodes fills node and rank.
-func (ix *Index) rankNodes() {
-	b, g := &ix.bound, ix.g
-	n := g.N()
-	here, next := resize(b.hashes[0], n), resize(b.hashes[1], n)
-	for v := range int32(n) {
-		here[v] = mix(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
-	}
-	for range 2 {
-		for v := range int32(n) {
-			h := here[v]
-			for _, u := range g.Adj(v) {
-				h += mix(here[u])
-			}
-			if g.Directed {
-				for _, u := range ix.in(v) {
-					h += mix(^here[u])
-				}
-			}
-			next[v] = mix(h)
-		}
-		here, next = next, here
-	}
-	b.hashes = [2][]uint64{here, next}
-	b.keys = resize(b.keys, n)
-	for v := range b.keys {
-		b.keys[v] = rankKey{here[v], uint32(ix.degree(int32(v))), int32(v)}
-	}
-	slices.SortFunc(b.keys, func(x, y rankKey) int {
-		c := cmp.Or(cmp.Compare(x.degree, y.degree), cmp.Compare(x.hash, y.hash))
-		if c == 0 && g.HasNodeAttributes() {
-			c = refine.CompareNodes(g, x.node, y.node)
-		}
-		return cmp.Or(c, cmp.Compare(x.node, y.node))
-	})
-	b.node, b.rank = resize(b.node, n), resize(b.rank, n)
-	for r, key := range b.keys {
-		b.node[r] = key.node
-	}
-	for r, v := range b.node {
-		b.rank[v] = int32(r)
-	}
-	if n > 1<<16 {
-		b.hashes, b.keys = [2][]uint64{}, nil // a large graph is not one of many
-	}
-}
-
-// mix scatters the bits of x (the finalizer of SplitMix64).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // bounded is Assemble for a bounded index. Nodes go by their ranks until the end.
@@ -175,8 +122,9 @@ func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []
 	a.dist = append(a.dist[:0], 0)
 	for begin := 0; len(a.hood) < k; {
 		end := len(a.hood)
+		a.look(b, a.hood[begin:end])
 		for _, u := range a.hood[begin:end] {
-			a.merge(b.best[b.rows[u].begin:b.rows[u].end], end, b.most)
+			a.merge(b.best[b.begin[u]:b.begin[u+1]], end, b.most)
 		}
 		if len(a.hood) == end {
 			break
@@ -199,6 +147,19 @@ func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []
 		i = end
 	}
 	return a.hood, a.dist
+}
+
+// look reads the beginning of the rows of some nodes. In a large graph each of
+// them is somewhere else in memory: the processor fetches what is read here at
+// once, and what merge reads, which waits for what it has found, one by one.
+func (a *Assembler) look(b *bound, nodes []int32) {
+	sum := int32(0)
+	for _, u := range nodes {
+		if at := b.begin[u]; int(at) < len(b.best) {
+			sum += b.best[at]
+		}
+	}
+	a.looked = sum // so that the reads stay
 }
 
 // merge adds what is new in an ascending row to the level that begins at a place

@@ -17,7 +17,10 @@ type arc struct {
 
 // local numbers the nodes of a neighbourhood: it holds, for every node of the
 // graph, 0 or one plus its place in the neighbourhood.
-type local struct{ place []int32 }
+type local struct {
+	place  []int32
+	looked int32 // written and never read; see rowsFiltered
+}
 
 // number numbers the nodes of a graph of n nodes. forget has to follow.
 func (l *local) number(n int, nodes []int32) {
@@ -85,14 +88,25 @@ func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
 }
 
 // rowsFiltered is rows where place is in no cache: a filter, which is, tells for
-// nearly all nodes that are not among these that they are not.
+// nearly all nodes that are not among these that they are not. The lists are in
+// no cache either: where they begin, and what they begin with, is read for all
+// nodes first, and so fetched at once.
 func (l *local) rowsFiltered(ix *Index, nodes []int32, rows []uint64) {
 	var few fewNodes
-	for _, v := range nodes {
+	var begin, end [maxWords]int32
+	for i, v := range nodes {
 		few.add(v)
+		begin[i&63], end[i&63] = ix.off[v], ix.off[v+1]
 	}
-	for i, u := range nodes {
-		list := ix.other[ix.off[u]:ix.off[u+1]]
+	looked := int32(0)
+	for i := range nodes {
+		if begin[i&63] < end[i&63] {
+			looked += ix.other[begin[i&63]]
+		}
+	}
+	l.looked = looked
+	for i := range nodes {
+		list := ix.other[begin[i&63]:end[i&63]]
 		if len(list) > searched*len(nodes) {
 			ix.search(list, nodes, i, rows)
 			continue

@@ -1,0 +1,142 @@
+package field
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// ranker is the scratch of rankNodes.
+type ranker struct {
+	hashes [3][]uint64
+	around []uint64 // with attributes
+	keys   []rankKey
+}
+
+// rankKey is what nodes are ranked by, before their attributes.
+type rankKey struct {
+	hash   uint64
+	degree uint32
+	node   int32
+}
+
+// rankNodes fills node and rank: see Bound.
+func (ix *Index) rankNodes() {
+	b, g := &ix.bound, ix.g
+	n := g.N()
+	for i := range b.hashes {
+		b.hashes[i] = resize(b.hashes[i], n)
+	}
+	nodeAttrs, edgeAttrs := g.HasNodeAttributes(), g.EdgeCats+g.EdgeAttrs > 0
+	b.around = b.around[:0]
+	if nodeAttrs || edgeAttrs {
+		for v := range int32(n) {
+			b.hashes[0][v] = hashValues(mix(uint64(g.Degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
+		}
+		b.around = append(b.around, ix.hashAround(edgeAttrs)...)
+	}
+	for v := range int32(n) {
+		b.hashes[0][v] = mix(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
+	}
+	hash := ix.hashAround(false)
+	b.keys = resize(b.keys, n)
+	for v := range b.keys {
+		b.keys[v] = rankKey{hash[v], uint32(ix.degree(int32(v))), int32(v)}
+	}
+	slices.SortFunc(b.keys, func(x, y rankKey) int {
+		if c := cmp.Compare(x.degree, y.degree); c != 0 {
+			return c
+		}
+		c := cmp.Compare(x.hash, y.hash)
+		if c == 0 && nodeAttrs {
+			c = refine.CompareNodes(g, x.node, y.node)
+		}
+		if c == 0 && len(b.around) > 0 {
+			c = cmp.Compare(b.around[x.node], b.around[y.node])
+		}
+		return cmp.Or(c, cmp.Compare(x.node, y.node))
+	})
+	b.node, b.rank = resize(b.node, n), resize(b.rank, n)
+	for r, key := range b.keys {
+		b.node[r] = key.node
+		b.rank[key.node] = int32(r)
+	}
+}
+
+// hashAround hashes what is around each node, two steps far, from what
+// b.hashes[0] holds of each. The result is borrowed.
+func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
+	g, h := ix.g, &ix.bound.hashes
+	here, next, mixed := h[0], h[1], h[2]
+	for range 2 {
+		for v, x := range here {
+			mixed[v] = mix(x)
+		}
+		for v := range int32(g.N()) {
+			sum := here[v]
+			for i, u := range g.Adj(v) {
+				x := mixed[u]
+				if edgeAttrs {
+					x = hashEdge(g, x, g.Offsets[v]+int32(i))
+				}
+				sum += x
+			}
+			next[v] = sum
+		}
+		if g.Directed {
+			ix.hashArriving(next, mixed, edgeAttrs)
+		}
+		for v, x := range next {
+			next[v] = mix(x)
+		}
+		here, next = next, here
+	}
+	return here
+}
+
+// hashArriving adds the arcs that arrive, which hash in another way than those
+// that leave.
+func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
+	g := ix.g
+	for u := range int32(g.N()) {
+		x := mix(^mixed[u])
+		for i, v := range g.Adj(u) {
+			if edgeAttrs {
+				next[v] += hashEdge(g, x, g.Offsets[u]+int32(i))
+			} else {
+				next[v] += x
+			}
+		}
+	}
+}
+
+// hashEdge adds the attributes of an edge to a hash.
+func hashEdge(g *graph.Graph, x uint64, e int32) uint64 {
+	return hashValues(x, row(g.EdgeCat, e, g.EdgeCats), row(g.EdgeAttr, e, g.EdgeAttrs), nil)
+}
+
+// hashValues adds values to a hash, bit by bit.
+func hashValues(x uint64, cats []int32, attrs []float32, sparse []int32) uint64 {
+	for _, c := range cats {
+		x = mix(x ^ uint64(uint32(c)))
+	}
+	for _, a := range attrs {
+		x = mix(x ^ uint64(math.Float32bits(a)))
+	}
+	x = mix(x ^ uint64(len(sparse)))
+	for _, w := range sparse {
+		x = mix(x ^ uint64(uint32(w)))
+	}
+	return x
+}
+
+// mix scatters the bits of x (the finalizer of SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
