@@ -85,6 +85,7 @@ func TestBadFlags(t *testing.T) {
 		{"-k 0", "-k is 0"},
 		{"-k 300", "K is 300"},
 		{"-pairs 1", "-pairs is 1"},
+		{"-k 5 -bound 4", "-bound is 4"},
 		{"-workers -1", "-workers is -1"},
 		{"-labelings wl,foo", `unknown labeling "foo"`},
 		{"-labelings wl,WL", "wl is listed twice"},

@@ -50,6 +50,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph, "graph", "", "edge list of one graph, instead of a collection")
 	f.BoolVar(&c.directed, "directed", false, "the edges of -graph are arcs")
 	f.IntVar(&c.options.K, "k", 10, "nodes per receptive field")
+	cli.Bound(f, &c.options.Bound)
 	f.IntVar(&c.options.Pairs, "pairs", 1000, "pairs of fields")
 	f.Uint64Var(&c.options.Seed, "seed", 1, "seed of the pairs, and of a generated collection")
 	f.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
@@ -71,6 +72,8 @@ func (c *config) check(names, crop string) (err error) {
 		return errors.New("-directed needs -graph")
 	case c.options.K < 1:
 		return fmt.Errorf("-k is %d, want 1 or more", c.options.K)
+	case c.options.Bound != 0 && c.options.Bound < c.options.K:
+		return cli.CheckBound(c.options.Bound, c.options.K)
 	case c.options.Pairs < 2 || c.options.Pairs > theta.MaxPairs:
 		return fmt.Errorf("-pairs is %d, want 2 to %d", c.options.Pairs, theta.MaxPairs)
 	case c.options.Workers < 0:

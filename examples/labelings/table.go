@@ -16,6 +16,7 @@ import (
 type table struct {
 	Dataset   string `json:"dataset"`
 	K         int    `json:"k"`
+	Bound     int    `json:"bound,omitempty"`
 	Pairs     int    `json:"pairs"`
 	Seed      uint64 `json:"seed"`
 	Crop      string `json:"crop"`
@@ -37,7 +38,7 @@ type row struct {
 }
 
 func newTable(name string, c *config, best labeling.Labeling, estimates []theta.Estimate) *table {
-	t := &table{Dataset: name, K: c.options.K, Pairs: c.options.Pairs, Seed: c.options.Seed, Best: best.String()}
+	t := &table{Dataset: name, K: c.options.K, Bound: c.options.Bound, Pairs: c.options.Pairs, Seed: c.options.Seed, Best: best.String()}
 	t.Crop = "own"
 	if !c.options.OwnCrop {
 		t.Crop = c.options.Crop.String()
@@ -91,8 +92,12 @@ func (t *table) print(out io.Writer) error {
 }
 
 func (t *table) cropNote() string {
-	if t.Crop == "own" {
-		return ", each cutting its own fields"
+	bound := ""
+	if t.Bound > 0 {
+		bound = fmt.Sprintf(", neighbourhoods of at most %d nodes", t.Bound)
 	}
-	return ", fields cut by " + t.Crop
+	if t.Crop == "own" {
+		return bound + ", each cutting its own fields"
+	}
+	return bound + ", fields cut by " + t.Crop
 }

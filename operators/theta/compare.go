@@ -44,7 +44,11 @@ func newComparison(graphs []*graph.Graph, candidates []labeling.Labeling, pairs 
 	c := &comparison{Options: o, graphs: graphs, candidates: candidates, pairs: pairs}
 	c.indexes = make([]func() *field.Index, len(graphs))
 	for i, g := range graphs {
-		c.indexes[i] = sync.OnceValue(func() *field.Index { return field.NewIndex(g, o.Direction) })
+		c.indexes[i] = sync.OnceValue(func() *field.Index {
+			ix := field.NewIndex(g, o.Direction)
+			ix.Bound(o.Bound)
+			return ix
+		})
 	}
 	c.results = make([]result, len(candidates))
 	for i := range c.results {

@@ -27,6 +27,9 @@ type Options struct {
 	// Direction says which arcs of directed graphs are followed to gather
 	// neighbourhoods. The default is both ways.
 	Direction field.Direction
+	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
+	// K; see field.Index.Bound.
+	Bound int
 	// IgnoreAttributes and Uniform are those of operators.Normalize.
 	IgnoreAttributes, Uniform bool
 	// Workers is the number of goroutines. The default is one per processor. It
@@ -58,6 +61,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("theta: K is %d, want 1 to %d", o.K, field.MaxK)
 	case o.Pairs < 2 || o.Pairs > MaxPairs:
 		return o, fmt.Errorf("theta: Pairs is %d, want 2 to %d", o.Pairs, MaxPairs)
+	case o.Bound != 0 && o.Bound < o.K:
+		return o, fmt.Errorf("theta: Bound is %d, want 0 or at least K, %d", o.Bound, o.K)
 	case o.Workers < 1:
 		return o, fmt.Errorf("theta: Workers is %d, want 1 or more", o.Workers)
 	case o.Direction < field.Both || o.Direction > field.In:

@@ -337,6 +337,7 @@ func TestBadSettings(t *testing.T) {
 		{graphs, by, Options{K: -1}, "K is -1"},
 		{graphs, by, Options{K: field.MaxK + 1}, "K is 257"},
 		{graphs, by, Options{Pairs: 1}, "Pairs is 1"},
+		{graphs, by, Options{K: 5, Bound: 4}, "Bound is 4"},
 		{graphs, by, Options{Pairs: MaxPairs + 1}, "Pairs is 10000001"},
 		{graphs, by, Options{Workers: -1}, "Workers is -1"},
 		{graphs, by, Options{Direction: 7}, "Direction is 7"},
