@@ -25,11 +25,11 @@ import (
 //
 //	go test ./examples/throughput -run '^$' -bench BenchmarkStream -benchtime 5x
 func BenchmarkStream(b *testing.B) {
-	for _, name := range allGraphs {
+	for _, name := range paperGraphs {
 		for _, k := range []int{5, 10, 50} {
 			b.Run(fmt.Sprintf("graph=%s/k=%d", name, k), func(b *testing.B) {
-				c := config{n: 10000, seed: 1}
-				g, err := c.load(context.Background(), name)
+				c := config{seed: 1}
+				g, err := c.load(context.Background(), name, 10000)
 				if err != nil {
 					b.Skip(err)
 				}

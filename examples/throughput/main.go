@@ -5,9 +5,16 @@
 //	go run ./examples/throughput                                  # all graphs, 2 s per cell
 //	go run ./examples/throughput -graphs torus,power -k 5,10 -workers 1
 //	go run ./examples/throughput -seconds 10 -out speed.svg -json speed.json
+//	go run ./examples/throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,10,16 -seconds 20 -out edges.svg
+//
+// The last one draws rates against the number of edges: of a graph with hubs,
+// whole neighbourhoods, and bounded ones, whose rate only the memory system
+// lets fall as the graph grows out of its caches.
 //
 // Roots are nodes in random order, by -seed; a cell that does not get through
-// all of them within its seconds is marked as a sample. Real graphs are read
+// all of them within its seconds is marked as a sample; its rate leaves out the
+// time until the first fields are there, in which the graph is indexed, as that
+// time is one for all nodes. Real graphs are read
 // from $SANFLOW_DATA/graphs, or graphs of that name there are skipped with a
 // note.
 //
@@ -38,8 +45,8 @@ func main() { cli.Main("throughput", run) }
 type config struct {
 	graphs  []string
 	k       []int
-	n       int
-	bound   int
+	n       []int
+	bound   []int
 	seconds float64
 	workers int
 	chunk   int
@@ -55,12 +62,13 @@ func parse(args []string) (*config, error) {
   throughput                                  all graphs, 2 s per cell
   throughput -graphs torus,power -k 5,10 -workers 1
   throughput -seconds 10 -out speed.svg -json speed.json
+  throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,16 -seconds 20 -out edges.svg
 
-Real graphs are read from the folder graphs in SANFLOW_DATA.`)
-	graphs := f.String("graphs", strings.Join(allGraphs, ","), "graphs, of these")
+With several sizes of generated graphs the plot is of rates against edges. Real graphs are read from the folder graphs in SANFLOW_DATA.`)
+	graphs := f.String("graphs", strings.Join(paperGraphs, ","), "graphs, of these and rmat, which has hubs beside hubs")
 	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
-	cli.Bound(f, &c.bound)
-	f.IntVar(&c.n, "n", 10000, "nodes of the generated graphs")
+	bounds := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
+	sizes := f.String("n", "10000", "nodes of the generated graphs; several by comma: each graph at each of them")
 	f.Float64Var(&c.seconds, "seconds", 2, "most seconds per graph and k")
 	f.IntVar(&c.workers, "workers", 1, "goroutines; 0 = all cores; the paper used one")
 	f.IntVar(&c.chunk, "chunk", 0, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
@@ -76,17 +84,20 @@ Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 		}
 		c.graphs = append(c.graphs, name)
 	}
-	for text := range strings.SplitSeq(*ks, ",") {
-		k, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || k < 1 || k > field.MaxK {
-			return nil, fmt.Errorf("-k: %q, want numbers from 1 to %d", text, field.MaxK)
-		}
-		c.k = append(c.k, k)
-	}
-	slices.Sort(c.k)
-	c.k = slices.Compact(c.k)
-	if err := cli.CheckBound(c.bound, c.k[len(c.k)-1]); err != nil {
+	var err error
+	if c.k, err = numbers("k", *ks, 1, field.MaxK); err != nil {
 		return nil, err
+	}
+	if c.n, err = numbers("n", *sizes, 9, 1<<28); err != nil {
+		return nil, err
+	}
+	if c.bound, err = numbers("bound", *bounds, 0, 1<<20); err != nil {
+		return nil, err
+	}
+	for _, bound := range c.bound {
+		if err := cli.CheckBound(bound, c.k[len(c.k)-1]); err != nil {
+			return nil, err
+		}
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
@@ -97,12 +108,24 @@ Real graphs are read from the folder graphs in SANFLOW_DATA.`)
 		return nil, fmt.Errorf("-seconds is %g, want more than 0", c.seconds)
 	case c.workers < 1:
 		return nil, fmt.Errorf("-workers is %d, want 0 or more", c.workers)
-	case c.n < 9:
-		return nil, fmt.Errorf("-n is %d, want 9 or more", c.n)
 	case c.out != "" && ext != ".svg" && ext != ".png":
 		return nil, fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
 	}
 	return c, nil
+}
+
+// numbers parses a list, which it returns in order, each number once.
+func numbers(flag, list string, least, most int) ([]int, error) {
+	var all []int
+	for text := range strings.SplitSeq(list, ",") {
+		i, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || i < least || i > most {
+			return nil, fmt.Errorf("-%s: %q, want numbers from %d to %d", flag, text, least, most)
+		}
+		all = append(all, i)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func run(ctx context.Context, args []string) error {
@@ -131,7 +154,11 @@ func run(ctx context.Context, args []string) error {
 		return errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
 	}
 	if f := files[c.out]; f != nil {
-		if err := draw(f, strings.TrimPrefix(filepath.Ext(c.out), "."), c, results); err != nil {
+		paint := draw
+		if len(c.n) > 1 {
+			paint = drawEdges
+		}
+		if err := paint(f, strings.TrimPrefix(filepath.Ext(c.out), "."), c, results); err != nil {
 			return err
 		}
 		if err := f.Finish(); err != nil {

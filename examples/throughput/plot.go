@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"math"
@@ -14,25 +15,25 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/picture"
 )
 
-// colors are those of allGraphs.
+// colors are those of the paper's graphs, and of the first lines of other plots.
 var colors = map[string]color.RGBA{
 	"torus": picture.Blue, "random": picture.Sky, "power": picture.Green, "polbooks": picture.Purple,
 	"preferential": picture.Orange, "astro-ph": picture.Gray, "email-Enron": picture.Red,
 }
 
-// draw plots fields per second over k, both on logarithmic axes, with what the
-// paper reports as dashed lines, and bars where there was more than one pass.
-func draw(out io.Writer, format string, c *config, results []result) error {
+var palette = []color.RGBA{picture.Blue, picture.Red, picture.Green, picture.Orange, picture.Purple, picture.Sky, picture.Gray}
+
+// newPlot returns an empty plot of rates, both of its axes logarithmic.
+func newPlot(c *config) *plot.Plot {
 	p := picture.New()
 	p.Title.Text = "Receptive fields per second"
 	p.Title.Padding = vg.Points(8)
-	p.X.Label.Text = "k, nodes per field"
 	p.Y.Label.Text = "fields/s, " + strconv.Itoa(c.workers) + " workers"
 	if c.workers == 1 {
 		p.Y.Label.Text = "fields/s, one worker"
 	}
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = kTicks(c.k), decades{}
+	p.Y.Tick.Marker = decades{}
 	p.Legend.Left, p.Legend.Top = false, true
 	p.Legend.XOffs = vg.Points(150)
 	p.Legend.Padding = vg.Points(2)
@@ -40,21 +41,34 @@ func draw(out io.Writer, format string, c *config, results []result) error {
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{205}, color.Gray{230}
 	p.Add(grid)
+	return p
+}
+
+// draw plots fields per second over k, both on logarithmic axes, with what the
+// paper reports as dashed lines, and bars where there was more than one pass.
+func draw(out io.Writer, format string, c *config, results []result) error {
+	p := newPlot(c)
+	p.X.Label.Text = "k, nodes per field"
+	p.X.Tick.Marker = kTicks(c.k)
 
 	for i, r := range results {
-		points := make(plotter.XYs, len(r.Cells))
-		for j, cell := range r.Cells {
-			points[j].X, points[j].Y = float64(cell.K), cell.FieldsPerS
+		for b, bound := range c.bound {
+			name, hue := r.Graph, colors[r.Graph]
+			if bound > 0 {
+				name = fmt.Sprintf("%s, bound %d", name, bound)
+			}
+			if len(c.bound) > 1 || hue.A == 0 {
+				hue = palette[(i*len(c.bound)+b)%len(palette)]
+			}
+			cells := r.Cells[b*len(c.k) : (b+1)*len(c.k)]
+			points := make(plotter.XYs, len(cells))
+			for j, cell := range cells {
+				points[j].X, points[j].Y = float64(cell.K), cell.FieldsPerS
+			}
+			if err := lineWithBars(p, name, points, cells, hue, i+b); err != nil {
+				return err
+			}
 		}
-		if err := line(p, r.Graph, points, colors[r.Graph], i, false); err != nil {
-			return err
-		}
-		bars, err := plotter.NewYErrorBars(spread{points, r.Cells})
-		if err != nil {
-			return err
-		}
-		bars.Color = colors[r.Graph]
-		p.Add(bars)
 	}
 	bound := plotter.XYs{{X: 5, Y: 1000}, {X: 10, Y: 1000}, {X: 50, Y: 100}}
 	if err := line(p, "paper, at least", bound, color.RGBA{0, 0, 0, 255}, 0, true); err != nil {
@@ -67,6 +81,10 @@ func draw(out io.Writer, format string, c *config, results []result) error {
 	p.X.Min, p.X.Max = min(5, float64(c.k[0]))*0.95, max(50, float64(c.k[len(c.k)-1]))*1.05
 	p.Y.Min, p.Y.Max = floor10(p.Y.Min), ceil10(p.Y.Max)
 
+	return write(out, p, format)
+}
+
+func write(out io.Writer, p *plot.Plot, format string) error {
 	w, err := newCanvas(p, format)
 	if err != nil {
 		return err
@@ -98,6 +116,20 @@ func newCanvas(p *plot.Plot, format string) (vg.CanvasWriterTo, error) {
 	canvas.Fill(canvas.Rectangle.Path())
 	p.Draw(plotDraw.Crop(canvas, vg.Points(8), -vg.Points(158), vg.Points(8), -vg.Points(8)))
 	return w, nil
+}
+
+// lineWithBars adds a line with two standard errors to either side.
+func lineWithBars(p *plot.Plot, name string, points plotter.XYs, cells []cell, c color.Color, shape int) error {
+	if err := line(p, name, points, c, shape, false); err != nil {
+		return err
+	}
+	bars, err := plotter.NewYErrorBars(spread{points, cells})
+	if err != nil {
+		return err
+	}
+	bars.Color = c
+	p.Add(bars)
+	return nil
 }
 
 func line(p *plot.Plot, name string, points plotter.XYs, c color.Color, shape int, dashed bool) error {

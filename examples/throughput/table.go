@@ -10,8 +10,10 @@ import (
 func printTable(out io.Writer, c *config, results []result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "fields/s\tnodes\tedges\t")
-	for _, k := range c.k {
-		fmt.Fprintf(w, "k=%d \t", k) // room for a mark
+	for _, bound := range c.bound {
+		for _, k := range c.k {
+			fmt.Fprintf(w, "%s \t", heading(k, bound)) // room for a mark
+		}
 	}
 	fmt.Fprintln(w)
 	sampled := false
@@ -27,6 +29,9 @@ func printTable(out io.Writer, c *config, results []result) error {
 		fmt.Fprintln(w)
 	}
 	for _, line := range []struct{ name, graph string }{{"paper, at least", ""}, {"paper, email-Enron", "email-Enron"}} {
+		if c.bound[0] > 0 {
+			break // the paper's neighbourhoods are whole
+		}
 		fmt.Fprintf(w, "%s\t\t\t", line.name)
 		for _, k := range c.k {
 			if rate := paperRate(line.graph, k); rate > 0 {
@@ -43,10 +48,25 @@ func printTable(out io.Writer, c *config, results []result) error {
 	if sampled {
 		fmt.Fprintf(out, "* a random sample of the nodes, seed %d: as many as %g s allowed\n", c.seed, c.seconds)
 	}
+	for _, r := range results {
+		for _, cell := range r.Cells {
+			if cell.ReadyS >= 1 {
+				fmt.Fprintf(out, "%s, %d edges, %s: indexed in %.1f s\n", r.Graph, r.Edges, heading(cell.K, cell.Bound), cell.ReadyS)
+			}
+		}
+	}
 	workers := "one worker"
 	if c.workers > 1 {
 		workers = fmt.Sprintf("%d workers", c.workers)
 	}
 	_, err := fmt.Fprintf(out, "%s; the paper's figures are for one core at 2.8 GHz\n", workers)
 	return err
+}
+
+// heading names a column.
+func heading(k, bound int) string {
+	if bound == 0 {
+		return fmt.Sprintf("k=%d", k)
+	}
+	return fmt.Sprintf("k=%d,bound=%d", k, bound)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -57,9 +58,39 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// Several sizes and bounds: a cell for each, and another picture.
+func TestMeasureSizes(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	clitest.Silence(t)
+	plot := filepath.Join(t.TempDir(), "p.svg")
+	r := clitest.JSON[struct{ Results []result }](t, run,
+		strings.Fields("-graphs rmat,torus -n 400,100 -k 3,5 -bound 8,0 -seconds 0.02 -out "+plot)...)
+	var got []string
+	for _, g := range r.Results {
+		for _, c := range g.Cells {
+			got = append(got, fmt.Sprint(g.Graph, c.Bound, c.K))
+			if c.Fields == 0 || !(c.FieldsPerS > 0) || c.Paper > 0 && c.Bound > 0 {
+				t.Errorf("%s: cell %+v", g.Graph, c)
+			}
+		}
+		if g.Graph == "torus" && g.Nodes != 100 && g.Nodes != 400 || g.Edges < g.Nodes {
+			t.Errorf("%s has %d nodes and %d edges", g.Graph, g.Nodes, g.Edges)
+		}
+	}
+	cells := func(graph string) string { return strings.ReplaceAll("G0 3 G0 5 G8 3 G8 5", "G", graph) }
+	want := strings.Join([]string{cells("rmat"), cells("rmat"), cells("torus"), cells("torus")}, " ")
+	if strings.Join(got, " ") != want {
+		t.Errorf("cells %s, want %s", got, want)
+	}
+	img, err := os.ReadFile(plot)
+	if err != nil || !strings.Contains(string(img), "bound=8") {
+		t.Errorf("the picture has no line of the bound: %v", err)
+	}
+}
+
 // The table marks what is a sample.
 func TestTable(t *testing.T) {
-	c := &config{k: []int{5, 20}, seconds: 1, seed: 7, workers: 1}
+	c := &config{k: []int{5, 20}, bound: []int{0}, seconds: 1, seed: 7, workers: 1}
 	var b strings.Builder
 	err := printTable(&b, c, []result{{"torus", 9, 18, []cell{{K: 5, Passes: 1, FieldsPerS: 1234.4}, {K: 20, FieldsPerS: 56}}}})
 	if err != nil {
@@ -92,7 +123,10 @@ func TestErrors(t *testing.T) {
 		{"-seconds 0", "-seconds is 0"},
 		{"-seconds NaN", "-seconds is NaN"},
 		{"-workers -1", "-workers is -1"},
-		{"-n 3", "-n is 3"},
+		{"-n 3", `-n: "3"`},
+		{"-n 100,x", `-n: "x"`},
+		{"-bound 3", "-bound is 3"},
+		{"-bound 0,60,49", "-bound is 49"},
 		{"-n 11 -graphs torus", "not 11 nodes"},
 		{"-out x.gif", ".svg or .png"},
 		{"-out /nowhere/at/all.svg", "cannot write"},
