@@ -56,7 +56,7 @@ func (s DOT) input() input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
-	return input{"DOT", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory}
+	return input{"DOT", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory, 0}
 }
 
 // Open reads the file.

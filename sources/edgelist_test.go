@@ -262,6 +262,11 @@ func FuzzEdgeList(f *testing.F) {
 		if labels != "" {
 			s.Labels = "l"
 		}
+		same(t, text, func(workers int) EdgeList {
+			s := s
+			s.Workers = workers
+			return s
+		})
 		n, err := readEdges(s)
 		checkFailure(t, err)
 		if err != nil {

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -17,55 +16,108 @@ const maxDeclared = 1 << 24
 
 // Read reads the graph without making a record of it.
 func (s EdgeList) Read(ctx context.Context) (*Network, error) {
+	if s.Workers < 0 {
+		return nil, fmt.Errorf("sources: EdgeList: Workers is %d, want at least 0", s.Workers)
+	}
 	l, err := s.input().lines(ctx.Err)
 	if err != nil {
 		return nil, err
 	}
 	defer l.close()
-	e := edgeLines{l: l}
-	if err := e.read(); err != nil {
+	l.note = s.Progress
+	e := &edgeScan{l: l, workers: s.Workers}
+	if err := e.run(); err != nil {
 		return nil, err
 	}
-	n := &Network{}
 	var labels nodeLabels
 	if s.Labels != "" {
 		if labels, err = s.readLabels(ctx); err != nil {
 			return nil, err
 		}
 	}
-	ids, err := e.nodes(labels.ids)
+	n := &Network{}
+	count, err := e.number(n, labels.ids)
 	if err != nil {
 		return nil, err
 	}
-	if n.NodeClass, n.Classes, err = labels.classes(ids, s.Partial); err != nil {
-		return nil, err
-	}
-	if int(ids[len(ids)-1]) >= len(ids) { // not 0 … n-1
-		n.IDs = ids
-		for i := range e.a.u {
-			u, _ := slices.BinarySearch(ids, e.a.u[i])
-			v, _ := slices.BinarySearch(ids, e.a.v[i])
-			e.a.u[i], e.a.v[i] = int32(u), int32(v)
+	if labels.label != nil {
+		ids := n.IDs
+		if ids == nil {
+			ids = upTo(0, count)
+		}
+		if n.NodeClass, n.Classes, err = labels.classes(ids, s.Partial); err != nil {
+			return nil, err
 		}
 	}
+	n.Stats = EdgeListStats{Lines: e.count, Declared: e.declared}
 	n.Graph = &graph.Graph{}
-	counts, err := e.graph(len(ids), s.Directed, n.Graph)
-	if err != nil {
+	if n.Stats.EdgeCounts, err = e.graph(count, s.Directed, n.Graph); err != nil {
 		return nil, err
 	}
-	n.Stats = EdgeListStats{counts, int64(len(e.a.u)), e.declared, isolated(n.Graph)}
+	n.Stats.Isolated = isolated(n.Graph)
 	return n, nil
 }
 
-// graph makes the graph of the lines. What it charges includes a copy in a record.
-func (e *edgeLines) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, error) {
-	c := csr{alive: e.l.alive}
-	m := len(e.a.u)
-	if err := e.l.take(csrBytes(n, m, 0) + 2*4*(int64(n+1)+2*int64(m))); err != nil {
+// number gives the nodes of the lines, the labels and the comment their numbers,
+// and returns how many there are: at least one. IDs is set where an id is not its
+// number.
+func (e *edgeScan) number(n *Network, more []int32) (int, error) {
+	ids, err := e.edges.IDs(more)
+	if err != nil {
+		return 0, err
+	}
+	count, first := e.declared, int32(0)
+	switch top := int64(ids.Last()); {
+	case count > 0 && top < count:
+	case count > 0 && top == count && ids.First() > 0:
+		first = 1
+	case ids.Len() == 0:
+		return 0, &FileError{e.l.file, 0, errors.New("no edge, and no comment with the number of nodes")}
+	default:
+		if int(ids.Last()) < ids.Len() { // 0 … n-1
+			return ids.Len(), nil
+		}
+		if err := e.take(4 * int64(ids.Len())); err != nil {
+			return 0, err
+		}
+		n.IDs = ids.List()
+		return ids.Len(), e.edges.Renumber(ids)
+	}
+	if count > max(maxDeclared, 2*int64(ids.Len())) {
+		e.l.line = e.declaredAt
+		return 0, e.l.errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", count, ids.Len())
+	}
+	if first == 0 {
+		return int(count), nil
+	}
+	if err := e.take(4 * count); err != nil {
+		return 0, err
+	}
+	n.IDs = upTo(first, int(count))
+	return int(count), e.edges.Shift(first)
+}
+
+// upTo is n numbers from first on.
+func upTo(first int32, n int) []int32 {
+	all := make([]int32, n)
+	for i := range all {
+		all[i] = first + int32(i)
+	}
+	return all
+}
+
+// graph makes the graph of the lines, which are gone then.
+func (e *edgeScan) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, error) {
+	offsets, neighbors, c, err := e.edges.Rows(n, directed)
+	if err != nil {
+		if f := new(FileError); !errors.As(err, &f) && e.l.alive() == nil {
+			err = &FileError{e.l.file, 0, err}
+		}
 		return EdgeCounts{}, err
 	}
-	err := c.build(n, directed, &e.a, g)
-	return c.counts, err
+	e.edges.Lists = nil
+	g.Offsets, g.Neighbors, g.Directed = offsets, neighbors, directed
+	return EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}, nil
 }
 
 func isolated(g *graph.Graph) (count int64) {
@@ -81,101 +133,6 @@ func isolated(g *graph.Graph) (count int64) {
 		}
 	}
 	return count
-}
-
-// edgeLines is the content of an edge file.
-type edgeLines struct {
-	l          *lines
-	a          arcs
-	below      int64 // an id must be below it; 0: any may be
-	declared   int64 // number of nodes that a comment states, and its line
-	declaredAt int
-}
-
-func (e *edgeLines) read() error {
-	for {
-		row, err := e.l.data(e.comment)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		u, rest, err := nodeID(e.l, row)
-		if err != nil {
-			return err
-		}
-		if len(rest) == 0 {
-			return e.l.errorf("%s, want two nodes", quote(row))
-		}
-		v, _, err := nodeID(e.l, rest)
-		if err != nil {
-			return err
-		}
-		if top := max(u, v); e.below > 0 && int64(top) >= e.below {
-			return e.l.errorf("node %d, want 0 to %d", top, e.below-1)
-		}
-		if len(e.a.u) >= math.MaxInt32/2 {
-			return e.l.errorf("more than %d edges", math.MaxInt32/2)
-		}
-		if e.a.u, err = push(e.l, e.a.u, u); err != nil {
-			return err
-		}
-		if e.a.v, err = push(e.l, e.a.v, v); err != nil {
-			return err
-		}
-	}
-}
-
-func (e *edgeLines) comment(text []byte) error {
-	if bytes.HasPrefix(text, []byte("%%MatrixMarket")) {
-		return e.l.errorf("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
-	}
-	if e.declaredAt == 0 && len(e.a.u) == 0 {
-		if n, ok := statedNodes(text); ok {
-			e.declared, e.declaredAt = n, e.l.line
-		}
-	}
-	return nil
-}
-
-// nodes returns the ids of all nodes, ascending: of the lines, the labels and
-// the comment. There is at least one.
-func (e *edgeLines) nodes(more []int32) ([]int32, error) {
-	if err := e.l.take(4 * int64(2*len(e.a.u)+len(more))); err != nil {
-		return nil, err
-	}
-	ids := slices.Concat(e.a.u, e.a.v, more)
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	if e.declared == 0 {
-		if len(ids) == 0 {
-			return nil, &FileError{e.l.file, 0, errors.New("no edge, and no comment with the number of nodes")}
-		}
-		return ids, nil
-	}
-	first := int32(0)
-	if len(ids) > 0 {
-		switch top := int64(ids[len(ids)-1]); {
-		case top < e.declared:
-		case top == e.declared && ids[0] > 0:
-			first = 1
-		default:
-			return ids, nil
-		}
-	}
-	if e.declared > max(maxDeclared, 2*int64(len(ids))) {
-		e.l.line = e.declaredAt
-		return nil, e.l.errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", e.declared, len(ids))
-	}
-	if err := e.l.take(4 * e.declared); err != nil {
-		return nil, err
-	}
-	all := make([]int32, e.declared)
-	for i := range all {
-		all[i] = first + int32(i)
-	}
-	return all, nil
 }
 
 // data returns the next line that is neither empty nor a comment. Comments go
@@ -200,17 +157,37 @@ func (l *lines) data(comment func(text []byte) error) ([]byte, error) {
 	}
 }
 
+var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
+
+// edgeOf reads a line with an edge.
+func edgeOf(row []byte, below int64) (u, v int32, err error) {
+	u, rest, err := nodeID(row)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(rest) == 0 {
+		return 0, 0, fmt.Errorf("%s, want two nodes", quote(row))
+	}
+	if v, _, err = nodeID(rest); err != nil {
+		return 0, 0, err
+	}
+	if top := int64(max(u, v)); top >= below {
+		return 0, 0, fmt.Errorf("node %d, want 0 to %d", top, below-1)
+	}
+	return u, v, nil
+}
+
 // nodeID reads the id of a node, and returns what is behind it.
-func nodeID(l *lines, line []byte) (id int32, rest []byte, err error) {
+func nodeID(line []byte) (id int32, rest []byte, err error) {
 	f, rest := field(line)
 	v, ok := integer(f)
 	switch {
 	case len(f) > 0 && len(bytes.Trim(f, "0123456789")) == 0 && (!ok || v > math.MaxInt32):
-		return 0, nil, l.errorf("node %s is beyond %d", quote(f), math.MaxInt32)
+		return 0, nil, fmt.Errorf("node %s is beyond %d", quote(f), math.MaxInt32)
 	case !ok:
-		return 0, nil, l.errorf("%s, want the id of a node: an integer from 0", quote(f))
+		return 0, nil, fmt.Errorf("%s, want the id of a node: an integer from 0", quote(f))
 	case v < 0 || v > math.MaxInt32:
-		return 0, nil, l.errorf("node %d, want 0 to %d", v, math.MaxInt32)
+		return 0, nil, fmt.Errorf("node %d, want 0 to %d", v, math.MaxInt32)
 	}
 	return int32(v), rest, nil
 }

@@ -56,7 +56,7 @@ const widestGraph6 = 64 << 20
 func (s Graph6) String() string { return s.input().String() }
 
 func (s Graph6) input() input {
-	return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory}
+	return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory, 0}
 }
 
 // Open checks the settings and reads the first graph.

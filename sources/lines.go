@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"sync/atomic"
 )
 
 // maxLine bounds the memory that one line may take: 65 000 attributes of 15
@@ -20,6 +21,10 @@ type lines struct {
 	widest int          // most bytes of a line; 0 stands for maxLine
 	alive  func() error // asked before each read, so that a long scan can be stopped
 	budget *budget      // of what the text stands for; nil: there is none
+
+	size   int64                // of the file, packed where it is packed; 0: not known
+	packed *atomic.Int64        // bytes of it that were read
+	note   func(read, of int64) // if set, told so now and then
 
 	buf        []byte
 	start, end int // what is read but not handed out is buf[start:end]
@@ -97,12 +102,16 @@ func (l *lines) fill() {
 	l.read += int64(n)
 	switch {
 	case l.read > l.limit:
-		l.last = &FileError{l.file, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.limit)}
+		l.last = l.tooLong()
 	case err == io.EOF:
 		l.last = io.EOF
 	case err != nil:
 		l.last = inFile(l.file, err)
 	}
+}
+
+func (l *lines) tooLong() error {
+	return &FileError{l.file, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.limit)}
 }
 
 // errorf blames the line that was handed out last.

@@ -35,9 +35,9 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		if err != nil {
 			return n, err
 		}
-		id, rest, err := nodeID(l, row)
+		id, rest, err := nodeID(row)
 		if err != nil {
-			return n, err
+			return n, l.errorf("%w", err)
 		}
 		if rest = bytes.TrimSpace(rest); len(rest) == 0 {
 			return n, l.errorf("node %d without a label", id)

@@ -146,8 +146,8 @@ func (n *NodeSet) readEdges(f *tuFiles) error {
 		return err
 	}
 	defer l.close()
-	e := edgeLines{l: l, below: int64(len(n.Class))}
-	if err := e.read(); err != nil {
+	e := edgeScan{l: l, below: int64(len(n.Class))}
+	if err := e.run(); err != nil {
 		return err
 	}
 	n.Stats.EdgeCounts, err = e.graph(len(n.Class), false, n.Graph)

@@ -253,6 +253,32 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 	return nil
 }
 
+// Lend returns a record of this graph alone, which the caller owns and which has the
+// very Offsets and Neighbors of g instead of copies, whatever memory they are in:
+// nobody may write to them from now on. It is for graphs of gigabytes, and for a
+// builder without rows. A graph that is not of the layout is an error.
+func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
+	if err := b.layout.fits(g, &r); err != nil {
+		return nil, fmt.Errorf("record: graph %d: %w", r.ID, err)
+	}
+	if b.rows > 0 {
+		return nil, fmt.Errorf("record: graph %d: to be lent to a record that has %d graphs", r.ID, b.rows)
+	}
+	defer b.Release()
+	b.ids.Append(r.ID)
+	b.pos.Append(r.Pos)
+	offsets := g.Offsets
+	if len(offsets) == 0 {
+		offsets = []int32{0}
+	}
+	cols := []arrow.Array{b.ids.Finish(), b.pos.Finish(), b.offsets.lend(offsets), b.neighbors.lend(g.Neighbors)}
+	for _, p := range b.parts {
+		p.append(g, &r)
+		cols = append(cols, p.Finish())
+	}
+	return newRecord(b.schema, cols, 1), nil
+}
+
 // Record returns the graphs since the last call, which the caller owns.
 func (b *Builder) Record() arrow.Record {
 	defer b.Release()

@@ -119,6 +119,26 @@ func TestRoundTrip(t *testing.T) {
 				}
 				graphs, rows = append(graphs, g), append(rows, r)
 			}
+			for i, g := range graphs[:min(len(graphs), 1)] { // alone, and without a copy
+				if _, err := b.Lend(g, rows[i]); err == nil {
+					t.Fatal("it was lent to a record that has graphs")
+				}
+				other := record.NewBuilder(mem, l)
+				lent, err := other.Lend(g, rows[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				read(t, lent, l, graphs[i:i+1], rows[i:i+1])
+				gs, err := record.GraphsOf(lent)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var h graph.Graph
+				if gs.At(0, &h); len(h.Neighbors) > 0 && &h.Neighbors[0] != &g.Neighbors[0] {
+					t.Fatal("it was copied")
+				}
+				lent.Release()
+			}
 			if b.Rows() != len(rows) {
 				t.Fatalf("Rows is %d, want %d", b.Rows(), len(rows))
 			}

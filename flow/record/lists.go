@@ -196,6 +196,15 @@ func (b *Lists[T]) start() {
 // Finish returns the column, which the caller owns, and empties b.
 func (b *Lists[T]) Finish() arrow.Array { return makeArray(b.finish()) }
 
+// lend is a column of one row, x itself.
+func (b *Lists[T]) lend(x []T) arrow.Array {
+	b.start()
+	b.ends.push(listEnd(len(x)))
+	size := int(unsafe.Sizeof(*new(T)))
+	raw := memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size))
+	return makeArray(listData(ListType[T](), &b.ends, array.NewData(typeOf[T](), len(x), []*memory.Buffer{nil, raw}, nil, 0, 0)))
+}
+
 func (b *Lists[T]) finish() arrow.ArrayData {
 	b.start()
 	return listData(ListType[T](), &b.ends, b.v.finish())

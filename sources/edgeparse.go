@@ -1,0 +1,119 @@
+package sources
+
+import (
+	"bytes"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// edgeParser turns lines into edges.
+type edgeParser struct {
+	scan  *edgeScan
+	below int64
+	list  []graph.Edge
+	piece piece
+}
+
+// text reads whole lines, each with its end. A line of two numbers of up to nine
+// digits, and what may follow them, is read here, byte by byte; any other one by
+// line.
+func (p *edgeParser) text(b []byte) {
+	below := uint32(min(p.below, 1<<31))
+	for i := 0; i < len(b); {
+		start := i
+		u := uint32(0)
+		for b[i]-'0' <= 9 {
+			u = 10*u + uint32(b[i]-'0')
+			i++
+		}
+		usual := uint(i-start-1) < 9 // and more than 0
+		for isBlank(b[i]) {
+			i++
+		}
+		if b[i] == ',' {
+			i++
+			for isBlank(b[i]) {
+				i++
+			}
+		}
+		second := i
+		v := uint32(0)
+		for b[i]-'0' <= 9 {
+			v = 10*v + uint32(b[i]-'0')
+			i++
+		}
+		switch c := b[i]; {
+		case !usual || uint(i-second-1) >= 9 || u >= below || v >= below:
+			usual = false
+		case c == '\n':
+			i++
+		case c == '\r' && b[i+1] == '\n':
+			i += 2
+		case isBlank(c) || c == ',':
+			i += bytes.IndexByte(b[i:], '\n') + 1
+		default:
+			usual = false
+		}
+		if p.piece.lines++; !usual {
+			end := start + bytes.IndexByte(b[start:], '\n')
+			i = end + 1
+			if u, v, ok := p.line(b[start:end]); !ok {
+				if p.piece.err != nil {
+					p.piece.errAt = p.piece.lines
+					return
+				}
+			} else if !p.edge(u, v) {
+				return
+			}
+			continue
+		}
+		if len(p.list) < cap(p.list) {
+			p.list = append(p.list, graph.Edge{U: int32(u), V: int32(v)})
+			p.piece.edges++
+		} else if !p.edge(int32(u), int32(v)) {
+			return
+		}
+	}
+}
+
+// edge adds an edge.
+func (p *edgeParser) edge(u, v int32) bool {
+	if len(p.list) == cap(p.list) {
+		p.flush()
+		if p.piece.err = p.scan.take(8 * listSize); p.piece.err != nil {
+			p.piece.errAt = p.piece.lines
+			return false
+		}
+		p.list = make([]graph.Edge, 0, listSize)
+	}
+	p.list = append(p.list, graph.Edge{U: u, V: v})
+	p.piece.edges++
+	return true
+}
+
+// flush hands over the edges.
+func (p *edgeParser) flush() {
+	if len(p.list) > 0 {
+		p.scan.add(p.list)
+	}
+	p.list = nil
+}
+
+// line reads any line. It is no edge, and err is not set, where there is none on it.
+func (p *edgeParser) line(row []byte) (u, v int32, ok bool) {
+	row = bytes.TrimSpace(row)
+	if len(row) == 0 {
+		return 0, 0, false
+	}
+	q := &p.piece
+	if row[0] == '#' || row[0] == '%' {
+		if bytes.HasPrefix(row, []byte("%%MatrixMarket")) {
+			q.err = errMatrixMarket
+		} else if n, stated := statedNodes(row); stated && q.declaredAt == 0 && q.edges == 0 {
+			q.declared, q.declaredAt = n, q.lines
+		}
+		return 0, 0, false
+	}
+	u, v, q.err = edgeOf(row, p.below)
+	return u, v, q.err == nil
+}

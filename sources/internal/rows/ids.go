@@ -1,0 +1,249 @@
+package rows
+
+import (
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// IDs is a set of ids that were given to nodes, 0 … 2³¹-1, whose ranks in ascending
+// order are the numbers of the nodes. Where the largest is at most 16 for each edge
+// and label, and a million, the set is a bit for each id up to there, with the number
+// of bits before each 64 of them; else a hash table, of 16 to 32 bytes for each id.
+type IDs struct {
+	n           int
+	first, last int32
+
+	words []word // dense
+
+	keys  []int32 // sparse: a power of two, -1 where nothing is
+	ranks []int32
+	list  []int32 // ascending
+}
+
+// word is 64 ids.
+type word struct {
+	has    uint64
+	before uint32 // ids in the words before
+}
+
+// dense is up to which id there is a bit for each.
+func dense(names int) int64 { return 1<<20 + 16*int64(names) }
+
+// IDs returns the ids that the edges name, and more ones.
+func (e *Edges) IDs(more []int32) (*IDs, error) {
+	names := e.Len() + len(more)
+	top := int32(-1)
+	for _, id := range more {
+		top = max(top, id)
+	}
+	shares := e.shares(e.workers(names))
+	tops := make([]int32, len(shares))
+	if err := each(shares, func(i int, share [][]graph.Edge) error {
+		return e.pieces(share, func(list []graph.Edge) {
+			for _, x := range list {
+				tops[i] = max(tops[i], x.U, x.V)
+			}
+		})
+	}); err != nil {
+		return nil, err
+	}
+	if names > len(more) {
+		top = max(top, slices.Max(tops))
+	}
+	s := &IDs{first: -1, last: -1}
+	if top < 0 {
+		return s, nil
+	}
+	if int64(top) < dense(names) {
+		return s, s.mark(e, shares, more, top)
+	}
+	return s, s.hash(e, more)
+}
+
+// mark fills words.
+func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, more []int32, top int32) error {
+	count := int(top)/64 + 1
+	if err := e.take(16 * int64(count)); err != nil {
+		return err
+	}
+	s.words = make([]word, count)
+	set := func(id int32) {
+		// Most were met before, and are not written to again.
+		w, bit := &s.words[id>>6].has, uint64(1)<<(id&63)
+		if atomic.LoadUint64(w)&bit == 0 {
+			atomic.OrUint64(w, bit)
+		}
+	}
+	if err := each(shares, func(_ int, share [][]graph.Edge) error {
+		return e.pieces(share, func(list []graph.Edge) {
+			for _, x := range list {
+				set(x.U)
+				set(x.V)
+			}
+		})
+	}); err != nil {
+		return err
+	}
+	for _, id := range more {
+		set(id)
+	}
+	for i := range s.words {
+		w := &s.words[i]
+		w.before = uint32(s.n)
+		if w.has != 0 {
+			if s.n == 0 {
+				s.first = int32(64*i + bits.TrailingZeros64(w.has))
+			}
+			s.last = int32(64*i + 63 - bits.LeadingZeros64(w.has))
+			s.n += bits.OnesCount64(w.has)
+		}
+	}
+	return nil
+}
+
+// hash fills keys, list and ranks.
+func (s *IDs) hash(e *Edges, more []int32) error {
+	if err := s.grow(e, 1<<10); err != nil {
+		return err
+	}
+	add := func(ids ...int32) error {
+		if 2*(s.n+len(ids)) > len(s.keys) {
+			if err := s.grow(e, 2*len(s.keys)); err != nil {
+				return err
+			}
+		}
+		for _, id := range ids {
+			if at := s.slot(id); s.keys[at] < 0 {
+				s.keys[at] = id
+				s.n++
+			}
+		}
+		return nil
+	}
+	var failed error
+	for _, list := range e.Lists {
+		if err := e.pieces([][]graph.Edge{list}, func(list []graph.Edge) {
+			for _, x := range list {
+				if failed == nil {
+					failed = add(x.U, x.V)
+				}
+			}
+		}); err != nil || failed != nil {
+			return firstOf(err, failed)
+		}
+	}
+	for _, id := range more {
+		if err := add(id); err != nil {
+			return err
+		}
+	}
+	if err := e.take(4*int64(s.n) + 4*int64(len(s.keys))); err != nil {
+		return err
+	}
+	s.list, s.ranks = make([]int32, 0, s.n), make([]int32, len(s.keys))
+	for _, id := range s.keys {
+		if id >= 0 {
+			s.list = append(s.list, id)
+		}
+	}
+	slices.Sort(s.list)
+	for i, id := range s.list {
+		s.ranks[s.slot(id)] = int32(i)
+	}
+	s.first, s.last = s.list[0], s.list[s.n-1]
+	return nil
+}
+
+// grow makes a larger table.
+func (s *IDs) grow(e *Edges, size int) error {
+	if err := e.take(4 * int64(size)); err != nil {
+		return err
+	}
+	old := s.keys
+	s.keys = make([]int32, size)
+	for i := range s.keys {
+		s.keys[i] = -1
+	}
+	for _, id := range old {
+		if id >= 0 {
+			s.keys[s.slot(id)] = id
+		}
+	}
+	e.give(4 * int64(len(old)))
+	return nil
+}
+
+// slot is where an id is, or where it would be.
+func (s *IDs) slot(id int32) int {
+	mask := len(s.keys) - 1
+	at := int(uint64(uint32(id)) * 0x9e3779b97f4a7c15 >> 32 & uint64(mask))
+	for s.keys[at] >= 0 && s.keys[at] != id {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Len is the number of ids.
+func (s *IDs) Len() int { return s.n }
+
+// First and Last are the smallest and the largest id, -1 where there is none.
+func (s *IDs) First() int32 { return s.first }
+func (s *IDs) Last() int32  { return s.last }
+
+// List is all ids, ascending.
+func (s *IDs) List() []int32 {
+	if s.words == nil {
+		return s.list
+	}
+	list := make([]int32, 0, s.n)
+	for i, w := range s.words {
+		for ; w.has != 0; w.has &= w.has - 1 {
+			list = append(list, int32(64*i+bits.TrailingZeros64(w.has)))
+		}
+	}
+	return list
+}
+
+// Renumber writes in place of each id its rank.
+func (e *Edges) Renumber(s *IDs) error {
+	return e.renumber(func(list []graph.Edge) {
+		if s.words != nil {
+			for i, x := range list {
+				list[i] = graph.Edge{U: s.rank(x.U), V: s.rank(x.V)}
+			}
+			return
+		}
+		for i, x := range list {
+			list[i] = graph.Edge{U: s.ranks[s.slot(x.U)], V: s.ranks[s.slot(x.V)]}
+		}
+	})
+}
+
+// rank is that of one that is there, in words.
+func (s *IDs) rank(id int32) int32 {
+	w := s.words[id>>6]
+	return int32(w.before) + int32(bits.OnesCount64(w.has&(1<<(id&63)-1)))
+}
+
+// Shift takes an id from all of them.
+func (e *Edges) Shift(by int32) error {
+	return e.renumber(func(list []graph.Edge) {
+		for i, x := range list {
+			list[i] = graph.Edge{U: x.U - by, V: x.V - by}
+		}
+	})
+}
+
+func (e *Edges) renumber(do func(list []graph.Edge)) error {
+	return each(e.shares(e.workers(e.Len())), func(_ int, share [][]graph.Edge) error { return e.pieces(share, do) })
+}

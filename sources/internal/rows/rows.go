@@ -1,0 +1,120 @@
+// Package rows makes the rows of a large graph of its edges, however they come, on
+// several processors and in memory that is known beforehand.
+//
+//	lists of edges ──▶ ids, which edges name ──▶ nodes 0 … n-1 ──▶ buckets of rows ──▶ rows
+//	8 bytes each       a bit each, or a hash     in place         a few at a time     CSR
+//
+// The rows are the same at any number of processors, and in whatever order the
+// edges come.
+package rows
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Edges is what rows are made of. Its lists are written to.
+type Edges struct {
+	Lists   [][]graph.Edge
+	Workers int                     // 0: as many as there are processors
+	Alive   func() error            // if set, asked every few milliseconds, from several goroutines; its error ends the work
+	Take    func(bytes int64) error // if set, charged with memory before it is allocated
+	Give    func(bytes int64)       // and told of what is let go of
+}
+
+// Counts says what became of the edges.
+type Counts struct {
+	Edges      int64 // unordered pairs, or arcs
+	SelfLoops  int64 // dropped
+	Duplicates int64 // that repeat an earlier one, in the same direction: dropped
+	OneWay     int64 // undirected edges that came in one direction only
+}
+
+// Len is the number of edges in the lists.
+func (e *Edges) Len() (n int) {
+	for _, l := range e.Lists {
+		n += len(l)
+	}
+	return n
+}
+
+func (e *Edges) alive() error {
+	if e.Alive == nil {
+		return nil
+	}
+	return e.Alive()
+}
+
+func (e *Edges) take(bytes int64) error {
+	if e.Take == nil {
+		return nil
+	}
+	return e.Take(bytes)
+}
+
+func (e *Edges) give(bytes int64) {
+	if e.Give != nil {
+		e.Give(bytes)
+	}
+}
+
+// workers is how many goroutines are worth while for so many steps.
+func (e *Edges) workers(steps int) int {
+	w := e.Workers
+	if w <= 0 {
+		w = runtime.GOMAXPROCS(0)
+	}
+	return max(1, min(w, steps>>15))
+}
+
+// shares cuts the lists into shares of about equal length.
+func (e *Edges) shares(n int) [][][]graph.Edge {
+	shares := make([][][]graph.Edge, n)
+	total, before := e.Len(), 0
+	for _, l := range e.Lists {
+		for len(l) > 0 {
+			at := min(n-1, before*n/total)
+			piece := l[:min(len(l), max(1, (total*(at+1)+n-1)/n-before))]
+			shares[at] = append(shares[at], piece)
+			before, l = before+len(piece), l[len(piece):]
+		}
+	}
+	return shares
+}
+
+// each calls do with every share at once, and returns the error of the first that
+// has one.
+func each[T any](shares []T, do func(i int, share T) error) error {
+	if len(shares) == 1 {
+		return do(0, shares[0])
+	}
+	errs := make([]error, len(shares))
+	var wg sync.WaitGroup
+	for i, s := range shares {
+		wg.Go(func() { errs[i] = do(i, s) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces calls do with the edges of a share, some at a time.
+func (e *Edges) pieces(share [][]graph.Edge, do func([]graph.Edge)) error {
+	for _, l := range share {
+		for len(l) > 0 {
+			if err := e.alive(); err != nil {
+				return err
+			}
+			piece := l[:min(len(l), 1<<20)]
+			do(piece)
+			l = l[len(piece):]
+		}
+	}
+	return nil
+}

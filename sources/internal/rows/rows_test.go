@@ -1,0 +1,225 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// plain makes rows and counts of a map of what was met.
+func plain(n int, directed bool, edges []graph.Edge) (offsets, neighbors []int32, c Counts) {
+	type arc struct{ u, v int32 }
+	met := map[arc]bool{}
+	adj := make([]map[int32]bool, n)
+	for v := range adj {
+		adj[v] = map[int32]bool{}
+	}
+	for _, e := range edges {
+		switch {
+		case e.U == e.V:
+			c.SelfLoops++
+			continue
+		case met[arc{e.U, e.V}]:
+			c.Duplicates++
+		}
+		met[arc{e.U, e.V}] = true
+		adj[e.U][e.V] = true
+		if !directed {
+			adj[e.V][e.U] = true
+		}
+	}
+	offsets = append(offsets, 0)
+	for u := range int32(n) {
+		row := []int32{}
+		for v := range adj[u] {
+			row = append(row, v)
+			if directed || u < v {
+				c.Edges++
+				if !directed && !(met[arc{u, v}] && met[arc{v, u}]) {
+					c.OneWay++
+				}
+			}
+		}
+		slices.Sort(row)
+		neighbors = append(neighbors, row...)
+		offsets = append(offsets, int32(len(neighbors)))
+	}
+	return offsets, neighbors, c
+}
+
+// cut makes lists of different lengths.
+func cut(rng *rand.Rand, edges []graph.Edge) (lists [][]graph.Edge) {
+	edges = slices.Clone(edges)
+	for len(edges) > 0 {
+		k := min(len(edges), 1+rng.IntN(1+len(edges)))
+		lists = append(lists, edges[:k])
+		edges = edges[k:]
+	}
+	return lists
+}
+
+// draw draws edges with hubs among the smaller nodes.
+func draw(rng *rand.Rand, n, m int) (edges []graph.Edge) {
+	node := func() int32 { return int32(rng.IntN(1 + rng.IntN(1+rng.IntN(n)))) }
+	for range m {
+		edges = append(edges, graph.Edge{U: node(), V: node()})
+		if rng.IntN(4) == 0 {
+			last := edges[len(edges)-1]
+			edges = append(edges, graph.Edge{U: last.V, V: last.U})
+		}
+	}
+	return edges
+}
+
+func TestRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ n, m int }{{0, 0}, {1, 0}, {1, 3}, {2, 1}, {5, 30}, {300, 20}, {1000, 5000}, {70_000, 40_000}, {200_000, 200_000}, {3, 300_000}} {
+		for _, directed := range []bool{false, true} {
+			edges := draw(rng, max(c.n, 1), c.m)
+			offsets, neighbors, counts := plain(c.n, directed, edges)
+			for _, workers := range []int{1, 2, 5} {
+				e := &Edges{Lists: cut(rng, edges), Workers: workers}
+				o, x, got, err := e.Rows(c.n, directed)
+				if err != nil || got != counts || !slices.Equal(o, offsets) || !slices.Equal(x, neighbors) {
+					t.Fatalf("%+v, directed %t, %d workers: %v, %+v, want %+v; rows are equal: %t", c, directed, workers, err, got, counts, slices.Equal(x, neighbors))
+				}
+			}
+		}
+	}
+}
+
+// A star has all its edges in one row, more than are sorted at once.
+func TestRowsOfAStar(t *testing.T) {
+	const n = sortRoom + 1000
+	var edges []graph.Edge
+	for v := range int32(n - 1) {
+		edges = append(edges, graph.Edge{U: n - 1, V: int32(int64(v) * 7919 % (n - 1))})
+	}
+	e := &Edges{Lists: [][]graph.Edge{edges}, Workers: 2}
+	offsets, neighbors, c, err := e.Rows(n, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graph.Graph{Offsets: offsets, Neighbors: neighbors}
+	if err := g.Check(); err != nil || g.Degree(n-1) != int(c.Edges) || c.Edges+c.Duplicates != n-1 {
+		t.Errorf("%v, a hub of %d, %+v", err, g.Degree(n-1), c)
+	}
+}
+
+func FuzzSort(f *testing.F) {
+	f.Add(uint64(1), 1000, 20, 100)
+	f.Add(uint64(2), 100, 63, 0)
+	f.Add(uint64(3), 5000, 9, 300)
+	f.Fuzz(func(t *testing.T, seed uint64, n, width, room int) {
+		n, width, room = n&0xffff, 1+width&0x3f%63, room&0xffff
+		rng := rand.New(rand.NewPCG(seed, 1))
+		keys := make([]uint64, n)
+		for i := range keys {
+			keys[i] = rng.Uint64() >> (64 - width) >> rng.IntN(width)
+		}
+		want := slices.Sorted(slices.Values(keys))
+		got, err := sortKeys(keys, make([]uint64, room), width, func() error { return nil })
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d keys of %d bits are not sorted, with room for %d: %v", n, width, room, err)
+		}
+	})
+}
+
+func TestIDs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, top := range []int{1, 2, 63, 64, 65, 5000, 1 << 20, 1<<31 - 1} {
+		for _, m := range []int{0, 1, 10, 3000, 100_000} {
+			var edges []graph.Edge
+			var more, all []int32
+			for range m {
+				x := graph.Edge{U: int32(rng.IntN(top)), V: int32(top - rng.IntN(1+top/3))}
+				edges, all = append(edges, x), append(all, x.U, x.V)
+			}
+			for range rng.IntN(4) {
+				more = append(more, int32(rng.IntN(top)))
+			}
+			all = append(all, more...)
+			slices.Sort(all)
+			all = slices.Compact(all)
+			e := &Edges{Lists: cut(rng, edges), Workers: 1 + m%3}
+			s, err := e.IDs(more)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if list := s.List(); s.Len() != len(all) || !slices.Equal(list, all) {
+				t.Fatalf("%d edges up to %d: %d ids, want %d", m, top, s.Len(), len(all))
+			}
+			if len(all) > 0 && (s.First() != all[0] || s.Last() != all[len(all)-1]) || len(all) == 0 && s.Last() != -1 {
+				t.Fatalf("ids are %d to %d", s.First(), s.Last())
+			}
+			if err := e.Renumber(s); err != nil {
+				t.Fatal(err)
+			}
+			i := 0
+			for _, list := range e.Lists {
+				for _, x := range list {
+					if u, v := all[x.U], all[x.V]; u != edges[i].U || v != edges[i].V {
+						t.Fatalf("edge %d joins %d and %d, want %v", i, u, v, edges[i])
+					}
+					i++
+				}
+			}
+		}
+	}
+}
+
+// Whatever is under way ends with its context, and what does not fit is refused
+// before it is begun.
+func TestEnds(t *testing.T) {
+	edges := draw(rand.New(rand.NewPCG(5, 6)), 1000, 200_000)
+	for after := range 12 {
+		calls := 0
+		e := &Edges{Lists: [][]graph.Edge{slices.Clone(edges)}, Workers: 1, Alive: func() error {
+			if calls++; calls > after {
+				return context.Canceled
+			}
+			return nil
+		}}
+		s, err := e.IDs(nil)
+		if err == nil {
+			err = e.Renumber(s)
+		}
+		if err == nil {
+			_, _, _, err = e.Rows(s.Len(), false)
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("after %d: %v", after, err)
+		}
+	}
+	want := errors.New("too much")
+	e := &Edges{Lists: [][]graph.Edge{edges}, Take: func(n int64) error {
+		if n < Bytes(1000, len(edges), false, 1) {
+			return fmt.Errorf("%d bytes", n)
+		}
+		return want
+	}}
+	if _, _, _, err := e.Rows(1000, false); !errors.Is(err, want) {
+		t.Errorf("%v, want %v", err, want)
+	}
+}
+
+func BenchmarkRows(b *testing.B) {
+	edges := draw(rand.New(rand.NewPCG(5, 6)), 1<<20, 8<<20)
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				e := &Edges{Lists: [][]graph.Edge{edges}, Workers: workers}
+				if _, _, _, err := e.Rows(1<<20, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/float64(len(edges))*1e9, "ns/edge")
+		})
+	}
+}
