@@ -64,7 +64,11 @@
 //     was killed when; a sink that knows which positions it has makes that
 //     once. TestDelivery TestWatermarkOfFailedRun
 //   - Only io.EOF itself is the end of a source. TestOnlyEOFEnds
-//   - A Reader that is an Acker is closed after the last Ack. TestClosedAfterAck
+//   - A Settler hears of each record once, when all of its rows have left, in
+//     whatever order records come and however often; and of none that had a row in
+//     the pipeline when the run failed. TestSettler TestSettlerAgainstRows
+//   - A Reader that is an Acker or a Settler is closed after the last call of Ack or
+//     Settle. TestClosedAfterAck TestSettler
 //
 // Atomic is a call: what a stage has emitted in a call to Process that fails is
 // dropped together with its letters, unless it is a Flusher, whose records are on
@@ -107,13 +111,17 @@
 // position that falls, and stays there to the end. TestTrackerFalls
 //
 // A broker fits in two ways. A log that one reader consumes in order (a stream
-// with limits retention, a partition) is an Acker: its sequence numbers are the
-// positions, what is redelivered below the highest it has handed out the Reader
-// drops, so that it takes each position once, and the watermark is what it stores
-// or acknowledges. In a work queue, one machine of many sees positions out of
-// order and again, and there is no watermark to speak of: messages are
-// acknowledged one by one. One message is one record, and claims are counted by
-// record already, so this takes one more interface of a Reader, which hears of each
-// record when its last claim goes; a message that is delivered again while its rows
-// are still here adds to their claims. It comes with the first such source.
+// that is kept, a partition) has a watermark: what comes again the Reader drops, so
+// that it takes each position once, and the watermark, or a checkpoint behind it, is
+// where it begins again. In a work queue, one machine of many sees positions out of
+// order and again, and there is no watermark to speak of: messages are acknowledged
+// one by one. There the Reader is a Settler. One message is one record, claims are
+// counted by record, and it hears of each record when its last claim goes; one that is
+// delivered again while its rows are still here adds to their claims. TestSettler
+//
+// For this, a position has to name a piece of work: no two records have the same.
+// The chunks of a large graph, which operators.Chunk makes of one row, all have the
+// position of that; where each is to be worked on, acknowledged and found again by
+// itself, the source numbers them (sources.Chunks), and a checkpoint names a chunk
+// and not a graph.
 package flow

@@ -53,6 +53,15 @@ func (o *opened) open(p Pipeline) error {
 			o.run.fail(o.run.guard(o.source.count.stage, func() error { a.Ack(pos); return nil }))
 		}
 	}
+	if q, ok := o.source.reader.(Settler); ok {
+		if o.source.acked {
+			return at(o.source.count.stage, errors.New("the reader is an Acker and a Settler, and can be one of them"))
+		}
+		o.source.acked = true
+		o.run.track.settle = func(pos int64) {
+			o.run.fail(o.run.guard(o.source.count.stage, func() error { q.Settle(pos); return nil }))
+		}
+	}
 	o.schema = o.source.schema
 	for _, s := range p.steps {
 		if err := o.openStep(s); err != nil {
@@ -96,6 +105,7 @@ func (o *opened) openSink(sink Sink) {
 	attend(func() {
 		var err error
 		o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
+		o.sink.count.of(o.sink.writer)
 		o.run.fail(err)
 	})
 }

@@ -256,7 +256,7 @@ func (s *segment) finish(j *job, hold bool) {
 	}
 	s.run.deliver(j.letters)
 	if !s.run.stopped() {
-		s.run.track.settle(j.rec, j.outs)
+		s.run.track.became(j.rec, j.outs)
 	}
 }
 

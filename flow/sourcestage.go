@@ -14,7 +14,7 @@ type sourceStage struct {
 	run    *run
 	reader Reader
 	schema *arrow.Schema
-	acked  bool // the reader is an Acker, which somebody else closes
+	acked  bool // the reader is an Acker or a Settler, which somebody else closes
 	count  *counter
 	once   sync.Once
 }
@@ -33,6 +33,7 @@ func (s *sourceStage) open(src Source) error {
 			return errors.New("Open returned no Reader")
 		}
 		s.reader = reader
+		s.count.of(reader)
 		if s.schema = s.reader.Schema(); s.schema == nil {
 			return errors.New("the schema is nil")
 		}

@@ -43,6 +43,36 @@ type Acker interface {
 	Ack(pos int64)
 }
 
+// Settler is a Reader of a work queue, of which others read too: its records come
+// in any order, and again where somebody was thought dead. It hears of each record
+// by itself, when every row of it has left. Rows of a record have positions that
+// do not fall, and that no other record has; one that comes again has the same
+// ones. A record that breaks this, or has no rows, ends the run. A Settler is no
+// [Acker].
+type Settler interface {
+	// Settle reports that every row of the record that begins with position pos has
+	// left the pipeline, as Ack does of all up to one: of a [DurableWriter],
+	// durably. Where the record came again before it was settled, this is once for
+	// all of them. It is called from other goroutines than Next, one call at a
+	// time, and should not take long.
+	Settle(pos int64)
+}
+
+// Noter is a Reader or a Writer that counts events of its own: reconnects, what
+// was sent again. They stand in [StageStats].
+type Noter interface {
+	// Notes returns the counts up to now, by name. It is called from any goroutine
+	// at any time, also after Close.
+	Notes() map[string]int64
+}
+
+// Lagger is a Reader that knows how much it is behind.
+type Lagger interface {
+	// Lag returns how many messages, or whatever the source counts, are there and
+	// were not read yet, as far as it knows. It is called as Notes is.
+	Lag() int64
+}
+
 // Operator describes a step of a pipeline. It is a value, usually a struct
 // literal whose zero fields are documented defaults.
 type Operator interface {

@@ -24,8 +24,11 @@ type StageStats struct {
 	Waiting               time.Duration // for records to come in
 	Blocked               time.Duration // for records to be taken
 	// Notes counts events that the stage itself finds worth knowing, by name,
-	// summed over workers; see Out.Note. nil where there are none. It is a copy.
+	// summed over workers; see Out.Note and Noter. nil where there are none. It is a
+	// copy.
 	Notes map[string]int64
+	// Lag is how many messages wait to be read by a source that is a Lagger.
+	Lag int64
 }
 
 // Stats is a snapshot of a run.
@@ -57,6 +60,9 @@ func (t StageStats) notes() string {
 	for _, event := range slices.Sorted(maps.Keys(t.Notes)) {
 		fmt.Fprintf(&b, "  %s %d", event, t.Notes[event])
 	}
+	if t.Lag > 0 {
+		fmt.Fprintf(&b, "  lag %d", t.Lag)
+	}
 	return b.String()
 }
 
@@ -69,6 +75,14 @@ type counter struct {
 
 	mu    sync.Mutex
 	notes map[string]int64
+	own   any // the Reader or Writer, which may be a Noter and a Lagger
+}
+
+// of tells whose counter it is.
+func (c *counter) of(stage any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own = stage
 }
 
 func (c *counter) note(event string, n int64) {
@@ -123,8 +137,20 @@ func monotonic() time.Duration { return time.Since(began) }
 
 func (c *counter) snapshot() StageStats {
 	c.mu.Lock()
-	notes := maps.Clone(c.notes)
+	notes, own := maps.Clone(c.notes), c.own
 	c.mu.Unlock()
+	if n, ok := own.(Noter); ok {
+		if notes == nil {
+			notes = map[string]int64{}
+		}
+		for event, count := range n.Notes() {
+			notes[event] += count
+		}
+	}
+	lag := int64(0)
+	if l, ok := own.(Lagger); ok {
+		lag = l.Lag()
+	}
 	return StageStats{
 		Stage:     c.stage,
 		RecordsIn: c.recsIn.Load(), RecordsOut: c.recsOut.Load(),
@@ -134,5 +160,6 @@ func (c *counter) snapshot() StageStats {
 		Waiting: time.Duration(c.wait.Load()),
 		Blocked: time.Duration(c.blocked.Load()),
 		Notes:   notes,
+		Lag:     lag,
 	}
 }

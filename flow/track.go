@@ -18,8 +18,9 @@ import (
 // so claims are counted by stretch: a record that leaves as it came costs one
 // step, one that comes in pieces a step a row.
 type tracker struct {
-	ack func(pos int64) // of an Acker, or nil
-	off bool            // one stage alone does not see what becomes of its rows
+	ack    func(pos int64) // of an Acker, or nil
+	settle func(pos int64) // of a Settler, or nil
+	off    bool            // one stage alone does not see what becomes of its rows
 
 	mu      sync.Mutex
 	flight  []*stretch // with claims, in rising order; disjoint
@@ -27,7 +28,8 @@ type tracker struct {
 	low     int64      // the watermark, or -1
 	fell    bool       // positions fell, so nobody knows which are still to come
 	told    int64      // the last Ack
-	telling bool       // somebody is in Ack
+	telling bool       // somebody is in Ack, or in Settle
+	settled []int64    // of a Settler: what it has still to hear
 }
 
 func newTracker() *tracker { return &tracker{high: -1, low: -1, told: -1} }
@@ -71,6 +73,10 @@ type stretch struct {
 	claims   []int32 // else the claims on each
 	open     int64   // positions with claims
 	next     int64   // all before it are without
+
+	// Of a Settler: what it came with, and whether that knows that it is done.
+	delivery *delivery
+	counted  bool
 }
 
 // change adds by claims to those of the positions from … to that have any;
@@ -128,6 +134,9 @@ func (t *tracker) enter(rec arrow.Record) error {
 	spans := spansOf(rec)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.settle != nil {
+		return t.receive(spans)
+	}
 	for _, s := range spans {
 		if s.from <= t.high && !t.fell {
 			if t.ack != nil {
@@ -160,6 +169,14 @@ func (t *tracker) again(pos []int64) {
 
 func (t *tracker) change(spans []span, sign int32) {
 	t.mu.Lock()
+	t.claim(spans, sign)
+	t.advance()
+	t.mu.Unlock()
+	t.tell()
+}
+
+// claim changes the claims on these positions. The caller holds mu.
+func (t *tracker) claim(spans []span, sign int32) {
 	for _, s := range spans {
 		i := sort.Search(len(t.flight), func(i int) bool { return t.flight[i].to >= s.from })
 		for ; i < len(t.flight) && t.flight[i].from <= s.to; i++ {
@@ -167,13 +184,14 @@ func (t *tracker) change(spans []span, sign int32) {
 			f.change(max(s.from, f.from), min(s.to, f.to), sign*s.n)
 		}
 	}
-	t.advance()
-	t.mu.Unlock()
-	t.tell()
 }
 
 // advance raises the watermark. The caller holds mu.
 func (t *tracker) advance() {
+	if t.settle != nil {
+		t.sweep()
+		return
+	}
 	for len(t.flight) > 0 {
 		f := t.flight[0]
 		t.low = max(t.low, f.done())
@@ -191,11 +209,19 @@ func (t *tracker) advance() {
 func (t *tracker) tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ack == nil || t.telling {
+	if t.ack == nil && t.settle == nil || t.telling {
 		return
 	}
 	t.telling = true
 	defer func() { t.telling = false }()
+	for len(t.settled) > 0 {
+		pos := t.settled[0]
+		t.settled = t.settled[1:]
+		t.unlocked(func() { t.settle(pos) })
+	}
+	if t.ack == nil {
+		return
+	}
 	for t.told < t.low {
 		t.told = t.low
 		t.unlocked(func() { t.ack(t.told) })
@@ -209,9 +235,9 @@ func (t *tracker) unlocked(f func()) {
 	f()
 }
 
-// settle accounts for a stage that turned in into outs. Where these have no
+// became accounts for a stage that turned in into outs. Where these have no
 // positions, nobody will know when the rows have left, and their claims stay.
-func (t *tracker) settle(in arrow.Record, outs []arrow.Record) {
+func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
 	if t.off || len(outs) == 1 && samePos(in, outs[0]) {
 		return
 	}
@@ -235,6 +261,12 @@ func samePos(a, b arrow.Record) bool {
 // that a foreign flow swallowed, or that lost their position on the way.
 func (t *tracker) finish() {
 	t.mu.Lock()
+	if t.settle != nil {
+		for _, f := range t.flight {
+			f.open = 0
+		}
+		t.sweep()
+	}
 	t.flight, t.low = nil, t.high
 	t.mu.Unlock()
 	t.tell()

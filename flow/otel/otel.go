@@ -19,6 +19,7 @@
 //	sanflow.stage.refused   {row}     counter
 //	sanflow.stage.time      s         counter; "state" is busy, waiting or blocked
 //	sanflow.stage.events    {event}   counter; "event" is the name of a note
+//	sanflow.stage.lag       {message} gauge; of sources that know what waits for them
 //	sanflow.done            {row}     gauge, without "stage": the low watermark
 package otel
 
@@ -45,13 +46,13 @@ func Observe(meter metric.Meter, run Statistics, attributes ...attribute.KeyValu
 	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		i.observe(o, run.Stats(), attributes)
 		return nil
-	}, i.records, i.rows, i.bytes, i.refused, i.time, i.events, i.done)
+	}, i.records, i.rows, i.bytes, i.refused, i.time, i.events, i.lag, i.done)
 }
 
 type instruments struct {
 	records, rows, bytes, refused, events metric.Int64ObservableCounter
 	time                                  metric.Float64ObservableCounter
-	done                                  metric.Int64ObservableGauge
+	lag, done                             metric.Int64ObservableGauge
 }
 
 func (i *instruments) create(meter metric.Meter) (err error) {
@@ -72,6 +73,11 @@ func (i *instruments) create(meter metric.Meter) (err error) {
 	}
 	i.time, err = meter.Float64ObservableCounter("sanflow.stage.time", metric.WithUnit("s"),
 		metric.WithDescription("Time in a stage's own code, summed over workers, waiting for records, and for others to take them."))
+	if err != nil {
+		return err
+	}
+	i.lag, err = meter.Int64ObservableGauge("sanflow.stage.lag", metric.WithUnit("{message}"),
+		metric.WithDescription("Messages that wait to be read by a source."))
 	if err != nil {
 		return err
 	}
@@ -96,6 +102,7 @@ func (i *instruments) observe(o metric.Observer, s flow.Stats, attributes []attr
 		for state, d := range map[string]time.Duration{"busy": t.Busy, "waiting": t.Waiting, "blocked": t.Blocked} {
 			o.ObserveFloat64(i.time, d.Seconds(), of(stage, attribute.String("state", state)))
 		}
+		o.ObserveInt64(i.lag, t.Lag, of(stage))
 		for event, n := range t.Notes {
 			o.ObserveInt64(i.events, n, of(stage, attribute.String("event", event)))
 		}

@@ -61,7 +61,7 @@ func TestObserve(t *testing.T) {
 	meter := metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")
 	reg, err := otel.Observe(meter, fixed{Done: 41, Stages: []flow.StageStats{{
 		Stage: "select", RecordsIn: 1, RecordsOut: 2, RowsIn: 3, RowsOut: 4, BytesOut: 5, Refused: 6,
-		Busy: time.Second, Waiting: 2 * time.Second, Blocked: 500 * time.Millisecond, Notes: map[string]int64{"ties": 7},
+		Busy: time.Second, Waiting: 2 * time.Second, Blocked: 500 * time.Millisecond, Notes: map[string]int64{"ties": 7}, Lag: 8,
 	}}}, attribute.String("run", "a"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +70,7 @@ func TestObserve(t *testing.T) {
 		"sanflow.done{run=a} 41 {row}",
 		"sanflow.stage.bytes{run=a,stage=select} 5 By",
 		"sanflow.stage.events{event=ties,run=a,stage=select} 7 {event}",
+		"sanflow.stage.lag{run=a,stage=select} 8 {message}",
 		"sanflow.stage.records{direction=in,run=a,stage=select} 1 {record}",
 		"sanflow.stage.records{direction=out,run=a,stage=select} 2 {record}",
 		"sanflow.stage.refused{run=a,stage=select} 6 {row}",
@@ -111,7 +112,7 @@ func ExampleObserve() {
 		log.Fatal(err)
 	}
 	for _, m := range all.ScopeMetrics[0].Metrics {
-		if done, ok := m.Data.(metricdata.Gauge[int64]); ok {
+		if done, ok := m.Data.(metricdata.Gauge[int64]); ok && m.Name == "sanflow.done" {
 			fmt.Println(m.Name, done.DataPoints[0].Value)
 		}
 	}
