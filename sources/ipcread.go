@@ -11,7 +11,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow/record/arrowipc"
 	"github.com/sanflow/sanflow/sources/internal/tabular"
-	"github.com/sanflow/sanflow/sources/internal/unpack"
 )
 
 // ipcReader reads the batches of one file, by its footer, or stream.
@@ -77,41 +76,11 @@ func (r *ipcReader) Next(ctx context.Context) (b tabular.Batch, err error) {
 		return b, err
 	}
 	if err == nil {
-		b, err = r.decode(meta, body)
+		b, err = tabular.FromArrow(r.schema, meta, body, r.use, r.budget)
 	}
 	if err != nil {
 		err = fmt.Errorf("batch %d: %w", r.batch, err)
 	}
 	r.batch++
 	return b, err
-}
-
-var codecs = map[arrowipc.Codec]unpack.Codec{arrowipc.LZ4: unpack.LZ4, arrowipc.Zstd: unpack.Zstd}
-
-func (r *ipcReader) decode(meta, body []byte) (b tabular.Batch, err error) {
-	cols, rows, err := r.schema.Batch(meta, body, arrowipc.Options{Use: r.use, Take: r.budget.Take,
-		Unpack: func(dst, src []byte, c arrowipc.Codec) error {
-			codec, ok := codecs[c]
-			if !ok {
-				return fmt.Errorf("the compression %d is not read", c)
-			}
-			return unpack.Into(dst, src, codec)
-		}})
-	if err != nil {
-		return b, err
-	}
-	b = tabular.Batch{Rows: rows, Data: make([]tabular.Data, len(cols))}
-	if err := r.budget.Take(int64(rows), int64(8*len(cols))); err != nil {
-		return b, err
-	}
-	for i, c := range cols {
-		if c == nil {
-			continue
-		}
-		// Buffers are not counted, and live until the next batch.
-		if b.Data[i], err = tabular.DataOf(c, r.budget); err != nil {
-			return b, fmt.Errorf("column %q: %w", r.schema.Columns[i].Name, err)
-		}
-	}
-	return b, nil
 }

@@ -1,0 +1,201 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Client is an open connection. It comes back by itself when it is lost.
+type Client struct {
+	Connection
+	NC  *nats.Conn
+	JS  jetstream.JetStream
+	url string
+
+	reconnects atomic.Int64
+	mu         sync.Mutex
+	fatal      error // why it will not come back
+}
+
+// apiWait is how long one question to the broker may take.
+const apiWait = 3 * time.Second
+
+// Dial connects, and tries again for as long as Patience lasts.
+func (c Connection) Dial(ctx context.Context, name string) (*Client, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	url, options, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	cl := &Client{Connection: c, url: url}
+	options = append([]nats.Option{
+		nats.Name("sanflow " + name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.Timeout(2 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			cl.reconnects.Add(1)
+			cl.log(slog.LevelInfo, "reconnected", "server", nc.ConnectedUrlRedacted())
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { cl.log(slog.LevelWarn, "disconnected", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			cl.log(slog.LevelWarn, "connection", "error", err)
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				cl.fail(err)
+			}
+		}),
+		nats.ClosedHandler(func(nc *nats.Conn) {
+			if err := nc.LastError(); err != nil {
+				cl.fail(err)
+			}
+		}),
+	}, options...)
+	err = Retry(ctx, c.Patience, func() (err error) {
+		cl.NC, err = nats.Connect(url, options...)
+		return err
+	}, refused)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", redacted(url), err)
+	}
+	cl.JS, err = jetstream.New(cl.NC, jetstream.WithPublishAsyncTimeout(5*time.Second), jetstream.WithPublishAsyncMaxPending(1<<16), jetstream.WithDefaultTimeout(apiWait))
+	if err != nil {
+		cl.NC.Close()
+		return nil, err
+	}
+	return cl, nil
+}
+
+// refused reports errors that waiting does not mend.
+func refused(err error) bool {
+	for _, final := range []error{
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired, nats.ErrPermissionViolation,
+		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrBadHeaderMsg,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// redacted leaves passwords out of messages.
+func redacted(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		return "nats://…" + url[at:]
+	}
+	return url
+}
+
+func (c *Client) log(level slog.Level, what string, args ...any) {
+	if c.Logger != nil {
+		c.Logger.Log(context.Background(), level, what, args...)
+	}
+}
+
+func (c *Client) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fatal == nil {
+		c.fatal = fmt.Errorf("%s: %w", redacted(c.url), err)
+	}
+}
+
+// Err returns why the connection will not come back, or nil.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fatal
+}
+
+// Reconnects returns how often the connection came back.
+func (c *Client) Reconnects() int64 { return c.reconnects.Load() }
+
+// Close ends the connection.
+func (c *Client) Close() {
+	c.JS.CleanupPublisher()
+	c.NC.Close()
+}
+
+// Ask asks the broker, again for as long as it is away or without a leader.
+func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
+	missing := 0
+	return Retry(ctx, c.Patience, func() error {
+		if err := c.Err(); err != nil {
+			return err
+		}
+		ctx, stop := context.WithTimeout(ctx, apiWait)
+		defer stop()
+		err := f(ctx)
+		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
+			// A server that has just started may not know yet.
+			missing++
+		} else {
+			missing = 0
+		}
+		return err
+	}, func(err error) bool { return c.Err() != nil || missing >= 4 || missing == 0 && !Passing(err) })
+}
+
+// Passing reports errors of a broker that is away, starts, or looks for a leader.
+func Passing(err error) bool {
+	for _, e := range []error{
+		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
+		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrTooManyStalledMsgs,
+		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerLeadershipChanged, jetstream.ErrServerShutdown, context.DeadlineExceeded,
+		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrJetStreamNotEnabled, jetstream.ErrConsumerDeleted,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != 10077)
+}
+
+// Retry calls f until it succeeds, its error is final, ctx ends or it has failed
+// for so long.
+func Retry(ctx context.Context, patience time.Duration, f func() error, final func(error) bool) error {
+	begin, wait := time.Now(), 20*time.Millisecond
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		err := f()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case final(err):
+			return err
+		case time.Since(begin) > patience:
+			return fmt.Errorf("for %v: %w", patience, err)
+		}
+		if !Sleep(ctx, wait) {
+			return context.Cause(ctx)
+		}
+		wait = min(2*wait, 500*time.Millisecond)
+	}
+}
+
+// Sleep reports whether ctx has not ended meanwhile.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

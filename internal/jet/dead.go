@@ -1,0 +1,174 @@
+package jet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Headers of dead letters.
+const (
+	HeadStage  = "Sanflow-Stage"
+	HeadGraph  = "Sanflow-Graph"
+	HeadReason = "Sanflow-Reason"
+	HeadFrom   = "Sanflow-From"  // stream of a message as it was
+	HeadHole   = "Sanflow-Holes" // stream that has a hole instead
+	headWas    = "Sanflow-Was-"  // before headers of a message as it was
+)
+
+// Dead says where goes what cannot be worked on.
+type Dead struct {
+	// Stream is the stream of dead letters, which is made where it is missing. Empty: there
+	// is none.
+	Stream string
+	// Holes is the stream that was to have the rows: it is told that they will not
+	// come, so that who reads it in order does not wait for them.
+	Holes string
+	// After is how often a message is delivered at most before it goes there
+	// unread. Being killed with it in hand counts. The default is 32.
+	After int
+}
+
+// Letters is an open stream of dead letters.
+type Letters struct {
+	Dead
+	client *Client
+}
+
+// OpenLetters makes the stream.
+func (c *Client) OpenLetters(ctx context.Context, d Dead) (*Letters, error) {
+	if err := CheckName(d.Stream); err != nil {
+		return nil, fmt.Errorf("Dead: %w", err)
+	}
+	err := c.Ask(ctx, func(ctx context.Context) error {
+		_, err := c.JS.Stream(ctx, d.Stream)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			_, err = c.JS.CreateStream(ctx, jetstream.StreamConfig{
+				Name: d.Stream, Subjects: []string{d.Stream + ".l.*"}, Replicas: c.Replicas, AllowDirect: true, Discard: jetstream.DiscardNew,
+				Metadata: map[string]string{metaVersion: version},
+			})
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+				err = nil
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", d.Stream, err)
+	}
+	return &Letters{d, c}, nil
+}
+
+// Row puts a row that a stage has refused.
+func (l *Letters) Row(ctx context.Context, stage string, graph, pos int64, reason error, row arrow.Record) error {
+	var b bytes.Buffer
+	w := ipc.NewWriter(&b, ipc.WithSchema(row.Schema()))
+	if err := w.Write(row); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	m := nats.NewMsg("")
+	m.Data = b.Bytes()
+	m.Header.Set(headPos, strconv.FormatInt(pos, 10))
+	if err := l.put(ctx, m, stage, graph, reason); err != nil || pos < 0 {
+		return err
+	}
+	return l.hole(ctx, pos)
+}
+
+// Message puts a message as it is.
+func (l *Letters) Message(ctx context.Context, from, subject string, h nats.Header, body []byte, why error) error {
+	m := nats.NewMsg("")
+	m.Data = body
+	for k, v := range h {
+		if strings.HasPrefix(k, "Sanflow-") && len(v) > 0 {
+			m.Header.Set(headWas+k, v[0])
+		}
+	}
+	m.Header.Set(HeadFrom, from+" "+subject)
+	if err := l.put(ctx, m, "jetstream", -1, why); err != nil || h.Get(headPos) == "" {
+		return err
+	}
+	spans, err := parseSpans(h.Get(headPos))
+	if err != nil || subject != Subject(from, spans[0].From) {
+		return nil // nobody waits for it
+	}
+	n := 0
+	for _, s := range spans {
+		for p := s.From; p <= s.To && n < 1<<16; p, n = p+1, n+1 {
+			if err := l.hole(ctx, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Letters) put(ctx context.Context, m *nats.Msg, stage string, graph int64, reason error) error {
+	text := strings.Join(strings.Fields(reason.Error()), " ")
+	m.Header.Set(HeadStage, stage)
+	m.Header.Set(HeadGraph, strconv.FormatInt(graph, 10))
+	m.Header.Set(HeadReason, text[:min(len(text), 1000)])
+	if l.Holes != "" {
+		m.Header.Set(HeadHole, l.Holes)
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, stage, graph, m.Header.Get(headPos), m.Header.Get(HeadFrom))
+	h.Write(m.Data)
+	id := hex.EncodeToString(h.Sum(nil)[:16])
+	m.Subject = l.Stream + ".l." + id
+	// The same letter again, of a message that came again, is refused.
+	m.Header.Set(nats.ExpectedLastSubjSeqHdr, "0")
+	return l.client.Publish(ctx, l.Stream, m)
+}
+
+func (l *Letters) hole(ctx context.Context, pos int64) error {
+	if l.Holes == "" {
+		return nil
+	}
+	return l.client.Publish(ctx, l.Holes, Hole(l.Holes, pos))
+}
+
+// Publish publishes a message and waits for it. One that is there is fine.
+func (c *Client) Publish(ctx context.Context, stream string, m *nats.Msg) error {
+	err := c.Ask(ctx, func(ctx context.Context) error {
+		_, err := c.JS.PublishMsg(ctx, m)
+		var api *jetstream.APIError
+		if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return nil
+}
+
+// Was returns a message as it was before it became a letter, or nil.
+func Was(h nats.Header, body []byte) *nats.Msg {
+	_, subject, ok := strings.Cut(h.Get(HeadFrom), " ")
+	if !ok {
+		return nil
+	}
+	m := nats.NewMsg(subject)
+	m.Data = body
+	for k, v := range h {
+		if name, ok := strings.CutPrefix(k, headWas); ok {
+			m.Header.Set(name, v[0])
+		}
+	}
+	return m
+}

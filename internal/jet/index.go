@@ -1,0 +1,195 @@
+package jet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Index is what a reader knows of the messages of a stream: some 40 bytes each.
+type Index struct {
+	mu      sync.Mutex
+	changed chan struct{} // closed when there is more
+	entries []Entry
+	more    map[int32][]Span // of entries with gaps
+	first   map[int64]int32
+	end     *End
+	total   End // of entries
+	err     error
+
+	Last       uint64 // sequence up to which it goes; of the goroutine that scans
+	duplicates int64
+	foreign    int64
+}
+
+// Entry is a message of a stream.
+type Entry struct {
+	Seq         uint64
+	first, last int64
+	Rows        int32 // 0: a hole
+}
+
+// NewIndex returns an empty one.
+func NewIndex() *Index {
+	return &Index{changed: make(chan struct{}), more: map[int32][]Span{}, first: map[int64]int32{}}
+}
+
+// Add adds a message, or passes over one whose position is there.
+func (x *Index) Add(n *Note) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	defer x.wake()
+	x.Last = max(x.Last, n.Seq)
+	switch {
+	case n.End != nil:
+		if x.end == nil {
+			x.end = n.End
+			if *n.End != x.total {
+				x.fail(fmt.Errorf("its end tells of %d messages, %d rows, digest %.16x, and there are %d, %d, %.16x",
+					n.End.Messages, n.End.Rows, n.End.Digest[0], x.total.Messages, x.total.Rows, x.total.Digest[0]))
+			}
+		}
+	default:
+		if _, twice := x.first[n.First()]; twice {
+			x.duplicates++
+			return
+		}
+		i := int32(len(x.entries))
+		x.first[n.First()] = i
+		x.entries = append(x.entries, Entry{Seq: n.Seq, first: n.First(), last: n.Spans[len(n.Spans)-1].To, Rows: int32(n.Rows)})
+		if len(n.Spans) > 1 {
+			x.more[i] = n.Spans
+		}
+		x.total.Count(n)
+	}
+}
+
+// Foreign counts a message that is none of ours.
+func (x *Index) Foreign(seq uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.Last = max(x.Last, seq)
+	x.foreign++
+	x.wake()
+}
+
+// Fail tells whoever waits that there will be no more.
+func (x *Index) Fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.fail(err)
+	x.wake()
+}
+
+func (x *Index) fail(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+func (x *Index) wake() {
+	close(x.changed)
+	x.changed = make(chan struct{})
+}
+
+// Total returns what there is, and how many messages were there again or are
+// strange.
+func (x *Index) Total() (total End, duplicates, foreign int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.total, x.duplicates, x.foreign
+}
+
+// Cursor goes through the messages in the order of their positions.
+type Cursor struct {
+	x       *Index
+	next    int64  // the smallest position that was not taken
+	covered []Span // beyond next
+	Order   []Entry
+	left    []int64 // at the end: first positions that are left
+	Gaps    int64   // positions that no message has
+}
+
+// NewCursor begins at position 0.
+func NewCursor(x *Index) *Cursor { return &Cursor{x: x} }
+
+// Next returns the next message. It waits for it, and returns false at the end. A
+// position that is in no message is waited for until the end of the stream is
+// there.
+func (c *Cursor) Next(ctx context.Context) (Entry, bool, error) {
+	for {
+		e, found, done, changed, err := c.look()
+		if err != nil || found || done {
+			return e, found, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return e, false, context.Cause(ctx)
+		}
+	}
+}
+
+func (c *Cursor) look() (e Entry, found, done bool, changed <-chan struct{}, err error) {
+	x := c.x
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if i, ok := x.first[c.next]; ok {
+		return c.take(i), true, false, nil, nil
+	}
+	switch {
+	case x.err != nil:
+		return e, false, true, nil, x.err
+	case x.end == nil:
+		return e, false, false, x.changed, nil
+	}
+	if c.left == nil {
+		c.left = []int64{}
+		for first := range x.first {
+			if first > c.next {
+				c.left = append(c.left, first)
+			}
+		}
+		slices.Sort(c.left)
+	}
+	for len(c.left) > 0 && c.left[0] < c.next {
+		c.left = c.left[1:]
+	}
+	if len(c.left) > 0 {
+		c.Gaps += c.left[0] - c.next
+		c.next = c.left[0]
+		return c.take(x.first[c.next]), true, false, nil, nil
+	}
+	if len(c.Order) != len(x.entries) {
+		return e, false, true, nil, fmt.Errorf("%d of its %d messages have positions that others have too", len(x.entries)-len(c.Order), len(x.entries))
+	}
+	return e, false, true, nil, nil
+}
+
+// take hands out entry i, which begins at next. The caller holds mu.
+func (c *Cursor) take(i int32) Entry {
+	e := c.x.entries[i]
+	c.Order = append(c.Order, e)
+	spans, ok := c.x.more[i]
+	if !ok {
+		spans = []Span{{e.first, e.last}}
+	}
+	c.next = spans[0].To + 1
+	for _, s := range spans[1:] {
+		at, _ := slices.BinarySearchFunc(c.covered, s, func(a, b Span) int { return int(min(1, max(-1, a.From-b.From))) })
+		c.covered = slices.Insert(c.covered, at, s)
+	}
+	for len(c.covered) > 0 && c.covered[0].From <= c.next {
+		c.next = max(c.next, c.covered[0].To+1)
+		c.covered = c.covered[1:]
+	}
+	return e
+}
+
+// Behind returns how many messages were not handed out, as far as is known.
+func (c *Cursor) Behind(taken int64) int64 {
+	c.x.mu.Lock()
+	defer c.x.mu.Unlock()
+	return int64(len(c.x.entries)) - taken
+}

@@ -1,0 +1,110 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/jet"
+)
+
+// Connection says how to reach the broker.
+type Connection = jet.Connection
+
+// Sink publishes records to a stream, one message each, from which
+// sources/jetstream reads them. The stream is made when it is not there; one that
+// is there must have the same schema.
+//
+// Rows have left the pipeline when the broker has acknowledged them. What it does
+// not acknowledge is sent again, for as long as Connection.Patience, or FullWait,
+// lasts. Nothing is stored twice: the broker refuses a position that it has.
+//
+// Rows need a column pos, and the rows of one position are in one record; else it is
+// an error. A record that is larger than the broker's longest message is cut by
+// rows, and a row that is larger goes through the object store NAME-objects.
+type Sink struct {
+	Connection
+	// Stream is the name.
+	Stream string
+	// Queue makes the stream a work queue: each message is for one worker, and is
+	// deleted when its rows have left that. Otherwise it is kept, and read as
+	// often as one likes.
+	Queue bool
+	// Recipe, if set, is kept with the stream that is made, and must be that of
+	// one that is there.
+	Recipe string
+	// MaxBytes and MaxMessages are the most that a stream that is made holds. When it is
+	// full the sink waits, and with it the pipeline. The default is no bound.
+	MaxBytes    int64
+	MaxMessages int64
+	// FullWait is how long it waits for a full stream. The default is an hour.
+	FullWait time.Duration
+	// Pending is how many messages may wait for the broker's acknowledgement. The
+	// default is 64.
+	Pending int
+	// Most is the size of a message from which on a record is cut. The default,
+	// and the most, is what the broker takes, less 2 KiB for headers.
+	Most int
+	// NoEnd leaves the stream open when the pipeline ends well, for others to add
+	// to. Without it there is a mark behind the last message then, with the count
+	// and digest of all: of several workers of one queue each sets it, and the
+	// first one's counts, since a worker ends when the whole queue is done.
+	NoEnd bool
+}
+
+var _ flow.Sink = Sink{}
+
+// Name is what plans and errors call it.
+func (Sink) Name() string { return "jetstream" }
+
+// String names the stream, for the plan of a pipeline.
+func (s Sink) String() string { return "JetStream(" + s.Stream + ")" }
+
+// Open checks the settings and makes the stream, if there is a broker. For one that is away it
+// waits when the first record comes.
+func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	f, ok, err := record.Field(in, record.Pos)
+	if err != nil || !ok || f.Type.ID() != arrow.INT64 {
+		return nil, fmt.Errorf("there is no column %q of positions, by which messages are known", record.Pos)
+	}
+	s.FullWait, s.Pending = cmp.Or(s.FullWait, time.Hour), cmp.Or(s.Pending, 64)
+	encoder, err := jet.NewEncoder(in)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{Sink: s, schema: in, encoder: encoder, last: context.Background()}
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+	defer stop()
+	if err := w.connect(ctx); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (s Sink) check() error {
+	switch {
+	case s.Pending < 0:
+		return fmt.Errorf("Pending is %d, want 0 or more", s.Pending)
+	case s.MaxBytes < 0 || s.MaxMessages < 0:
+		return fmt.Errorf("MaxBytes is %d and MaxMessages %d, want 0 or more", s.MaxBytes, s.MaxMessages)
+	case s.Most < 0:
+		return fmt.Errorf("Most is %d, want 0 or more", s.Most)
+	case s.FullWait < 0:
+		return fmt.Errorf("FullWait is %v, want 0 or more", s.FullWait)
+	case len(s.Recipe) > 16<<10:
+		return errors.New("Recipe is longer than 16 KiB, which a stream does not keep")
+	}
+	if err := jet.CheckName(s.Stream); err != nil {
+		return err
+	}
+	return s.Connection.Check()
+}

@@ -1,0 +1,384 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/nats-io/nats.go"
+	nc "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/jet"
+)
+
+// writer is an open Sink.
+type writer struct {
+	Sink
+	schema  *arrow.Schema
+	encoder *jet.Encoder
+	client  *jet.Client // nil while there was no broker
+	stream  nc.Stream
+	most    int
+	last    context.Context // of the last call, for Close
+
+	pending  []*outgoing // in the order in which they were sent
+	written  int64       // records
+	end      jet.End     // of a queue: what was sent
+	position int64       // of the last row, where that was in the record before
+
+	messages, bytes, again, refused, objects, full atomic.Int64
+	reconnects                                     atomic.Pointer[jet.Client]
+}
+
+var (
+	_ flow.DurableWriter = (*writer)(nil)
+	_ flow.TimedWriter   = (*writer)(nil)
+	_ flow.Noter         = (*writer)(nil)
+)
+
+// outgoing is a message that the broker has not acknowledged.
+type outgoing struct {
+	msg    *nats.Msg
+	future nc.PubAckFuture // nil: it has to be sent again
+	record int64           // number of its record
+	since  time.Time       // when it was sent first, or the stream was found to be full
+	full   bool
+	tries  int
+}
+
+// connect makes the stream, if that was not done.
+func (w *writer) connect(ctx context.Context) error {
+	if w.client != nil {
+		return nil
+	}
+	client, err := w.Dial(ctx, "to "+w.Stream)
+	if err != nil {
+		return err
+	}
+	w.stream, err = client.Make(ctx, jet.Settings{Name: w.Stream, Queue: w.Queue, MaxBytes: w.MaxBytes, MaxMessages: w.MaxMessages, Recipe: w.Recipe}, w.schema)
+	if err != nil {
+		client.Close()
+		return err
+	}
+	w.client = client
+	w.reconnects.Store(client)
+	w.most = int(client.NC.MaxPayload()) - jet.HeaderRoom
+	if size := w.stream.CachedInfo().Config.MaxMsgSize; size > 0 {
+		w.most = min(w.most, int(size)-jet.HeaderRoom)
+	}
+	if w.Most > 0 {
+		w.most = min(w.most, w.Most)
+	}
+	return nil
+}
+
+// Write sends a record, when less than Pending messages wait.
+func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
+	w.last = ctx
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	w.written++
+	if rec.NumRows() == 0 {
+		return w.collect(ctx, false, w.Pending)
+	}
+	pos, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		return err
+	}
+	if w.written > 1 && pos[0] == w.position {
+		return fmt.Errorf("position %d has rows in two records, but a message is known by its positions: give each row one of its own (sources.Chunks does)", pos[0])
+	}
+	w.position = pos[len(pos)-1]
+	return w.send(ctx, rec, pos)
+}
+
+// send sends a record, in parts where it is too large.
+func (w *writer) send(ctx context.Context, rec arrow.Record, pos []int64) error {
+	spans, err := jet.SpansOf(pos)
+	if err != nil {
+		return err
+	}
+	body, err := w.encoder.Encode(rec)
+	if err != nil {
+		return err
+	}
+	if len(body) > w.most {
+		if cut := half(pos); cut > 0 {
+			for _, part := range [][2]int{{0, cut}, {cut, len(pos)}} {
+				some := rec.NewSlice(int64(part[0]), int64(part[1]))
+				err := w.send(ctx, some, pos[part[0]:part[1]])
+				some.Release()
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	if err := w.collect(ctx, false, w.Pending-1); err != nil {
+		return err
+	}
+	m := jet.Record(w.Stream, spans, len(pos), body)
+	if w.Queue {
+		n, err := jet.Read(w.Stream, m.Subject, m.Header, 0)
+		if err != nil {
+			return err
+		}
+		w.end.Count(&n)
+	}
+	if len(body) > w.most {
+		if err := w.client.PutBody(ctx, w.Stream, m); err != nil {
+			return err
+		}
+		w.objects.Add(1)
+	}
+	o := &outgoing{msg: m, record: w.written, since: time.Now()}
+	w.pending = append(w.pending, o)
+	w.messages.Add(1)
+	w.bytes.Add(int64(len(body)))
+	return w.publish(ctx, o)
+}
+
+// half returns a row near the middle that has another position than the one
+// before it, or 0.
+func half(pos []int64) int {
+	for far := 0; far < len(pos); far++ {
+		for _, i := range []int{len(pos)/2 - far, len(pos)/2 + far} {
+			if i > 0 && i < len(pos) && pos[i] != pos[i-1] {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// publish sends a message. That it cannot be sent now is found out later.
+func (w *writer) publish(ctx context.Context, o *outgoing) error {
+	if err := errors.Join(context.Cause(ctx), w.client.Err()); err != nil {
+		return err
+	}
+	if o.tries++; o.tries > 1 {
+		w.again.Add(1)
+	}
+	f, err := w.client.JS.PublishMsgAsync(o.msg, nc.WithRetryAttempts(0))
+	switch {
+	case err == nil:
+		o.future = f
+		return nil
+	case jet.Passing(err):
+		return nil
+	}
+	return err
+}
+
+// collect takes what was acknowledged off the list, and waits until at most so
+// many messages are on it. Without that, it does not wait.
+func (w *writer) collect(ctx context.Context, now bool, most int) error {
+	for len(w.pending) > 0 {
+		o := w.pending[0]
+		wait := !now && len(w.pending) > most
+		done, err := w.acknowledged(ctx, o, wait)
+		if err != nil {
+			return err
+		}
+		if done {
+			w.pending[0] = nil
+			w.pending = w.pending[1:]
+		} else if !wait {
+			return nil
+		}
+	}
+	return nil
+}
+
+// acknowledged reports whether the broker has a message, for which it waits where
+// that is wished for, and sends it again where it has not.
+func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool, error) {
+	if o.future == nil {
+		if !jet.Sleep(ctx, min(time.Duration(o.tries)*10*time.Millisecond, 300*time.Millisecond)) {
+			return false, context.Cause(ctx)
+		}
+		return false, w.publish(ctx, o)
+	}
+	var err error
+	if wait {
+		select {
+		case <-o.future.Ok():
+			return true, nil
+		case err = <-o.future.Err():
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	} else {
+		select {
+		case <-o.future.Ok():
+			return true, nil
+		case err = <-o.future.Err():
+		default:
+			return false, nil
+		}
+	}
+	o.future = nil
+	return w.failed(ctx, o, err)
+}
+
+// Codes of the broker, which its client does not name.
+const (
+	codeStore   = 10077 // no room in the stream, or on the disk
+	codeNoRoom  = 10023
+	codeAccount = 10002
+	codeMemory  = 10028
+	codeStorage = 10047
+)
+
+// failed says whether a message is there all the same, is to be sent again, or
+// never will be.
+func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, error) {
+	var api *nc.APIError
+	if errors.As(err, &api) {
+		switch api.ErrorCode {
+		case nc.JSErrCodeStreamWrongLastSequence, nc.JSErrCodeStreamWrongLastSequenceConstant:
+			return w.there(ctx, o)
+		case codeStore, codeNoRoom, codeAccount, codeMemory, codeStorage:
+			if !o.full {
+				o.full, o.since = true, time.Now()
+				w.full.Add(1)
+			}
+			if time.Since(o.since) > w.FullWait {
+				return false, fmt.Errorf("stream %s: it has been full for %v: %w", w.Stream, w.FullWait, err)
+			}
+			return false, nil
+		}
+	}
+	switch {
+	case w.client.Err() != nil:
+		return false, w.client.Err()
+	case !jet.Passing(err):
+		return false, fmt.Errorf("stream %s: %w", w.Stream, err)
+	case o.full: // it was, and now the broker is away
+		o.full, o.since = false, time.Now()
+	case time.Since(o.since) > w.Connection.Patience && w.Connection.Patience > 0 || time.Since(o.since) > 2*time.Minute && w.Connection.Patience == 0:
+		return false, fmt.Errorf("stream %s: %s waits for %v: %w", w.Stream, o.msg.Subject, time.Since(o.since).Round(time.Second), err)
+	}
+	if errors.Is(err, nc.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
+		// Nobody has that subject: the broker starts, or the stream is gone.
+		if _, err := w.client.Find(ctx, w.Stream, 0); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// there compares a message with the one that has its position already.
+func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
+	var m *nc.RawStreamMsg
+	err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
+		m, err = w.stream.GetLastMsgForSubject(ctx, o.msg.Subject)
+		return err
+	})
+	switch {
+	case errors.Is(err, nc.ErrMsgNotFound) && w.Queue:
+		w.refused.Add(1)
+		return true, nil // somebody has worked on it since
+	case errors.Is(err, nc.ErrMsgNotFound):
+		return false, nil // one was on its way, and did not arrive
+	case err != nil:
+		return false, fmt.Errorf("stream %s: %w", w.Stream, err)
+	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header):
+		return false, fmt.Errorf("stream %s: %s has another content already: two runs with different settings, or a stranger, write it", w.Stream, o.msg.Subject)
+	}
+	w.refused.Add(1)
+	return true, nil
+}
+
+// Durable returns how many records the broker has.
+func (w *writer) Durable() int64 {
+	if len(w.pending) > 0 {
+		return w.pending[0].record - 1
+	}
+	return w.written
+}
+
+// Deadline is soon, while the broker has not acknowledged everything.
+func (w *writer) Deadline() time.Time {
+	if len(w.pending) == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(10 * time.Millisecond)
+}
+
+// Expire looks what was acknowledged.
+func (w *writer) Expire(ctx context.Context) error {
+	w.last = ctx
+	return w.collect(ctx, true, 0)
+}
+
+// Close waits for the acknowledgements and marks the end of the stream.
+func (w *writer) Close(failed error) (err error) {
+	ctx := w.last
+	if failed == nil {
+		err = w.connect(ctx)
+	}
+	if w.client == nil {
+		return err
+	}
+	defer w.client.Close()
+	if failed != nil {
+		return nil
+	}
+	if err := w.collect(ctx, false, 0); err != nil || w.NoEnd {
+		return err
+	}
+	return w.finish(ctx)
+}
+
+// finish publishes the mark of the end. Of a queue it says what was sent, else
+// what is there.
+func (w *writer) finish(ctx context.Context) error {
+	end := w.end
+	if !w.Queue {
+		var info *nc.StreamInfo
+		err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
+			info, err = w.stream.Info(ctx)
+			return err
+		})
+		if err == nil {
+			end, err = w.client.Count(ctx, w.Stream, info.State.LastSeq)
+		}
+		if err != nil {
+			return fmt.Errorf("stream %s: its end: %w", w.Stream, err)
+		}
+	}
+	m, err := jet.EndMessage(w.Stream, end)
+	if err != nil {
+		return err
+	}
+	o := &outgoing{msg: m, since: time.Now()}
+	for {
+		if err := w.publish(ctx, o); err != nil {
+			return err
+		}
+		if done, err := w.acknowledged(ctx, o, true); done || err != nil {
+			return err
+		}
+	}
+}
+
+// Notes are messages, bytes, messages that were sent again, those that were there
+// already, objects, times the stream was full, and reconnects.
+func (w *writer) Notes() map[string]int64 {
+	n := map[string]int64{
+		"messages": w.messages.Load(), "message bytes": w.bytes.Load(), "sent again": w.again.Load(),
+		"there already": w.refused.Load(), "objects": w.objects.Load(), "full": w.full.Load(),
+	}
+	if c := w.reconnects.Load(); c != nil {
+		n["reconnects"] = c.Reconnects()
+	}
+	return n
+}

@@ -1,0 +1,2 @@
+// Package jetstream reads records from streams of NATS JetStream.
+package jetstream
