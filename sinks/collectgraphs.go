@@ -1,0 +1,80 @@
+package sinks
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// CollectGraphs keeps graphs with the hashes of their labels, and targets: what
+// kernels need that compare graphs by more than counts.
+//
+//	var all sinks.CollectGraphs
+//	err := flow.From(sources.TU{Path: "MUTAG.zip"}).To(&all).Run(ctx)
+//	gram, err := nn.Walks{Decay: 1e-2}.Gram(ctx, all.Graphs)
+//
+// The zero value is ready; it must not be copied. Several runs add up.
+type CollectGraphs struct {
+	// Bins lets continuous attributes take part in labels. The default leaves them
+	// out.
+	Bins count.Bins
+
+	Graphs []nn.LabelledGraph
+	Class  []int32   // of each row, where the records name it
+	Values []float32 // of each row, where numbers are learned
+	Graph  []int64   // the id of each row
+
+	mu sync.Mutex
+}
+
+var _ flow.Sink = (*CollectGraphs)(nil)
+
+// Name is what plans and errors call it.
+func (*CollectGraphs) Name() string { return "collect graphs" }
+
+// Open looks for the columns of graphs.
+func (c *CollectGraphs) Open(in *arrow.Schema) (flow.Writer, error) {
+	_, err := record.LayoutOf(in)
+	return graphCollector{c}, err
+}
+
+type graphCollector struct{ c *CollectGraphs }
+
+func (w graphCollector) Write(_ context.Context, rec arrow.Record) error {
+	graphs, err := record.GraphsOf(rec)
+	if err != nil {
+		return err
+	}
+	ids, err := record.Values[int64](rec, record.GraphID)
+	if err != nil {
+		return err
+	}
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
+	for row := range graphs.Len() {
+		var g graph.Graph
+		graphs.At(row, &g)
+		l := nn.LabelledGraph{Offsets: slices.Clone(g.Offsets), Neighbors: slices.Clone(g.Neighbors), Directed: g.Directed}
+		if l.Nodes, l.Edges, err = count.LabelsOf(&g, w.c.Bins); err != nil {
+			return err
+		}
+		w.c.Graphs = append(w.c.Graphs, l)
+	}
+	w.c.Graph = append(w.c.Graph, ids...)
+	if class, err := record.Values[int32](rec, record.Target); err == nil {
+		w.c.Class = append(w.c.Class, class...)
+	} else if values, err := record.Values[float32](rec, record.Target); err == nil {
+		w.c.Values = append(w.c.Values, values...)
+	}
+	return nil
+}
+
+func (graphCollector) Close(error) error { return nil }
