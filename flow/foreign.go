@@ -79,7 +79,7 @@ type ledger struct {
 
 func newLedger(r *run, s openStep) *ledger {
 	l := &ledger{run: r, step: s, loans: map[*loan]struct{}{}, rows: map[int64]int{}}
-	l.lend = tap{outlet: r.outlet(), in: make(chan any), each: l.out}
+	l.lend = tap{outlet: r.outlet(), each: l.out}
 	l.back = tap{outlet: r.outlet(), in: make(chan any), each: l.home, end: l.settle}
 	return l
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/reugn/go-streams"
 )
 
 // opened is a pipeline whose stages are open and not yet running.
@@ -101,7 +100,7 @@ func (o *opened) count(stage any) *counter {
 // openSink opens the sink after all else.
 func (o *opened) openSink(sink Sink) {
 	sink = orDiscard(sink)
-	o.sink = &sinkStage{inbox: inbox{in: make(chan any), run: o.run, count: o.count(sink)}, done: make(chan struct{})}
+	o.sink = &sinkStage{inbox: inbox{run: o.run, count: o.count(sink)}, done: make(chan struct{})}
 	attend(func() {
 		var err error
 		o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
@@ -165,19 +164,13 @@ func (o *opened) close() {
 	}
 }
 
-// serve connects the stages and returns when all is done.
+// serve connects the stages and returns when all is done. What leaves one of our
+// stages is what comes into the next; a foreign flow is wired as go-streams
+// does it.
 func (o *opened) serve() {
 	r := o.run
-	r.tasks.Go(o.source.serve)
-	var last streams.Source = o.source
-	var end streams.Flow // the last flow so far, if any
-	via := func(f streams.Flow) {
-		if end == nil {
-			end = last.Via(f)
-		} else {
-			end = end.Via(f)
-		}
-	}
+	tasks := []func(){o.source.serve}
+	last := &o.source.outlet
 	for i := 0; i < len(o.steps); {
 		if s := o.steps[i]; s.foreign != nil {
 			i++
@@ -187,30 +180,35 @@ func (o *opened) serve() {
 				r.fail(err)
 				continue
 			}
-			r.tasks.Go(l.lend.serve)
-			r.tasks.Go(l.back.serve)
-			via(&l.lend)
-			via(flow)
-			via(&l.back)
+			l.lend.in = last.out
+			tasks = append(tasks, l.lend.serve, l.back.serve)
+			l.lend.Via(flow).Via(&l.back)
+			last = &l.back.outlet
 			continue
 		}
 		n := o.stretch(i)
-		seg := o.segment(o.steps[i : i+n])
+		seg := o.segment(o.steps[i:i+n], last)
 		i += n
-		r.tasks.Go(func() {
+		if n := o.stretch(i); seg.takes(o.steps[i : i+n]) {
+			seg.then = o.segment(o.steps[i:i+n], nil)
+			i += n
+		}
+		tasks = append(tasks, func() {
 			seg.serve()
 			seg.drain()
 		})
-		via(seg)
+		last = seg.end()
 	}
-	r.tasks.Go(func() {
+	o.sink.in = last.out
+	if _, nothing := o.sink.writer.(discard); nothing {
+		last.discard = o.sink
+	}
+	tasks = append(tasks, func() {
 		o.sink.serve()
 		o.sink.drain()
 	})
-	if end == nil {
-		o.source.To(o.sink)
-	} else {
-		end.To(o.sink)
+	for _, t := range tasks {
+		r.tasks.Go(t)
 	}
 	r.tasks.Wait()
 	if o.source.acked {
@@ -221,6 +219,9 @@ func (o *opened) serve() {
 // stretch returns how many steps from i on form a segment: stages that can be
 // forked share their workers.
 func (o *opened) stretch(i int) int {
+	if i == len(o.steps) || o.steps[i].foreign != nil {
+		return 0
+	}
 	n := 1
 	for forks(stagesOf(o.steps[i:i+1])) && i+n < len(o.steps) && o.steps[i+n].foreign == nil && forks(stagesOf(o.steps[i+n:i+n+1])) {
 		n++
@@ -228,12 +229,17 @@ func (o *opened) stretch(i int) int {
 	return n
 }
 
-func (o *opened) segment(steps []openStep) *segment {
+// segment returns the segment of some steps, which takes what leaves from, or
+// what is handed to it where that is nil.
+func (o *opened) segment(steps []openStep, from *outlet) *segment {
 	seg := &segment{outlet: o.run.outlet(), workers: o.run.opts.Workers, stages: stagesOf(steps)}
 	for _, s := range steps {
 		seg.counts = append(seg.counts, s.count)
 	}
-	seg.inbox = inbox{in: make(chan any), run: o.run, count: seg.counts[0]}
+	seg.inbox = inbox{run: o.run, count: seg.counts[0]}
+	if from != nil {
+		seg.in = from.out
+	}
 	return seg
 }
 

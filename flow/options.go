@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Options are the settings of a run; the zero value is a good one.
@@ -22,7 +24,8 @@ type Options struct {
 	// DeadLetters receives the rows that were refused, one call at a time,
 	// where Refused is Keep. An error ends the run.
 	DeadLetters func(Letter) error
-	// Mem is where records are allocated. The default is Go's heap.
+	// Mem is where records are allocated. The default is a record.Recycler for
+	// each run: memory of a record that was released is written to again.
 	Mem memory.Allocator
 }
 
@@ -34,7 +37,7 @@ func (o Options) withDefaults() Options {
 		o.Buffer = 2
 	}
 	if o.Mem == nil {
-		o.Mem = memory.DefaultAllocator
+		o.Mem = &record.Recycler{}
 	}
 	return o
 }

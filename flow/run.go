@@ -104,9 +104,12 @@ func (r *run) deadLetter(l Letter) {
 
 // outlet is the end of a stage from which records leave. It makes our stages
 // go-streams stages.
-type outlet struct{ out chan any }
+type outlet struct {
+	out     chan any
+	discard *sinkStage // of a pipeline without a sink, which nobody has to be woken for; or nil
+}
 
-func (r *run) outlet() outlet { return outlet{make(chan any, max(r.opts.Buffer, 0))} }
+func (r *run) outlet() outlet { return outlet{out: make(chan any, max(r.opts.Buffer, 0))} }
 
 func (o *outlet) Out() <-chan any { return o.out }
 
@@ -123,6 +126,10 @@ func (o *outlet) To(sink streams.Sink) {
 
 // send hands rec to whoever is next, or releases it when the run has ended.
 func (o *outlet) send(r *run, c *counter, rec arrow.Record) {
+	if o.discard != nil && !r.stopped() {
+		o.discard.write(rec)
+		return
+	}
 	defer c.blocked.since(monotonic())
 	if !r.stopped() {
 		select {

@@ -2,7 +2,6 @@ package flow
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -17,11 +16,39 @@ import (
 type segment struct {
 	outlet
 	inbox
+	then    *segment                             // which takes what leaves on the same goroutine, or nil
 	open    func(*arrow.Schema) ([]Stage, error) // called for the first record
 	stages  []Stage                              // nil before it
 	head    arrow.Record                         // the first record, where it has been taken
 	counts  []*counter
 	workers int
+
+	// Of a segment that is run by one goroutine.
+	chain *chain
+	job   job
+}
+
+// takes reports whether the steps behind are to run on the goroutine of this
+// segment: where there is only one worker, and all that a stage such as Chunk does
+// is to hand out pieces, waking another goroutine for each of them costs more than
+// it saves.
+func (s *segment) takes(steps []openStep) bool {
+	stages := stagesOf(steps)
+	return s.workers == 1 && len(stages) > 0 && forks(stages) && holds(s.stages)
+}
+
+// holds reports whether the stages are a Flusher, which stands alone.
+func holds(stages []Stage) bool {
+	_, ok := stages[0].(Flusher)
+	return ok
+}
+
+// end is where records leave.
+func (s *segment) end() *outlet {
+	if s.then != nil {
+		return &s.then.outlet
+	}
+	return &s.outlet
 }
 
 // job is one record on its way through a worker.
@@ -30,13 +57,12 @@ type job struct {
 	outs    []arrow.Record
 	letters []Letter
 	err     error
-	done    chan struct{}
 }
 
 // serve handles what comes in, to its end. If it is broken off, what still
 // comes is left in the inbox.
 func (s *segment) serve() {
-	defer close(s.out)
+	defer close(s.end().out)
 	attend(s.work)
 }
 
@@ -131,17 +157,13 @@ func (s *segment) fork() (all [][]Stage) {
 }
 
 func (s *segment) serial() {
-	j := &job{}
-	var c *chain
-	c = newChain(s.run, s.stages, s.counts, func(rec arrow.Record) error {
-		if c.hold {
-			s.emit(rec) // it may be far more than fits in memory
-		} else {
-			j.outs = append(j.outs, rec)
-		}
-		return nil
-	})
-	defer func() { s.run.fail(c.close()) }()
+	if s.then != nil {
+		s.then.start()
+		defer s.then.stop()
+	}
+	s.start()
+	defer s.stop()
+	c := s.chain
 	for {
 		rec, ok := s.next(c.deadline())
 		switch {
@@ -153,10 +175,34 @@ func (s *segment) serial() {
 		case rec == nil:
 			s.late(c, c.expire)
 		default:
-			j.rec = rec
-			s.handle(c, j)
+			s.job.rec = rec
+			s.handle(c, &s.job)
 		}
 	}
+}
+
+// start makes the chain of the only worker.
+func (s *segment) start() {
+	s.chain = newChain(s.run, s.stages, s.counts, func(rec arrow.Record) error {
+		if s.chain.hold {
+			s.emit(rec) // it may be far more than fits in memory
+		} else {
+			s.job.outs = append(s.job.outs, rec)
+		}
+		return nil
+	})
+}
+
+func (s *segment) stop() { s.run.fail(s.chain.close()) }
+
+// take handles a record from the segment before, on the goroutine of that.
+func (s *segment) take(rec arrow.Record) {
+	if s.run.stopped() {
+		rec.Release()
+		return
+	}
+	s.job.rec = rec
+	s.handle(s.chain, &s.job)
 }
 
 // handle takes a record through a chain. What is deferred here and below is
@@ -174,68 +220,6 @@ func (s *segment) late(c *chain, f func()) {
 		s.settle(c.takeLetters())
 	}()
 	f()
-}
-
-func (s *segment) parallel(forks [][]Stage) {
-	work := make(chan *job)
-	order := make(chan *job, s.workers) // bounds what is in flight
-	closed := make([]error, s.workers)
-	var workers sync.WaitGroup
-	for i, stages := range forks {
-		workers.Go(func() {
-			attend(func() { closed[i] = s.worker(stages, work) })
-			for j := range work { // where a stage has ended that goroutine
-				close(j.done)
-			}
-		})
-	}
-	go func() {
-		defer close(order)
-		defer close(work)
-		for {
-			rec, ok := s.next(time.Time{})
-			if !ok {
-				return
-			}
-			j := &job{rec: rec, done: make(chan struct{})}
-			order <- j
-			work <- j
-		}
-	}()
-	finish := func() {
-		for j := range order {
-			<-j.done
-			s.finish(j, false)
-		}
-	}
-	attend(finish)
-	finish() // where somebody who was told of letters has ended that goroutine
-	workers.Wait()
-	for _, err := range closed {
-		s.run.fail(err)
-	}
-}
-
-// worker takes jobs through a chain of its own, which it closes.
-func (s *segment) worker(stages []Stage, work <-chan *job) (err error) {
-	var j *job
-	c := newChain(s.run, stages, s.counts, func(rec arrow.Record) error {
-		j.outs = append(j.outs, rec)
-		return nil
-	})
-	defer func() { err = c.close() }()
-	for j = range work {
-		func() {
-			defer close(j.done)
-			defer c.report(j)
-			// What this worker is given after a record that failed comes
-			// after it in the stream too, and will not be missed.
-			if c.failed == nil && !s.run.stopped() {
-				c.process(j.rec)
-			}
-		}()
-	}
-	return nil
 }
 
 // finish sends on what came of a record, in order, and releases the rest. Of
@@ -276,5 +260,9 @@ func (s *segment) settle(letters []Letter) {
 }
 
 func (s *segment) emit(rec arrow.Record) {
+	if s.then != nil {
+		s.then.take(rec)
+		return
+	}
 	s.send(s.run, s.counts[len(s.counts)-1], rec)
 }

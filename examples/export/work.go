@@ -7,7 +7,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
@@ -35,7 +34,7 @@ func (c *config) work(ctx context.Context) (*report, error) {
 		p = p.To(c.sink(r))
 	}
 	start := time.Now()
-	running := p.With(flow.Options{Workers: c.workers, Mem: &record.Recycler{}}).Start(ctx)
+	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
 	bar := cli.NewProgress("rows", -1)
 	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
 	bar.Done()

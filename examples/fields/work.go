@@ -8,7 +8,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/ipc"
@@ -37,7 +36,7 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	case c.out != "":
 		p = p.Via(columns{from}).To(ipc.Sink{Path: c.out})
 	}
-	running := p.With(flow.Options{Workers: c.workers, Mem: &record.Recycler{}}).Start(ctx)
+	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
 	bar := cli.NewProgress("receptive fields", -1)
 	cli.Watch(running, func(s flow.Stats) { bar.Set(notes(s)[operators.NoteFields]) })
 	bar.Done()

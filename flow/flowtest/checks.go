@@ -45,7 +45,7 @@ func (s *subject) open() error {
 func (s *subject) workers() error {
 	for _, n := range []int{2, 5} {
 		t := s.trial
-		t.workers = n
+		t.workers, t.op = n, byTurns{t.op}
 		r, err := s.same(t)
 		if err == nil && !slices.Equal(r.sizes, s.want.sizes) {
 			err = fmt.Errorf("records of %v rows, want %v", r.sizes, s.want.sizes)

@@ -10,9 +10,8 @@ import (
 // Recycler is an allocator that hands out what was given back. A stream makes
 // columns of the same few sizes over and over; where they come from Go's heap,
 // the time to clear them and to collect them is what a pipeline costs most above
-// direct calls (examples/throughput, BenchmarkStream):
-//
-//	p.With(flow.Options{Mem: &record.Recycler{}})
+// direct calls (examples/throughput, BenchmarkStream). Each run of a pipeline has
+// one of its own unless its Options name an allocator.
 //
 // Memory that is handed out again has arbitrary contents. Whoever reads a record,
 // or a slice of it, after having released it sees what another one has written;
@@ -20,33 +19,52 @@ import (
 //
 // The zero value is ready. Any number of goroutines may use it.
 type Recycler struct {
-	// Most is the number of bytes of a size class, powers of two, that are kept
-	// for later. The default is 64 MiB.
+	// Most is the number of bytes that are kept for later. The default is 128 MiB.
 	Most int
 
 	mu   sync.Mutex
-	free [64][][]byte // by the logarithm of the capacity
+	kept int
+	free [classes][][]byte
 }
 
 var _ memory.Allocator = (*Recycler)(nil)
 
-// Memory below least bytes is not worth a lock.
-const least = 1 << 10
+const (
+	// Memory below least bytes is not worth a lock.
+	least = 1 << 10
+	// What is larger than largest comes from Go's heap in its own size.
+	largest = 1 << 26
+	classes = 4*(26-10) + 1
+)
+
+// class returns the size class of size bytes, least to largest, and how much room
+// memory of that class has: four of them for each power of two, so that no more
+// than a fifth of it is wasted. Go aligns memory of all of them as Arrow likes it.
+func class(size int) (class, room int) {
+	shift := bits.Len(uint(size-1)) - 3 // of size-1, three leading bits stay
+	steps := (size-1)>>shift + 1        // 5 to 8
+	return 4*(shift-8) + steps - 4, steps << shift
+}
 
 // Allocate returns size bytes of arbitrary content.
 func (r *Recycler) Allocate(size int) []byte {
-	if size < least {
+	switch {
+	case size < least:
 		return memory.DefaultAllocator.Allocate(size)
+	case size > largest:
+		return make([]byte, size)
 	}
-	class := bits.Len(uint(size - 1))
+	class, room := class(size)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if n := len(r.free[class]); n > 0 {
 		b := r.free[class][n-1]
 		r.free[class] = r.free[class][:n-1]
+		r.kept -= room
+		r.mu.Unlock()
 		return b[:size]
 	}
-	return make([]byte, size, 1<<class) // a power of two is aligned as Arrow likes it
+	r.mu.Unlock()
+	return make([]byte, size, room)
 }
 
 // Reallocate returns b with size bytes, of which those beyond len(b) have
@@ -67,17 +85,21 @@ func (r *Recycler) Reallocate(size int, b []byte) []byte {
 // Free takes b back.
 func (r *Recycler) Free(b []byte) {
 	size := cap(b)
-	if size < least || size&(size-1) != 0 {
+	if size < least || size > largest {
 		return // it goes to Go's heap
+	}
+	class, room := class(size)
+	if room != size {
+		return
 	}
 	most := r.Most
 	if most == 0 {
-		most = 64 << 20
+		most = 128 << 20
 	}
-	class := bits.Len(uint(size - 1))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if (len(r.free[class])+1)*size <= most {
+	if r.kept+size <= most {
+		r.kept += size
 		r.free[class] = append(r.free[class], b[:0])
 	}
 }
