@@ -140,6 +140,37 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
+// A graph goes out as an edge list, comes back from it, and from the mapped file
+// that is made of it, packed or not.
+func TestEdges(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	for _, args := range []string{
+		"-graph rmat -n 300 -graphs -as edges -out " + dir + "/drawn.edges",
+		"-graph rmat -n 300 -graphs -out " + dir + "/made",
+		"-graph " + dir + "/drawn.edges -graphs -out " + dir + "/read -workers 2",
+		"-graph " + dir + "/read -graphs -as edges -out " + dir + "/again.edges",
+		"-graph " + dir + "/again.edges -graphs -as arrow -out " + dir + "/mapped",
+		"-graph " + dir + "/mapped -graphs -out " + dir + "/last",
+		"-graph " + dir + "/again.edges -graphs -as arrow -compress zstd -out " + dir + "/packed",
+		"-graph " + dir + "/packed/part-00000.arrow -graphs -out " + dir + "/unpacked",
+		"-graph " + dir + "/mapped -k 3 -w 4 -out " + dir + "/fields",
+	} {
+		if err := run(context.Background(), strings.Fields(args)); err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+	}
+	want := rows(t, dir+"/made")
+	for _, name := range []string{"read", "mapped", "last", "unpacked"} {
+		if got := rows(t, dir+"/"+name); !slices.Equal(got, want) {
+			t.Errorf("%s is another graph", name)
+		}
+	}
+	if text, err := os.ReadFile(dir + "/drawn.edges"); err != nil || bytes.Count(text, []byte("\n")) != 7*512 {
+		t.Errorf("%d lines, want %d; %v", bytes.Count(text, []byte("\n")), 7*512, err)
+	}
+}
+
 // A row of a collection is a graph, with as many fields as nodes on average.
 func TestCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")
@@ -204,6 +235,7 @@ func TestErrors(t *testing.T) {
 		{"-graph torus -part 0", "-part is 0"},
 		{"-graph torus -w -1", "-w is -1"},
 		{"-graph torus -as csv", `-as is "csv"`},
+		{"-graph torus -as edges -out x", "-graphs and -out"},
 		{"-graph torus -per node", `-per is "node"`},
 		{"-graph torus -scope local", "hood or global"},
 		{"-graph torus -select best", `unknown labeling "best"`},

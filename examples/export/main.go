@@ -6,6 +6,13 @@
 //	go run ./examples/export -data MUTAG -k 10 -w 18 -select betweenness -out mutag -as arrow
 //	go run ./examples/export -data MUTAG -graphs -out graphs
 //
+// A large edge list is converted once, and is there at once from then on:
+//
+//	go run ./examples/export -graph web.edges.gz -graphs -as arrow -out web
+//	go run ./examples/export -graph web -k 10 -out fields
+//
+// Nodes of what was converted are called by their number, in the order of the ids.
+//
 // The directory gets numbered parts and manifest.json, which has the rows, the
 // bytes and the SHA-256 of each. It appears when all is written, and replaces
 // what an earlier export has left there only then.
@@ -77,6 +84,9 @@ const usage = `writes fields, or graphs, as Parquet or Arrow.
   export                                      some fields of a generated graph, to look at
   export -graph power.edges.gz -k 10 -out power
   export -data MUTAG -k 10 -w 18 -as arrow -out mutag
+  export -graph web.edges.gz -graphs -as arrow -out web   an edge list, to be mapped
+  export -graph web -k 10 -out fields                     as here, at once
+  export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
 
   duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
@@ -88,7 +98,7 @@ func parse(args []string) (*config, error) {
 	f := cli.Flags("export", usage)
 	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
-	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot or tu; default: by the name of the file")
+	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot, tu or arrow; default: by the name of the file")
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
@@ -104,8 +114,8 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
 	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
-	f.StringVar(&c.out, "out", "", "directory to write; without it the fields are only computed")
-	f.StringVar(&c.as, "as", "parquet", "parquet or arrow")
+	f.StringVar(&c.out, "out", "", "directory to write, or file for -as edges; without it the fields are only computed")
+	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, or edges: with -graphs a text file with an edge per line; of rmat as it is drawn, with repeats")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
@@ -138,8 +148,10 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-scope is %q, want hood or global", c.scope)
 	case c.per != "root" && c.per != "graph":
 		return fmt.Errorf("-per is %q, want root or graph", c.per)
-	case c.as != "parquet" && c.as != "arrow":
-		return fmt.Errorf("-as is %q, want parquet or arrow", c.as)
+	case c.as != "parquet" && c.as != "arrow" && c.as != "edges":
+		return fmt.Errorf("-as is %q, want parquet, arrow or edges", c.as)
+	case c.as == "edges" && (!c.graphs || c.out == ""):
+		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
@@ -186,7 +198,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer jsonFile.Cleanup()
-	report, err := c.work(ctx)
+	work := c.work
+	if c.as == "edges" {
+		work = c.edgeList
+	}
+	report, err := work(ctx)
 	if err != nil {
 		return err
 	}

@@ -43,9 +43,16 @@ func (r *report) measure(seconds float64) {
 
 func (r *report) print() error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)
+	if r.Graphs > 0 {
+		fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)
+	}
 	if r.Fields > 0 {
 		fmt.Fprintf(w, "fields\t%d\tk %d, %.0f/s\n", r.Fields, r.K, r.FieldsPerS)
+	}
+	if r.As == "edges" {
+		fmt.Fprintf(w, "lines\t%d\t%.1f MB in %.2f s\n", r.Edges, float64(r.Bytes)/1e6, r.Seconds)
+		fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
+		return w.Flush()
 	}
 	fmt.Fprintf(w, "rows\t%d\t%.1f MB in %.2f s, %.1f MB/s, %d workers\n", r.Rows, float64(r.Bytes)/1e6, r.Seconds, r.MBPerS, r.Workers)
 	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)

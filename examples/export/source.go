@@ -56,11 +56,12 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	case "parquet":
 		return parquet.Source{Path: path}, nil
 	case "arrow":
-		return sources.IPC{Path: path}, nil
+		return input.Arrow(path), nil
 	}
 	if c.data != "" {
 		return sources.TU{Path: path, Directed: c.graph.Directed}, nil
 	}
+	c.graph.Workers = c.workers
 	return c.graph.Source(ctx)
 }
 

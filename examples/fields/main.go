@@ -69,7 +69,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(input.Families, ", "))
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
-	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot or tu; default: by the name of the file, graph6 for -")
+	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow (an export of graphs); default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	cli.Bound(f, &c.bound)

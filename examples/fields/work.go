@@ -16,6 +16,7 @@ import (
 // work runs the pipeline: what is in memory is a record of graphs, and some chunks
 // of fields.
 func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
+	c.graph.Workers = c.workers
 	src, err := c.graph.Source(ctx)
 	if err != nil {
 		return nil, cli.Cause(ctx, err)

@@ -126,7 +126,17 @@ func CheckBound(bound, k int) error {
 type Progress struct{ bar *progressbar.ProgressBar }
 
 // NewProgress starts a bar of total steps; -1 means that nobody knows.
-func NewProgress(what string, total int64) *Progress {
+func NewProgress(what string, total int64) *Progress { return newProgress(what, total, false) }
+
+// NewBytes starts a bar of so many bytes; 0 means that nobody knows.
+func NewBytes(what string, total int64) *Progress {
+	if total <= 0 {
+		total = -1
+	}
+	return newProgress(what, total, true)
+}
+
+func newProgress(what string, total int64, bytes bool) *Progress {
 	if !terminal(os.Stderr) {
 		return nil
 	}
@@ -136,6 +146,7 @@ func NewProgress(what string, total int64) *Progress {
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionShowCount(),
+		progressbar.OptionShowBytes(bytes),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
 	)}

@@ -13,6 +13,12 @@ import (
 // Families are the graphs that Generate makes.
 var Families = []string{"torus", "random", "preferential", "rmat"}
 
+// Scale is the scale of an rmat graph of n nodes, and its number of lines.
+func Scale(n int) (scale, lines int) {
+	scale = bits.Len(uint(max(n, 1) - 1))
+	return scale, 7 << scale
+}
+
 // Generate makes a graph of n nodes. Those of the paper's runtime figure: torus, the
 // lattice whose sides are as near to √n as divisors of n can be, joined at
 // opposite borders; random, degrees k with P(k) ∝ 1/k up to 3; preferential,
@@ -36,8 +42,8 @@ func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Gr
 	case "preferential":
 		g, err = by.PreferentialAttachment(n, 3, seed)
 	case "rmat":
-		scale := bits.Len(uint(max(n, 1) - 1))
-		g, err = by.RMAT(scale, 7<<scale, seed)
+		scale, lines := Scale(n)
+		g, err = by.RMAT(scale, lines, seed)
 	default:
 		return nil, false, nil
 	}

@@ -22,6 +22,7 @@ type Graph struct {
 	N        int
 	Seed     uint64
 	Directed bool
+	Workers  int // that read an edge list; 0 = all processors
 }
 
 // extensions tell the format of a file.
@@ -29,12 +30,13 @@ var extensions = map[string]string{
 	".edges": "edges", ".edgelist": "edges", ".txt": "edges", ".tsv": "edges", ".csv": "edges",
 	".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6",
 	".dot": "dot", ".gv": "dot",
-	".zip": "tu",
+	".zip":   "tu",
+	".arrow": "arrow",
 }
 
 // Check checks the format, or finds that of the file.
 func (g *Graph) Check() error {
-	known := []string{"edges", "graph6", "dot", "tu"}
+	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
 	switch {
 	case slices.Contains(Families, g.Path):
 		g.Format = "generated"
@@ -48,10 +50,12 @@ func (g *Graph) Check() error {
 		return nil
 	}
 	if info, err := os.Stat(g.Path); err == nil && info.IsDir() {
-		g.Format = "tu"
+		if g.Format = "tu"; len(parts(g.Path)) > 0 {
+			g.Format = "arrow"
+		}
 		return nil
 	}
-	ext := filepath.Ext(strings.TrimSuffix(g.Path, ".gz"))
+	ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(g.Path, ".gz"), ".zst"))
 	if f, ok := extensions[ext]; ok {
 		g.Format = f
 		return nil
@@ -77,7 +81,9 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 		}
 		return sources.Graphs{Items: []sources.Item{{Graph: made}}}, nil
 	case "edges":
-		return sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed}, nil
+		return edges(sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed, Workers: g.Workers}), nil
+	case "arrow":
+		return Arrow(g.Path), nil
 	case "graph6":
 		return sources.Graph6{Path: path, Reader: stdin, Directed: g.Directed, Rows: 256}, nil
 	case "dot":

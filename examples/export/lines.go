@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// edgeList writes one graph as a text file with an edge per line: -as edges. An
+// rmat graph is written as the lines that it is drawn by, in their order, loops and
+// repeats and all, without being made: such a file is what large edge lists are like.
+func (c *config) edgeList(ctx context.Context) (*report, error) {
+	file, err := cli.CreateStream(c.out)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Cleanup()
+	r := &report{As: c.as, Out: c.out, Workers: c.workers}
+	w := &lines{file: file, report: r, bar: cli.NewProgress("lines", -1), ctx: ctx}
+	start := time.Now()
+	if c.data == "" && c.graph.Path == "rmat" {
+		scale, n := input.Scale(c.graph.N)
+		err = w.drawn(scale, n, c.graph.Seed)
+	} else {
+		err = c.stored(ctx, w)
+	}
+	w.bar.Done()
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	if err := file.Finish(); err != nil {
+		return nil, err
+	}
+	r.measure(time.Since(start).Seconds() - r.ReadSeconds)
+	return r, nil
+}
+
+// stored writes the edges of a graph that there is.
+func (c *config) stored(ctx context.Context, w *lines) error {
+	src, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	w.from = &input.Named{Source: src}
+	err = flow.From(w.from).To(w).Run(ctx)
+	w.report.ReadSeconds = w.from.Seconds
+	return err
+}
+
+// lines writes edges.
+type lines struct {
+	file   *cli.Stream
+	report *report
+	bar    *cli.Progress
+	ctx    context.Context
+	from   *input.Named
+	b      []byte
+}
+
+// drawn writes the lines of an rmat graph.
+func (w *lines) drawn(scale, n int, seed uint64) error {
+	for u, v := range generate.RMATLines(scale, n, seed) {
+		if err := w.line(u, v); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+func (w *lines) line(u, v int32) error {
+	w.b = append(strconv.AppendInt(w.b, int64(u), 10), ' ')
+	w.b = append(strconv.AppendInt(w.b, int64(v), 10), '\n')
+	if w.report.Edges++; len(w.b) > 1<<16 {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *lines) flush() error {
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	n, err := w.file.Write(w.b)
+	w.report.Bytes += int64(n)
+	w.b = w.b[:0]
+	w.bar.Set(w.report.Edges)
+	return err
+}
+
+// Name is what errors call it.
+func (w *lines) Name() string { return "edges" }
+
+// Open implements flow.Sink.
+func (w *lines) Open(*arrow.Schema) (flow.Writer, error) { return w, nil }
+
+// Write writes the edges of the only graph.
+func (w *lines) Write(_ context.Context, rec arrow.Record) error {
+	graphs, err := record.GraphsOf(rec)
+	if err != nil {
+		return err
+	}
+	if w.report.Graphs += int64(graphs.Len()); w.report.Graphs > 1 {
+		return fmt.Errorf("an edge list is of one graph: -as parquet or arrow takes many")
+	}
+	var g graph.Graph
+	graphs.At(0, &g)
+	name := func(v int32) int32 { return v }
+	if w.from.Node != nil {
+		name = w.from.Node
+	}
+	w.report.Nodes = int64(g.N())
+	w.b = fmt.Appendf(w.b, "# %d nodes, %d edges\n", g.N(), g.M())
+	for u := range int32(g.N()) {
+		for _, v := range g.Adj(u) {
+			if g.Directed || u < v {
+				if err := w.line(name(u), name(v)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return w.flush()
+}
+
+// Close implements flow.Writer.
+func (w *lines) Close(error) error { return nil }

@@ -1,0 +1,60 @@
+package input
+
+import (
+	"path/filepath"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Arrow returns the source of an .arrow file, or of the directory of an export. A
+// single file of graphs that sanflow has written is mapped: it is there at once,
+// however large, and is not compared with its checksum. Others are read and checked.
+func Arrow(path string) flow.Source {
+	file := path
+	if p := parts(path); len(p) == 1 {
+		file = filepath.Join(path, p[0])
+	}
+	if f, err := mapped.Open(file); err == nil {
+		defer f.Close()
+		if f.HasSum() && f.Schema().HasField(record.Offsets) && f.Len() > 0 {
+			if rec, err := f.Record(0); err == nil { // not compressed
+				rec.Release()
+				return sources.Mapped{Path: file}
+			}
+		}
+	}
+	return sources.IPC{Path: path}
+}
+
+// parts are the files of an export as Arrow.
+func parts(dir string) (names []string) {
+	m, err := manifest.Read(dir)
+	if err != nil {
+		return nil
+	}
+	for _, f := range m.Files {
+		if filepath.Ext(f.Name) == ".arrow" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// edges shows how far an edge list is read.
+func edges(s sources.EdgeList) sources.EdgeList {
+	var bar *cli.Progress
+	s.Progress = func(read, size int64) {
+		if bar == nil {
+			bar = cli.NewBytes("reading", size)
+		}
+		if bar.Set(read); read == size {
+			bar.Done()
+		}
+	}
+	return s
+}
