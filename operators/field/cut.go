@@ -32,10 +32,8 @@ func (z *Normalizer) cropLarge() error {
 // for them, from the edges at the last level: G[U] is neither built nor refined.
 // The nodes of the last level are numbered from 0.
 type cut struct {
+	choice
 	base int // nodes of the levels before
-	need int // nodes of the last level still to be chosen
-	// taken have been chosen, tied have not been told apart yet; both ascend.
-	taken, tied []int32
 
 	inner    []uint64         // by node of the last level: its neighbours before, by local number
 	side     []uint32         // by node of the last level: its number of neighbours there
@@ -43,7 +41,6 @@ type cut struct {
 	sideAll  []uint32         // memory of side
 	down     [maxWords]uint32 // by node of the level before: its neighbours in the last level
 	rows     [maxWords]uint64 // of the nodes before the last level
-	key      []uint32         // by node of the last level, for narrow
 
 	lists  []int32  // for tied nodes: their neighbours in the last level
 	at     []uint32 // by tied node: where its list begins
@@ -65,22 +62,18 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	}
 	near := firstOf(z.dist, z.dist[c.base-1])
 	m := n - c.base
-	c.key = resize(c.key, m)
-	c.taken, c.tied = c.taken[:0], c.tied[:0]
+	c.begin(c.need, m)
 	if rows == nil {
 		c.countBefore(z, near)
 		if c.lonely(z, near) {
 			return true
 		}
-		c.need = z.K - c.base
-		c.taken, c.tied = c.taken[:0], c.tied[:0]
+		c.begin(z.K-c.base, m)
 		c.countAside(z)
 	} else {
 		c.countWords(rows, near)
 	}
-	for j := range int32(m) {
-		c.tied = append(c.tied, j)
-	}
+	c.all()
 
 	// First round: by the list of the neighbours' levels. See round1.
 	for j := range m {
@@ -185,87 +178,4 @@ func (c *cut) countWords(rows []uint64, near int) {
 	for i := near; i < c.base; i++ {
 		c.down[i] = uint32(bits.OnesCount64(rows[i] &^ before))
 	}
-}
-
-// narrow takes the nodes of smaller key among the tied ones and drops those of
-// greater key. It reports whether nothing is left to choose.
-func (c *cut) narrow() bool {
-	if len(c.tied) <= few {
-		return c.narrowFew()
-	}
-	for shift := 1; shift > 0 && c.need < len(c.tied); {
-		low, high := c.key[c.tied[0]], uint32(0)
-		for _, j := range c.tied {
-			low, high = min(low, c.key[j]), max(high, c.key[j])
-		}
-		shift = max(0, bits.Len32(high-low)-8)
-		var count [256]int32
-		for _, j := range c.tied {
-			count[(c.key[j]-low)>>shift&255]++
-		}
-		at, need := uint32(0), int32(c.need)
-		for need > count[at] {
-			need -= count[at]
-			at++
-		}
-		kept := c.tied[:0]
-		for _, j := range c.tied {
-			switch d := (c.key[j] - low) >> shift; {
-			case d < at:
-				c.taken = append(c.taken, j)
-			case d == at:
-				kept = append(kept, j)
-			}
-		}
-		c.tied, c.need = kept, int(need)
-	}
-	return c.settled()
-}
-
-// few is where counting all smaller ones costs as much as a histogram does, by
-// BenchmarkField on power and polbooks.
-const few = 16
-
-// narrowFew is narrow for a few nodes: it counts, for each, the smaller ones.
-func (c *cut) narrowFew() bool {
-	if c.need == len(c.tied) {
-		return c.settled()
-	}
-	var key [few]int64
-	for i, j := range c.tied {
-		key[i] = int64(c.key[j])
-	}
-	var less [few]int
-	keys, last := key[:len(c.tied)], 0
-	for i, x := range keys {
-		n := 0
-		for _, y := range keys {
-			n -= int((y - x) >> 63)
-		}
-		less[i] = n
-		if n < c.need {
-			last = max(last, n)
-		}
-	}
-	kept := c.tied[:0]
-	for i, j := range c.tied {
-		switch n := less[i%few]; {
-		case n < last:
-			c.taken = append(c.taken, j)
-		case n == last:
-			kept = append(kept, j)
-		}
-	}
-	c.tied = kept
-	c.need -= last
-	return c.settled()
-}
-
-// settled takes all tied nodes if all are needed.
-func (c *cut) settled() bool {
-	if c.need < len(c.tied) {
-		return false
-	}
-	c.taken = append(c.taken, c.tied...)
-	return true
 }

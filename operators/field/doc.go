@@ -47,6 +47,8 @@
 // In a graph with hubs U holds thousands of nodes for nearly every root. The first
 // round puts in front the nodes of the last level that have no neighbour in it. A
 // field that these complete costs the rows of the members and a few of those, not
-// the rows of all of U. Index.Bound goes further: it keeps U itself small, which
+// the rows of all of U. In directed graphs, whose lists order arcs that arrive
+// before those that leave, rows of the last level are read of nodes that may stand
+// at the cut only. Index.Bound goes further: it keeps U itself small, which
 // gives other fields beside hubs, at the cost of any other field.
 package field

@@ -73,6 +73,7 @@ type Normalizer struct {
 	words    refine.Words
 	cells    []uint64
 	cut      cut
+	arcCut   arcCut
 	member   []uint8
 	codes    []uint16
 	whole    recall // of U
@@ -157,6 +158,9 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 
 // normalize returns the local numbers of the members, borrowed.
 func (z *Normalizer) normalize(global []float64) ([]int32, error) {
+	if z.cutsArcs(global) && z.cropArcs() {
+		return z.finish(&z.ranking, z.keep, global)
+	}
 	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
 	cached := z.cacheable(global, len(z.hood))
 	before := z.Stats

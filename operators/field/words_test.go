@@ -32,9 +32,14 @@ func crowd(rng *rand.Rand, hubs, leaves, extra int) *graph.Graph {
 // sameAsGeneral compares fields, and what is counted, with the general way.
 func sameAsGeneral(t *testing.T, name string, g *graph.Graph, z field.Normalizer, roots []int32) {
 	t.Helper()
+	sameAsGeneralBy(t, name, g, field.Both, z, roots)
+}
+
+func sameAsGeneralBy(t *testing.T, name string, g *graph.Graph, dir field.Direction, z field.Normalizer, roots []int32) {
+	t.Helper()
 	fast, slow := z, z
 	field.General(&slow)
-	ix := field.NewIndex(g, field.Both)
+	ix := field.NewIndex(g, dir)
 	var a field.Assembler
 	got, want := make([]int32, z.K), make([]int32, z.K)
 	for _, root := range roots {
