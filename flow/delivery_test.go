@@ -15,10 +15,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/reugn/go-streams"
 	extflow "github.com/reugn/go-streams/flow"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -30,7 +30,7 @@ import (
 // letters; at last everything is, and a store that knows what it has, has it
 // once.
 func TestDelivery(t *testing.T) {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	seeds := uint64(150)
 	if os.Getenv("SANFLOW_LONG") != "" {
 		seeds = 10_000
@@ -43,7 +43,7 @@ func TestDelivery(t *testing.T) {
 		}
 		kills, runs, twice = kills+d.kills, runs+d.runs, twice+d.twice
 	}
-	goleak.VerifyNone(t, before)
+	leak.VerifyNone(t, before)
 	t.Logf("%d streams, %d runs, %d killed, %d rows seen again", seeds, runs, kills, twice)
 	if kills < int(seeds) {
 		t.Errorf("only %d of %d runs were killed", kills, runs)

@@ -15,10 +15,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/reugn/go-streams"
 	extflow "github.com/reugn/go-streams/flow"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -31,13 +31,13 @@ func TestStress(t *testing.T) {
 	if testing.Short() {
 		pipelines = 50
 	}
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	for seed := range uint64(pipelines) {
 		if err := stress(seed); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
-	goleak.VerifyNone(t, before)
+	leak.VerifyNone(t, before)
 }
 
 // drawn is a random pipeline with what is known of its result.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -24,8 +24,8 @@ var errTest = errors.New("an error on purpose")
 // checked returns a poisoning allocator that must be empty when the test ends,
 // with no goroutine left.
 func checked(t testing.TB) memory.Allocator {
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	before := leak.IgnoreCurrent()
+	t.Cleanup(func() { leak.VerifyNone(t, before) })
 	return flowtest.Mem(t)
 }
 

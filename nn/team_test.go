@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 func TestParts(t *testing.T) {
@@ -26,7 +26,7 @@ func TestParts(t *testing.T) {
 var everything = Shape{W: 5, K: 3, Cats: []int{3, 2}, Attrs: 2, Sparse: 7, EdgeCats: []int{4}, EdgeAttrs: 1, Classes: 3}
 
 func TestWorkers(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for _, m := range modelCases {
 		t.Run(m.name, func(t *testing.T) {
 			var wantHash string
@@ -86,7 +86,7 @@ func TestPartsAddUp(t *testing.T) {
 
 // The first bad row is named, whoever finds it, and nothing has changed.
 func TestWorkersError(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for _, workers := range []int{1, 4} {
 		c := &CNN{Workers: workers}
 		if err := c.Init(everything); err != nil {
@@ -118,7 +118,7 @@ func TestWorkersError(t *testing.T) {
 
 // A panic of a part reaches the caller of Step, where it can be recovered.
 func TestWorkersPanic(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	c := &CNN{Workers: 4}
 	if err := c.Init(everything); err != nil {
 		t.Fatal(err)

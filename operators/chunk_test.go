@@ -14,10 +14,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -60,7 +60,7 @@ func decorated(g *graph.Graph) *graph.Graph {
 // as texts, and the number of records.
 func fieldsOf(t *testing.T, p flow.Pipeline, workers int) (fields []string, records int) {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
@@ -68,7 +68,7 @@ func fieldsOf(t *testing.T, p flow.Pipeline, workers int) (fields []string, reco
 	if err := p.To(&out).With(flow.Options{Workers: workers, Mem: mem}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := goleak.Find(before); err != nil {
+	if err := leak.Find(before); err != nil {
 		t.Error(err)
 	}
 	for _, rec := range out.Records() {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -81,7 +81,7 @@ func TestReplayWatermark(t *testing.T) {
 // into a file. The stream has records of several sizes and parts of records.
 func spilling(t *testing.T, r operators.Replay) (rows []string, spilled int64) {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
@@ -92,7 +92,7 @@ func spilling(t *testing.T, r operators.Replay) (rows []string, spilled int64) {
 	if err := run.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if err := goleak.Find(before); err != nil {
+	if err := leak.Find(before); err != nil {
 		t.Error(err)
 	}
 	for _, s := range run.Stats().Stages {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -31,7 +31,7 @@ func fields(graphs, batch int) flow.Pipeline {
 // checked runs f with a checked allocator and without leaving goroutines.
 func checked(t *testing.T, f func(flow.Options)) {
 	t.Helper()
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
 	f(flow.Options{Mem: mem})

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -128,7 +128,7 @@ func TestSeqWaits(t *testing.T) {
 // A reader that waits ends with its context, though nothing comes, and an
 // iterator that blocks on what it yields is ended by Close.
 func TestSeqCancel(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	forever := func(yield func(Item, error) bool) {
 		for yield(Item{Graph: &graph.Graph{}}, nil) {
 		}

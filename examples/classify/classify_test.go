@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -66,7 +65,7 @@ func pathsAndStars(n int) map[string]string {
 }
 
 func TestWorkersDoNotMatter(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	dir := small(t, pathsAndStars(20))
 	for _, args := range [][]string{
 		{"-folds", "2", "-epochs", "2", "-w", "6", "-k", "5"},
@@ -91,7 +90,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 }
 
 func TestAuto(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	r := classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
 	if r["normalize"] == "auto" || r["normalize"] != r["select"] {
 		t.Errorf("select %v, normalize %v, want the same labeling in place of auto", r["select"], r["normalize"])
@@ -244,7 +243,7 @@ func TestErrors(t *testing.T) {
 
 // The context of an example ends with Ctrl-C.
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // output runs f and returns the lines that it wrote to standard output.
@@ -34,7 +34,7 @@ func output(t *testing.T, f func()) []string {
 }
 
 func TestGenerated(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	lines := output(t, func() {
 		if err := run(context.Background(), []string{"-learn", "60"}); err != nil {
 			t.Error(err)
@@ -46,7 +46,7 @@ func TestGenerated(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for args, want := range map[string]string{
 		"stray":                             "unexpected argument",
 		"-learn 60 -listen nowhere.invalid": "address",

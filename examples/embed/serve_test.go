@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -87,7 +86,7 @@ func path(n int) string {
 // Whatever is posted is answered, each client for itself, with the status that
 // says what is wrong.
 func TestServe(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := testLimits
 	l.nodes, l.edges, l.bytes = 100, 5, 300
 	address, _, stop := serving(t, l, func(_ context.Context, g *graph.Graph) error {
@@ -137,7 +136,7 @@ func TestServe(t *testing.T) {
 // can. Another one's small graphs are answered meanwhile, what finds no place is
 // told to come again, the work on each ends at its deadline, and the end is quick.
 func TestServeFlood(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	address, in, stop := serving(t, testLimits, func(ctx context.Context, g *graph.Graph) error {
 		if g.N() > large {
 			<-ctx.Done()
@@ -196,7 +195,7 @@ func TestServeFlood(t *testing.T) {
 // However many large graphs are waiting, there is a place for a small one; and
 // however many requests one address is slow to send, for those of another.
 func TestServeLeavesPlaces(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := testLimits
 	l.time = 20 * time.Second
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
@@ -246,7 +245,7 @@ func TestServeLeavesPlaces(t *testing.T) {
 
 // What a client no longer waits for is dropped, and makes room.
 func TestServeAbandoned(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := testLimits
 	l.time = time.Minute
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
@@ -293,7 +292,7 @@ func TestServeAbandoned(t *testing.T) {
 // Ctrl-C lets what is nearly done be answered, and waits neither for work without
 // an end nor for clients that send nothing.
 func TestServeShutdown(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := testLimits
 	l.time, l.grace = time.Minute, 200*time.Millisecond
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
@@ -340,7 +339,7 @@ func TestServeShutdown(t *testing.T) {
 // The command answers over HTTP with what it has learned: large graphs, whose
 // labels take seconds, do not stall it.
 func TestListen(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l, err := net.Listen("tcp", "localhost:0") // a port that nobody has
 	if err != nil {
 		t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -78,7 +78,7 @@ func TestRows(t *testing.T) {
 
 // The fields depend neither on chunks nor on workers nor on the format.
 func TestChunks(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	var want []string
 	for _, args := range []string{
 		"-chunk 1 -workers 1", "-chunk 64 -workers 2", "-chunk 4096 -workers 3", "-chunk 7 -as arrow -compress lz4", "-part 1 -compress zstd",
@@ -266,7 +266,7 @@ func TestErrors(t *testing.T) {
 
 // An interrupt leaves nothing behind, at whatever time it comes.
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		dir := t.TempDir()

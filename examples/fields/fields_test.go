@@ -16,10 +16,10 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // line is a line of the output.
@@ -150,7 +150,7 @@ func TestCollection(t *testing.T) {
 }
 
 func TestWorkersDoNotMatter(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for _, args := range []string{
 		"-graph preferential -n 400 -k 10",
 		"-graph random -n 400 -k 7 -select pagerank -stride 2",
@@ -304,7 +304,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	for _, args := range []string{"-graph preferential -n 30000 -k 100", "-graph torus -n 10000 -select betweenness"} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 			ctx, cancel := context.WithCancelCause(context.Background())

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // labelings runs the command and returns its JSON object.
@@ -23,7 +22,7 @@ func labelings(t *testing.T, args ...string) table {
 }
 
 func TestGeneratedAtAnyWorkers(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	var want table
 	for _, workers := range []string{"1", "3"} {
 		r := labelings(t, "-k", "5", "-pairs", "100", "-workers", workers, "-labelings", "wl, degree,Clustering")

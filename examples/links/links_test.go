@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -244,7 +243,7 @@ func TestNoLeak(t *testing.T) {
 
 // On a grid with its diagonals what is missing is plain to see.
 func TestGrid(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	g, err := generate.Grid(12, 12, true)
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +300,7 @@ func TestErrors(t *testing.T) {
 
 // The context of an example ends with Ctrl-C.
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	file := write(t, random(t, 3000, 9000))
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond, time.Second} {
 		ctx, cancel := context.WithCancelCause(context.Background())

@@ -16,10 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -52,7 +51,7 @@ func TestKarate(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	r, dir := motifs(t, "-seed", "3", "-units", "5")
 	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 9., "batch": 1., "held": 0.}
 	for name, v := range want {
@@ -216,7 +215,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	t.Chdir(t.TempDir())
 	for _, after := range []time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond} {
 		ctx, cancel := context.WithCancelCause(context.Background())

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -68,7 +68,7 @@ func villages(t *testing.T, n, rich int, split bool) string {
 }
 
 func TestJSON(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
 	for _, protocol := range []string{"split", "prequential"} {
 		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
@@ -109,7 +109,7 @@ func TestWindows(t *testing.T) {
 }
 
 func TestWorkersDoNotMatter(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	dir := villages(t, 120, 40, true)
 	for _, args := range [][]string{
 		{"-data", dir, "-epochs", "3", "-decay", "0"},
@@ -325,7 +325,7 @@ func TestErrors(t *testing.T) {
 
 // The context of an example ends with Ctrl-C.
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	dir := villages(t, 2000, 40, true)
 	for _, args := range [][]string{{"-epochs", "1000"}, {"-protocol", "prequential", "-epochs", "1000"}} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -31,7 +30,7 @@ func edges(n int, ring bool) string {
 
 // The program learns from what is posted, and answers better than by chance soon.
 func TestOnline(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	ctx, stop := context.WithCancel(context.Background())
 	log.SetOutput(io.Discard) // it says how the pipeline ended
 	handler := online(ctx)

@@ -12,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 func TestMeasure(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	t.Setenv("SANFLOW_DATA", dir)
@@ -60,7 +59,7 @@ func TestMeasure(t *testing.T) {
 
 // Several sizes and bounds: a cell for each, and another picture.
 func TestMeasureSizes(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	plot := filepath.Join(t.TempDir(), "p.svg")
 	r := clitest.JSON[struct{ Results []result }](t, run,
@@ -141,7 +140,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cli.ErrInterrupted) })

@@ -8,9 +8,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // RunSink checks a sink: it takes the records, also in small pieces, with
@@ -80,7 +80,7 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 
 // into streams t.in into a new sink and wants that error.
 func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	opened, done := open()
 	sink := &audit{Sink: opened}
@@ -97,5 +97,5 @@ func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want e
 	if mem.CurrentAlloc() != 0 {
 		return fmt.Errorf("%d bytes are left of what the run has allocated", mem.CurrentAlloc())
 	}
-	return goleak.Find(before)
+	return leak.Within(patience, before)
 }

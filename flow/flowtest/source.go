@@ -10,9 +10,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // RunSource checks a source that ends: it opens again to the same rows, keeps
@@ -53,7 +53,7 @@ func RunSource(t *testing.T, src flow.Source) {
 // readAll reads up to n records of src, or all, and returns their rows. Each
 // record is read after the reader has been closed.
 func readAll(src flow.Source, n int) (rows []string, err error) {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	ctx := context.Background()
 	r, err := src.Open(ctx, mem)
@@ -81,13 +81,13 @@ func readAll(src flow.Source, n int) (rows []string, err error) {
 	if err == nil && mem.CurrentAlloc() != 0 {
 		err = fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
 	}
-	return rows, errors.Join(err, goleak.Find(before))
+	return rows, errors.Join(err, leak.Within(patience, before))
 }
 
 // cancelled wants a run to end when its context does, after the first record
 // or, where that is all there is, at the end.
 func cancelled(src flow.Source) error {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -107,7 +107,7 @@ func cancelled(src flow.Source) error {
 	if mem.CurrentAlloc() != 0 {
 		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
 	}
-	return goleak.Find(before)
+	return leak.Within(patience, before)
 }
 
 // RunIdle checks a source that has nothing more to give and does not end, like
@@ -133,7 +133,7 @@ func RunIdle(t *testing.T, src flow.Source) {
 
 // idle calls Next until that fails, with a context that ends after some time.
 func idle(src flow.Source, after time.Duration) error {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -172,5 +172,5 @@ func idle(src flow.Source, after time.Duration) error {
 	if mem.CurrentAlloc() != 0 {
 		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
 	}
-	return goleak.Find(before)
+	return leak.Within(patience, before)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"go.uber.org/goleak"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // patience is how long a run may take to end after its context has. A second
@@ -48,7 +48,7 @@ type result struct {
 // run runs the trial. The error says what no run may do, whatever its result:
 // leak, hang, or acknowledge too early.
 func (t trial) run(ctx context.Context) (r result, err error) {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	sink := &catch{trial: t, missing: map[int64]int{}}
 	src := &feed{trial: t, left: sink}
@@ -101,7 +101,7 @@ func (t trial) run(ctx context.Context) (r result, err error) {
 	case t.expect != nil && r.err == nil && src.acked != last(t.in):
 		return r, fmt.Errorf("at the end position %d is acknowledged, want %d", src.acked, last(t.in))
 	}
-	return r, goleak.Find(before)
+	return r, leak.Within(patience, before)
 }
 
 // last returns the last position of a stream, or -1.

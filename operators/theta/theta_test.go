@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 // collection returns graphs of many sizes, none among them without a node.
 func collection(tb testing.TB, seed uint64, count int, directed bool) []*graph.Graph {

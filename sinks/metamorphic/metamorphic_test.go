@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"go.uber.org/goleak"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // seeds calls f with one seed after the other: some hundred, or new ones for as
@@ -47,7 +48,7 @@ func seeds(t *testing.T, f func(seed uint64) error) {
 // TestMetamorphic compares the ways to run a plan with each other, and with the
 // plain answer.
 func TestMetamorphic(t *testing.T) {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	seeds(t, func(seed uint64) error {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := draw(rng)
@@ -71,7 +72,7 @@ func TestMetamorphic(t *testing.T) {
 		}
 		return nil
 	})
-	goleak.VerifyNone(t, before)
+	leak.VerifyNone(t, before)
 }
 
 // check runs p plainly and in those ways. It returns the way that failed.
@@ -168,7 +169,7 @@ func equal(got, want []string) error {
 // TestFaults cancels runs, and lets their sources and sinks fail: the error is
 // that one, and what arrived is the beginning of the answer.
 func TestFaults(t *testing.T) {
-	before := goleak.IgnoreCurrent()
+	before := leak.IgnoreCurrent()
 	seeds(t, func(seed uint64) error {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		p := draw(rng)
@@ -200,5 +201,5 @@ func TestFaults(t *testing.T) {
 		}
 		return nil
 	})
-	goleak.VerifyNone(t, before)
+	leak.VerifyNone(t, before)
 }

@@ -1,0 +1,53 @@
+// Package leak finds goroutines that a test leaves behind: goleak, which looks for
+// a second, with the patience that a slow and busy machine needs.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// Patience is how long goroutines may take to end.
+const Patience = 15 * time.Second
+
+// Find returns an error that names the goroutines, other than those that options
+// leave out, that are still there after Patience. It returns as soon as there are
+// none.
+func Find(options ...goleak.Option) error { return Within(Patience, options...) }
+
+// Within is Find with another patience; goleak itself waits for a second.
+func Within(patience time.Duration, options ...goleak.Option) error {
+	for start := time.Now(); ; {
+		if err := goleak.Find(options...); err == nil || time.Since(start) > patience {
+			return err
+		}
+	}
+}
+
+// VerifyNone fails the test for what Find finds.
+func VerifyNone(t testing.TB, options ...goleak.Option) {
+	t.Helper()
+	if err := Find(options...); err != nil {
+		t.Error(err)
+	}
+}
+
+// IgnoreCurrent leaves out what runs now.
+func IgnoreCurrent() goleak.Option { return goleak.IgnoreCurrent() }
+
+// VerifyTestMain runs the tests of a package, and fails for what Find finds at
+// their end.
+func VerifyTestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if err := Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "after the tests:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
