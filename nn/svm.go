@@ -83,30 +83,43 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 
 // learn returns the machine that tells those rows of a kernel apart.
 func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (next SVM, err error) {
-	next = SVM{
-		C: m.C, Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, Cache: m.Cache, Info: m.Info,
-	}
-	if err := next.resolve(); err != nil {
+	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
+	if err != nil {
 		return next, err
 	}
-	if len(rows) != len(class) {
-		return next, fmt.Errorf("nn: svm: %d rows and %d classes", len(rows), len(class))
-	}
-	next.classes = slices.Compact(slices.Sorted(slices.Values(class)))
-	if len(next.classes) < 2 {
-		return next, errors.New("nn: svm: fewer than two classes to tell apart")
-	}
-	for a := range next.classes {
-		for b := a + 1; b < len(next.classes); b++ {
-			pair, n, err := next.fit(ctx, k, rows, class, a, b)
-			if err != nil {
-				return next, err
-			}
-			next.pairs = append(next.pairs, pair)
-			next.steps += n
+	return all[0], nil
+}
+
+// learnPath returns a machine for each C, which ascend, 0 for 1. The search for one
+// begins where that for the C before it has ended. Where MaxSteps ends the search for
+// one other than the first, there are only the machines before.
+func (m *SVM) learnPath(ctx context.Context, k kernelRows, rows, class []int32, c []float64) ([]SVM, error) {
+	all := make([]SVM, len(c))
+	for i := range all {
+		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, Cache: m.Cache, Info: m.Info}
+		if err := all[i].resolve(); err != nil {
+			return nil, err
 		}
 	}
-	return next, nil
+	if len(rows) != len(class) {
+		return nil, fmt.Errorf("nn: svm: %d rows and %d classes", len(rows), len(class))
+	}
+	classes := slices.Compact(slices.Sorted(slices.Values(class)))
+	if len(classes) < 2 {
+		return nil, errors.New("nn: svm: fewer than two classes to tell apart")
+	}
+	for i := range all {
+		all[i].classes = classes
+	}
+	for a := range classes {
+		for b := a + 1; b < len(classes); b++ {
+			n, err := fitPair(ctx, k, rows, class, a, b, all)
+			if all = all[:n]; err != nil && (n == 0 || !errors.Is(err, errNoEnd)) {
+				return nil, fmt.Errorf("classes %d and %d: %w", classes[a], classes[b], err)
+			}
+		}
+	}
+	return all, nil
 }
 
 // resolve replaces zero settings by what they stand for, and checks them.
@@ -133,10 +146,12 @@ func (m *SVM) resolve() error {
 	return m.Kernel.check()
 }
 
-// fit learns to tell two classes apart.
-func (m *SVM) fit(ctx context.Context, k kernelRows, rows, class []int32, a, b int) (svmPair, int, error) {
-	p := svmProblem{rows: k, c: m.C, tolerance: m.Tolerance, maxSteps: m.MaxSteps}
-	for y, of := range []int32{m.classes[a], m.classes[b]} {
+// fitPair lets machines learn to tell two classes apart, one after the other, and
+// returns how many have.
+func fitPair(ctx context.Context, k kernelRows, rows, class []int32, a, b int, all []SVM) (int, error) {
+	classes := all[0].classes
+	p := svmProblem{rows: k, tolerance: all[0].Tolerance, maxSteps: all[0].MaxSteps}
+	for y, of := range []int32{classes[a], classes[b]} {
 		for i, r := range rows {
 			if class[i] == of {
 				p.place, p.y = append(p.place, r), append(p.y, float64(1-2*y))
@@ -146,18 +161,24 @@ func (m *SVM) fit(ctx context.Context, k kernelRows, rows, class []int32, a, b i
 	if p.maxSteps == 0 {
 		p.maxSteps = max(10_000_000, 100*len(p.place))
 	}
-	bias, err := p.solve(ctx)
-	if err != nil {
-		return svmPair{}, 0, fmt.Errorf("classes %d and %d: %w", m.classes[a], m.classes[b], err)
-	}
-	pair := svmPair{a: a, b: b, bias: bias}
-	for i, alpha := range p.alpha {
-		if alpha > 0 {
-			pair.rows, pair.coef = append(pair.rows, p.place[i]), append(pair.coef, p.y[i]*alpha)
+	p.start()
+	for i := range all {
+		m := &all[i]
+		bias, err := p.solve(ctx, m.C)
+		if err != nil {
+			return i, err
 		}
+		pair := svmPair{a: a, b: b, bias: bias}
+		for i, alpha := range p.alpha {
+			if alpha > 0 {
+				pair.rows, pair.coef = append(pair.rows, p.place[i]), append(pair.coef, p.y[i]*alpha)
+			}
+		}
+		pair.sort()
+		m.pairs = append(m.pairs, pair)
+		m.steps += p.steps
 	}
-	pair.sort()
-	return pair, p.steps, nil
+	return len(all), nil
 }
 
 // sort brings the support vectors in the order of their rows, in which they are
@@ -210,7 +231,12 @@ func (m *SVM) Class(k []float64) int32 {
 	if len(m.pairs) == 0 {
 		return -1
 	}
-	votes := m.votes(m.Decide(k, nil))
+	return m.vote(m.Decide(k, nil))
+}
+
+// vote returns the class that decisions are for.
+func (m *SVM) vote(decisions []float64) int32 {
+	votes := m.votes(decisions)
 	return m.classes[slices.Index(votes, slices.Max(votes))]
 }
 

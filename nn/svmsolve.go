@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -47,16 +48,27 @@ type kernelRows interface {
 	same(i int32) float64
 }
 
+var errNoEnd = errors.New("nn: svm: no end")
+
 // minCurvature stands for the curvature of a pair that has none.
 const minCurvature = 1e-12
 
-// solve returns the bias b of the decision Σ yᵢαᵢK(i, x) + b.
-func (s *svmProblem) solve(ctx context.Context) (b float64, err error) {
+// start takes memory and puts all α at 0.
+func (s *svmProblem) start() {
 	n := len(s.place)
 	s.alpha, s.f, s.diag = make([]float64, n), make([]float64, n), make([]float64, n)
 	s.up, s.low, s.active = make([]bool, n), make([]bool, n), n
 	for i, at := range s.place {
 		s.f[i], s.diag[i] = -s.y[i], s.rows.same(at)
+	}
+}
+
+// solve goes from the α that there are to the optimum for c, which is no lower
+// than before, and returns the bias b of the decision Σ yᵢαᵢK(i, x) + b.
+func (s *svmProblem) solve(ctx context.Context, c float64) (b float64, err error) {
+	n := len(s.place)
+	s.c, s.steps, s.shrunk = c, 0, false
+	for i := range s.alpha {
 		s.bounds(i)
 	}
 	every := min(n, 1000)
@@ -77,7 +89,7 @@ func (s *svmProblem) solve(ctx context.Context) (b float64, err error) {
 			next = s.steps + 1 // shrink again soon
 		}
 		if s.steps >= s.maxSteps {
-			return 0, fmt.Errorf("nn: svm: no end after %d steps, with %d rows and C = %v; scale the kernel, or raise MaxSteps or Tolerance", s.steps, n, s.c)
+			return 0, fmt.Errorf("%w after %d steps, with %d rows and C = %v; scale the kernel, or raise MaxSteps or Tolerance", errNoEnd, s.steps, n, s.c)
 		}
 		s.steps++
 		s.step(i, j)

@@ -1,0 +1,107 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// SVMGrid is what a [CrossValidation] learns with by support vector machines on
+// Gram matrices: a variant is a matrix, of which one at a time is in memory, and a
+// step is a C.
+//
+//	grid := &nn.SVMGrid{Class: class, Gram: gramOf}
+//	all, err := nn.CrossValidation{Variants: 5, Learn: grid.Learn, Prepare: grid.Prepare}.Run(ctx, class)
+type SVMGrid struct {
+	// Class has the class of each row of the matrices.
+	Class []int32
+	// C ascends; the default is 10⁻³, 10⁻², … 10³.
+	C []float64
+	// SVM is the other settings. MaxSteps is 20 for each row, and 20 000 at least,
+	// where it is 0: kernels of few dimensions take millions for a high C, and are no
+	// better for it. A C at which that ends the search scores as the one before.
+	SVM SVM
+	// Gram returns the matrix of a variant, which may then be changed by nobody. It
+	// must be set.
+	Gram func(ctx context.Context, variant int) (*Gram, error)
+
+	now *Gram
+}
+
+// Prepare makes the matrix of a variant.
+func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
+	if len(g.C) == 0 {
+		g.C = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
+	}
+	if !slices.IsSorted(g.C) {
+		return fmt.Errorf("nn: svm: C is %v, want it to ascend", g.C)
+	}
+	g.now = nil // before there is another
+	now, err := g.Gram(ctx, variant)
+	if err != nil {
+		return err
+	}
+	if now.N != len(g.Class) {
+		return fmt.Errorf("nn: svm: a matrix of %d rows for %d classes", now.N, len(g.Class))
+	}
+	g.now = now
+	return now.Check()
+}
+
+// Learn learns from the training rows of a trial for each C, and scores the test
+// rows: those that are right, and by how much the decisions between their class and
+// another miss the margin. Where all training rows are of one class, that is the
+// answer.
+func (g *SVMGrid) Learn(ctx context.Context, t Trial) ([]Score, error) {
+	class := make([]int32, len(t.Train))
+	for i, row := range t.Train {
+		class[i] = g.Class[row]
+	}
+	scores := make([]Score, len(g.C))
+	if slices.Min(class) == slices.Max(class) {
+		for i := range scores {
+			for _, row := range t.Test {
+				if g.Class[row] == class[0] {
+					scores[i].Correct++
+				}
+			}
+		}
+		return scores, nil
+	}
+	svm := g.SVM
+	if svm.MaxSteps == 0 {
+		svm.MaxSteps = max(20_000, 20*len(t.Train))
+	}
+	all, err := svm.learnPath(ctx, gramRows{g.now}, t.Train, class, g.C)
+	if err != nil {
+		return nil, err
+	}
+	var d []float64
+	for i := range g.C {
+		if i >= len(all) {
+			scores[i] = scores[i-1]
+			continue
+		}
+		for _, row := range t.Test {
+			d = all[i].Decide(g.now.Row(int(row)), d[:0])
+			if all[i].vote(d) == g.Class[row] {
+				scores[i].Correct++
+			}
+			scores[i].Loss += all[i].missed(d, g.Class[row])
+		}
+	}
+	return scores, nil
+}
+
+// missed adds up by how much decisions about a class miss the margin of 1.
+func (m *SVM) missed(decisions []float64, class int32) (sum float64) {
+	for i, p := range m.pairs {
+		switch class {
+		case m.classes[p.a]:
+			sum += max(0, 1-decisions[i])
+		case m.classes[p.b]:
+			sum += max(0, 1+decisions[i])
+		}
+	}
+	return sum
+}
