@@ -58,7 +58,7 @@ func (j Training) learnCode(ctx context.Context, train arrow.Record, of sinks.Fi
 	if j.Pretrain == "autoencoder" {
 		coder = &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.Seed}
 	}
-	err := inMemory(train).
+	err := InMemory(train).
 		Via(operators.Replay{Epochs: teachEpochs, Seed: j.Seed, Rows: 64}).
 		To(sinks.Pretrain{Net: coder, Of: of, Batch: teachBatch}).
 		Run(ctx)

@@ -40,16 +40,12 @@ type Outcome struct {
 // Learn trains a new network. What comes of it is a function of the fields and the
 // Training alone.
 func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
-	train, err := take(f.Record, j.Train)
+	train, test, err := Rows([]arrow.Record{f.Record}, j.Split)
 	if err != nil {
 		return nil, err
 	}
-	defer train.Release()
-	test, err := take(f.Record, j.Test)
-	if err != nil {
-		return nil, err
-	}
-	defer test.Release()
+	// At the end, since scaling puts others in their place.
+	defer func() { train.Release(); test.Release() }()
 
 	o := &Outcome{Net: j.newNet(f)}
 	scale, err := scaling(train)
@@ -74,13 +70,13 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	valid := inMemory(test)
+	valid := InMemory(test)
 	fit, err := sinks.Fit{
 		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
 		Valid: &valid, Last: true, // the protocols choose among all epochs
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
-	}.Run(ctx, inMemory(train))
+	}.Run(ctx, InMemory(train))
 	for _, e := range fit.Epochs {
 		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows)})
 		o.Examples += e.Train.Rows
@@ -89,9 +85,9 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 	return o, err
 }
 
-// inMemory is a pipeline that begins with a record, and works on one goroutine:
+// InMemory is a pipeline that begins with a record, and works on one goroutine:
 // it is the jobs that run side by side.
-func inMemory(rec arrow.Record) flow.Pipeline {
+func InMemory(rec arrow.Record) flow.Pipeline {
 	return flow.From(sources.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
@@ -112,12 +108,30 @@ func (j Training) newNet(f *Fields) nn.Noted {
 	return &nn.CNN{Seed: j.Seed, Dropout: dropout, Workers: j.Workers}
 }
 
-func take(rec arrow.Record, rows []int32) (arrow.Record, error) {
-	refs := make([]record.Ref, len(rows))
-	for i, row := range rows {
-		refs[i].Row = row
+// Rows returns the training and the test rows of a split, numbered over all
+// records, as a record each, which the caller releases.
+func Rows(recs []arrow.Record, s nn.Split) (train, test arrow.Record, err error) {
+	if train, err = take(recs, s.Train); err != nil {
+		return nil, nil, err
 	}
-	return record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
+	if test, err = take(recs, s.Test); err != nil {
+		train.Release()
+		return nil, nil, err
+	}
+	return train, test, nil
+}
+
+func take(recs []arrow.Record, rows []int32) (arrow.Record, error) {
+	refs := make([]record.Ref, len(rows))
+	rec, before := 0, int64(0) // rows ascend
+	for i, row := range rows {
+		for int64(row) >= before+recs[rec].NumRows() {
+			before += recs[rec].NumRows()
+			rec++
+		}
+		refs[i] = record.Ref{Record: int32(rec), Row: int32(int64(row) - before)}
+	}
+	return record.Take(memory.DefaultAllocator, recs, refs)
 }
 
 // scaling returns how the continuous channels are to be scaled, or nil where
@@ -133,7 +147,7 @@ func scaling(rec arrow.Record) (*operators.Standardize, error) {
 func scaled(ctx context.Context, rec arrow.Record, s operators.Standardize) (arrow.Record, error) {
 	var out sinks.Collect
 	defer out.Release()
-	if err := inMemory(rec).Via(s).To(&out).Run(ctx); err != nil {
+	if err := InMemory(rec).Via(s).To(&out).Run(ctx); err != nil {
 		return nil, err
 	}
 	made := out.Records()[0]

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+)
+
+// The test binary is the command when it is told to be.
+const asCommand = "BENCHMARK_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// small writes a TU collection of n paths and n stars of 4 to 6 nodes, of which
+// some have the label of the other class; graph 0 has no node.
+func small(t *testing.T, name string, n int) string {
+	t.Helper()
+	var edges, indicator, labels, classes strings.Builder
+	fmt.Fprintln(&classes, 0)
+	first := 1
+	for g := range 2 * n {
+		size := 4 + g%3
+		for v := range size {
+			fmt.Fprintln(&indicator, g+2)
+			fmt.Fprintln(&labels, v%2)
+			if v > 0 {
+				from := first
+				if g%2 == 0 {
+					from = first + v - 1
+				}
+				fmt.Fprintf(&edges, "%d, %d\n%d, %d\n", from, first+v, first+v, from)
+			}
+		}
+		first += size
+		class := g % 2
+		if g%7 == 0 {
+			class = 1 - class
+		}
+		fmt.Fprintln(&classes, class)
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, text := range map[string]string{
+		"A": edges.String(), "graph_indicator": indicator.String(), "graph_labels": classes.String(), "node_labels": labels.String(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name+"_"+suffix+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// benchmark runs the command and returns its JSON object without times.
+func benchmark(t *testing.T, args ...string) report {
+	t.Helper()
+	r := clitest.JSON[report](t, run, args...)
+	for _, one := range r.Cells {
+		if one.Seconds < 0 || one.CPU < 0 {
+			t.Errorf("%+v", one)
+		}
+		one.Seconds, one.CPU = 0, 0
+	}
+	return r
+}
+
+const cheap = "majority,size,labels,wl,online"
+
+// The cells are the same at any number of workers, and what they say of
+// themselves agrees.
+func TestWorkersDoNotMatter(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	args := []string{"-data", small(t, "SMALL", 12) + "," + small(t, "MUTAG", 9), "-systems", cheap + ",k5", "-folds", "3", "-repeats", "2"}
+	r := benchmark(t, append(args, "-workers", "1")...)
+	if again := benchmark(t, append(args, "-workers", "3")...); !reflect.DeepEqual(r, again) {
+		t.Errorf("3 workers: other cells")
+	}
+	if len(r.Cells) != 12 || len(r.Collections) != 2 || r.Collections[0].Graphs != 25 {
+		t.Fatalf("%d cells, %+v", len(r.Cells), r.Collections)
+	}
+	best := map[string]float64{}
+	for _, one := range r.Cells {
+		if one.Status != done || len(one.Folds) != 6 || len(one.PaperFold) != 6 {
+			t.Fatalf("%+v", one)
+		}
+		mean, std := stat.MeanStdDev(one.Folds, nil)
+		if math.Abs(*one.Nested-mean) > 1e-9 || math.Abs(*one.Std-std) > 1e-9 || *one.Paper < 0 || *one.Paper > 100 || *one.BehindSE < 0 {
+			t.Errorf("%+v", one)
+		}
+		best[one.Dataset] = max(best[one.Dataset], mean)
+		// The name decides what stands beside it.
+		figured := one.Dataset == "MUTAG" && (one.System == "wl" || one.System == "k5")
+		if (one.Figure != nil) != figured || figured && one.System == "wl" && (*one.Figure != 80.72 || *one.Spread != 3) {
+			t.Errorf("%s on %s: the paper's figure %v", one.System, one.Dataset, one.Figure)
+		}
+	}
+	for _, one := range r.Cells {
+		if got := best[one.Dataset] - *one.Nested; math.Abs(got-*one.Behind) > 1e-9 {
+			t.Errorf("%s on %s is %v behind, want %v", one.System, one.Dataset, *one.Behind, got)
+		}
+	}
+}
+
+// Killed at some moments and resumed, a run has the cells of one in one go; its
+// table and its picture can be made of what is kept.
+func TestKillAndResume(t *testing.T) {
+	data := small(t, "SMALL", 12)
+	args := []string{"-data", data, "-systems", cheap, "-folds", "3", "-repeats", "2", "-workers", "2"}
+	want := benchmark(t, args...)
+	dir := filepath.Join(t.TempDir(), "run")
+	args = append(args, "-checkpoint", dir, "-resume")
+	kills := 0
+	for wait := time.Duration(0); ; wait += 20 * time.Millisecond {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), asCommand+"=1")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		before := kept0(dir)
+		for deadline := time.Now().Add(20 * time.Second); kept0(dir) == before && before < 5 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(wait)
+		if kills < 4 {
+			cmd.Process.Kill()
+		}
+		if err := cmd.Wait(); err == nil {
+			break
+		}
+		kills++
+		if kills > 10 {
+			t.Fatal("it does not end")
+		}
+	}
+	table, picture := filepath.Join(t.TempDir(), "t.md"), filepath.Join(t.TempDir(), "p.svg")
+	if got := benchmark(t, append(args, "-table", table, "-out", picture)...); !reflect.DeepEqual(got, want) {
+		t.Errorf("after %d kills: other cells", kills)
+	}
+	for file, part := range map[string]string{table: "**SMALL**, 25 graphs", picture: "<svg"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("%s: %.200s (%v)", file, text, err)
+		}
+	}
+}
+
+// kept0 counts the cells that are kept.
+func kept0(dir string) int {
+	files, _ := filepath.Glob(filepath.Join(dir, "SMALL.*.json"))
+	return len(files)
+}
+
+// A cell that runs out of its time says so, and is tried again with more.
+func TestLimit(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	table := filepath.Join(dir, "t.md")
+	args := []string{"-data", small(t, "SMALL", 5), "-systems", "majority,wl", "-folds", "2", "-repeats", "1", "-checkpoint", filepath.Join(dir, "run"), "-resume", "-table", table}
+	r := benchmark(t, append(args, "-limit", "1ns")...)
+	if one := r.Cells[1]; one.Status != "> 1ns" || one.Nested != nil || one.Chosen != "" {
+		t.Errorf("%+v", one)
+	}
+	if text, _ := os.ReadFile(table); !strings.Contains(string(text), "| wl | > 1ns |") {
+		t.Errorf("%s", text)
+	}
+	if one := benchmark(t, append(args, "-limit", "1h")...).Cells[1]; one.Status != done || one.Nested == nil {
+		t.Errorf("%+v", one)
+	}
+}
+
+// Which cells fail is told at the end, beside those that do not.
+func TestCellErrors(t *testing.T) {
+	clitest.Silence(t)
+	defer func(old []*system) { systems = old }(systems)
+	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", labels()[0].of, "euclid"}}))
+	out := filepath.Join(t.TempDir(), "out.json")
+	err := run(context.Background(), []string{"-data", small(t, "SMALL", 5), "-systems", "all", "-folds", "2", "-repeats", "1", "-json", out})
+	if err == nil || !strings.Contains(err.Error(), "odd on SMALL") || !strings.Contains(err.Error(), "euclid") {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), `"status": "done"`) || !strings.Contains(string(text), `"status": "error: `) {
+		t.Errorf("%s (%v)", text, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	clitest.Silence(t)
+	data := small(t, "SMALL", 4)
+	one := small(t, "ONE", 4)
+	if err := os.WriteFile(filepath.Join(one, "ONE_graph_labels.txt"), []byte(strings.Repeat("1\n", 9)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	none := small(t, "NONE", 4)
+	os.Remove(filepath.Join(none, "NONE_graph_labels.txt"))
+	held := t.TempDir()
+	base := []string{"-data", data, "-systems", "majority", "-folds", "2", "-repeats", "1", "-checkpoint", held}
+	if err := run(context.Background(), base); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-systems", "wl,gin"}, `-systems has "gin", want some of majority size labels`},
+		{[]string{"-systems", "wl,,size"}, "nothing between two commas"},
+		{[]string{"-systems", "wl,wl"}, "-systems names wl twice"},
+		{[]string{"-protocol", "best"}, "want nested or paper"},
+		{[]string{"-folds", "1"}, "-folds is 1"},
+		{[]string{"-repeats", "0"}, "-repeats is 0"},
+		{[]string{"-limit", "-1s"}, "-limit is -1s"},
+		{[]string{"-resume"}, "-resume needs the directory of the run"},
+		{[]string{"-out", "x.gif"}, ".svg or .png"},
+		{[]string{"-data", data, "-folds", "10"}, "10 folds of 9 graphs leave some empty"},
+		{[]string{"-data", one}, "all 9 graphs are of class 1; there is nothing to tell apart"},
+		{[]string{"-data", none}, "NONE_graph_labels.txt: file does not exist"},
+		{base, "holds a run; go on with it by -resume"},
+		{append(base[:len(base):len(base)], "-resume", "-seed", "2"), "is of a run with"},
+		{append(base[:len(base):len(base)], "-resume", "-data", small(t, "SMALL", 5)), "is of other graphs"},
+	} {
+		if err := run(context.Background(), test.args); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want %q", test.args, err, test.want)
+		}
+	}
+	path := filepath.Join(held, "SMALL.majority.json")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content[:len(content)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json is damaged") {
+		t.Errorf("half a cell: %v", err)
+	}
+}
+
+// A class of a single graph is not learned where it is tested, and a fold's test
+// lacks the others: that counts as wrong, and is no error.
+func TestRareClass(t *testing.T) {
+	data := small(t, "RARE", 6)
+	path := filepath.Join(data, "RARE_graph_labels.txt")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append([]byte("2"), text[1:]...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range benchmark(t, "-data", data, "-systems", cheap, "-folds", "4", "-repeats", "1").Cells {
+		if one.Status != done || len(one.Folds) != 4 {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(30*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
+	if err := run(ctx, []string{"-repeats", "1000"}); !errors.Is(err, cli.ErrInterrupted) {
+		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
+	}
+}

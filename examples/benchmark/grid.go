@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// cell is one system on one collection; accuracies are in percent.
+type cell struct {
+	Dataset  string   `json:"dataset"`
+	System   string   `json:"system"`
+	Nested   *float64 `json:"nested"` // means over the folds; null where there is no result
+	Std      *float64 `json:"nested_std"`
+	Paper    *float64 `json:"paper_style"`
+	PaperStd *float64 `json:"paper_style_std"`
+	Seconds  float64  `json:"seconds"`
+	CPU      float64  `json:"cpu_seconds"`
+	Chosen   string   `json:"chosen"` // most often by nested, and of how many folds
+	Figure   *float64 `json:"paper_value"`
+	Spread   *float64 `json:"paper_std"`
+
+	Note      string    `json:"paper_note,omitempty"` // why the paper has no figure
+	Status    string    `json:"status"`               // "done", or why there is no result
+	Folds     []float64 `json:"nested_folds,omitempty"`
+	PaperFold []float64 `json:"paper_style_folds,omitempty"`
+	// Behind is how far the cell is behind the best of its collection by the
+	// protocol of the command line, as the mean over the folds, and its standard
+	// error; none where there is none.
+	Behind   *float64 `json:"behind,omitempty"`
+	BehindSE *float64 `json:"behind_se,omitempty"`
+}
+
+const done = "done"
+
+// errLimit is why the context of a cell ended.
+var errLimit = errors.New("the limit of the cell")
+
+// runGrid fills in all cells, collection by collection.
+func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
+	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed}
+	total := int64(0)
+	for _, name := range c.systems {
+		total += find(name).trials(c)
+	}
+	bar := cli.NewProgress("trials", total*int64(len(c.data)))
+	defer bar.Done()
+	for _, data := range c.data {
+		d, err := collection.Load(ctx, data, c.seed)
+		if err != nil {
+			return nil, err
+		}
+		err = c.runRow(ctx, d, r, keep, bar)
+		d.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.compare()
+	return r, nil
+}
+
+// trials is how many a cell has.
+func (s *system) trials(c *config) int64 {
+	n := int64(c.folds * c.repeats * s.variants)
+	if s.fixed {
+		return n
+	}
+	return 2 * n
+}
+
+// runRow fills in the cells of one collection.
+func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep *store, bar *cli.Progress) error {
+	if c.folds > len(d.Class) {
+		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
+	}
+	for _, other := range r.Collections {
+		if other.Name == d.Name {
+			return fmt.Errorf("-data names two collections %s", d.Name)
+		}
+	}
+	r.Collections = append(r.Collections, collectionOf(d))
+	for _, name := range c.systems {
+		s := find(name)
+		one, err := keep.finished(c, d, s)
+		if err != nil {
+			return err
+		}
+		if one == nil {
+			if one, err = c.runCell(ctx, d, s, bar); err != nil {
+				return err
+			}
+			if err := keep.finish(d, s, one, c.limit); err != nil {
+				return err
+			}
+		} else {
+			bar.Add(s.trials(c))
+		}
+		one.figures()
+		fmt.Println(one)
+		r.Cells = append(r.Cells, one)
+	}
+	return nil
+}
+
+// String is the cell in one line.
+func (one *cell) String() string {
+	if one.Status != done {
+		return fmt.Sprintf("%s %s: %s", one.Dataset, one.System, one.Status)
+	}
+	text := fmt.Sprintf("%s %s: nested %.2f, paper-style %.2f, %.1f s", one.Dataset, one.System, *one.Nested, *one.Paper, one.Seconds)
+	if one.Chosen != "" {
+		text += "; " + one.Chosen
+	}
+	return text
+}
+
+// runCell cross-validates a system. What goes wrong in it is its status; an error
+// is the end of the context.
+func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*cell, error) {
+	one := &cell{Dataset: d.Name, System: s.name}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if c.limit > 0 {
+		limited, cancel = context.WithTimeoutCause(ctx, c.limit, errLimit)
+	}
+	defer cancel()
+	start, cpu := time.Now(), cli.CPU()
+	p, all, err := c.validate(limited, d, s, bar)
+	one.Seconds, one.CPU = time.Since(start).Seconds(), (cli.CPU() - cpu).Seconds()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case limited.Err() != nil:
+		one.Status = "> " + c.limit.String()
+	case err != nil:
+		one.Status = "error: " + err.Error()
+	default:
+		one.Status = done
+		one.result(p, all)
+	}
+	return one, nil
+}
+
+func (c *config) validate(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*plan, *nn.Validated, error) {
+	p, err := s.plan(ctx, c, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.release != nil {
+		defer p.release()
+	}
+	all, err := nn.CrossValidation{
+		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, Workers: c.workers,
+		Prepare: p.prepare,
+		Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+			defer bar.Add(1)
+			return p.learn(ctx, t)
+		},
+	}.Run(ctx, d.Class)
+	return p, all, err
+}

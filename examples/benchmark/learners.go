@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// baseline is a system with nothing to choose, that says how many of the test rows
+// it has right.
+func baseline(name, about string, right func(*collection.Data, nn.Split) int) *system {
+	return &system{name: name, about: about, variants: 1, fixed: true, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
+		return &plan{
+			learn: func(_ context.Context, t nn.Trial) ([]nn.Score, error) {
+				return []nn.Score{{Correct: right(d, t.Split)}}, nil
+			},
+			chosen: func(int, int) string { return "" },
+		}, nil
+	}}
+}
+
+// variant is one kernel among which a system chooses.
+type variant struct {
+	name string
+	of   count.Counter
+	by   nn.Similarity
+}
+
+// bothWays compares counts as cosines, and by their minima.
+func bothWays(name string, of count.Counter) (all []variant) {
+	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of, by})
+	}
+	return all
+}
+
+// kernel is a support vector machine on counts of substructures.
+func kernel(name, about string, all []variant) *system {
+	return &system{name: name, about: about, variants: len(all), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+		var counted count.Counter // what bags has
+		var bags *nn.Counts
+		grid := &nn.SVMGrid{Class: d.Class, Gram: func(ctx context.Context, i int) (_ *nn.Gram, err error) {
+			if v := all[i]; bags == nil || fmt.Sprint(v.of) != fmt.Sprint(counted) {
+				if bags, err = countAll(ctx, c, d, v.of); err != nil {
+					return nil, err
+				}
+				counted = v.of
+			}
+			gram, err := nn.GramOf(ctx, bags, all[i].by, c.workers)
+			if err == nil {
+				gram.Normalize() // so that a C means the same for all kernels
+			}
+			return gram, err
+		}}
+		return &plan{
+			learn: grid.Learn, prepare: grid.Prepare,
+			chosen: func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
+		}, nil
+	}}
+}
+
+// countAll counts in all graphs of a collection.
+func countAll(ctx context.Context, c *config, d *collection.Data, of ...count.Counter) (*nn.Counts, error) {
+	var bags sinks.CollectCounts
+	err := counts(c, d, of...).To(&bags).Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return bags.Counts[0], nil
+}
+
+func counts(c *config, d *collection.Data, of ...count.Counter) flow.Pipeline {
+	return flow.From(sources.Records{Records: d.Graphs.Records()}).
+		Via(operators.Count{Of: of}).
+		With(flow.Options{Workers: c.workers})
+}
+
+// networkOf is one of the paper's networks, whose epochs and batch size are chosen.
+type networkOf struct {
+	k     int
+	kind  string
+	edges bool
+}
+
+// batches are the sizes to choose among.
+var batches = []int{16, 32, 64}
+
+// epochs is how far networks learn: the accuracy on validation splits levels off
+// before.
+func epochs(graphs int) int {
+	if graphs <= 2000 {
+		return 50
+	}
+	return 30
+}
+
+func network(name, about string, of networkOf) *system {
+	return &system{name: name, about: about, variants: len(batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+		fields, err := d.MakeFields(ctx, collection.Making{
+			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &plan{
+			learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+				o, err := collection.Training{
+					Split: t.Split, Epochs: epochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
+					Kind: of.kind, Pretrain: "none", Workers: 1, OnEpoch: func() {},
+				}.Learn(ctx, fields)
+				if err != nil {
+					return nil, err
+				}
+				return o.Curve, nil
+			},
+			chosen:  func(v, step int) string { return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1) },
+			release: fields.Release,
+		}, nil
+	}}
+}
+
+// seedOf is the seed of the weights of a trial, the same for all systems.
+func seedOf(c *config, t nn.Trial) uint64 {
+	inner := uint64(0)
+	if t.Inner {
+		inner = 1
+	}
+	return nn.Seed(c.seed, 2, inner, uint64(t.Fold), uint64(t.Variant))
+}
+
+// online is logistic regression that learns from a stream of counts, whose height
+// and epochs are chosen.
+func online(name, about string, width int) *system {
+	heights := []int{1, 2, 3, 4}
+	const epochs = 20
+	return &system{name: name, about: about, variants: len(heights), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+		var rows *sinks.Collect
+		return &plan{
+			prepare: func(ctx context.Context, v int) error {
+				if rows != nil {
+					rows.Release()
+				}
+				rows = new(sinks.Collect)
+				return counts(c, d, count.WL{Height: heights[v]}).To(rows).Run(ctx)
+			},
+			learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+				train, test, err := collection.Rows(rows.Records(), t.Split)
+				if err != nil {
+					return nil, err
+				}
+				defer train.Release()
+				defer test.Release()
+				valid := collection.InMemory(test)
+				fit, err := sinks.Fit{
+					Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Valid: &valid, Last: true,
+				}.Run(ctx, collection.InMemory(train))
+				var curve []nn.Score
+				for _, e := range fit.Epochs {
+					curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows)})
+				}
+				return curve, err
+			},
+			chosen: func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
+			release: func() {
+				if rows != nil {
+					rows.Release()
+				}
+			},
+		}, nil
+	}}
+}

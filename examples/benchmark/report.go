@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// report is the JSON object of -json.
+type report struct {
+	Protocol    string   `json:"protocol"` // that compares
+	Folds       int      `json:"folds"`
+	Repeats     int      `json:"repeats"`
+	Seed        uint64   `json:"seed"`
+	Collections []graphs `json:"collections"`
+	Cells       []*cell  `json:"cells"`
+}
+
+// graphs is what a collection is like.
+type graphs struct {
+	Name         string  `json:"name"`
+	Graphs       int     `json:"graphs"`
+	Classes      int     `json:"classes"`
+	AverageNodes float64 `json:"average_nodes"`
+}
+
+func collectionOf(d *collection.Data) graphs {
+	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Average}
+}
+
+// result fills in what came of a cross-validation.
+func (one *cell) result(p *plan, all *nn.Validated) {
+	count, most := map[string]int{}, 0
+	for _, c := range all.Nested {
+		one.Folds = append(one.Folds, c.Accuracy())
+		words := p.chosen(c.Variant, c.Step)
+		if count[words]++; count[words] > most {
+			one.Chosen, most = words, count[words]
+		}
+	}
+	if one.Chosen != "" {
+		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.Nested))
+	}
+	for _, c := range all.Paper {
+		one.PaperFold = append(one.PaperFold, c.Accuracy())
+	}
+	nested, std := stat.MeanStdDev(one.Folds, nil)
+	paper, paperStd := stat.MeanStdDev(one.PaperFold, nil)
+	one.Nested, one.Std, one.Paper, one.PaperStd = &nested, &std, &paper, &paperStd
+}
+
+// figures fills in what the paper reports.
+func (one *cell) figures() {
+	f, ok := paper[one.System][paperNames[one.Dataset]]
+	if one.Note = f.note; ok && f.note == "" {
+		one.Figure, one.Spread = &f.value, &f.std
+	}
+}
+
+// folds returns the accuracies by a protocol.
+func (one *cell) folds(protocol string) []float64 {
+	if protocol == "paper" {
+		return one.PaperFold
+	}
+	return one.Folds
+}
+
+// compare tells how far each cell is behind the best one of its collection. All
+// have the same folds, so the differences are paired; their standard error takes
+// into account that training folds overlap (Nadeau and Bengio, "Inference for the
+// generalization error", 2003).
+func (r *report) compare() {
+	for _, of := range r.Collections {
+		var best *cell
+		for _, one := range r.row(of.Name) {
+			if one.Status == done && (best == nil || stat.Mean(one.folds(r.Protocol), nil) > stat.Mean(best.folds(r.Protocol), nil)) {
+				best = one
+			}
+		}
+		for _, one := range r.row(of.Name) {
+			if one.Status != done {
+				continue
+			}
+			differences := slices.Clone(best.folds(r.Protocol))
+			for i, x := range one.folds(r.Protocol) {
+				differences[i] -= x
+			}
+			mean, variance := stat.MeanVariance(differences, nil)
+			se := math.Sqrt(variance * (1/float64(len(differences)) + 1/float64(r.Folds-1)))
+			one.Behind, one.BehindSE = &mean, &se
+		}
+	}
+}
+
+// row returns the cells of a collection.
+func (r *report) row(name string) (cells []*cell) {
+	for _, one := range r.Cells {
+		if one.Dataset == name {
+			cells = append(cells, one)
+		}
+	}
+	return cells
+}
+
+// failed is an error where a cell has failed.
+func (r *report) failed() error {
+	var bad []string
+	for _, one := range r.Cells {
+		if text, ok := strings.CutPrefix(one.Status, "error: "); ok {
+			bad = append(bad, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, text))
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(bad, "; "))
+}

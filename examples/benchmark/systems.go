@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// system is a row of the grid: a way to learn, and what it calls what it chose.
+type system struct {
+	name, about string
+	// plan says what a cross-validation is to learn on the graphs of d.
+	plan func(ctx context.Context, c *config, d *collection.Data) (*plan, error)
+	// variants and fixed are those of the plan, for the progress bar.
+	variants int
+	fixed    bool
+}
+
+// plan is a system at work on one collection.
+type plan struct {
+	learn   func(context.Context, nn.Trial) ([]nn.Score, error)
+	prepare func(context.Context, int) error // nil: nothing is to be prepared
+	chosen  func(variant, step int) string   // in words
+	release func()
+}
+
+// systems in the order of the table.
+var systems = []*system{
+	baseline("majority", "the largest class of the training graphs", (*collection.Data).Majority),
+	baseline("size", "the √n training graphs nearest in the number of nodes vote", (*collection.Data).SizeOnly),
+	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
+	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
+	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphlets()),
+	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
+	kernel("words", "receptive fields in normal form as words, of up to 2 to 10 nodes", words()),
+	network("pslr", "logistic regression on fields, k = 10", networkOf{k: 10, kind: "pslr"}),
+	network("k5", "the paper's network, k = 5", networkOf{k: 5, kind: "cnn"}),
+	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
+	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
+	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
+}
+
+func find(name string) *system {
+	for _, s := range systems {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func names() (all []string) {
+	for _, s := range systems {
+		all = append(all, s.name)
+	}
+	return all
+}
+
+func usage() string {
+	var b strings.Builder
+	for _, s := range systems {
+		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func labels() []variant {
+	return bothWays("", count.Labels{})
+}
+
+func shortestPaths() []variant {
+	return bothWays("", count.Paths{})
+}
+
+func graphlets() (all []variant) {
+	for _, size := range []int{3, 4, 5} {
+		all = append(all, bothWays(fmt.Sprintf("size %d", size), count.Graphlets{Size: size})...)
+	}
+	return append(all, bothWays("size 7", count.Graphlets{Size: 7, Samples: 1000, Seed: 1})...)
+}
+
+func colors() (all []variant) {
+	for h := range 6 {
+		all = append(all, bothWays(fmt.Sprintf("height %d", h), count.WL{Height: h})...)
+	}
+	return all
+}
+
+func words() (all []variant) {
+	sizes := []int{2, 3, 4, 5, 6, 8, 10}
+	for n := 2; n <= len(sizes); n++ {
+		all = append(all, bothWays(fmt.Sprintf("k to %d", sizes[n-1]), count.Fields{K: sizes[:n]})...)
+	}
+	return all
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// markdown is the table of -table: a row per collection and system.
+func (r *report) markdown() string {
+	var b strings.Builder
+	first, second := "nested", "paper-style"
+	if r.Protocol == "paper" {
+		first, second = second, first
+	}
+	fmt.Fprintf(&b, "%d folds × %d, seed %d; mean ± deviation over the folds, percent\n", r.Folds, r.Repeats, r.Seed)
+	for _, of := range r.Collections {
+		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
+		fmt.Fprintf(&b, "| | %s | behind the best | %s | the paper | chosen most often | CPU s |\n|---|---|---|---|---|---|---|\n", first, second)
+		for _, one := range r.row(of.Name) {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(one.columns(r.Protocol), " | "))
+		}
+	}
+	if r.below() {
+		fmt.Fprintf(&b, "\n↓ below the paper's figure by %s\n", first)
+	}
+	return b.String()
+}
+
+// columns are those of the table.
+func (one *cell) columns(protocol string) []string {
+	figure := one.Note
+	if one.Figure != nil {
+		figure = fmt.Sprintf("%.2f ± %.2f", *one.Figure, *one.Spread)
+	}
+	if one.Status != done {
+		return []string{one.System, one.Status, "", "", figure, "", fmt.Sprintf("%.0f", one.CPU)}
+	}
+	first, second := fmt.Sprintf("%.1f ± %.1f", *one.Nested, *one.Std), fmt.Sprintf("%.1f ± %.1f", *one.Paper, *one.PaperStd)
+	if protocol == "paper" {
+		first, second = second, first
+	}
+	if one.below(protocol) {
+		first += " ↓"
+	}
+	behind := fmt.Sprintf("%.1f ± %.1f", *one.Behind, *one.BehindSE)
+	if *one.Behind == 0 {
+		behind = "best"
+	}
+	return []string{one.System, first, behind, second, figure, one.Chosen, fmt.Sprintf("%.3g", one.CPU)}
+}
+
+// below reports whether the cell does not reach the paper's figure.
+func (one *cell) below(protocol string) bool {
+	if one.Status != done || one.Figure == nil {
+		return false
+	}
+	if protocol == "paper" {
+		return *one.Paper < *one.Figure
+	}
+	return *one.Nested < *one.Figure
+}
+
+func (r *report) below() bool {
+	for _, one := range r.Cells {
+		if one.below(r.Protocol) {
+			return true
+		}
+	}
+	return false
+}
+
+// print writes the same for people at a terminal.
+func (r *report) print(out io.Writer) error {
+	for i, of := range r.Collections {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		titles := "\tnested\tbehind the best\tpaper-style\tthe paper\tchosen most often\tCPU s"
+		if r.Protocol == "paper" {
+			titles = "\tpaper-style\tbehind the best\tnested\tthe paper\tchosen most often\tCPU s"
+		}
+		fmt.Fprintln(w, titles)
+		for _, one := range r.row(of.Name) {
+			fmt.Fprintln(w, strings.Join(one.columns(r.Protocol), "\t"))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if r.below() {
+		_, err := fmt.Fprintln(out, "\n↓ below the paper's figure")
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+//go:build !unix && !windows
+
+package cli
+
+import "time"
+
+// CPU is the processor time that the process has taken; nobody tells here.
+func CPU() time.Duration { return 0 }
