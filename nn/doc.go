@@ -39,7 +39,8 @@
 // An [SVM] learns from all rows at once, from a [Gram] matrix of their similarities
 // or from [Counts], and not by steps; it is a [Predictor].
 // [GramOf] compares counts, [Walks] compares graphs by the walks that they have in
-// common; sums of kernels are kernels too, see [Gram.Add].
+// common, and [Deep] counts by how alike the things are that were counted; sums of
+// kernels are kernels too, see [Gram.Add].
 //
 // [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
 // begin with it (CNN.UseCode).

@@ -1,9 +1,11 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -30,6 +32,10 @@ type Count struct {
 	Name string
 	// Of is what is counted, all of it into the same two columns. It must be set.
 	Of []count.Counter
+	// Contexts adds the column "words_contexts", list<list<uint64>>: ids of what
+	// stands together, each list ascending, for counters that are a
+	// count.Contexter, WL, Paths and Graphlets. nn.Deep learns from them.
+	Contexts bool
 }
 
 var _ flow.Operator = Count{}
@@ -37,11 +43,13 @@ var _ flow.Operator = Count{}
 // CountColumns returns the names of the columns that Count adds under a name, ""
 // for the default.
 func CountColumns(name string) (ids, counts string) {
-	if name == "" {
-		name = "words"
-	}
+	name = cmp.Or(name, "words")
 	return name + "_ids", name + "_counts"
 }
+
+// ContextsColumn returns the name of the column of contexts under a name, "" for
+// the default.
+func ContextsColumn(name string) string { return cmp.Or(name, "words") + "_contexts" }
 
 // String names what is counted, for the plan of a pipeline.
 func (c Count) String() string {
@@ -52,6 +60,9 @@ func (c Count) String() string {
 	text := "Of=" + strings.Join(names, ", ")
 	if c.Name != "" {
 		text = "Name=" + c.Name + " " + text
+	}
+	if c.Contexts {
+		text += " Contexts=true"
 	}
 	return text
 }
@@ -80,9 +91,18 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 		}
 	}
 	n.idsName, n.countsName = CountColumns(c.Name)
-	schema, err := record.Extend(in,
-		arrow.Field{Name: n.idsName, Type: record.ListType[uint64]()},
-		arrow.Field{Name: n.countsName, Type: record.ListType[float32]()})
+	fields := []arrow.Field{
+		{Name: n.idsName, Type: record.ListType[uint64]()}, {Name: n.countsName, Type: record.ListType[float32]()},
+	}
+	if c.Contexts {
+		fields = append(fields, arrow.Field{Name: ContextsColumn(c.Name), Type: record.NestedType[uint64]()})
+		for _, of := range of {
+			if _, ok := of.(count.Contexter); !ok {
+				return nil, fmt.Errorf("%s has no contexts: WL, Paths and Graphlets have", of)
+			}
+		}
+	}
+	schema, err := record.Extend(in, fields...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +138,9 @@ type counter struct {
 	roots  record.ListView[int32]
 	ids    *record.Lists[uint64]
 	counts *record.Lists[float32]
+
+	contexts *record.Nested[uint64]
+	lists    [][]uint64 // contexts of the row in hand
 }
 
 func (c *counter) Fork() RowBuilder {
@@ -127,6 +150,7 @@ func (c *counter) Fork() RowBuilder {
 func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if c.ids == nil {
 		c.ids, c.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
+		c.contexts = record.NewNested[uint64](mem)
 	}
 	if c.of == nil {
 		if c.of, err = forkAll(c.from); err != nil {
@@ -158,6 +182,11 @@ func (c *counter) Row(ctx context.Context, row int) error {
 			return err
 		}
 	}
+	if c.Contexts {
+		if err := c.together(in); err != nil {
+			return err
+		}
+	}
 	entries := c.bag.Entries()
 	ids, counts := c.ids.Grow(len(entries)), c.counts.Grow(len(entries))
 	for i, e := range entries {
@@ -166,13 +195,38 @@ func (c *counter) Row(ctx context.Context, row int) error {
 	return nil
 }
 
+// together appends the contexts of a graph, all or none.
+func (c *counter) together(in count.Input) error {
+	c.lists = c.lists[:0]
+	for i, of := range c.of {
+		err := of.(count.Contexter).Contexts(in, func(ids []uint64) {
+			own := slices.Clone(ids)
+			slices.Sort(own)
+			c.lists = append(c.lists, own)
+		})
+		if err != nil {
+			return fmt.Errorf("contexts: %s: %w", c.Of[i], err)
+		}
+	}
+	for _, ids := range c.lists {
+		c.contexts.Append(ids)
+	}
+	c.contexts.EndRow()
+	return nil
+}
+
 func (c *counter) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
+	made := map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
+	if c.Contexts {
+		made[ContextsColumn(c.Name)] = c.contexts.Finish()
+	}
+	return made
 }
 
 func (c *counter) Release() {
 	if c.ids != nil {
 		c.ids.Release()
 		c.counts.Release()
+		c.contexts.Release()
 	}
 }

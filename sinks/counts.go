@@ -115,9 +115,12 @@ type CollectCounts struct {
 	Names []string
 
 	Counts []*nn.Counts // one for each of the names
-	Class  []int32      // of each row, where the records name it
-	Values []float32    // of each row, where numbers are learned
-	Graph  []int64      // the id of each row
+	// Contexts are what stands together, one for each of the names, without any
+	// where Count did not add them: what nn.Deep learns from.
+	Contexts []*nn.Contexts
+	Class    []int32   // of each row, where the records name it
+	Values   []float32 // of each row, where numbers are learned
+	Graph    []int64   // the id of each row
 
 	mu sync.Mutex
 }
@@ -144,7 +147,7 @@ func (c *CollectCounts) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 	}
 	for len(c.Counts) < len(c.Names) {
-		c.Counts = append(c.Counts, new(nn.Counts))
+		c.Counts, c.Contexts = append(c.Counts, new(nn.Counts)), append(c.Contexts, new(nn.Contexts))
 	}
 	return countCollector{c}, nil
 }
@@ -161,6 +164,16 @@ func (w countCollector) Write(_ context.Context, rec arrow.Record) error {
 		}
 		for row := range counts.Len() {
 			w.c.Counts[i].Append(counts.Row(row))
+		}
+		if column := operators.ContextsColumn(name); rec.Schema().HasField(column) {
+			lists, err := record.NestedOf[uint64](rec, column)
+			if err != nil {
+				return err
+			}
+			ends, ids := lists.All()
+			for j := range len(ends) - 1 {
+				w.c.Contexts[i].Append(ids[ends[j]:ends[j+1]])
+			}
 		}
 	}
 	ids, err := record.Values[int64](rec, record.GraphID)

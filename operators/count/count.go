@@ -28,6 +28,16 @@ type Forker interface {
 	Fork() (Counter, error)
 }
 
+// Contexter is a Counter that knows which of the things that it counts stand
+// together: what deep graph kernels learn from (see nn.Deep).
+type Contexter interface {
+	Counter
+	// Contexts emits lists of ids of things that were met near each other, as often
+	// as they were met, in an order that means nothing. A list is borrowed for the
+	// call. How many there are is bounded for each graph.
+	Contexts(in Input, emit func(ids []uint64)) error
+}
+
 // Input is what a counter may look at.
 type Input struct {
 	Graph *graph.Graph

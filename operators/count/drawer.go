@@ -3,6 +3,7 @@ package count
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -25,19 +26,20 @@ func (d *drawer) sets(in Input, c *graphletCounter, rng *rand.Rand, bag *Bag) er
 			return in.Err()
 		}
 		d.nodes = d.nodes[:0]
-	draw:
-		for len(d.nodes) < c.size {
-			v := rng.Int32N(int32(n))
-			for _, u := range d.nodes {
-				if u == v {
-					continue draw
-				}
-			}
-			d.nodes = append(d.nodes, v)
-		}
+		d.set(n, c.size, rng)
 		bag.Add(c.forms.of(d.nodes), weight)
 	}
 	return nil
+}
+
+// set completes a set of nodes to that size, by equal chances.
+func (d *drawer) set(n, size int, rng *rand.Rand) {
+	d.nodes = d.nodes[:min(len(d.nodes), size)]
+	for len(d.nodes) < size {
+		if v := rng.Int32N(int32(n)); !slices.Contains(d.nodes, v) {
+			d.nodes = append(d.nodes, v)
+		}
+	}
 }
 
 // connected draws connected sets: an edge with equal chances, then again and again
@@ -45,6 +47,20 @@ func (d *drawer) sets(in Input, c *graphletCounter, rng *rand.Rand, bag *Bag) er
 // enough nodes. A set that has no such edge is given up, which keeps the mean
 // right, since it was drawn and is of no graphlet.
 func (d *drawer) connected(in Input, g *graph.Graph, c *graphletCounter, rng *rand.Rand, bag *Bag) error {
+	d.list(g)
+	for i := range c.most {
+		if i%256 == 0 && in.Err() != nil {
+			return in.Err()
+		}
+		if d.grow(g, c, rng) {
+			bag.Add(c.forms.of(d.nodes), 1/(d.probability(g, c.forms.near)*float64(c.most)))
+		}
+	}
+	return nil
+}
+
+// list lists the edges of a graph.
+func (d *drawer) list(g *graph.Graph) {
 	d.edges = d.edges[:0]
 	for v := range int32(g.N()) {
 		for _, u := range g.Adj(v) {
@@ -53,24 +69,56 @@ func (d *drawer) connected(in Input, g *graph.Graph, c *graphletCounter, rng *ra
 			}
 		}
 	}
-	for i := range c.most {
-		if i%256 == 0 && in.Err() != nil {
-			return in.Err()
+}
+
+// grow draws one connected set, or reports that there are too few nodes around.
+func (d *drawer) grow(g *graph.Graph, c *graphletCounter, rng *rand.Rand) bool {
+	e := d.edges[rng.IntN(len(d.edges))]
+	d.nodes = append(d.nodes[:0], e.U, e.V)
+	for len(d.nodes) < c.size {
+		v, ok := d.step(g, c.forms.near, rng)
+		if !ok {
+			return false
 		}
-		e := d.edges[rng.IntN(len(d.edges))]
-		d.nodes = append(d.nodes[:0], e.U, e.V)
-		for len(d.nodes) < c.size {
-			v, ok := d.step(g, c.forms.near, rng)
-			if !ok {
-				break
+		d.nodes = append(d.nodes, v)
+	}
+	return true
+}
+
+// exchange puts another node in the place of one, if what comes of it is connected
+// where it has to be.
+func (d *drawer) exchange(g *graph.Graph, c *graphletCounter, rng *rand.Rand) {
+	at := rng.IntN(len(d.nodes))
+	old := d.nodes[at]
+	d.nodes = slices.Delete(d.nodes, at, at+1)
+	if c.All {
+		d.set(g.N(), c.size, rng)
+		return
+	}
+	v, ok := d.step(g, c.forms.near, rng)
+	if !ok {
+		v = old
+	}
+	d.nodes = append(d.nodes, v)
+	if v != old && !d.joined(c.forms.near) {
+		d.nodes[len(d.nodes)-1] = old
+	}
+}
+
+// joined reports whether the set in hand is connected.
+func (d *drawer) joined(near *nearness) bool {
+	met, next := uint(1), uint(1)
+	for next != 0 {
+		i := bits.TrailingZeros(next)
+		next &= next - 1
+		for j, u := range d.nodes {
+			if met>>j&1 == 0 && near.adjacent(d.nodes[i], u) {
+				met |= 1 << j
+				next |= 1 << j
 			}
-			d.nodes = append(d.nodes, v)
-		}
-		if len(d.nodes) == c.size {
-			bag.Add(c.forms.of(d.nodes), 1/(d.probability(g, c.forms.near)*float64(c.most)))
 		}
 	}
-	return nil
+	return met == 1<<len(d.nodes)-1
 }
 
 // step draws an edge out of the set and returns its other end.

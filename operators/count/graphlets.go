@@ -79,40 +79,83 @@ type graphletCounter struct {
 }
 
 // Count counts exactly where that is not too much, and draws otherwise.
-func (c *graphletCounter) Count(in Input, bag *Bag) (err error) {
-	g := in.Graph
-	if c.Plain {
-		if g, err = plain(g); err != nil {
-			return err
-		}
-	}
-	bins := c.Bins
-	if c.Plain {
-		bins = Bins{}
-	}
-	if err := c.forms.reset(g, bins); err != nil {
+func (c *graphletCounter) Count(in Input, bag *Bag) error {
+	either, err := c.begin(in.Graph)
+	if err != nil || either.N() < c.size {
 		return err
 	}
-	if g.N() < c.size {
-		return nil
-	}
-	either := g // arcs taken either way
-	if g.Directed {
-		if either, err = plain(g); err != nil {
-			return err
-		}
-	}
-	c.near.reset(either)
-	c.forms.near = &c.near
 	done, err := c.exact(in, either, bag)
 	if done || err != nil {
 		return err
 	}
-	rng := rand.New(rand.NewPCG(c.Seed, uint64(g.N())<<32|uint64(len(g.Neighbors))))
 	if c.All {
-		return c.draws.sets(in, c, rng, bag)
+		return c.draws.sets(in, c, c.rng(either), bag)
 	}
-	return c.draws.connected(in, either, c, rng, bag)
+	return c.draws.connected(in, either, c, c.rng(either), bag)
+}
+
+// begin takes a graph in hand, and returns it with arcs taken either way.
+func (c *graphletCounter) begin(g *graph.Graph) (either *graph.Graph, err error) {
+	bins := c.Bins
+	if c.Plain {
+		bins = Bins{}
+		if g, err = plain(g); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.forms.reset(g, bins); err != nil {
+		return nil, err
+	}
+	if g.Directed {
+		if g, err = plain(g); err != nil {
+			return nil, err
+		}
+	}
+	c.near.reset(g)
+	c.forms.near = &c.near
+	return g, nil
+}
+
+// rng begins the random numbers of a graph.
+func (c *graphletCounter) rng(g *graph.Graph) *rand.Rand {
+	return rand.New(rand.NewPCG(c.Seed, uint64(g.N())<<32|uint64(len(g.Neighbors))))
+}
+
+// contextWalks and contextSteps are the contexts of one graph, and graphlets in
+// each.
+const (
+	contextWalks = 32
+	contextSteps = 16
+)
+
+// Contexts implements Contexter: graphlets that differ in one node stand together.
+// Of each graph 32 graphlets are drawn, and from each a walk of 16 goes from one to
+// the next.
+func (c *graphletCounter) Contexts(in Input, emit func(ids []uint64)) error {
+	either, err := c.begin(in.Graph)
+	if err != nil || either.N() < c.size || len(either.Neighbors) == 0 && !c.All {
+		return err
+	}
+	rng, ids := c.rng(either), make([]uint64, 0, contextSteps)
+	c.draws.list(either)
+	for range contextWalks {
+		if err := in.Err(); err != nil {
+			return err
+		}
+		if c.All {
+			c.draws.nodes = c.draws.nodes[:0]
+			c.draws.set(either.N(), c.size, rng)
+		} else if !c.draws.grow(either, c, rng) {
+			continue
+		}
+		ids = append(ids[:0], c.forms.of(c.draws.nodes))
+		for len(ids) < contextSteps {
+			c.draws.exchange(either, c, rng)
+			ids = append(ids, c.forms.of(c.draws.nodes))
+		}
+		emit(ids)
+	}
+	return nil
 }
 
 // exact counts all graphlets, or reports that there are more than Samples, with

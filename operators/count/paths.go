@@ -60,11 +60,44 @@ type pathCounter struct {
 	met     []int32   // kinds in a level
 	seen    []int32   // search in which a node was met
 	reached []int32   // in the order of a search
+	around  Bag       // paths from one node
+	ids     []uint64
 }
 
 var kindPath = Kind("path")
 
-func (p *pathCounter) Count(in Input, bag *Bag) (err error) {
+func (p *pathCounter) Count(in Input, bag *Bag) error {
+	return p.run(in, p.most, func(g *graph.Graph, source, number int32, weight float64) {
+		p.search(g, source, number, weight, bag)
+	})
+}
+
+// contextSources and contextWords bound the contexts of one graph.
+const (
+	contextSources = 64
+	contextWords   = 256
+)
+
+// Contexts implements Contexter: the paths that begin at one node stand together.
+// Of each graph 64 nodes are taken, by lot where there are more, and of each of
+// these the 256 smallest ids.
+func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
+	return p.run(in, min(p.most, contextSources), func(g *graph.Graph, source, number int32, _ float64) {
+		p.around.Reset()
+		p.search(g, source, number, 1, &p.around)
+		p.ids = p.ids[:0]
+		for _, e := range p.around.Entries() {
+			if len(p.ids) < contextWords {
+				p.ids = append(p.ids, e.ID)
+			}
+		}
+		emit(p.ids)
+	})
+}
+
+// run searches from all nodes, or from most of them by lot. number is that of the
+// search, from 1.
+func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source, number int32, weight float64)) (err error) {
 	g := in.Graph
 	if p.Plain {
 		if g, err = plain(g); err != nil {
@@ -79,8 +112,8 @@ func (p *pathCounter) Count(in Input, bag *Bag) (err error) {
 	clear(p.seen)
 	sources, weight := n, 1.0
 	var perm []int
-	if n > p.most {
-		sources, weight = p.most, float64(n)/float64(p.most)
+	if n > most {
+		sources, weight = most, float64(n)/float64(most)
 		perm = rand.New(rand.NewPCG(p.Seed, uint64(n))).Perm(n)
 	}
 	if !g.Directed {
@@ -94,7 +127,7 @@ func (p *pathCounter) Count(in Input, bag *Bag) (err error) {
 		if perm != nil {
 			source = int32(perm[i])
 		}
-		p.search(g, source, int32(i)+1, weight, bag)
+		search(g, source, int32(i)+1, weight)
 	}
 	return nil
 }

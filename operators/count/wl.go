@@ -65,7 +65,19 @@ var (
 	kindRounded = Kind("wl rounded")
 )
 
-func (w *wlCounter) Count(in Input, bag *Bag) (err error) {
+func (w *wlCounter) Count(in Input, bag *Bag) error {
+	return w.run(in, func(colors []uint64) {
+		for _, c := range colors {
+			bag.Add(c, 1)
+		}
+	})
+}
+
+// Contexts implements Contexter: the colours of a round stand together.
+func (w *wlCounter) Contexts(in Input, emit func(ids []uint64)) error { return w.run(in, emit) }
+
+// run shows the colours of each round.
+func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 	g := in.Graph
 	if w.Plain {
 		if g, err = plain(g); err != nil {
@@ -91,8 +103,8 @@ func (w *wlCounter) Count(in Input, bag *Bag) (err error) {
 	kind := w.kind()
 	for v := range w.colors {
 		w.colors[v] = uint64(w.first(kind, int32(v)))
-		bag.Add(w.colors[v], 1)
 	}
+	show(w.colors)
 	for range w.Height {
 		if err := in.Err(); err != nil {
 			return err
@@ -108,8 +120,8 @@ func (w *wlCounter) Count(in Input, bag *Bag) (err error) {
 				h = h.Add(w.ins[v])
 			}
 			w.colors[v] = uint64(h)
-			bag.Add(uint64(h), 1)
 		}
+		show(w.colors)
 	}
 	return nil
 }

@@ -1,0 +1,221 @@
+package nn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Contexts is what stands together: lists of the things, by their ids, that were
+// met near each other, in compressed sparse rows. The order within a list means
+// nothing.
+type Contexts struct {
+	Offsets []int // from 0; list i is IDs[Offsets[i]:Offsets[i+1]]
+	IDs     []uint64
+}
+
+// Len returns the number of lists.
+func (c *Contexts) Len() int { return max(0, len(c.Offsets)-1) }
+
+// Append adds a list, which is copied.
+func (c *Contexts) Append(ids []uint64) {
+	if len(c.Offsets) == 0 {
+		c.Offsets = append(c.Offsets, 0)
+	}
+	c.IDs = append(c.IDs, ids...)
+	c.Offsets = append(c.Offsets, len(c.IDs))
+}
+
+// Deep compares counts of things by how alike the things are (Yanardag and
+// Vishwanathan, "Deep graph kernels", 2015): with φ the counts of a graph,
+//
+//	k(G, H) = φ(G) · M · φ(H),  M = V·Vᵀ,
+//
+// where row i of V is a vector for thing i that was learned by the skip-gram with
+// negative sampling (Mikolov et al., "Distributed representations of words and
+// phrases", 2013): the vectors of things that stand together point the same way.
+//
+//	deep := nn.Deep{Size: 32, Seed: 1}
+//	err := deep.Fit(ctx, contexts)
+//	gram, err := deep.Gram(ctx, counts)
+//	gram.Normalize()
+//
+// Things that were in no context have no vector and do not count. No targets are
+// looked at.
+//
+// Fit takes the pairs in batches of a fixed size, whose gradients are computed side
+// by side and added in their order, with steps that shrink by row (Duchi, Hazan and
+// Singer, "Adaptive subgradient methods", 2011); so the same seed gives the same
+// vectors at any number of workers. Memory is 8·Size bytes for each different
+// thing.
+type Deep struct {
+	Size      int     // d, the length of a vector. 0 = 32
+	Window    int     // of the others in a context, so many are drawn for each. 0 = 5
+	Negatives int     // things drawn at large for each of these. 0 = 5
+	Epochs    int     // 0 = 5
+	Rate      float64 // 0 = 0.1
+	Seed      uint64
+	Workers   int // goroutines, 0 = 1; the result does not depend on them
+
+	ids     []uint64 // ascending
+	vectors []float32
+}
+
+func (d *Deep) check() error {
+	for _, s := range []struct {
+		name        string
+		value, most int
+	}{{"Size", d.Size, 1 << 12}, {"Window", d.Window, 1 << 12}, {"Negatives", d.Negatives, 1 << 12}, {"Epochs", d.Epochs, 1 << 20}, {"Workers", d.Workers, 1 << 12}} {
+		if s.value < 0 || s.value > s.most {
+			return fmt.Errorf("nn: deep: %s is %d, want 0 to %d", s.name, s.value, s.most)
+		}
+	}
+	if !(d.Rate >= 0) || !finite(d.Rate) {
+		return fmt.Errorf("nn: deep: Rate is %v, want a number from 0", d.Rate)
+	}
+	return nil
+}
+
+// Fit learns the vectors of all things in c. What was learned before is forgotten.
+func (d *Deep) Fit(ctx context.Context, c *Contexts) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if n := c.Len(); n > 0 && (c.Offsets[0] != 0 || c.Offsets[n] != len(c.IDs) || !slices.IsSorted(c.Offsets)) {
+		return errors.New("nn: deep: the offsets of contexts fall or leave their ids")
+	}
+	s := newSkipGram(d, c)
+	if err := s.learn(ctx); err != nil {
+		return err
+	}
+	d.ids, d.vectors = s.ids, s.rows[:len(s.ids)*s.size]
+	return nil
+}
+
+// Vector returns the vector of a thing, borrowed; nil where there is none.
+func (d *Deep) Vector(id uint64) []float32 {
+	i, ok := slices.BinarySearch(d.ids, id)
+	if !ok {
+		return nil
+	}
+	size := len(d.vectors) / len(d.ids)
+	return d.vectors[i*size : (i+1)*size]
+}
+
+// Gram compares all rows of counts with each other.
+func (d *Deep) Gram(ctx context.Context, c *Counts) (*Gram, error) {
+	k, err := d.Compare(ctx, c, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Gram{N: c.Len(), K: k}, nil
+}
+
+// Compare returns the similarities of the rows of x to those of c, (x.Len(),
+// c.Len()) row-major.
+func (d *Deep) Compare(ctx context.Context, x, c *Counts) ([]float64, error) {
+	a, err := d.sums(x)
+	if err != nil {
+		return nil, err
+	}
+	b := a
+	if x != c {
+		if b, err = d.sums(c); err != nil {
+			return nil, err
+		}
+	}
+	n, m := x.Len(), c.Len()
+	out := make([]float64, n*m)
+	workers := max(1, d.Workers)
+	var pool sync.WaitGroup
+	for w := range workers {
+		pool.Go(func() {
+			for i := w; i < n && ctx.Err() == nil; i += workers {
+				for j := range m {
+					sum := 0.0
+					for f, y := range b[j] {
+						sum += a[i][f] * y
+					}
+					out[i*m+j] = sum
+				}
+			}
+		})
+	}
+	pool.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return out, nil
+}
+
+// sums returns φ·V for each row of counts.
+func (d *Deep) sums(c *Counts) ([][]float64, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	size := 0
+	if len(d.ids) > 0 {
+		size = len(d.vectors) / len(d.ids)
+	}
+	out := make([][]float64, c.Len())
+	for i := range out {
+		out[i] = make([]float64, size)
+		ids, values := c.Row(i)
+		for j, id := range ids {
+			for f, v := range d.Vector(id) {
+				out[i][f] += values[j] * float64(v)
+			}
+		}
+	}
+	return out, nil
+}
+
+// skipGram is a training of a Deep.
+type skipGram struct {
+	size, window, negatives, epochs, workers int
+	rate                                     float32
+	seed                                     uint64
+
+	ids   []uint64
+	words []int32   // of all contexts: places in ids
+	lists []int32   // of each word: its context
+	ends  []int     // of contexts
+	noise []float64 // ascending sums of the chances to be drawn at large
+
+	// The first len(ids) rows are the vectors, the others those of the same things
+	// as contexts.
+	rows []float32
+	past []float32 // of each row: the sum of squared gradients
+}
+
+func newSkipGram(d *Deep, c *Contexts) *skipGram {
+	s := &skipGram{
+		size: cmp.Or(d.Size, 32), window: cmp.Or(d.Window, 5), negatives: cmp.Or(d.Negatives, 5), epochs: cmp.Or(d.Epochs, 5),
+		workers: max(1, d.Workers), rate: float32(cmp.Or(d.Rate, 0.1)), seed: d.Seed, ends: c.Offsets,
+	}
+	s.ids = slices.Compact(slices.Sorted(slices.Values(c.IDs)))
+	counts := make([]float64, len(s.ids))
+	for i := range c.Len() {
+		for _, id := range c.IDs[c.Offsets[i]:c.Offsets[i+1]] {
+			at, _ := slices.BinarySearch(s.ids, id)
+			s.words, s.lists = append(s.words, int32(at)), append(s.lists, int32(i))
+			counts[at]++
+		}
+	}
+	sum := 0.0
+	for _, n := range counts {
+		sum += math.Pow(n, 0.75) // word2vec's
+		s.noise = append(s.noise, sum)
+	}
+	n := len(s.ids)
+	s.rows, s.past = make([]float32, 2*n*s.size), make([]float32, 2*n)
+	rng := newRandom(d.Seed, streamInit)
+	for i := range s.rows[:n*s.size] { // contexts begin at 0, as word2vec's
+		s.rows[i] = (rng.float() - 0.5) / float32(s.size)
+	}
+	return s
+}
