@@ -7,11 +7,11 @@ import (
 )
 
 // Direct is operators that are called, not run: a record goes in, and what the
-// last operator makes of it comes out, on the goroutine of the caller. It is for
-// answering requests, where a pipeline would cost more than the work. Each record
-// is a stream of its own, at whose end operators that hold rows back let go of
-// them; they are opened anew for the next. One goroutine at a time uses a
-// Direct.
+// last operator makes of it comes out. It is for answering requests, where a
+// pipeline would cost more than the work. Each record is a stream of its own, at
+// whose end operators that hold rows back let go of them; they are opened anew for
+// the next. One goroutine at a time uses a Direct. The operators run while it
+// waits, on another one, so that it goes on where they end theirs.
 type Direct struct {
 	in     *arrow.Schema
 	ops    []Operator
@@ -40,19 +40,23 @@ func (d *Direct) open() error {
 	schema := d.in
 	var stages []Stage
 	var counts []*counter
-	var err error
-	for i, op := range d.ops {
-		var s Stage
-		if s, schema, err = r.openOperator(d.names[i], op, schema); err != nil {
-			break
+	attend(func() {
+		for i, op := range d.ops {
+			s, out, err := r.openOperator(d.names[i], op, schema)
+			if err != nil {
+				r.fail(err)
+				return
+			}
+			schema = out
+			stages, counts = append(stages, s), append(counts, &counter{stage: d.names[i]})
 		}
-		stages, counts = append(stages, s), append(counts, &counter{stage: d.names[i]})
-	}
+	})
 	d.schema = schema
 	d.chain = newChain(r, stages, counts, func(rec arrow.Record) error {
 		d.outs = append(d.outs, rec)
 		return nil
 	})
+	err := r.err()
 	if err != nil {
 		_ = d.Close()
 	}
@@ -82,8 +86,11 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Re
 	for _, l := range d.chain.links {
 		l.out.run = r
 	}
-	d.chain.process(rec)
-	once := d.flush()
+	once := true
+	attend(func() {
+		d.chain.process(rec)
+		once = d.flush()
+	})
 	outs, d.outs = d.outs, nil
 	err = d.chain.failed
 	if why := context.Cause(ctx); err != nil && why != nil {
@@ -123,7 +130,9 @@ func (d *Direct) Close() error {
 	if d.chain == nil {
 		return nil
 	}
-	c := d.chain
-	d.chain = nil
-	return c.close()
+	c, r := d.chain, newRun(context.Background(), d.opts)
+	defer r.cancel(nil)
+	d.chain, c.run = nil, r
+	attend(func() { r.fail(c.close()) })
+	return r.err()
 }

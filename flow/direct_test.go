@@ -67,3 +67,112 @@ func TestDirect(t *testing.T) {
 		t.Error("an operator that cannot be opened was")
 	}
 }
+
+// Whatever code of a stage does, the caller goes on: an error, a panic and the end
+// of the goroutine are errors that name the stage, all stages are closed, and the
+// Direct takes the next record.
+func TestDirectFailures(t *testing.T) {
+	mem := checked(t)
+	reader, err := numbers{Records: 1, Rows: 3}.Open(context.Background(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	rec, err := reader.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	for name, bad := range map[string]func(place string, n int64) hook{
+		"error": func(place string, n int64) hook { return failing(place, n, false) },
+		"panic": func(place string, n int64) hook { return failing(place, n, true) },
+		"exit":  exiting,
+	} {
+		for _, place := range []string{"open", "process", "flush"} {
+			t.Run(name+" in "+place, func(t *testing.T) {
+				failure, closed := bad(place, 0), map[string]int{}
+				closing := func(label string, also hook) hook {
+					return func(p string, i int64) error {
+						if p == "close" {
+							closed[label]++
+						}
+						return also.at(p, i)
+					}
+				}
+				var now hook // fails once
+				check := func(err error) {
+					t.Helper()
+					var e *flow.Error
+					if !errors.As(err, &e) || e.Stage != "bad" {
+						t.Errorf("%v, want an error of the stage", err)
+					}
+				}
+				once := func(p string, i int64) error { return now.at(p, i) }
+				if place == "open" {
+					now = failure
+				}
+				d, err := flow.OpenDirect(reader.Schema(), flow.Options{Mem: mem}, step{Label: "before", hook: closing("before", nil)},
+					step{Label: "bad", mode: holds, hook: closing("bad", once)}, step{Label: "after", hook: closing("after", nil)})
+				if place == "open" {
+					check(err)
+					if closed["before"] != 1 {
+						t.Errorf("closed: %v", closed)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = failure
+				outs, err := d.Process(context.Background(), rec)
+				if check(err); outs != nil {
+					t.Errorf("%d records came out of a call that failed", len(outs))
+				}
+				if closed["before"] != 1 || closed["bad"] != 1 || closed["after"] != 1 {
+					t.Errorf("closed: %v", closed)
+				}
+				now = nil
+				outs, err = d.Process(context.Background(), rec)
+				if err != nil || len(outs) != 1 || outs[0].NumRows() != 3 {
+					t.Errorf("afterwards: %d records, %v", len(outs), err)
+				}
+				for _, out := range outs {
+					out.Release()
+				}
+				// holds is a Flusher, for which each record is a stream: all is closed.
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// What Close meets is told, once, and ends nothing but the stages.
+func TestDirectClose(t *testing.T) {
+	mem := checked(t)
+	reader, err := numbers{Records: 1, Rows: 1}.Open(context.Background(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for name, h := range map[string]hook{"error": failing("close", 0, false), "panic": failing("close", 0, true), "exit": exiting("close", 0)} {
+		closed := 0
+		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Mem: mem}, step{Label: "good", hook: func(p string, _ int64) error {
+			if p == "close" {
+				closed++
+			}
+			return nil
+		}}, step{Label: "bad", hook: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e *flow.Error
+		if err := d.Close(); !errors.As(err, &e) || e.Stage != "bad" {
+			t.Errorf("%s: %v, want an error of the stage", name, err)
+		}
+		if err := d.Close(); err != nil || closed != 1 {
+			t.Errorf("%s: closed %d times, then %v", name, closed, err)
+		}
+	}
+}
