@@ -155,6 +155,7 @@ func TestRecipeText(t *testing.T) {
 		`[{}]`:                               `operators: recipe: operator 1: it has no name, as "operator"`,
 		`[{"operator": 1}]`:                  `operators: recipe: operator 1: its name: it is of the kind number, want string`,
 		`[{"operator": "Selec"}]`:            `operators: recipe: operator 1: there is no operator "Selec": operators.Register makes one known`,
+		`[{"operator": "Filter"}]`:           `operators: recipe: operator 1: there is no operator "Filter": operators.Register makes one known`,
 		`[{"operator": "Select", "V": 3}]`:   `operators: recipe: operator 1: Select: V: there is no setting "V", want one of W, By, Stride, Strict, DepthFirst`,
 		`[{"operator": "Select", "W": "3"}]`: `operators: recipe: operator 1: Select: W: it is of the kind string, want int`,
 		`[{"operator": "Batch"}, {"operator": "Select", "By": "him"}]`: `operators: recipe: operator 2: Select: By: labeling: unknown labeling "him", want one of `,
@@ -172,14 +173,14 @@ func TestRecipeText(t *testing.T) {
 		"operators: recipe: an operator is nil":                                                                                                               nil,
 		"operators: recipe: operators_test.twice is not known by a name: operators.Register gives it one":                                                     twice{},
 		"operators: recipe: Twice: it is more than its settings say: ":                                                                                        &twice{By: labeling.WL, op: func() {}},
-		"operators: recipe: Filter: the setting Keep cannot be written: unsupported type: func(*graph.Graph) bool":                                            operators.Filter{Keep: func(*graph.Graph) bool { return true }},
+		"operators: recipe: operators.Filter cannot be written: its setting Keep is a func":                                                                   operators.Filter{Keep: func(*graph.Graph) bool { return true }},
 		"operators: recipe: Select: the setting By cannot be written: labeling: operators_test.sparse is not known by a name: labeling.Register gives it one": operators.Select{By: sparse{}},
 	} {
 		if text, err := (operators.Recipe{op}).MarshalJSON(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s, %v, want %s", text, err, want)
 		}
 	}
-	for name, op := range map[string]flow.Operator{"select": &sparseOp{}, "Again": operators.Select{}, "": &sparseOp{}, "Nothing": nil} {
+	for name, op := range map[string]flow.Operator{"select": &sparseOp{}, "Again": operators.Select{}, "": &sparseOp{}, "Nothing": nil, "Sieve": sieve{}} {
 		if err := operators.Register(name, op); err == nil {
 			t.Errorf("%T is registered as %q", op, name)
 		}
@@ -187,6 +188,12 @@ func TestRecipeText(t *testing.T) {
 }
 
 type sparseOp struct{ twice }
+
+// sieve has a setting that no text can hold.
+type sieve struct {
+	twice
+	Keep func(int) bool
+}
 
 // Model files that were written while a recipe was one struct are read.
 func TestRecipeOfBefore(t *testing.T) {

@@ -19,7 +19,7 @@ var registry = settings.New[flow.Operator]()
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, Filter{}, Normalize{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, Normalize{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
@@ -32,8 +32,8 @@ func init() {
 // base is a struct, or a pointer to one, whose exported fields are the settings,
 // with the values in base where a recipe does not say otherwise: numbers,
 // strings, truth values, lists, maps and structs of them, labelings, and lists of
-// counters. A name
-// or a type that is registered already is refused. It is called before the first
+// counters. A name or a type that is registered already is refused, and a type with
+// a function among its settings, as Filter has. It is called before the first
 // recipe is read, as a program starts.
 func Register(name string, base flow.Operator) error {
 	if err := registry.Add(name, base); err != nil {
@@ -52,6 +52,9 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	}
 	e, ok := registry.Typed(op)
 	if !ok {
+		if err := settings.Unwritable(op); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("%T is not known by a name: operators.Register gives it one", op)
 	}
 	text, err := json.Marshal(e.Name)

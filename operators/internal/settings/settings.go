@@ -34,12 +34,15 @@ func New[T any](entries ...Entry[T]) *Registry[T] { return &Registry[T]{entries:
 
 // Add adds a name, by which base is found from then on. A name, in any case, or
 // a type that is there already is an error, and so is base where it has no
-// settings to copy.
+// settings to copy, or one that cannot be written.
 func (r *Registry[T]) Add(name string, base T) error {
 	if name == "" || strings.ContainsAny(name, "(),= \t\n\"") {
 		return fmt.Errorf("the name %q is empty or has a blank, a quote or one of (),=", name)
 	}
 	if _, err := Copy(base); err != nil {
+		return err
+	}
+	if err := Unwritable(base); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -100,6 +103,17 @@ func Fields(v any) []Field {
 		}
 	}
 	return fields
+}
+
+// Unwritable is the error of a setting that no text can hold: a function or a
+// channel.
+func Unwritable(v any) error {
+	for _, f := range Fields(v) {
+		if k := f.Value.Kind(); k == reflect.Func || k == reflect.Chan {
+			return fmt.Errorf("%T cannot be written: its setting %s is a %v", v, f.Name, k)
+		}
+	}
+	return nil
 }
 
 // Changed returns the fields of v that differ from those of base, which is of
