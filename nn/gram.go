@@ -212,8 +212,8 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 		})
 	}
 	pool.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
 	}
 	if s == Cosine {
 		a, b := lengths(x), lengths(c)

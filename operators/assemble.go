@@ -125,7 +125,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 	})
 	for i, root := range roots {
 		if i%16 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		var hood []int32
 		var dist []uint8

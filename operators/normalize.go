@@ -244,7 +244,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 	fill(members[z.used*k:], nil, -1)
 	for i := range z.used {
 		if i%16 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		m := members[i*k : (i+1)*k]
 		hood, dist := z.hoods.at(index, i)

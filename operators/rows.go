@@ -87,8 +87,8 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 		if err == nil {
 			continue
 		}
-		if ended := ctx.Err(); ended != nil {
-			return ended
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if err := s.emit(rec, start, row, out); err != nil {
 			return err

@@ -74,7 +74,7 @@ func (s DOT) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 
 // Read reads the graphs without making records of them. There is at least one.
 func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
-	l, err := s.input().lines(ctx.Err)
+	l, err := s.input().lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
 		return nil, l.last
 	}
 	l.line = 1
-	p := dotParser{dotScanner: dotScanner{l: l, text: l.buf[:l.end]}, pulse: pulse{alive: ctx.Err}}
-	p.csr.alive = ctx.Err
+	p := dotParser{dotScanner: dotScanner{l: l, text: l.buf[:l.end]}, pulse: pulse{alive: ending(ctx)}}
+	p.csr.alive = ending(ctx)
 	directed := false
 	for err = p.advance(); err == nil && p.kind != dotEnd; {
 		var g NamedGraph

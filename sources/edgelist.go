@@ -157,7 +157,7 @@ func (r *EdgeListReader) Schema() *arrow.Schema { return r.build.Schema() }
 // and io.EOF after it.
 func (r *EdgeListReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err == nil {
-		r.err = ctx.Err()
+		r.err = context.Cause(ctx)
 	}
 	if r.err != nil {
 		return nil, r.err

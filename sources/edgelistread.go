@@ -19,7 +19,7 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 	if s.Workers < 0 {
 		return nil, fmt.Errorf("sources: EdgeList: Workers is %d, want at least 0", s.Workers)
 	}
-	l, err := s.input().lines(ctx.Err)
+	l, err := s.input().lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}

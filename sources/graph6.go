@@ -65,7 +65,7 @@ func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, fmt.Errorf("sources: Graph6: Rows is %d, want at least 0", s.Rows)
 	}
 	r := &graph6Reader{ctx: ctx, rows: cmp.Or(s.Rows, 64)}
-	l, err := s.input().lines(func() error { return r.ctx.Err() })
+	l, err := s.input().lines(func() error { return context.Cause(r.ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
 	r.ctx = ctx
 	defer func() { r.ctx = before }()
 	for r.err == nil && r.build.Rows() < r.rows {
-		if r.err = ctx.Err(); r.err != nil {
+		if r.err = context.Cause(ctx); r.err != nil {
 			break
 		}
 		if r.ahead == nil {

@@ -173,7 +173,7 @@ func (r *graphsReader) Schema() *arrow.Schema { return r.build.Schema() }
 
 func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err == nil {
-		r.err = ctx.Err()
+		r.err = context.Cause(ctx)
 	}
 	for r.err == nil && r.at < r.n && r.build.Rows() < r.rows {
 		it, err := r.item(r.at)

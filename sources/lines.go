@@ -3,6 +3,7 @@ package sources
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -81,6 +82,9 @@ func (l *lines) raw() ([]byte, error) {
 		l.fill()
 	}
 }
+
+// ending is alive for who reads until ctx ends.
+func ending(ctx context.Context) func() error { return func() error { return context.Cause(ctx) } }
 
 // fill reads once into the free part of the buffer, and sets last when nothing
 // comes after that.

@@ -83,7 +83,7 @@ func (r *mappedReader) Next(ctx context.Context) (arrow.Record, error) {
 	case r.closed:
 		return nil, errClosed
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case r.next == r.file.Len():
 		return nil, io.EOF
 	}
@@ -120,7 +120,7 @@ func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
 	}
 	for row := range gs.Len() {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 		item := Item{Graph: &graph.Graph{}, Class: class[row], NodeClass: gs.NodeClass(row)}
 		gs.At(row, item.Graph)

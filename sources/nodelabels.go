@@ -20,7 +20,7 @@ type nodeLabels struct {
 func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 	in := s.input()
 	in.path, in.reader = s.Labels, nil
-	l, err := in.lines(ctx.Err)
+	l, err := in.lines(ending(ctx))
 	if err != nil {
 		return n, err
 	}

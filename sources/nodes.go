@@ -142,7 +142,7 @@ func (r *NodesReader) Schema() *arrow.Schema { return r.build.Schema() }
 // Next returns the record with the graph, and io.EOF after it.
 func (r *NodesReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err == nil {
-		r.err = ctx.Err()
+		r.err = context.Cause(ctx)
 	}
 	if r.err == nil {
 		r.err = r.build.Append(r.set.Graph, record.Row{NodeClass: r.set.Class})

@@ -25,7 +25,7 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 		return nil, err
 	}
 	defer f.close()
-	f.alive = ctx.Err
+	f.alive = ending(ctx)
 	if err := f.findNodes(s.Name); err != nil {
 		return nil, err
 	}

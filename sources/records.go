@@ -52,7 +52,7 @@ func (r *recordsReader) Next(ctx context.Context) (arrow.Record, error) {
 	case r.closed:
 		return nil, errClosed
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case len(r.left) == 0:
 		return nil, io.EOF
 	}

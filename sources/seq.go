@@ -117,7 +117,7 @@ func (r *seqReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // receive returns the next graph, or false where none came in time.
 func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item, ok bool, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return it, false, err
 	}
 	if r.ahead != nil {
@@ -142,7 +142,7 @@ func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item
 		case <-late:
 			return it, false, nil
 		case <-ctx.Done():
-			return it, false, ctx.Err()
+			return it, false, context.Cause(ctx)
 		}
 	}
 	switch {

@@ -134,7 +134,7 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 		return nil, err
 	}
 	r := &TUReader{tu: t, files: files, ctx: ctx}
-	files.alive = func() error { return r.ctx.Err() }
+	files.alive = func() error { return context.Cause(r.ctx) }
 	r.csr.alive = files.alive
 	if err := r.open(mem); err != nil {
 		r.Close()

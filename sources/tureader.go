@@ -118,7 +118,7 @@ func (r *TUReader) Next(ctx context.Context) (arrow.Record, error) {
 	r.ctx = ctx
 	defer func() { r.ctx = open }()
 	for r.build.Rows() < r.tu.Rows && r.at < r.graphs() {
-		if r.err = cmp.Or(open.Err(), ctx.Err()); r.err != nil {
+		if r.err = cmp.Or(context.Cause(open), context.Cause(ctx)); r.err != nil {
 			return nil, r.err
 		}
 		var full arrow.Record

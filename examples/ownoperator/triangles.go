@@ -77,7 +77,7 @@ func (c counter) emit(rec arrow.Record, from, to int, col *record.Column[int32],
 func triangles(ctx context.Context, g *graph.Graph) (n int32, err error) {
 	for u := range int32(g.N()) {
 		if u%1024 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+			return 0, context.Cause(ctx)
 		}
 		for _, v := range g.Adj(u) {
 			for _, w := range g.Adj(v) {

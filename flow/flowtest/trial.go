@@ -155,7 +155,7 @@ func (f *feeder) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case f.n >= len(f.in):
 		return nil, io.EOF
 	}

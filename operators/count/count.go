@@ -48,12 +48,12 @@ type Input struct {
 	Context context.Context
 }
 
-// Err returns the error of the context once it has ended, and nil before.
+// Err returns why the context has ended, and nil before it has.
 func (in Input) Err() error {
-	if in.Context == nil {
+	if in.Context == nil || in.Context.Err() == nil {
 		return nil
 	}
-	return in.Context.Err()
+	return context.Cause(in.Context)
 }
 
 // Fork returns c for a single goroutine: what its Fork returns where it is a

@@ -38,12 +38,12 @@ type Input struct {
 	Progress func(done, total int)
 }
 
-// Err returns the error of the context once it has ended, and nil before.
+// Err returns why the context has ended, and nil before it has.
 func (in Input) Err() error {
-	if in.Context == nil {
+	if in.Context == nil || in.Context.Err() == nil {
 		return nil
 	}
-	return in.Context.Err()
+	return context.Cause(in.Context)
 }
 
 // Compute runs l on in and checks what it returns: a label that is not a number

@@ -78,7 +78,7 @@ func RankContext(ctx context.Context, g *graph.Graph, labels []float64) (order [
 	s.leaves.rows = rows
 	_, canonical = s.search.Run(r, rows, &s.leaves)
 	s.leaves.rows = refine.Rows{}
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, false, err
 	}
 	return slices.Clone(s.leaves.order), canonical, nil

@@ -72,7 +72,7 @@ func (c *comparison) run(parent context.Context) error {
 		})
 	}
 	wg.Wait()
-	return cmp.Or(parent.Err(), context.Cause(ctx))
+	return cmp.Or(context.Cause(parent), context.Cause(ctx))
 }
 
 // work takes pairs until there are no more.

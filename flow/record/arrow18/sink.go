@@ -84,7 +84,7 @@ func Records(ctx context.Context, p flow.Pipeline) iter.Seq2[arrow.RecordBatch, 
 				select {
 				case records <- rec:
 				case <-ctx.Done():
-					return ctx.Err()
+					return context.Cause(ctx)
 				}
 				select { // it is borrowed so long
 				case <-taken:
