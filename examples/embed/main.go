@@ -59,8 +59,8 @@ func run(ctx context.Context, args []string) error {
 	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
 	graphs := f.Int("learn", 2400, "graphs to learn from before")
 	var l limits
-	f.IntVar(&l.workers, "workers", 0, "graphs in work at once; large ones take half of the places at most; 0 = all cores, at least 2")
-	f.IntVar(&l.queue, "queue", 64, "requests that wait for a worker; more get 503")
+	f.IntVar(&l.workers, "workers", 0, "graphs in work at once; large ones have half of the places at most; 0 = all cores, at least 2")
+	f.IntVar(&l.queue, "queue", 64, "requests that wait for a worker; more get 503, and so does a client that has half of the places")
 	f.IntVar(&l.nodes, "nodes", 25_000, "most nodes of a graph")
 	f.IntVar(&l.edges, "edges", 100_000, "most edges of a graph")
 	f.Int64Var(&l.bytes, "bytes", 2<<20, "most bytes of a request")

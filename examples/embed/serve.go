@@ -18,22 +18,19 @@ import (
 
 // A server answers for the graphs that are posted to it. No client can stall it
 // for others: a body is bounded in bytes and in time, a graph in nodes and edges
-// before it is made, the work on it by a deadline; large graphs never take all
-// workers nor all of the queue, nor one address all that is read; whoever finds no place is told to come again, and what a client no
-// longer waits for is dropped.
+// before it is made, the work on it by a deadline; clients take turns, see line;
+// whoever finds no place is told to come again, and what a client no longer waits
+// for is dropped.
 type server struct {
 	predict func(context.Context, *graph.Graph) (sinks.Answer, error)
 	limits
 	print func(answer) // what was answered
 
-	work  chan struct{} // a place for each graph in work
-	heavy chan struct{} // and for each large one among them
-	queue chan struct{} // in work, or waiting for it
-	many  chan struct{} // and for each large one among them
+	line  *line         // of graphs
 	conns chan struct{} // requests that are read
 
 	mu      sync.Mutex
-	reading map[string]int // requests that are read, by the address of the client
+	reading map[string]int // requests that are read, by client
 }
 
 // limits are flags.
@@ -51,8 +48,7 @@ const large = 2000
 func newServer(l limits, predict func(context.Context, *graph.Graph) (sinks.Answer, error), print func(answer)) *server {
 	return &server{
 		predict: predict, limits: l, print: print,
-		work: make(chan struct{}, l.workers), heavy: make(chan struct{}, max(1, l.workers/2)),
-		queue: make(chan struct{}, l.workers+l.queue), many: make(chan struct{}, max(1, (l.workers+l.queue)/2)),
+		line:  newLine(l.workers, l.queue),
 		conns: make(chan struct{}, 4*(l.workers+l.queue)), reading: map[string]int{},
 	}
 }
@@ -140,31 +136,13 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err e
 	if err != nil {
 		return a, err
 	}
-	heavy := g.N()+g.M() > large
-	if heavy {
-		if !enter(s.many) {
-			return a, errBusy
-		}
-		defer leave(s.many)
-	}
-	if !enter(s.queue) {
-		return a, errBusy
-	}
-	defer leave(s.queue)
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.time, errBusy)
 	defer cancel()
-	places := []chan struct{}{s.work}
-	if heavy {
-		places = []chan struct{}{s.heavy, s.work}
+	leave, err := s.line.enter(ctx, clientOf(r.RemoteAddr), g.N()+g.M() > large)
+	if err != nil {
+		return a, err
 	}
-	for _, place := range places {
-		select {
-		case place <- struct{}{}:
-			defer leave(place)
-		case <-ctx.Done(): // nobody waits any more, or waited too long
-			return a, context.Cause(ctx)
-		}
-	}
+	defer leave()
 	said, err := s.predict(ctx, g)
 	switch {
 	case err == nil:
@@ -180,43 +158,30 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err e
 	return a, nil
 }
 
-// enter takes a place where there is one.
-func enter(places chan struct{}) bool {
-	select {
-	case places <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func leave(places chan struct{}) { <-places }
-
-// receive reads a request where there is a place for it, of which one address has
+// receive reads a request where there is a place for it, of which a client has
 // half at most: it may send as slowly as it likes.
 func (s *server) receive(w http.ResponseWriter, r *http.Request) (int64, *graph.Graph, error) {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil || !enter(s.conns) {
+	select {
+	case s.conns <- struct{}{}:
+	default:
 		return 0, nil, errBusy
 	}
-	defer leave(s.conns)
-	if n := s.add(host, 1); n > cap(s.conns)/2 {
-		err = errBusy
-	}
-	defer s.add(host, -1)
-	if err != nil {
-		return 0, nil, err
+	defer func() { <-s.conns }()
+	name := clientOf(r.RemoteAddr)
+	defer s.add(name, -1)
+	if n := s.add(name, 1); n > cap(s.conns)/2 {
+		return 0, nil, errBusy
 	}
 	return s.read(w, r)
 }
 
-// add counts what an address has begun to send, and returns how much that is.
-func (s *server) add(host string, by int) int {
+// add counts what a client has begun to send, and returns how much that is.
+func (s *server) add(name string, by int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.reading[host] + by
-	if s.reading[host] = n; n == 0 {
-		delete(s.reading, host)
+	n := s.reading[name] + by
+	if s.reading[name] = n; n == 0 {
+		delete(s.reading, name)
 	}
 	return n
 }
@@ -226,7 +191,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *grap
 	var body struct {
 		ID    int64
 		Nodes int
-		Edges [][]int32 // a [2]int32 would take one number, or three
+		Edges []graph.Edge
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.bytes))
 	d.DisallowUnknownFields()
@@ -236,21 +201,18 @@ func (s *server) read(w http.ResponseWriter, r *http.Request) (id int64, g *grap
 	}
 	tooLong := new(http.MaxBytesError)
 	switch {
+	case err == io.EOF:
+		return 0, nil, fail(http.StatusBadRequest, "the request has no graph")
 	case errors.As(err, &tooLong):
 		return 0, nil, fail(http.StatusRequestEntityTooLarge, "more than %d bytes", tooLong.Limit)
 	case err != nil:
 		return 0, nil, failure{http.StatusBadRequest, err}
+	case body.Nodes == 0 && len(body.Edges) > 0:
+		return 0, nil, fail(http.StatusBadRequest, "the graph has edges, and nodes is 0 or missing")
 	case body.Nodes > s.nodes || len(body.Edges) > s.edges:
 		return 0, nil, fail(http.StatusRequestEntityTooLarge, "%d nodes and %d edges, want at most %d and %d", body.Nodes, len(body.Edges), s.nodes, s.edges)
 	}
-	edges := make([]graph.Edge, len(body.Edges))
-	for i, e := range body.Edges {
-		if len(e) != 2 {
-			return 0, nil, fail(http.StatusBadRequest, "edge %d joins %d nodes, want 2", i, len(e))
-		}
-		edges[i] = graph.Edge{U: e[0], V: e[1]}
-	}
-	if g, err = graph.New(body.Nodes, false, edges); err != nil {
+	if g, err = graph.New(body.Nodes, false, body.Edges); err != nil {
 		return 0, nil, failure{http.StatusBadRequest, err}
 	}
 	if g.M() == 0 {

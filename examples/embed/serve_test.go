@@ -102,15 +102,16 @@ func TestServe(t *testing.T) {
 	}{
 		{path(4), http.StatusOK, `{"id":4,"class":"ring","probability":1}`},
 		{`{"nodes": 2, "edges": [[0,1]]}`, http.StatusOK, `"id":0`},
-		{`{"nodes": 3, "edges": [[1]]}`, http.StatusBadRequest, "joins 1 nodes"},
-		{`{"nodes": 3, "edges": [[0,1,2]]}`, http.StatusBadRequest, "joins 3 nodes"},
+		{`{"nodes": 3, "edges": [[1]]}`, http.StatusBadRequest, "the edge [1]"},
+		{`{"nodes": 3, "edges": [[0,1,2]]}`, http.StatusBadRequest, "the edge [0,1,2]"},
 		{`{"nodes": 4, "edges": [[0,4]]}`, http.StatusBadRequest, "4"},
 		{`{"nodes": -1}`, http.StatusBadRequest, ""},
 		{`{"nodes": 2, "edges": [[0,1]]} {}`, http.StatusBadRequest, "more than one"},
 		{`{"nodes": 2, "edges": [[0,`, http.StatusBadRequest, ""},
 		{`{"nodes": 2, "edges": [[0,99999999999]]}`, http.StatusBadRequest, ""},
 		{`{"nodes": 2, "weights": []}`, http.StatusBadRequest, "weights"},
-		{``, http.StatusBadRequest, ""},
+		{``, http.StatusBadRequest, "no graph"},
+		{`{"edges": [[0,1]]}`, http.StatusBadRequest, "nodes is 0 or missing"},
 		{`{"nodes": 1000000000}`, http.StatusRequestEntityTooLarge, "at most 100"},
 		{path(7), http.StatusRequestEntityTooLarge, "6 edges"},
 		{path(60), http.StatusRequestEntityTooLarge, "300 bytes"},
@@ -257,7 +258,7 @@ func TestServeAbandoned(t *testing.T) {
 	})
 	ctx, leave := context.WithCancel(context.Background())
 	var clients sync.WaitGroup
-	for range 6 { // all workers and the queue
+	for range 3 { // all workers, and the other place that one client has
 		clients.Go(func() {
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(path(9)))
 			if err != nil {
