@@ -48,7 +48,7 @@
 // graph, measured in bytes an edge:
 //
 //	pagerank                            14 s         2.2
-//	wl                                  12 s         6.3
+//	wl                                  10 to 14 s   10
 //	sampled-betweenness(epsilon=0.02)   5.5 s        2.9
 //	sampled-betweenness(epsilon=0.01)   16 to 19 s   3.0
 //	betweenness-16                      24 to 37 s   14
