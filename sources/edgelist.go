@@ -133,13 +133,18 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	return &EdgeListReader{
-		net:   n,
-		build: record.NewBuilder(mem, record.Layout{Directed: s.Directed, NodeClasses: n.Classes}),
-	}, nil
+	return n.Reader(mem), nil
 }
 
-// EdgeListReader hands out the graph of an [EdgeList].
+// Reader returns the reader of a stream of this graph alone.
+func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
+	return &EdgeListReader{
+		net:   n,
+		build: record.NewBuilder(mem, record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes}),
+	}
+}
+
+// EdgeListReader hands out the graph of an [EdgeList], or of a table of edges.
 type EdgeListReader struct {
 	net   *Network
 	build *record.Builder

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // plainRead is EdgeList.Read in the plain way: line by line, ids sorted and looked
@@ -50,7 +51,7 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 	if err := c.build(len(ids), s.Directed, &e.a, n.Graph); err != nil {
 		return nil, err
 	}
-	n.Stats = EdgeListStats{c.counts, int64(len(e.a.u)), e.declared, isolated(n.Graph)}
+	n.Stats = EdgeListStats{c.counts, int64(len(e.a.u)), e.declared, rows.Isolated(n.Graph)}
 	return n, nil
 }
 

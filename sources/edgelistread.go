@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // maxDeclared is the number of nodes that a comment may state without a file
@@ -54,7 +55,7 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 	if n.Stats.EdgeCounts, err = e.graph(count, s.Directed, n.Graph); err != nil {
 		return nil, err
 	}
-	n.Stats.Isolated = isolated(n.Graph)
+	n.Stats.Isolated = rows.Isolated(n.Graph)
 	return n, nil
 }
 
@@ -118,21 +119,6 @@ func (e *edgeScan) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, erro
 	e.edges.Lists = nil
 	g.Offsets, g.Neighbors, g.Directed = offsets, neighbors, directed
 	return EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}, nil
-}
-
-func isolated(g *graph.Graph) (count int64) {
-	met := make([]bool, g.N())
-	for v := range int32(g.N()) {
-		for _, u := range g.Adj(v) {
-			met[u], met[v] = true, true
-		}
-	}
-	for _, m := range met {
-		if !m {
-			count++
-		}
-	}
-	return count
 }
 
 // data returns the next line that is neither empty nor a comment. Comments go

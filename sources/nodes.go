@@ -11,6 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // Nodes reads one graph whose nodes have classes, and maybe attributes and a
@@ -99,7 +100,7 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Stats.Isolated = isolated(n.Graph)
+	n.Stats.Isolated = rows.Isolated(n.Graph)
 	if s.Identity {
 		return n, n.Identify()
 	}

@@ -155,6 +155,7 @@ func TestEdges(t *testing.T) {
 		"-graph " + dir + "/again.edges -graphs -as arrow -compress zstd -out " + dir + "/packed",
 		"-graph " + dir + "/packed/part-00000.arrow -graphs -out " + dir + "/unpacked",
 		"-graph " + dir + "/mapped -k 3 -w 4 -out " + dir + "/fields",
+		"-graph ../../sources/parquet/testdata/duckdb.edges.parquet -graphs -out " + dir + "/table",
 	} {
 		if err := run(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
@@ -165,6 +166,9 @@ func TestEdges(t *testing.T) {
 		if got := rows(t, dir+"/"+name); !slices.Equal(got, want) {
 			t.Errorf("%s is another graph", name)
 		}
+	}
+	if got := rows(t, dir+"/table"); len(got) != 1 {
+		t.Errorf("%d graphs of a table of edges", len(got))
 	}
 	if text, err := os.ReadFile(dir + "/drawn.edges"); err != nil || bytes.Count(text, []byte("\n")) != 7*512 {
 		t.Errorf("%d lines, want %d; %v", bytes.Count(text, []byte("\n")), 7*512, err)

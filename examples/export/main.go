@@ -96,7 +96,7 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := cli.Flags("export", usage)
-	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
+	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot, tu or arrow; default: by the name of the file")
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")

@@ -6,6 +6,8 @@
 //		Via(operators.Select{W: 18}).
 //		…
 //
+// Edges reads one large graph from a table with an edge per row.
+//
 // It is a package of its own so that only those who use it link it.
 //
 // Read are numbers, lists of them, and lists of lists, without nulls, in the

@@ -47,14 +47,23 @@ func parts(dir string) (names []string) {
 
 // edges shows how far an edge list is read.
 func edges(s sources.EdgeList) sources.EdgeList {
+	s.Progress = progress(func(size int64) *cli.Progress { return cli.NewBytes("reading", size) })
+	return s
+}
+
+// Bar shows how much of something was read.
+func Bar(what string) func(read, of int64) {
+	return progress(func(of int64) *cli.Progress { return cli.NewProgress(what, of) })
+}
+
+func progress(begin func(of int64) *cli.Progress) func(read, of int64) {
 	var bar *cli.Progress
-	s.Progress = func(read, size int64) {
+	return func(read, of int64) {
 		if bar == nil {
-			bar = cli.NewBytes("reading", size)
+			bar = begin(of)
 		}
-		if bar.Set(read); read == size {
+		if bar.Set(read); read == of {
 			bar.Done()
 		}
 	}
-	return s
 }

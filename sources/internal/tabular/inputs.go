@@ -51,6 +51,15 @@ func (s Files) Name() string {
 
 // Open checks the settings and reads the schema.
 func (s Files) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	inputs, err := s.Inputs()
+	if err != nil {
+		return nil, err
+	}
+	return newReader(ctx, mem, inputs, cmp.Or(s.Rows, 256), s.Options, s.Wrap)
+}
+
+// Inputs checks the settings and lists the files.
+func (s Files) Inputs() ([]Input, error) {
 	switch {
 	case s.Rows < 0:
 		return nil, fmt.Errorf("sources: %s: Rows is %d, want at least 0", s.Source, s.Rows)
@@ -72,7 +81,7 @@ func (s Files) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 			return nil, s.Wrap(s.Path, err)
 		}
 	}
-	return newReader(ctx, mem, inputs, cmp.Or(s.Rows, 256), s.Options, s.Wrap)
+	return inputs, nil
 }
 
 // list returns the files that a path stands for: itself, or those of a

@@ -1,0 +1,164 @@
+package parquet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+	in "github.com/sanflow/sanflow/sources/parquet"
+)
+
+// A table that DuckDB 1.5.6 has written is the graph of the same lines as text:
+//
+//	SET threads=1;
+//	COPY (SELECT (i*7919)%600*2 AS src, ((i*i)%600*2)::INTEGER AS dst, 'x' AS what FROM range(5000) t(i))
+//	TO 'duckdb.edges.parquet' (ROW_GROUP_SIZE 2048)
+func TestEdgesOfDuckDB(t *testing.T) {
+	var forth, back strings.Builder
+	for i := range 5000 {
+		u, v := i*7919%600*2, i*i%600*2
+		fmt.Fprintln(&forth, u, v)
+		fmt.Fprintln(&back, v, u)
+	}
+	for _, directed := range []bool{false, true} {
+		for _, workers := range []int{1, 2, 3} {
+			for _, c := range []struct{ from, to, text string }{{"", "", forth.String()}, {"dst", "src", back.String()}} {
+				var seen int64
+				got, err := in.Edges{Path: "testdata/duckdb.edges.parquet", From: c.from, To: c.to, Directed: directed, Workers: workers,
+					Progress: func(read, rows int64) { seen = read * 10000 / rows }}.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := sources.EdgeList{Reader: strings.NewReader(c.text), Directed: directed}.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Stats != want.Stats || !slices.Equal(got.IDs, want.IDs) || !slices.Equal(got.Graph.Offsets, want.Graph.Offsets) ||
+					!slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || seen != 10000 {
+					t.Errorf("directed %t, %d workers: %+v, want %+v, another graph, or not all rows: %d", directed, workers, got.Stats, want.Stats, seen)
+				}
+			}
+		}
+	}
+	r, err := in.Edges{Path: "testdata/duckdb.edges.parquet"}.Open(t.Context(), memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	if g, err := record.GraphsOf(rec); err != nil || g.Check(0) != nil {
+		t.Errorf("%v, %v", err, g.Check(0))
+	}
+}
+
+// table writes a file of two columns, a row group for each pair of slices.
+func table(t *testing.T, groups ...[2][]int64) string {
+	t.Helper()
+	var fields schema.FieldList
+	for _, name := range []string{"a", "b"} {
+		n, err := schema.NewPrimitiveNode(name, parquet.Repetitions.Required, parquet.Types.Int64, -1, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields = append(fields, n)
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := file.NewParquetWriter(&b, root)
+	for _, g := range groups {
+		group := w.AppendRowGroup()
+		for _, x := range g {
+			c, err := group.NextColumn()
+			if err == nil {
+				_, err = c.(*file.Int64ColumnChunkWriter).WriteBatch(x, nil, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "t.parquet")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEdgesErrors(t *testing.T) {
+	good := [2][]int64{{0, 1}, {1, 2}}
+	for _, c := range []struct {
+		s    in.Edges
+		want string
+	}{
+		{in.Edges{Path: table(t, good, [2][]int64{{3, -4}, {1, 1}}, [2][]int64{{-5}, {1}})}, `t.parquet: row 3: column "a": node -4, want 0 to 2147483647`},
+		{in.Edges{Path: table(t, good, [2][]int64{{3, 4}, {1, math.MaxInt32 + 1}})}, `row 3: column "b": node 2147483648, want 0 to 2147483647`},
+		{in.Edges{Path: table(t)}, "no edge"},
+		{in.Edges{Path: table(t, good), From: "a", To: "c"}, `no column "c"`},
+		{in.Edges{Path: table(t, good), From: "a", To: "a"}, `both ends are column "a"`},
+		{in.Edges{Path: table(t, good), From: "a"}, "both columns or none"},
+		{in.Edges{Path: table(t, good), Memory: 8}, "2 edges take more than 8 bytes of memory; raise Memory if that is right"},
+		{in.Edges{Path: table(t, good), Memory: 100}, "raise Memory"},
+		{in.Edges{Path: "testdata/duckdb.edges.parquet", From: "src", To: "what"}, `column "what" is `},
+		{in.Edges{Path: "testdata/nowhere.parquet"}, "no such file"},
+		{in.Edges{}, "no Path"},
+	} {
+		for range 3 { // whoever is first
+			if _, err := c.s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%+v: %v, want %s", c.s, err, c.want)
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := (in.Edges{Path: "testdata/duckdb.edges.parquet"}).Read(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A table that was damaged anywhere is an error or a graph, and not a panic.
+func TestEdgesDamaged(t *testing.T) {
+	whole, err := os.ReadFile("testdata/duckdb.edges.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "t.parquet")
+	for i := range 300 {
+		b := bytes.Clone(whole)
+		at := i * 7919 % len(b)
+		if i%2 == 0 {
+			at = len(b) - 1 - at%1500 // in the footer
+		}
+		b[at] ^= byte(1 << (i % 8))
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n, err := in.Edges{Path: path, Memory: 1 << 30}.Read(t.Context())
+		if err == nil && n.Graph.Check() != nil {
+			t.Errorf("byte %d: %v", at, n.Graph.Check())
+		}
+	}
+}
