@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
@@ -142,7 +141,7 @@ func TestLineLarge(t *testing.T) {
 
 // Many clients come, go and give up, at once: nothing is lost.
 func TestLineConcurrent(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := newLine(3, 20)
 	var mu sync.Mutex
 	inWork, most := 0, 0
@@ -191,7 +190,7 @@ func TestClientOf(t *testing.T) {
 // One client posts small graphs without an end, more than there are places. Another
 // one's are answered all the same.
 func TestServeFair(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	l := testLimits
 	l.workers, l.queue, l.time = 1, 9, 20*time.Second
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
