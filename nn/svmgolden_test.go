@@ -48,7 +48,7 @@ func TestSVMGolden(t *testing.T) {
 				rows, class = append(rows, int32(i)), append(class, c)
 			}
 		}
-		m := &SVM{C: f.C}
+		m := &SVM{C: f.C, Tolerance: 1e-4}
 		if err := m.Fit(context.Background(), gram, rows, class); err != nil {
 			t.Fatal(err)
 		}

@@ -153,34 +153,53 @@ func (s *svmProblem) step(i, j int) {
 		a = minCurvature
 	}
 	t := (s.f[j] - s.f[i]) / a // yᵢαᵢ rises by t, yⱼαⱼ falls by it; t > 0
-	room := func(k int, rises bool) float64 {
-		if rises == (s.y[k] > 0) {
-			return s.c - s.alpha[k]
-		}
-		return s.alpha[k]
+	oldI, oldJ := s.alpha[i], s.alpha[j]
+	if s.y[i] != s.y[j] {
+		s.alpha[i], s.alpha[j] = s.apart(oldI-oldJ, oldI+s.y[i]*t, oldJ+s.y[i]*t)
+	} else {
+		s.alpha[i], s.alpha[j] = s.together(oldI+oldJ, oldI+s.y[i]*t, oldJ-s.y[i]*t)
 	}
-	ri, rj := room(i, true), room(j, false)
-	t = min(t, ri, rj)
-	s.move(i, t, t == ri)
-	s.move(j, -t, t == rj)
+	di, dj := s.y[i]*(s.alpha[i]-oldI), s.y[j]*(s.alpha[j]-oldJ)
+	s.bounds(i)
+	s.bounds(j)
 	place, f := s.place[:s.active], s.f[:s.active]
 	for k, at := range place {
-		f[k] += t * (ki[at] - kj[at])
+		f[k] += ki[at]*di + kj[at]*dj
 	}
 }
 
-// move adds by to yα, exactly to a bound where the step ends there.
-func (s *svmProblem) move(i int, by float64, bound bool) {
-	d := s.y[i] * by
+// apart brings two α whose difference stays within the bounds.
+func (s *svmProblem) apart(difference, a, b float64) (float64, float64) {
 	switch {
-	case !bound:
-		s.alpha[i] += d
-	case d > 0:
-		s.alpha[i] = s.c
-	default:
-		s.alpha[i] = 0
+	case difference > 0 && b < 0:
+		a, b = difference, 0
+	case difference <= 0 && a < 0:
+		a, b = 0, -difference
 	}
-	s.bounds(i)
+	switch {
+	case difference > 0 && a > s.c:
+		a, b = s.c, s.c-difference
+	case difference <= 0 && b > s.c:
+		a, b = s.c+difference, s.c
+	}
+	return a, b
+}
+
+// together brings two α whose sum stays within the bounds.
+func (s *svmProblem) together(sum, a, b float64) (float64, float64) {
+	switch {
+	case sum > s.c && a > s.c:
+		a, b = s.c, sum-s.c
+	case sum <= s.c && b < 0:
+		a, b = sum, 0
+	}
+	switch {
+	case sum > s.c && b > s.c:
+		a, b = sum-s.c, s.c
+	case sum <= s.c && a < 0:
+		a, b = 0, sum
+	}
+	return a, b
 }
 
 // shrink leaves out those at a bound that will most likely stay there.
