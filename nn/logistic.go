@@ -33,8 +33,12 @@ type Logistic struct {
 	// line. "" = Cosine.
 	Kernel Similarity
 
-	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
-	Optimizer Optimizer // nil = RMSprop{Rate: 0.01}
+	Loss Loss // "" = CrossEntropy where there are classes, else Squared
+	// Optimizer is RMSprop{Rate: 0.01} where it is nil, and for the kernel Min
+	// Adam{Rate: 0.02, Epsilon: 1e-3}. Steps of Adam are as long for a word that one
+	// graph has as for one that all have; the large Epsilon takes that back for the
+	// rarest, as a kernel machine would.
+	Optimizer Optimizer
 
 	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
 	// 0 = 1. Results do not depend on it.
@@ -54,12 +58,16 @@ var (
 )
 
 func (m *Logistic) settings() settings {
+	var standard Optimizer = RMSprop{Rate: 0.01}
+	if m.Kernel == Min {
+		standard = Adam{Rate: 0.02, Epsilon: 1e-3}
+	}
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
-		standard: RMSprop{Rate: 0.01},
+		standard: standard,
 	}
 }
 

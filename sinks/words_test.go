@@ -20,7 +20,7 @@ import (
 var words = operators.Recipe{operators.Count{Of: count.Standard()}}
 
 func newWords() *nn.Logistic {
-	return &nn.Logistic{Kernel: nn.Min, Optimizer: nn.Adam{Rate: 0.01}}
+	return &nn.Logistic{Kernel: nn.Min}
 }
 
 // streamed trains on a stream of generated graphs that come once each.

@@ -105,27 +105,45 @@ func epochs(graphs int) int {
 
 func network(name, about string, of networkOf) *system {
 	return &system{name: name, about: about, variants: len(batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		fields, err := d.MakeFields(ctx, collection.Making{
+		return trained(ctx, c, d, of.kind, collection.Making{
 			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return &plan{
-			learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
-				o, err := collection.Training{
-					Split: t.Split, Epochs: epochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
-					Kind: of.kind, Pretrain: "none", Workers: 1, OnEpoch: func() {},
-				}.Learn(ctx, fields)
-				if err != nil {
-					return nil, err
-				}
-				return o.Curve, nil
-			},
-			chosen:  func(v, step int) string { return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1) },
-			release: fields.Release,
-		}, nil
+		}, batches)
 	}}
+}
+
+// bag is logistic regression on words, whose epochs are chosen.
+func bag(name, about string, words []count.Counter) *system {
+	return &system{name: name, about: about, variants: 1, plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+		return trained(ctx, c, d, "best", collection.Making{Count: words, Workers: c.workers}, []int{32})
+	}}
+}
+
+// trained is the plan of a model that learns by epochs, in batches of a size to be
+// chosen.
+func trained(ctx context.Context, c *config, d *collection.Data, kind string, m collection.Making, batches []int) (*plan, error) {
+	fields, err := d.MakeFields(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return &plan{
+		learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+			o, err := collection.Training{
+				Split: t.Split, Epochs: epochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
+				Kind: kind, Pretrain: "none", Workers: 1, OnEpoch: func() {},
+			}.Learn(ctx, fields)
+			if err != nil {
+				return nil, err
+			}
+			return o.Curve, nil
+		},
+		chosen: func(v, step int) string {
+			if len(batches) == 1 {
+				return fmt.Sprintf("epoch %d", step+1)
+			}
+			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
+		},
+		release: fields.Release,
+	}, nil
 }
 
 // seedOf is the seed of the weights of a trial, the same for all systems.

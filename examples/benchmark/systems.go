@@ -42,10 +42,22 @@ var systems = []*system{
 	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
+	bag("best", "logistic regression on all words, sizes to fields, learned from the stream", count.Standard()),
+}
+
+// ablations are the best system without one of its ingredients each.
+var ablations = leaveOneOut()
+
+func leaveOneOut() (all []*system) {
+	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields"} {
+		words := count.Standard()
+		all = append(all, bag("best-"+name, "best without "+name, append(words[:i:i], words[i+1:]...)))
+	}
+	return all
 }
 
 func find(name string) *system {
-	for _, s := range systems {
+	for _, s := range append(systems, ablations...) {
 		if s.name == name {
 			return s
 		}
@@ -65,7 +77,8 @@ func usage() string {
 	for _, s := range systems {
 		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
 	}
-	return strings.TrimRight(b.String(), "\n")
+	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded or fields; not in all")
+	return b.String()
 }
 
 func labels() []variant {

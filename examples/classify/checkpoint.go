@@ -108,6 +108,18 @@ func digest(rec arrow.Record) (string, error) {
 		fmt.Fprintf(h, "%s %d\n", field.Name, rec.Column(i).Len())
 		binary.Write(h, binary.LittleEndian, values) // a hash returns no error
 	}
+	for _, name := range sinks.CountNames(rec.Schema()) {
+		counts, err := sinks.CountsOf(rec, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", name, counts.Len())
+		for row := range counts.Len() {
+			ids, values := counts.Row(row)
+			binary.Write(h, binary.LittleEndian, ids)
+			binary.Write(h, binary.LittleEndian, values)
+		}
+	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

@@ -73,6 +73,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-edges", "-pretrain", "rbm"},
 		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-pretrain", "autoencoder"},
 		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-model-kind", "gru", "-edges"},
+		{"-data", dir, "-folds", "2", "-epochs", "2", "-model-kind", "best"},
 	} {
 		var first map[string]any
 		for _, workers := range []string{"1", "2", "5", "1"} {
@@ -217,7 +218,9 @@ func TestErrors(t *testing.T) {
 		{"-normalize best", `unknown labeling "best"`},
 		{"-protocol both", "nested or paper"},
 		{"-epochs x", "invalid value"},
-		{"-model-kind tree", "cnn, pslr or gru"},
+		{"-model-kind tree", "cnn, pslr, gru or best"},
+		{"-model-kind best -k 5", "-k is of fields"},
+		{"-model-kind best -onnx x.onnx", "no operator of ONNX"},
 		{"-pretrain dream", "rbm, autoencoder or none"},
 		{"-pretrain rbm -model-kind gru", "a gru has no first layer"},
 		{"stray", "unexpected argument"},

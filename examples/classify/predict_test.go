@@ -56,3 +56,17 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
+
+// The best model is saved, read, and told what it has not seen, from structure
+// alone.
+func TestBest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "words.safetensors")
+	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file)
+	if r["model_kind"] != "best" || r["w"] != 0. || r["k"] != 0. || r["accuracy"].(float64) < 95 {
+		t.Errorf("%v", r)
+	}
+	r = classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
+	if r["graphs"] != 70. || r["accuracy"].(float64) < 95 {
+		t.Errorf("%v graphs, %v %% right", r["graphs"], r["accuracy"])
+	}
+}

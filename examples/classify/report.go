@@ -85,6 +85,9 @@ func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluatio
 	if c.kind != "cnn" {
 		r.ModelKind = c.kind
 	}
+	if c.kind == best {
+		r.K, r.Stride, r.Select, r.Normalize, r.FieldsPerS = 0, 0, "", "", 0
+	}
 	if c.pretrain != "none" {
 		r.Pretrain = c.pretrain
 	}
@@ -100,6 +103,8 @@ func (c *config) modelWords(f *collection.Fields) string {
 		words = append(words, "logistic regression on the patches")
 	case "gru":
 		words = append(words, "recurrent network")
+	case best:
+		return "logistic regression on words"
 	}
 	if c.edges {
 		words = append(words, "edges merged")
@@ -124,8 +129,12 @@ func median(x []int) int {
 
 // print writes the closing table.
 func (r *report) print(out io.Writer) error {
-	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; w %d, k %d, stride %d; %s\n\n%s\n\n",
-		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, r.W, r.K, r.Stride, r.model, r.plan)
+	fields := ""
+	if r.ModelKind != best {
+		fields = fmt.Sprintf("w %d, k %d, stride %d; ", r.W, r.K, r.Stride)
+	}
+	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %s%s\n\n%s\n\n",
+		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, fields, r.model, r.plan)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name string, s score, note string) {
 		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)
@@ -144,8 +153,12 @@ func (r *report) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %d fields, %.0f/s; %.0f training graphs/s and worker; %.1f s\nmodel %s\n",
-		r.Folds, r.Repeats, r.Seed, r.Fields, r.FieldsPerS, r.TrainPerS, r.Seconds, r.ModelSHA256)
+	made := ""
+	if r.ModelKind != best {
+		made = fmt.Sprintf("%d fields, %.0f/s; ", r.Fields, r.FieldsPerS)
+	}
+	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %s%.0f training graphs/s and worker; %.1f s\nmodel %s\n",
+		r.Folds, r.Repeats, r.Seed, made, r.TrainPerS, r.Seconds, r.ModelSHA256)
 	return err
 }
 

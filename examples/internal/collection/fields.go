@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -35,6 +36,9 @@ func (f *Fields) Release() { f.Record.Release() }
 
 // Making says how fields are made.
 type Making struct {
+	// Count counts these in place of making fields, and the rest means nothing.
+	Count []count.Counter
+
 	W, K, Stride      int // W 0 = average number of nodes
 	Select, Normalize labeling.Labeling
 	Edges             bool
@@ -43,6 +47,56 @@ type Making struct {
 
 // MakeFields runs select → assemble → normalize over the collection.
 func (d *Data) MakeFields(ctx context.Context, c Making) (*Fields, error) {
+	f := d.recipe(c)
+	var out sinks.Collect
+	defer out.Release()
+	p := f.Recipe.Onto(flow.From(sources.Records{Records: d.Graphs.Records()})).
+		With(flow.Options{Workers: c.Workers})
+	f.Plan = p.String()
+
+	what := "receptive fields"
+	if len(c.Count) > 0 {
+		what = "counting words"
+	}
+	bar := cli.NewProgress(what, int64(len(d.Nodes)))
+	defer bar.Done()
+	start := time.Now()
+	running := p.To(&out).Start(ctx)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	f.Seconds = time.Since(start).Seconds()
+
+	if len(c.Count) == 0 {
+		for _, n := range d.Nodes {
+			f.Count += int64(min(f.W, (n+c.Stride-1)/c.Stride))
+		}
+	}
+	var refs []record.Ref
+	for i, rec := range out.Records() {
+		for row := range int32(rec.NumRows()) {
+			refs = append(refs, record.Ref{Record: int32(i), Row: row})
+		}
+	}
+	if len(refs) != len(d.Nodes) {
+		return nil, errors.New("fields are missing") // cannot happen: nothing is skipped
+	}
+	rows, err := record.Take(memory.DefaultAllocator, out.Records(), refs)
+	if err != nil {
+		return nil, err
+	}
+	// Nobody looks at the graphs any more.
+	defer rows.Release()
+	f.Record, err = record.Project(record.Without(rows.Schema(), record.GraphColumns()...), rows, nil)
+	return f, err
+}
+
+// recipe says how the fields, or counts, are to be made.
+func (d *Data) recipe(c Making) *Fields {
+	if len(c.Count) > 0 {
+		return &Fields{Recipe: operators.Recipe{operators.Count{Of: c.Count}}}
+	}
 	f := &Fields{W: c.W}
 	if f.W == 0 {
 		f.W = max(1, int(math.Round(d.Average)))
@@ -57,35 +111,5 @@ func (d *Data) MakeFields(ctx context.Context, c Making) (*Fields, error) {
 		operators.Assemble{K: c.K},
 		operators.Normalize{By: c.Normalize, Edges: c.Edges},
 	)
-	var out sinks.Collect
-	defer out.Release()
-	p := f.Recipe.Onto(flow.From(sources.Records{Records: d.Graphs.Records()})).
-		With(flow.Options{Workers: c.Workers})
-	f.Plan = p.String()
-
-	bar := cli.NewProgress("receptive fields", int64(len(d.Nodes)))
-	defer bar.Done()
-	start := time.Now()
-	running := p.To(&out).Start(ctx)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
-	if err := running.Wait(); err != nil {
-		return nil, err
-	}
-	f.Seconds = time.Since(start).Seconds()
-
-	for _, n := range d.Nodes {
-		f.Count += int64(min(f.W, (n+c.Stride-1)/c.Stride))
-	}
-	var refs []record.Ref
-	for i, rec := range out.Records() {
-		for row := range int32(rec.NumRows()) {
-			refs = append(refs, record.Ref{Record: int32(i), Row: row})
-		}
-	}
-	if len(refs) != len(d.Nodes) {
-		return nil, errors.New("fields are missing") // cannot happen: nothing is skipped
-	}
-	var err error
-	f.Record, err = record.Take(memory.DefaultAllocator, out.Records(), refs)
-	return f, err
+	return f
 }

@@ -20,7 +20,7 @@ type Training struct {
 	nn.Split
 	Epochs, Batch int
 	Seed          uint64
-	Kind          string // of the model: cnn, pslr or gru
+	Kind          string // of the model: cnn, pslr or gru, or best where Count was made
 	Pretrain      string // what teaches its first layer: rbm, autoencoder or none
 	Workers       int    // of the model
 
@@ -85,6 +85,10 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 	return o, err
 }
 
+// BestWidth is the table of the best model: collections with more words than
+// that, such as D&D, are told apart as well.
+const BestWidth = 1 << 17
+
 // InMemory is a pipeline that begins with a record, and works on one goroutine:
 // it is the jobs that run side by side.
 func InMemory(rec arrow.Record) flow.Pipeline {
@@ -100,6 +104,8 @@ func (j Training) newNet(f *Fields) nn.Noted {
 		dropout = -1
 	}
 	switch j.Kind {
+	case "best":
+		return &nn.Logistic{Kernel: nn.Min, Width: BestWidth, Workers: j.Workers}
 	case "pslr":
 		return &nn.PSLR{Workers: j.Workers}
 	case "gru":
