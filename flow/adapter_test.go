@@ -13,6 +13,7 @@ import (
 	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -114,7 +115,7 @@ func TestGoStreamsCancel(t *testing.T) {
 	if err := errors.Join(forked.Err(), end.Err()); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > leak.Patience {
 		t.Errorf("it took %v", d)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // jitter makes workers overtake each other.
@@ -125,7 +126,7 @@ func TestCancel(t *testing.T) {
 				if err := run.Wait(); !errors.Is(err, context.Canceled) {
 					t.Errorf("the error is %v", err)
 				}
-				if d := time.Since(start); d > time.Second {
+				if d := time.Since(start); d > leak.Patience {
 					t.Errorf("Run went on for %v", d)
 				}
 			}

@@ -96,7 +96,7 @@ func stress(seed uint64) (err error) {
 		}
 	}()
 	run := d.p.To(sink).With(opts).Start(ctx)
-	timeout := time.AfterFunc(20*time.Second, func() { panic(fmt.Sprintf("seed %d hangs: %s", seed, d.text)) })
+	timeout := time.AfterFunc(2*time.Minute, func() { panic(fmt.Sprintf("seed %d hangs: %s", seed, d.text)) })
 	failed := run.Wait()
 	timeout.Stop()
 	if n := mem.CurrentAlloc(); n != 0 {

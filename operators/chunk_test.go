@@ -361,8 +361,16 @@ func TestChunkMemory(t *testing.T) {
 		mem := &highWater{Allocator: memory.DefaultAllocator}
 		chunks := 0
 		sink := sinkFunc(func(arrow.Record) error {
-			if chunks++; chunks == 1 {
-				time.Sleep(20 * time.Millisecond) // the rest of the pipeline fills up
+			if chunks++; chunks > 1 {
+				return nil
+			}
+			for before, same := int64(-1), 0; same < 10; { // the rest of the pipeline fills up
+				time.Sleep(10 * time.Millisecond)
+				if now := mem.now.Load(); now == before {
+					same++
+				} else {
+					before, same = now, 0
+				}
 			}
 			return nil
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
 	toparquet "github.com/sanflow/sanflow/sinks/parquet"
@@ -60,7 +61,7 @@ func TestBombs(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: it was read", name)
 		}
-		if n := after.TotalAlloc - before.TotalAlloc; n > 2*most || took > time.Second {
+		if n := after.TotalAlloc - before.TotalAlloc; n > 2*most || took > leak.Patience {
 			t.Errorf("%s: %d bytes were allocated in %v, want at most %d: %v", name, n, took, 2*most, err)
 		}
 	}

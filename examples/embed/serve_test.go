@@ -161,7 +161,7 @@ func TestServeFlood(t *testing.T) {
 	for range 10 {
 		start := time.Now()
 		status, says := post(t, address, path(5))
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); took > leak.Patience {
 			t.Errorf("a small graph took %v", took)
 		}
 		switch {
@@ -295,12 +295,13 @@ func TestServeAbandoned(t *testing.T) {
 func TestServeShutdown(t *testing.T) {
 	defer leak.VerifyNone(t)
 	l := testLimits
-	l.time, l.grace = time.Minute, 200*time.Millisecond
+	l.time, l.grace = time.Hour, 2*time.Second
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(g.N()) * time.Millisecond):
+		if g.N() == 100 {
+			time.Sleep(100 * time.Millisecond)
+			return nil
 		}
+		<-ctx.Done()
 		return ctx.Err()
 	})
 	idle, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
@@ -316,7 +317,7 @@ func TestServeShutdown(t *testing.T) {
 		}
 	})
 	clients.Go(func() {
-		r, err := client.Post(address, "", strings.NewReader(path(1900))) // 1.9 s: too long
+		r, err := client.Post(address, "", strings.NewReader(path(200))) // without an end
 		if err == nil {
 			r.Body.Close()
 			if r.StatusCode == http.StatusOK {
@@ -331,7 +332,7 @@ func TestServeShutdown(t *testing.T) {
 	if err := stop(); !errors.Is(err, cli.ErrInterrupted) {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > 1500*time.Millisecond {
+	if took := time.Since(start); took > leak.Patience {
 		t.Errorf("the end took %v", took)
 	}
 	clients.Wait()
@@ -369,7 +370,12 @@ func TestListen(t *testing.T) {
 				}
 			})
 		}
-		status, says := post(t, "http://"+address, `{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}`)
+		status, says := 0, ""
+		for range 60 { // a busy machine may need longer than -time even for this one
+			if status, says = post(t, "http://"+address, `{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}`); status == http.StatusOK {
+				break
+			}
+		}
 		var a answer
 		if err := json.Unmarshal([]byte(says), &a); err != nil || status != http.StatusOK || a.ID != 7 || a.Class == "" || !(a.Probability > 0) {
 			t.Errorf("%d %q, %v", status, says, err)

@@ -74,7 +74,7 @@ func numbered(in *arrow.Schema, next func(row int) int32) (processor, error) {
 
 // TestBadOperators runs the checks on operators that break one rule each.
 func TestBadOperators(t *testing.T) {
-	patience = time.Second
+	patience = 2 * time.Second
 	defer func() { patience = 10 * time.Second }()
 	runs := int32(0)
 	forever := make(chan struct{})
@@ -430,7 +430,7 @@ func (f nexter) Close() error                                                { r
 // TestSourceEnds: only io.EOF itself is the end, and a source that waits ends
 // with its context.
 func TestSourceEnds(t *testing.T) {
-	patience = time.Second
+	patience = 2 * time.Second
 	defer func() { patience = 10 * time.Second }()
 	_, err := readAll(nexter(func(context.Context) (arrow.Record, error) {
 		return nil, fmt.Errorf("connection lost: %w", io.EOF)

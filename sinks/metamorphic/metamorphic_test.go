@@ -34,7 +34,7 @@ func seeds(t *testing.T, f func(seed uint64) error) {
 			break
 		}
 		seed := first + uint64(i)
-		hangs := time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("seed %d hangs", seed)) })
+		hangs := time.AfterFunc(5*time.Minute, func() { panic(fmt.Sprintf("seed %d hangs", seed)) })
 		err := f(seed)
 		hangs.Stop()
 		ran++

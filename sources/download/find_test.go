@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
 // anyZip is a readable zip of about a kilobyte.
@@ -221,7 +223,7 @@ func TestFindCancel(t *testing.T) {
 	if _, err := Find(ctx, "DS", o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want canceled", err)
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > leak.Patience {
 		t.Errorf("took %v", d)
 	}
 	checkEmpty(t, o)
