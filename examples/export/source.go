@@ -7,13 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/manifest"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -57,7 +54,7 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	case "nodes":
 		return sources.Nodes{Path: path}, nil
 	case "parquet":
-		if isTable(ctx, path) {
+		if parquet.IsEdges(path) {
 			return parquet.Edges{Path: path, Directed: c.graph.Directed, Workers: c.workers, Progress: input.Bar("rows of edges")}, nil
 		}
 		return parquet.Source{Path: path}, nil
@@ -69,16 +66,6 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	}
 	c.graph.Workers = c.workers
 	return c.graph.Source(ctx)
-}
-
-// isTable reports whether Parquet has edges, a row for each, and not graphs.
-func isTable(ctx context.Context, path string) bool {
-	r, err := parquet.Source{Path: path, Unverified: true}.Open(ctx, memory.DefaultAllocator)
-	if err != nil {
-		return false // it is for its reader to say what is wrong
-	}
-	defer r.Close()
-	return !r.Schema().HasField(record.Offsets)
 }
 
 // average returns the mean number of nodes of the graphs, rounded, at least 1.

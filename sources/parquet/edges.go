@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/tabular"
@@ -92,6 +94,22 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 		err = inFile(s.Path, err)
 	}
 	return n, err
+}
+
+// IsEdges reports whether there is a table at path that Edges takes for one without
+// being told columns: its first two are integers, and they are not those of records.
+func IsEdges(path string) bool {
+	inputs, err := Source{Path: path}.files().Inputs()
+	if err != nil {
+		return false
+	}
+	d, err := open(inputs[0])
+	if err != nil {
+		return false
+	}
+	defer d.file.Close()
+	isRecord := slices.ContainsFunc(d.columns, func(c tabular.Column) bool { return c.Name == record.GraphID })
+	return !isRecord && len(d.columns) >= 2 && isInteger(d.columns[0]) && isInteger(d.columns[1])
 }
 
 // edgeTable is a table that is being read.

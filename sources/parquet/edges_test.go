@@ -54,6 +54,9 @@ func TestEdgesOfDuckDB(t *testing.T) {
 			}
 		}
 	}
+	if !in.IsEdges("testdata/duckdb.edges.parquet") || in.IsEdges("testdata/duckdb.parquet") || in.IsEdges("nowhere") {
+		t.Error("tables of edges are not told from others")
+	}
 	r, err := in.Edges{Path: "testdata/duckdb.edges.parquet"}.Open(t.Context(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)
