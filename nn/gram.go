@@ -166,7 +166,8 @@ func (g *Gram) Normalize() {
 // GramOf compares all rows of c with each other, on so many goroutines, 0 = 1;
 // the result does not depend on them. It goes through the rows that share an id,
 // so that it costs O(Σ over ids of the square of the rows that have it), and
-// takes 8·n² bytes. An error is that of Check, or of ctx.
+// takes 8·n² bytes; things that many rows have go by a matrix product, where all
+// counts are whole. An error is that of Check, or of ctx.
 func GramOf(ctx context.Context, c *Counts, s Similarity, workers int) (*Gram, error) {
 	k, err := Compare(ctx, c, c, s, workers)
 	if err != nil {
@@ -191,35 +192,47 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 		return nil, err
 	}
 	p := newPostings(c)
-	out := make([]float64, x.Len()*c.Len())
+	var most *common
+	if s != Min {
+		most = newCommon(x, c, p)
+	}
+	var a, b []float64
+	if s == Cosine {
+		a, b = lengths(x), lengths(c)
+	}
+	n := c.Len()
+	out := make([]float64, x.Len()*n)
 	var next atomic.Int64
 	var pool sync.WaitGroup
-	var failed atomic.Bool
 	for range max(1, workers) {
 		pool.Go(func() {
-			for !failed.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= x.Len() {
+			var room []float32
+			if most != nil {
+				room = make([]float32, commonRows*n)
+			}
+			for ctx.Err() == nil {
+				from := (int(next.Add(1)) - 1) * commonRows
+				if from >= x.Len() {
 					return
 				}
-				if i%64 == 0 && ctx.Err() != nil {
-					failed.Store(true)
-					return
+				to := min(x.Len(), from+commonRows)
+				if most != nil {
+					most.multiply(from, to, room, out[from*n:to*n])
 				}
-				ids, values := x.Row(i)
-				p.compare(ids, values, s == Min, out[i*c.Len():(i+1)*c.Len()])
+				for i := from; i < to; i++ {
+					ids, values := x.Row(i)
+					row := out[i*n : (i+1)*n]
+					p.compare(ids, values, s == Min, most, row)
+					if s == Cosine {
+						scaleCosine(row, a[i], b)
+					}
+				}
 			}
 		})
 	}
 	pool.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
-	}
-	if s == Cosine {
-		a, b := lengths(x), lengths(c)
-		for i, l := range a {
-			scaleCosine(out[i*c.Len():(i+1)*c.Len()], l, b)
-		}
 	}
 	return out, nil
 }
@@ -270,11 +283,12 @@ func newPostings(c *Counts) *postings {
 	return p
 }
 
-// compare adds the similarities of a row to those of p to out.
-func (p *postings) compare(ids []uint64, values []float64, least bool, out []float64) {
+// compare adds the similarities of a row to those of p to out, but for the things
+// in done, which may be nil.
+func (p *postings) compare(ids []uint64, values []float64, least bool, done *common, out []float64) {
 	for j, id := range ids {
 		s, ok := p.at[id]
-		if !ok {
+		if !ok || done != nil && done.of[s] {
 			continue
 		}
 		rows, with := p.rows[p.ends[s]:p.ends[s+1]], p.values[p.ends[s]:p.ends[s+1]]

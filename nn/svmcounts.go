@@ -87,7 +87,7 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 	dst = slices.Grow(dst, n)[:from+n]
 	k := dst[from:]
 	clear(k)
-	m.words.compare(ids, values, m.Kernel == Min, k)
+	m.words.compare(ids, values, m.Kernel == Min, nil, k)
 	if m.Kernel == Cosine {
 		scaleCosine(k, length(values), m.size)
 	}

@@ -72,7 +72,7 @@ func (r *countRows) row(i int32) []float64 {
 	}
 	kept.i = i
 	ids, values := r.c.Row(int(i))
-	r.p.compare(ids, values, r.by == Min, kept.k)
+	r.p.compare(ids, values, r.by == Min, nil, kept.k)
 	if r.by == Cosine {
 		scaleCosine(kept.k, r.size[i], r.size)
 	}

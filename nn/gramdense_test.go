@@ -1,0 +1,75 @@
+package nn
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// skewed is rows of whole counts of things of which few are in most rows and most
+// in few, as colours and words are.
+func skewed(rng *rand.Rand, n, things int, scale float64) *Counts {
+	c := new(Counts)
+	for range n {
+		var ids []uint64
+		var values []float64
+		for id := range things {
+			if rng.Float64() < 20/float64(20+id) {
+				ids, values = append(ids, uint64(id)<<32), append(values, scale*float64(1+rng.IntN(30)))
+			}
+		}
+		c.Append(ids, values)
+	}
+	return c
+}
+
+// Things that many rows have go by another way to the same bits.
+func TestGramOfCommonThings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72))
+	for scale, goes := range map[float64]bool{1: true, 0.5: false, 1 << 10: false} {
+		c, x := skewed(rng, 200, 300, scale), skewed(rng, 45, 320, scale)
+		p := newPostings(c)
+		if m := newCommon(x, c, p); (m != nil) != (goes && kernel.Variant() != "generic") {
+			t.Errorf("counts of %v: a matrix %t, want %t", scale, m != nil, goes)
+		}
+		for _, s := range []Similarity{Linear, Cosine} {
+			for _, workers := range []int{1, 3} {
+				got, err := Compare(context.Background(), x, c, s, workers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := make([]float64, c.Len())
+				for i := range x.Len() {
+					clear(want)
+					ids, values := x.Row(i)
+					p.compare(ids, values, false, nil, want)
+					if s == Cosine {
+						scaleCosine(want, length(values), lengths(c))
+					}
+					if !slices.Equal(got[i*c.Len():(i+1)*c.Len()], want) {
+						t.Fatalf("%s, counts of %v: row %d differs", s, scale, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkGramOf has things as common as the colours of NCI1. Halves make the
+// counts no whole numbers, which leaves the way by postings.
+func BenchmarkGramOf(b *testing.B) {
+	for _, scale := range []float64{1, 0.5} {
+		c := skewed(rand.New(rand.NewPCG(73, 74)), 2000, 2000, scale)
+		b.Run(fmt.Sprintf("whole=%t", scale == 1), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := GramOf(context.Background(), c, Linear, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
