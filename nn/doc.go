@@ -42,6 +42,20 @@
 // common, and [Deep] counts by how alike the things are that were counted; sums of
 // kernels are kernels too, see [Gram.Add].
 //
+// # The most accurate one
+//
+// Where nothing speaks for another, begin with a [Logistic] of the kernel [Min] on
+// the words that operators.Count{Of: count.Standard()} finds: colours of nodes,
+// coarse ones and fine ones, and canonical receptive fields, each with how often
+// it stands in the graph.
+//
+//	graph ─ words, counted ─ the levels 1, 2, 4 … that a count reaches, │x│ = 1 ─ hash ─ one weight a class ─ out
+//
+// It has no hidden layer and nothing to draw, since the words do the work; it learns
+// from the stream in memory that does not grow, a graph costs the same in the
+// millionth step as in the first, and nothing but the number of epochs is chosen.
+// examples/benchmark -systems best compares it with the others.
+//
 // [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
 // begin with it (CNN.UseCode).
 //
