@@ -77,6 +77,29 @@ func TestRows(t *testing.T) {
 }
 
 // The fields depend neither on chunks nor on workers nor on the format.
+// Lines of JSON are those of examples/fields, whose test has the same graph.
+func TestFieldLines(t *testing.T) {
+	clitest.Silence(t)
+	graph := clitest.File(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n")
+	want := `{"graph":0,"root":0,"members":[0,1,2,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":1,"members":[1,0,2,-1],"dist":[0,1,1,-1],"edges":[[0,1,1,0],[1,0,0,0],[1,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":2,"members":[2,1,0,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":8,"members":[8,9,-1,-1],"dist":[0,1,-1,-1],"edges":[[0,1,0,0],[1,0,0,0],[0,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+{"graph":0,"root":9,"members":[9,8,-1,-1],"dist":[0,1,-1,-1],"edges":[[0,1,0,0],[1,0,0,0],[0,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
+`
+	for _, args := range []string{"-chunk 1 -workers 3", "-chunk 2", ""} {
+		out := filepath.Join(t.TempDir(), "a.jsonl")
+		r := clitest.JSON[map[string]any](t, run, append(strings.Fields(args), "-graph", graph, "-k", "4", "-as", "jsonl", "-out", out)...)
+		got, err := os.ReadFile(out)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got\n%swant\n%s%v", args, got, want, err)
+		}
+		if r["rows"] != 5. || r["fields"] != 5. || r["bytes"] != float64(len(want)) {
+			t.Errorf("%s: %v", args, r)
+		}
+	}
+}
+
 func TestChunks(t *testing.T) {
 	defer leak.VerifyNone(t)
 	var want []string
@@ -243,9 +266,13 @@ func TestErrors(t *testing.T) {
 		{"-graph torus -per node", `-per is "node"`},
 		{"-graph torus -scope local", "hood or global"},
 		{"-graph torus -select best", `unknown labeling "best"`},
-		{"-graph torus -compress gzip -out " + busy + "/x", `-compress is "gzip", want none, zstd or snappy`},
-		{"-graph torus -compress lz4", `-compress is "lz4", want none, zstd or snappy`},
-		{"-graph torus -compress snappy -as arrow", `-compress is "snappy", want none, zstd or lz4`},
+		{"-graph torus -compress gzip -out " + busy + "/x", `-compress is "gzip", want none, zstd, snappy`},
+		{"-graph torus -compress lz4", `-compress is "lz4", want none, zstd, snappy`},
+		{"-graph torus -compress snappy -as arrow", `-compress is "snappy", want none, zstd, lz4`},
+		{"-graph torus -as jsonl -out a.jsonl -compress zstd", `-compress is "zstd", want none`},
+		{"-graph torus -as jsonl", "-out FILE"},
+		{"-graph torus -as jsonl -out a.jsonl -graphs", "no -graphs"},
+		{"-data MUTAG -as jsonl -out a.jsonl -per graph", "-per root"},
 		{"-graph " + fields, "has fields, and no graphs"},
 		{"-graph a.xml", "set -format"},
 		{"-graph nowhere.edges", "nowhere.edges: no such file"},

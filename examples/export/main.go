@@ -31,7 +31,8 @@
 //	target    class of the graph, or of the root
 //
 // Lists are row-major; shapes, names of channels and of classes are in the
-// metadata of the Arrow schema. DuckDB, Polars and pandas read it like this:
+// metadata of the Arrow schema. -as jsonl writes a line of JSON per field instead,
+// to a file, as examples/fields does. DuckDB, Polars and pandas read it like this:
 //
 //	duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
 //	python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
@@ -114,8 +115,8 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
 	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
-	f.StringVar(&c.out, "out", "", "directory to write, or file for -as edges; without it the fields are only computed")
-	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, or edges: with -graphs a text file with an edge per line; of rmat as it is drawn, with repeats")
+	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; without it the fields are only computed")
+	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, jsonl: a line of JSON per field, as examples/fields writes, or edges: with -graphs a text file with an edge per line; of rmat as it is drawn, with repeats")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
@@ -139,7 +140,7 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-normalize: %w", err)
 	}
 	if c.per == "" {
-		if c.per = "root"; c.data != "" && stored(c.data) != "nodes" {
+		if c.per = "root"; c.data != "" && c.as != "jsonl" && stored(c.data) != "nodes" {
 			c.per = "graph"
 		}
 	}
@@ -148,8 +149,10 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-scope is %q, want hood or global", c.scope)
 	case c.per != "root" && c.per != "graph":
 		return fmt.Errorf("-per is %q, want root or graph", c.per)
-	case c.as != "parquet" && c.as != "arrow" && c.as != "edges":
-		return fmt.Errorf("-as is %q, want parquet, arrow or edges", c.as)
+	case c.as != "parquet" && c.as != "arrow" && c.as != "jsonl" && c.as != "edges":
+		return fmt.Errorf("-as is %q, want parquet, arrow, jsonl or edges", c.as)
+	case c.as == "jsonl" && (c.graphs || c.per != "root" || !c.edges || c.out == ""):
+		return errors.New("-as jsonl writes a line per field: want -per root, -edges, -out FILE, and no -graphs")
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	case c.k > field.MaxK:
@@ -160,12 +163,12 @@ func (c *config) check() (err error) {
 			return err
 		}
 	}
-	packings := []string{"none", "zstd", "snappy"}
-	if c.as == "arrow" {
-		packings[2] = "lz4"
+	packings := map[string][]string{"parquet": {"none", "zstd", "snappy"}, "arrow": {"none", "zstd", "lz4"}}[c.as]
+	if packings == nil {
+		packings = []string{"none"}
 	}
 	if !slices.Contains(packings, c.packed) {
-		return fmt.Errorf("-compress is %q, want %s, %s or %s", c.packed, packings[0], packings[1], packings[2])
+		return fmt.Errorf("-compress is %q, want %s", c.packed, strings.Join(packings, ", "))
 	}
 	if c.packed == "none" {
 		c.packed = ""
@@ -199,8 +202,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	defer jsonFile.Cleanup()
 	work := c.work
-	if c.as == "edges" {
+	switch c.as {
+	case "edges":
 		work = c.edgeList
+	case "jsonl":
+		work = c.fieldLines
 	}
 	report, err := work(ctx)
 	if err != nil {

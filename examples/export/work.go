@@ -33,22 +33,33 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	if c.out != "" {
 		p = p.To(c.sink(r))
 	}
-	start := time.Now()
-	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
-	bar := cli.NewProgress("rows", -1)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
-	bar.Done()
-	if err := running.Wait(); err != nil {
-		return nil, cli.Cause(ctx, err)
+	rows := func(stages []flow.StageStats) int64 { return stages[len(stages)-1].RowsIn }
+	seconds, err := c.run(ctx, p, r, from, tally, rows)
+	if err != nil {
+		return nil, err
 	}
-	stages := running.Stats().Stages
-	r.Rows, r.Fields = stages[len(stages)-1].RowsIn, last.fields
+	r.Fields = last.fields
 	if c.out == "" {
 		r.first = last.first
 	}
-	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
-	r.measure(time.Since(start).Seconds() - r.ReadSeconds)
+	r.measure(seconds)
 	return r, nil
+}
+
+// run runs a pipeline whose stages tell how many rows there were, and returns how
+// long that took.
+func (c *config) run(ctx context.Context, p flow.Pipeline, r *report, from *input.Named, tally *input.Tally, rows func([]flow.StageStats) int64) (float64, error) {
+	start := time.Now()
+	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
+	bar := cli.NewProgress("rows", -1)
+	cli.Watch(running, func(s flow.Stats) { bar.Set(rows(s.Stages)) })
+	bar.Done()
+	if err := running.Wait(); err != nil {
+		return 0, cli.Cause(ctx, err)
+	}
+	r.Rows = rows(running.Stats().Stages)
+	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
+	return time.Since(start).Seconds() - r.ReadSeconds, nil
 }
 
 // pipeline adds the steps from the graphs to the rows.

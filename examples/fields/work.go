@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/fieldlines"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
@@ -22,7 +23,8 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	from, tally, clock := &input.Named{Source: src}, &input.Tally{}, &timed{Labeling: c.normal}
-	normalize := operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Distances: maxDistances, Edges: true, KeepGraph: true}
+	normalize := fieldlines.Normalize(c.k)
+	normalize.Bound, normalize.By = c.bound, c.normal
 	if c.scope == "global" {
 		normalize.By, normalize.Global = clock, true
 	}
@@ -33,9 +35,9 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	p = p.Via(normalize)
 	switch {
 	case text != nil:
-		p = p.Via(columns{from}).Via(jsonLines{}).To(lines{text})
+		p = p.Via(fieldlines.Columns{From: from}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: text})
 	case c.out != "":
-		p = p.Via(columns{from}).To(ipc.Sink{Path: c.out})
+		p = p.Via(fieldlines.Columns{From: from}).To(ipc.Sink{Path: c.out})
 	}
 	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
 	bar := cli.NewProgress("receptive fields", -1)
@@ -64,9 +66,6 @@ func notes(s flow.Stats) map[string]int64 {
 	}
 	return nil
 }
-
-// maxDistances is more than the largest distance of a field of field.MaxK nodes.
-const maxDistances = 256
 
 // timed is a labeling of whole graphs whose time is taken.
 type timed struct {

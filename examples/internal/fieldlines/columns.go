@@ -1,4 +1,8 @@
-package main
+// Package fieldlines makes rows of single fields, and lines of JSON of these: what
+// the examples fields and export write alike.
+//
+//	p.Via(fieldlines.Normalize(k)).Via(fieldlines.Columns{From: from}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: f})
+package fieldlines
 
 import (
 	"math"
@@ -10,18 +14,27 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// columns is the operator that makes a row of each field, with the columns of an
+// maxDistances is more than the largest distance of a field of field.MaxK nodes.
+const maxDistances = 256
+
+// Normalize is the operator with what Columns reads.
+func Normalize(k int) operators.Normalize {
+	return operators.Normalize{K: k, Distances: maxDistances, Edges: true, KeepGraph: true}
+}
+
+// Columns is the operator that makes a row of each field, with the columns of an
 // Arrow file, from chunks as Normalize leaves them. A line of JSON is made of
 // the same row.
-type columns struct{ from *input.Named }
+type Columns struct{ From *input.Named }
 
-func (columns) String() string { return "columns" }
+func (Columns) String() string { return "columns" }
 
 // Open is called after the source was opened, and so knows the names.
-func (f columns) Open(in *arrow.Schema) (flow.Stage, error) {
+func (f Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	l, err := record.LayoutOf(in)
 	if err != nil {
 		return nil, err
@@ -44,11 +57,11 @@ func (f columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	if n := len(l.NodeAttr); n > 0 {
 		names = append(names, record.TensorField[float32](record.Nodes, []int{k, n}, l.NodeAttr))
 	}
-	return &fielder{columns: f, layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
+	return &fielder{Columns: f, layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
 }
 
 type fielder struct {
-	columns
+	Columns
 	layout record.Layout
 	k      int
 	schema *arrow.Schema
@@ -59,7 +72,7 @@ type fielder struct {
 func (f *fielder) Schema() *arrow.Schema { return f.schema }
 
 func (f *fielder) Fork() flow.Stage {
-	return &fielder{columns: f.columns, layout: f.layout, k: f.k, schema: f.schema}
+	return &fielder{Columns: f.Columns, layout: f.layout, k: f.k, schema: f.schema}
 }
 
 // chunk is a record that comes in.
@@ -106,11 +119,11 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
 				var name [1]int32
-				f.from.Rename(name[:], []int32{v})
+				f.From.Rename(name[:], []int32{v})
 				id.Append(c.graphs.ID(row))
 				root.Append(name[0])
 				m := c.members[at*k : (at+1)*k]
-				f.from.Rename(members.Extend(1), m)
+				f.From.Rename(members.Extend(1), m)
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))

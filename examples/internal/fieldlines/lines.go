@@ -1,4 +1,4 @@
-package main
+package fieldlines
 
 import (
 	"context"
@@ -13,14 +13,15 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// jsonLines is the operator that makes a text of each record of fields, a line of
+// Lines is the operator that makes a text of each record of fields, a line of
 // JSON per field.
-type jsonLines struct{}
+type Lines struct{}
 
 // text is the only column of its records, bytes.
 const text = "text"
 
-func (jsonLines) Open(in *arrow.Schema) (flow.Stage, error) {
+// Open implements flow.Operator.
+func (Lines) Open(in *arrow.Schema) (flow.Stage, error) {
 	l := &liner{schema: arrow.NewSchema([]arrow.Field{{Name: text, Type: record.ListType[uint8]()}}, nil)}
 	l.cats, l.attrs = in.HasField(record.NodesCat), in.HasField(record.Nodes)
 	return l, nil
@@ -125,29 +126,33 @@ func number(b []byte, x float32) []byte {
 	return strconv.AppendFloat(b, float64(x), 'g', -1, 32)
 }
 
-// lines is a sink that writes the texts to a file.
-type lines struct{ file *cli.Stream }
+// Sink writes the lines to a file.
+type Sink struct{ File *cli.Stream }
 
-func (lines) String() string { return "lines" }
+func (Sink) String() string { return "lines" }
 
-func (l lines) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
+// Open implements flow.Sink.
+func (l Sink) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
 
-func (l lines) Write(_ context.Context, rec arrow.Record) error {
+// Write implements flow.Writer.
+func (l Sink) Write(_ context.Context, rec arrow.Record) error {
 	texts, err := record.ListsOf[uint8](rec, text)
 	if err != nil {
 		return err
 	}
 	for row := range texts.Len() {
-		if _, err := l.file.Write(texts.Row(row)); err != nil {
+		if _, err := l.File.Write(texts.Row(row)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l lines) Close(failed error) error {
+// Close finishes the file where all is written; what there is of another is left to
+// its Cleanup.
+func (l Sink) Close(failed error) error {
 	if failed != nil {
-		return nil // run removes what there is
+		return nil
 	}
-	return l.file.Finish()
+	return l.File.Finish()
 }
