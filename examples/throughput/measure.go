@@ -242,10 +242,10 @@ func (s *stopwatch) Write(_ context.Context, rec arrow.Record) error {
 func (s *stopwatch) Close(error) error { return nil }
 
 // size is the number of roots of a chunk: enough that a chunk costs next to
-// nothing, and at most half a megabyte of edges, which stay in the nearer caches.
+// nothing, and at most two megabytes of edges.
 func size(chunk, k, roots int) int {
 	if chunk > 0 {
 		return min(chunk, roots)
 	}
-	return max(1, min(1024, roots, 1<<17/(k*k)))
+	return max(1, min(1024, roots, 1<<19/(k*k)))
 }

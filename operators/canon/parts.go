@@ -10,7 +10,7 @@ import (
 //
 // Two cells matter to each other only if some nodes of one have neighbours among
 // some, but not all, of the other: a block of the matrix that is full of zeros or
-// of ones stays so in every order. Cells that do not hang together by such mixed
+// of ones (or of one type of edges) stays so in every order. Cells that do not hang together by such mixed
 // blocks can be ordered independently, since of two orders that differ in one
 // part only, the greater matrix is the one that is greater in the block of that
 // part; so are the smallest node numbers among equals. A cell that is in no mixed
@@ -23,6 +23,12 @@ type parts struct {
 	rows   [64]uint64 // of the part at hand, its nodes renumbered
 	cells  [64]uint64
 	nodes  [64]int32 // of the part, ascending
+
+	// Of a problem with types of edges.
+	codes  []uint16 // (n, n), or nil
+	matrix *matrixSearch
+	sub    []uint16
+	colors [64]int32
 }
 
 // solve returns the best order of the nodes that respects the cells and whether
@@ -88,7 +94,18 @@ func (p *parts) find(rows, cells []uint64) int {
 			every &= rows[v] | 1<<v
 		}
 		mixed := some &^ every &^ c
-		if mixed == 0 && (some&c == 0 || every&c == c) {
+		within := some&c != 0 && every&c != c
+		if p.codes != nil {
+			for m := every &^ c; m != 0; {
+				other := p.cellOf[bits.TrailingZeros64(m)]
+				if !p.oneType(len(rows), c, other&m) {
+					mixed |= other
+				}
+				m &^= other
+			}
+			within = within || some&c != 0 && !p.oneType(len(rows), c, c)
+		}
+		if mixed == 0 && !within {
 			continue
 		}
 		part := c
@@ -115,6 +132,7 @@ func (p *parts) find(rows, cells []uint64) int {
 // one returns the best order of the nodes of one part, as places in p.nodes.
 func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int32, bool) {
 	n := 0
+	s.visited = 0
 	for m := part; m != 0; m &= m - 1 {
 		v := bits.TrailingZeros64(m)
 		p.nodes[n], p.rows[n] = int32(v), refine.Squeeze(rows[v], part)
@@ -127,5 +145,53 @@ func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int
 		p.cells[count] = refine.Squeeze(c, part)
 		count++
 	}
+	if p.codes != nil && p.subCodes(n, len(rows)) {
+		for i, c := range p.cells[:count] {
+			for ; c != 0; c &= c - 1 {
+				p.colors[bits.TrailingZeros64(c)] = int32(i)
+			}
+		}
+		order, done := p.matrix.run(n, p.sub, p.colors[:n], budget)
+		s.visited = p.matrix.visited
+		return order, done
+	}
 	return s.run(p.rows[:n], p.cells[:count], budget)
+}
+
+// oneType reports whether all edges from nodes of a to other nodes of b have the
+// same type. There is one between any two of them.
+func (p *parts) oneType(n int, a, b uint64) bool {
+	want := uint16(0)
+	for ; a != 0; a &= a - 1 {
+		u := bits.TrailingZeros64(a)
+		row := p.codes[u*n : (u+1)*n]
+		for m := b &^ (1 << u); m != 0; m &= m - 1 {
+			code := row[bits.TrailingZeros64(m)]
+			if want == 0 {
+				want = code
+			}
+			if code != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// subCodes writes the codes of the part at hand, of n nodes among all, to p.sub, and
+// reports whether its edges are of more than one type.
+func (p *parts) subCodes(n, all int) (several bool) {
+	p.sub = resize(p.sub, n*n)
+	first := uint16(0)
+	for i, u := range p.nodes[:n] {
+		for j, v := range p.nodes[:n] {
+			code := p.codes[int(u)*all+int(v)]
+			p.sub[i*n+j] = code
+			if first == 0 {
+				first = code
+			}
+			several = several || code != 0 && code != first
+		}
+	}
+	return several
 }

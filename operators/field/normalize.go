@@ -76,8 +76,11 @@ type Normalizer struct {
 	arcCut   arcCut
 	member   []uint8
 	codes    []uint16
-	whole    recall // of U
-	inN      recall // of N
+	types    *edgeTypeOf // of U, where typed
+	typed    bool        // types and oneType are known
+	oneType  bool        // all edges of U have the same type
+	whole    recall      // of U
+	inN      recall      // of N
 }
 
 // Stats counts the events of normalization that are worth knowing.

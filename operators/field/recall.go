@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // recall asks the cache for problems and decides when that is not worth while.
@@ -59,7 +61,11 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, r
 	}
 	q.begin(z, kind, nodes, dist)
 	q.key = append(q.key, rows...)
-	if g := z.ix.g; z.edgeTypes() {
+	switch g := z.ix.g; {
+	case z.typed:
+		q.key = append(q.key, packedBytes)
+		q.key = z.appendTypes(q.key, rows, kind == finishField)
+	case z.edgeTypes():
 		q.key = append(q.key, uint64(g.EdgeCats)<<32|uint64(g.EdgeAttrs))
 		for i, set := range rows {
 			for m := set & (1<<i - 1); m != 0; m &= m - 1 {
@@ -136,12 +142,43 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 		}
 	}
 	q.key = append(q.key[:0], settings, uint64(z.CropBudget), uint64(z.CanonBudget), levels)
+	if nodeAttrs && q.appendBytes(g, nodes) {
+		return
+	}
 	if nodeAttrs {
 		q.key = append(q.key, uint64(g.NodeCats)<<32|uint64(g.NodeAttrs))
 		for _, v := range nodes {
 			q.key = appendValues(q.key, row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs))
 		}
 	}
+}
+
+// packedBytes stands before attributes that take a byte each.
+const packedBytes = 1 << 63
+
+// appendBytes appends the only attribute of the nodes where it is discrete and
+// small, and reports whether it is so.
+func (q *recall) appendBytes(g *graph.Graph, nodes []int32) bool {
+	if g.NodeCats != 1 || g.NodeAttrs > 0 {
+		return false
+	}
+	begin := len(q.key)
+	q.key = append(q.key, packedBytes)
+	word := uint64(0)
+	for i, v := range nodes {
+		c := uint64(uint32(g.NodeCat[v]))
+		if c > 255 {
+			q.key = q.key[:begin]
+			return false
+		}
+		word = word<<8 | c
+		if i%8 == 7 {
+			q.key = append(q.key, word)
+			word = 0
+		}
+	}
+	q.key = append(q.key, word)
+	return true
 }
 
 // appendArcs writes the edges to q.key.

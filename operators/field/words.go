@@ -32,6 +32,7 @@ func (z *Normalizer) edgeTypes() bool {
 // members among nodes, whose rows it leaves in z.rows.
 func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	n := len(z.hood)
+	z.typed = false
 	if n > maxWords {
 		if err := z.cropLarge(); err != nil {
 			return nil, nil, err
@@ -48,6 +49,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	}
 	z.rows = z.hoodBits[:n]
 	z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
+	z.typed = z.edgeTypes() && z.readTypes()
 	before := z.Stats
 	cached := z.cacheable(nil, n)
 	if cached {
@@ -157,7 +159,7 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 	if bits.OnesCount64(keep) == z.K {
 		return keep, true
 	}
-	if z.edgeTypes() {
+	if z.edgeTypes() && !(z.typed && z.oneType) {
 		return 0, false // refinement by them is left to crop
 	}
 	z.Stats.Ties++
@@ -211,6 +213,11 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		for _, c := range z.cells {
 			z.order = append(z.order, int32(bits.TrailingZeros64(c)))
 		}
+	case z.typed:
+		z.solver.Budget = z.CanonBudget
+		order, q := z.solver.Coded(rows, z.typeCodes(rows, cropped), z.cells)
+		z.countCanon(q)
+		z.order = append(z.order, order...)
 	case z.edgeTypes():
 		z.colors = resize(z.colors, n)
 		for i, c := range z.cells {

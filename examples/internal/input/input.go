@@ -96,8 +96,8 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 }
 
 // Chunk is a good number of roots to work on at once, for fields of k nodes: of
-// one large graph enough that a chunk costs next to nothing, and at most half a
-// megabyte of edges, which stay in the nearer caches; of the graphs of a
+// one large graph enough that a chunk costs next to nothing, and at most two
+// megabytes of edges; of the graphs of a
 // collection as many as most of them have nodes, since what a chunk lacks is filled
 // with zero fields, and a graph with several chunks costs a record for each. It
 // depends on nothing that a worker does.
@@ -106,5 +106,5 @@ func (g *Graph) Chunk(k int) int {
 	if g.Format == "graph6" || g.Format == "tu" || g.Format == "dot" {
 		most = 128
 	}
-	return max(1, min(most, 1<<17/(k*k)))
+	return max(1, min(most, 1<<19/(k*k)))
 }
