@@ -25,6 +25,13 @@ const (
 	metaSchema  = "sanflow_schema"
 	metaRecipe  = "sanflow_recipe"
 
+	// MetaGraph is a key of a schema's: the SHA-256 of the file of the graph whose
+	// roots a stream has.
+	MetaGraph = "graph_sha256"
+
+	// GraphBucket is the object store of graphs.
+	GraphBucket = "graphs"
+
 	version = "1"
 
 	// mostSchema is what the broker takes as metadata, with room for the rest.

@@ -36,6 +36,13 @@ type Sink struct {
 	// deleted when its rows have left that. Otherwise it is kept, and read as
 	// often as one likes.
 	Queue bool
+	// Graph, if set, is the path of the file of large graphs that sources.Mapped
+	// reads, whose chunks of roots come. Messages then carry the roots alone, and
+	// the stream the SHA-256 of the file, by which jetstream.Attach finds it; it is
+	// put into the object store Bucket, for machines that do not have it.
+	Graph string
+	// Bucket is the default graphs.
+	Bucket string
 	// Recipe, if set, is kept with the stream that is made, and must be that of
 	// one that is there.
 	Recipe string
@@ -76,6 +83,11 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err != nil || !ok || f.Type.ID() != arrow.INT64 {
 		return nil, fmt.Errorf("there is no column %q of positions, by which messages are known", record.Pos)
 	}
+	if s.Graph != "" {
+		if in, err = rootsOnly(in, s.Graph); err != nil {
+			return nil, err
+		}
+	}
 	s.FullWait, s.Pending = cmp.Or(s.FullWait, time.Hour), cmp.Or(s.Pending, 64)
 	encoder, err := jet.NewEncoder(in)
 	if err != nil {
@@ -88,6 +100,24 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// rootsOnly returns the schema without the columns of the graph.
+func rootsOnly(in *arrow.Schema, path string) (*arrow.Schema, error) {
+	var fields []arrow.Field
+	for _, name := range []string{record.GraphID, record.Pos, record.Roots} {
+		f, ok, err := record.Field(in, name)
+		if err != nil || !ok {
+			return nil, fmt.Errorf("Graph is set, and there is no column %q", name)
+		}
+		fields = append(fields, f)
+	}
+	sum, err := jet.HashFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("Graph: %w", err)
+	}
+	m := arrow.NewMetadata([]string{jet.MetaGraph}, []string{sum})
+	return arrow.NewSchema(fields, &m), nil
 }
 
 func (s Sink) check() error {

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,12 @@ func (w *writer) connect(ctx context.Context) error {
 		client.Close()
 		return err
 	}
+	if w.Graph != "" {
+		if _, err := client.PutFile(ctx, cmp.Or(w.Bucket, jet.GraphBucket), w.Graph); err != nil {
+			client.Close()
+			return fmt.Errorf("Graph: %w", err)
+		}
+	}
 	w.client = client
 	w.reconnects.Store(client)
 	w.most = int(client.NC.MaxPayload()) - jet.HeaderRoom
@@ -95,6 +102,12 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 		return fmt.Errorf("position %d has rows in two records, but a message is known by its positions: give each row one of its own (sources.Chunks does)", pos[0])
 	}
 	w.position = pos[len(pos)-1]
+	if w.Graph != "" {
+		if rec, err = record.Project(w.schema, rec, nil); err != nil {
+			return err
+		}
+		defer rec.Release()
+	}
 	return w.send(ctx, rec, pos)
 }
 

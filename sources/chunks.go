@@ -1,0 +1,117 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Chunks is a source whose rows are those that some operators make of another's,
+// with positions of their own: 0, 1, 2, … in the order in which they come. So the
+// chunks of a large graph, which all have the position of that, can each be
+// acknowledged, sent to another machine and found again:
+//
+//	sources.Chunks{
+//		Source: sources.Mapped{Path: "web.arrow"},
+//		Via:    []flow.Operator{operators.Select{}, operators.Chunk{Size: 256}},
+//	}
+//
+// Each record of Source is a stream of its own for the operators (flow.Direct),
+// and what they make of it is in memory at once; chunks share the graph. A row
+// that an operator refuses ends the run.
+type Chunks struct {
+	Source flow.Source
+	Via    []flow.Operator
+}
+
+var _ flow.Source = Chunks{}
+
+// String names the source, for the plan of a pipeline.
+func (s Chunks) String() string { return fmt.Sprintf("Chunks(%v)", s.Source) }
+
+// Open opens the source and the operators.
+func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if s.Source == nil {
+		return nil, errors.New("sources: Chunks: no Source")
+	}
+	r, err := s.Source.Open(ctx, mem)
+	if err != nil {
+		return nil, err
+	}
+	d, err := flow.OpenDirect(r.Schema(), flow.Options{Mem: mem}, s.Via...)
+	if err == nil && !d.Schema().HasField(record.Pos) {
+		err = errors.Join(fmt.Errorf("sources: Chunks: what the operators make has no column %q", record.Pos), d.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return &chunksReader{reader: r, direct: d, mem: mem}, nil
+}
+
+type chunksReader struct {
+	reader flow.Reader
+	direct *flow.Direct
+	mem    memory.Allocator
+	ready  []arrow.Record
+	next   int64 // position
+	closed bool
+}
+
+func (r *chunksReader) Schema() *arrow.Schema { return r.direct.Schema() }
+
+func (r *chunksReader) Next(ctx context.Context) (arrow.Record, error) {
+	for {
+		switch {
+		case r.closed:
+			return nil, errClosed
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case len(r.ready) > 0:
+			rec := r.ready[0]
+			r.ready = slices.Delete(r.ready, 0, 1)
+			defer rec.Release()
+			return r.number(rec)
+		}
+		rec, err := r.reader.Next(ctx)
+		if err == io.EOF {
+			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.ready, err = r.direct.Process(ctx, rec)
+		rec.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// number gives the rows of rec their positions.
+func (r *chunksReader) number(rec arrow.Record) (arrow.Record, error) {
+	pos := record.NewColumn[int64](r.mem)
+	for range rec.NumRows() {
+		pos.Append(r.next)
+		r.next++
+	}
+	return record.Project(r.Schema(), rec, map[string]arrow.Array{record.Pos: pos.Finish()})
+}
+
+func (r *chunksReader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	for _, rec := range r.ready {
+		rec.Release()
+	}
+	return errors.Join(r.direct.Close(), r.reader.Close())
+}
