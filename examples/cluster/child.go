@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+)
+
+// childEnv is set for processes that this command starts.
+const childEnv = "SANFLOW_CLUSTER_CHILD"
+
+// roleBroker is a role that only this command gives.
+const roleBroker = "broker"
+
+func isChild() bool { return os.Getenv(childEnv) != "" }
+
+// withParent returns a context that ends with the parent, whose end closes the
+// standard input.
+func withParent(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	return ctx, stop
+}
+
+// status is what a child says of itself, a line at a time.
+type status struct {
+	Rows int64 `json:"rows"`
+	Lag  int64 `json:"lag"`
+}
+
+// watch runs a pipeline, and shows how it goes on, or tells the parent.
+func watch(ctx context.Context, p flow.Pipeline, role string) (flow.Stats, error) {
+	running := p.Start(ctx)
+	tell := func(s flow.Stats) {
+		if isChild() && len(s.Stages) > 0 {
+			b, _ := json.Marshal(status{s.Stages[len(s.Stages)-1].RowsIn, s.Stages[0].Lag}) // plain numbers
+			fmt.Println(string(b))
+		}
+	}
+	bar := cli.NewProgress(role+": rows", -1)
+	cli.Watch(running, func(s flow.Stats) {
+		bar.Set(s.Stages[len(s.Stages)-1].RowsIn)
+		tell(s)
+	})
+	bar.Done()
+	err := running.Wait()
+	s := running.Stats()
+	tell(s)
+	return s, err
+}
+
+// brokerSettings is how a child becomes a broker, in its environment.
+type brokerSettings struct {
+	Name, Dir     string
+	Port, Cluster int
+	Routes        []string
+}
+
+const brokerEnv = "SANFLOW_CLUSTER_BROKER"
+
+// broker is a server of the broker until the parent ends it.
+func (c *config) broker(ctx context.Context) error {
+	var b brokerSettings
+	if err := json.Unmarshal([]byte(os.Getenv(brokerEnv)), &b); err != nil {
+		return fmt.Errorf("-role broker is for processes that this command starts: %w", err)
+	}
+	o := &server.Options{ServerName: b.Name, Host: "127.0.0.1", Port: b.Port, JetStream: true, StoreDir: b.Dir, NoSigs: true, NoLog: true}
+	if b.Cluster > 0 {
+		o.Cluster = server.ClusterOpts{Name: "cluster", Host: "127.0.0.1", Port: b.Cluster, NoAdvertise: true}
+		o.Routes = server.RoutesFromStr(joined(b.Routes))
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return err
+	}
+	s.Start()
+	<-ctx.Done()
+	s.Shutdown()
+	s.WaitForShutdown()
+	return nil
+}
+
+func joined(routes []string) (all string) {
+	for i, r := range routes {
+		if i > 0 {
+			all += ","
+		}
+		all += r
+	}
+	return all
+}

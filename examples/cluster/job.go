@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	out "github.com/sanflow/sanflow/sinks/jetstream"
+	"github.com/sanflow/sanflow/sources"
+	in "github.com/sanflow/sanflow/sources/jetstream"
+)
+
+// The job, whoever does which part of it:
+//
+//	feed    source ─▶ graphs                   one message: 32 graphs, or the roots of a chunk
+//	work    graphs ─▶ recipe ─▶ fields
+//	train   fields ─▶ batch ─▶ model
+//
+// and alone all of it in one pipeline.
+
+const (
+	batch      = 32
+	chunk      = 256 // roots of a large graph that are worked on at once, at most
+	perMessage = 32  // graphs of a collection
+)
+
+// block is how many rows of the stream of fields belong together in later epochs.
+func (c *config) block() int {
+	if c.large() {
+		return 16
+	}
+	return 1024
+}
+
+func (c *config) large() bool { return c.graph.Path != "" }
+
+// source returns where the rows come from that are worked on one by one, and, of
+// a large graph, its file.
+func (c *config) source(ctx context.Context) (src flow.Source, file string, err error) {
+	if c.large() {
+		if file, err = c.prepare(ctx); err != nil {
+			return nil, "", err
+		}
+		return sources.Chunks{
+			Source: sources.Mapped{Path: file},
+			Via:    []flow.Operator{operators.Select{}, operators.Chunk{Size: min(chunk, c.graph.Chunk(c.k))}},
+		}, file, nil
+	}
+	if c.data == "" {
+		return sources.Families{Graphs: 960, Seed: c.seed, Rows: perMessage}, "", nil
+	}
+	path, err := cli.Find(ctx, c.data)
+	return sources.TU{Path: path}, "", err
+}
+
+// recipe returns what makes fields of these rows.
+func (c *config) recipe(ctx context.Context, src flow.Source) (operators.Recipe, error) {
+	if c.large() {
+		return operators.Recipe{operators.Normalize{K: c.k}}, nil
+	}
+	bare, err := withoutChannels(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	var r operators.Recipe
+	if bare {
+		r = append(r, operators.Channel{By: labeling.NormalizedDegree}, operators.Channel{By: labeling.Clustering})
+	}
+	return append(r, operators.Select{W: c.w}, operators.Assemble{K: c.k}, operators.Normalize{}), nil
+}
+
+func (c *config) connection() in.Connection {
+	return in.Connection{URL: c.url, Replicas: c.brokers}
+}
+
+func (c *config) streams() (graphs, fields string) { return c.name + "-graphs", c.name + "-fields" }
+
+// feed publishes the rows.
+func (c *config) feed(ctx context.Context) error {
+	src, file, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	graphs, _ := c.streams()
+	p := flow.From(src)
+	if !c.large() {
+		p = p.Via(operators.Batch{Size: perMessage})
+	}
+	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file}), "feed")
+	return err
+}
+
+// make makes fields until the queue is done.
+func (c *config) make(ctx context.Context) error {
+	graphs, fields := c.streams()
+	src := in.Source{Connection: c.connection(), Stream: graphs, Durable: "fields", Wait: time.Hour, AckWait: 3 * time.Second, Pending: 8}
+	p := flow.From(src)
+	if c.large() {
+		p = p.Via(in.Attach{Connection: c.connection(), Dir: filepath.Join(c.dir, "graphs")})
+	}
+	recipe, err := c.recipe(ctx, src)
+	if err != nil {
+		return err
+	}
+	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields}), "work")
+	return err
+}
+
+// train learns from the stream of fields.
+func (c *config) train(ctx context.Context) (*report, error) {
+	_, fields := c.streams()
+	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block()}
+	return c.learn(ctx, flow.From(src), "train")
+}
+
+// alone does everything in one process.
+func (c *config) alone(ctx context.Context) (*report, error) {
+	begin := time.Now()
+	src, _, err := c.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recipe, err := c.recipe(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.learn(ctx, recipe.Onto(flow.From(src)).Via(operators.Replay{Epochs: c.epochs, Seed: c.seed, Block: c.block(), Rows: batch}), "alone")
+	if err != nil {
+		return nil, err
+	}
+	r.finish(time.Since(begin))
+	return r, nil
+}
+
+// learn ends a pipeline of fields, epoch after epoch, in the model.
+func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*report, error) {
+	begin, tally, net := time.Now(), newAudit(), &nn.CNN{Seed: c.seed}
+	p = p.Via(tally)
+	if c.large() {
+		p = p.Via(operators.PerRoot{})
+	}
+	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, Checkpoint: sinks.Checkpoint{
+		File: filepath.Join(c.dir, "model.checkpoint"), Resume: true, Every: 200 * time.Millisecond,
+	}})
+	if _, err := watch(ctx, p, role); err != nil {
+		return nil, err
+	}
+	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), config: c}
+	tally.judge(r, c.epochs, c.large())
+	r.finish(time.Since(begin))
+	if r.Trained == 0 {
+		return nil, fmt.Errorf("there was nothing to learn from")
+	}
+	return r, nil
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// killer kills a process now and then, at moments and of roles that the seed
+// decides.
+type killer struct {
+	*config
+	js      jetstream.JetStream
+	brokers []*process
+	all     []*process
+}
+
+func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
+	rng := rand.New(rand.NewPCG(k.seed, 14))
+	for {
+		select {
+		case <-trained:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Duration((0.5 + rng.Float64()) * float64(k.kill))):
+		}
+		roles := []string{"work", "train", "feed"}
+		if len(k.brokers) > 1 {
+			roles = append(roles, roleBroker)
+		}
+		role := roles[rng.IntN(len(roles))]
+		if role == roleBroker {
+			if b := k.leader(ctx); b != nil {
+				b.kill()
+			}
+			continue
+		}
+		var who []*process
+		for _, p := range k.all {
+			if p.role == role && p.runs() {
+				who = append(who, p)
+			}
+		}
+		if len(who) > 0 {
+			who[rng.IntN(len(who))].kill()
+		}
+	}
+}
+
+// leader returns the server that leads one of the streams, while all of its
+// followers have what it has: of three servers one may be away.
+func (k *killer) leader(ctx context.Context) *process {
+	for _, b := range k.brokers {
+		if !b.runs() {
+			return nil
+		}
+	}
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
+	defer stop()
+	graphs, fields := k.streams()
+	name := ""
+	for _, stream := range []string{graphs, fields} {
+		s, err := k.js.Stream(ctx, stream)
+		if err != nil || s.CachedInfo().Cluster == nil {
+			return nil
+		}
+		for _, r := range s.CachedInfo().Cluster.Replicas {
+			if !r.Current || r.Offline {
+				return nil
+			}
+		}
+		name = s.CachedInfo().Cluster.Leader
+	}
+	for _, b := range k.brokers {
+		if b.name == name {
+			return b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+// Command cluster learns from fields that workers make, all of them processes of
+// their own around a broker, NATS JetStream, and shows that the model is the same,
+// byte for byte, as that of one process, whoever was killed meanwhile.
+//
+//	go run ./examples/cluster -workers 2                          # with a broker of its own
+//	go run ./examples/cluster -workers 0                          # one process, no broker: the same model_sha256
+//	go run ./examples/cluster -workers 4 -brokers 3 -kill 500ms   # and somebody dies twice a second
+//
+// With -url the broker is elsewhere, and each machine runs one role:
+//
+//	cluster -url nats://broker:4222 -role feed -data NCI1.zip
+//	cluster -url nats://broker:4222 -role work -data NCI1.zip     # on any number of machines
+//	cluster -url nats://broker:4222 -role train -data NCI1.zip -dir run -json result.json
+//
+// Of a collection the classes are learned. A large graph (-graph) has none: there the model
+// learns how deep in the core of the graph a node lies, and messages carry roots;
+// workers map the graph, which they fetch once where they do not have it.
+//
+// feed, work and train go on where they were when they are started again. What is
+// killed by -kill is: workers, the feed, the trainer, and of three brokers the one
+// that leads.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+func main() { cli.Main("cluster", run) }
+
+// config is the command line.
+type config struct {
+	data                     string
+	graph                    input.Graph
+	k, w                     int
+	workers, brokers, epochs int
+	seed                     uint64
+	url, role, dir, json     string
+	name                     string
+	kill                     time.Duration
+	args                     []string
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{args: args}
+	f := cli.Flags("cluster", `learns from fields that workers make around a broker, whoever is killed meanwhile.
+
+  cluster -workers 2                          processes on this machine, and a broker
+  cluster -workers 0                          one process: the same model
+  cluster -workers 4 -brokers 3 -kill 500ms   somebody dies twice a second
+  cluster -url nats://broker:4222 -role work  one role, beside others on other machines`)
+	f.StringVar(&c.data, "data", "", "TU collection, by name, zip or directory; default: generated graphs")
+	f.StringVar(&c.graph.Path, "graph", "", "instead of -data one large graph: a file, or a graph to generate: "+strings.Join(input.Families, ", "))
+	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
+	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	f.IntVar(&c.w, "w", 20, "receptive fields per graph of a collection")
+	f.IntVar(&c.workers, "workers", 2, "processes that make fields; 0 = one process for everything, without a broker")
+	f.IntVar(&c.brokers, "brokers", 1, "servers of the broker, 1 or 3; with -url how many keep each stream")
+	f.StringVar(&c.url, "url", "", "broker that is there, nats://…; needs -role")
+	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
+	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
+	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
+	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills; 0 = nobody is killed")
+	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; default: a temporary one")
+	f.StringVar(&c.json, "json", "", "file for the figures")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	c.graph.Seed = c.seed
+	return c, c.check()
+}
+
+func (c *config) check() error {
+	switch {
+	case c.data != "" && c.graph.Path != "":
+		return errors.New("-data and -graph are both set, want one of them")
+	case c.graph.Path == "-":
+		return errors.New("-graph is -, but each process reads it: name a file")
+	case c.brokers != 1 && c.brokers != 3:
+		return fmt.Errorf("-brokers is %d, want 1 or 3", c.brokers)
+	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train" && c.role != roleBroker:
+		return fmt.Errorf("-role is %q, want feed, work or train", c.role)
+	case (c.role == "") != (c.url == ""):
+		return errors.New("-url and -role belong together: one of them is missing")
+	case c.kill < 0:
+		return fmt.Errorf("-kill is %v, want 0 or more", c.kill)
+	case c.kill > 0 && (c.role != "" && !isChild() || c.workers == 0):
+		return errors.New("-kill is set, and there are no processes of this command's to kill")
+	case c.k > field.MaxK:
+		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
+	}
+	if c.graph.Path != "" {
+		if err := c.graph.Check(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("n", c.graph.N, 1))
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if isChild() {
+		var stop context.CancelFunc
+		ctx, stop = withParent(ctx)
+		defer stop()
+	}
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
+	}
+	defer jsonFile.Cleanup()
+	if c.dir == "" {
+		if c.dir, err = os.MkdirTemp("", "cluster"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(c.dir)
+	} else if err := os.MkdirAll(c.dir, 0o777); err != nil {
+		return err
+	}
+	r, err := c.work(ctx)
+	if err != nil || r == nil {
+		return cli.Cause(ctx, err)
+	}
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
+	}
+	if !isChild() {
+		r.print(os.Stdout)
+	}
+	return nil
+}
+
+// work does what the command line asks for.
+func (c *config) work(ctx context.Context) (*report, error) {
+	switch c.role {
+	case roleBroker:
+		return nil, c.broker(ctx)
+	case "feed":
+		return nil, c.feed(ctx)
+	case "work":
+		return nil, c.make(ctx)
+	case "train":
+		return c.train(ctx)
+	}
+	if c.workers == 0 {
+		return c.alone(ctx)
+	}
+	return c.cluster(ctx)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"path/filepath"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks/ipc"
+)
+
+// prepare writes the large graph, with what is learned of its nodes, to a file
+// that is mapped, named by its SHA-256; a file graph.name tells which that is.
+func (c *config) prepare(ctx context.Context) (string, error) {
+	dir := filepath.Join(c.dir, "graphs")
+	note := filepath.Join(dir, "graph.name")
+	if b, err := os.ReadFile(note); err == nil {
+		return filepath.Join(dir, string(b)), nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	src, err := c.graph.Source(ctx)
+	if err != nil {
+		return "", err
+	}
+	fresh := filepath.Join(dir, "fresh.arrow")
+	err = flow.From(&input.Named{Source: src}).Via(operators.Channel{By: labeling.NormalizedDegree}).Via(cores{}).To(ipc.Sink{Path: fresh}).Run(ctx)
+	if err != nil {
+		return "", err
+	}
+	sum, err := hashOf(fresh)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, sum+".arrow")
+	if err := os.Rename(fresh, path); err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(note, []byte(sum+".arrow"), 0o666)
+}
+
+func hashOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// cores adds the class of each node: the logarithm of its core number.
+type cores struct{}
+
+const coreClasses = 8
+
+func (cores) String() string { return "cores" }
+
+func (cores) Open(in *arrow.Schema) (flow.Stage, error) {
+	names := make([]string, coreClasses)
+	for i := range names {
+		names[i] = fmt.Sprintf("core %d", 1<<i-1)
+	}
+	l, err := record.LayoutOf(in)
+	if err != nil {
+		return nil, err
+	}
+	l.NodeClasses, l.Classes, l.Real = names, nil, false
+	f, _, err := record.Field(l.Schema(), record.NodeTarget)
+	if err != nil {
+		return nil, err
+	}
+	out, err := record.Extend(record.Without(in, record.NodeTarget, record.Target), f)
+	return coreStage{out}, err
+}
+
+type coreStage struct{ schema *arrow.Schema }
+
+func (s coreStage) Schema() *arrow.Schema { return s.schema }
+
+func (s coreStage) Process(rec arrow.Record, out *flow.Out) error {
+	gs, err := record.GraphsOf(rec)
+	if err != nil {
+		return err
+	}
+	col := record.NewLists[int32](out.Mem())
+	var g graph.Graph
+	for row := range gs.Len() {
+		gs.At(row, &g)
+		labels := make([]float64, g.N())
+		if err := labeling.Core.Label(labeling.Input{Graph: &g}, labels); err != nil {
+			return err
+		}
+		class := col.Grow(g.N())
+		for v, core := range labels {
+			class[v] = int32(min(bits.Len(uint(core)), coreClasses-1))
+		}
+	}
+	made, err := record.Project(s.schema, rec, map[string]arrow.Array{record.NodeTarget: col.Finish()})
+	if err != nil {
+		return err
+	}
+	return out.Emit(made)
+}
+
+// withoutChannels reports whether the nodes of a source have no attributes.
+func withoutChannels(ctx context.Context, src flow.Source) (bool, error) {
+	r, err := src.Open(ctx, memory.DefaultAllocator)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	l, err := record.LayoutOf(r.Schema())
+	if err != nil {
+		return false, err
+	}
+	if len(l.Classes) < 2 {
+		return false, fmt.Errorf("the graphs have no classes to learn")
+	}
+	return len(l.NodeCat)+len(l.NodeAttr) == 0, nil
+}

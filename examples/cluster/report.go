@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// report is the figures of a run.
+type report struct {
+	Workers     int     `json:"workers"`
+	Brokers     int     `json:"brokers"`
+	Kills       int     `json:"kills"`
+	Fields      int64   `json:"fields"`
+	FieldsPerS  float64 `json:"fields_per_s"`
+	Seconds     float64 `json:"seconds"`
+	Redelivered int64   `json:"redelivered"` // messages seen again
+	Duplicates  int64   `json:"duplicates"`  // rows trained on twice in an epoch
+	Lost        int64   `json:"lost"`        // rows never trained on in an epoch
+	Trained     int64   `json:"trained"`
+	ModelSHA256 string  `json:"model_sha256"`
+
+	Positions int64              `json:"positions"` // different rows of the stream of fields
+	CPU       map[string]float64 `json:"cpu_s,omitempty"`
+
+	config *config
+	roles  []roleLine
+}
+
+// roleLine is a line of the table.
+type roleLine struct {
+	role          string
+	starts, kills int
+	cpu           time.Duration
+	rows          int64
+}
+
+func (r *report) finish(took time.Duration) {
+	r.Seconds = took.Seconds()
+	r.FieldsPerS = float64(r.Fields) / r.Seconds
+	r.Workers, r.Brokers = r.config.workers, r.config.brokers
+	if r.config.workers == 0 && r.config.role == "" {
+		r.Brokers = 0
+	}
+}
+
+func (r *report) print(w io.Writer) {
+	if len(r.roles) > 0 {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, "role\tstarted\tkilled\tCPU s\trows\trows per CPU s\t")
+		for _, l := range r.roles {
+			rate := ""
+			if l.rows > 0 && l.cpu > 0 {
+				rate = fmt.Sprintf("%.0f", float64(l.rows)/l.cpu.Seconds())
+			}
+			fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%d\t%s\t\n", l.role, l.starts, l.kills, l.cpu.Seconds(), l.rows, rate)
+		}
+		t.Flush()
+	}
+	fmt.Fprintf(w, "%d fields in %.1f s, %.0f a second; %d rows learned from, %d lost, %d twice; %d messages seen again, %d kills\nmodel %s\n",
+		r.Fields, r.Seconds, r.FieldsPerS, r.Trained, r.Lost, r.Duplicates, r.Redelivered, r.Kills, r.ModelSHA256)
+}
+
+// audit is an operator that counts how often each position of the stream of fields
+// came, and the fields of the first time. A trainer that goes on from a checkpoint
+// sees the stream from its beginning, so that the one that ends has seen all.
+type audit struct {
+	times  map[int64]int
+	fields int64
+}
+
+func newAudit() *audit { return &audit{times: map[int64]int{}} }
+
+func (a *audit) String() string { return "audit" }
+
+func (a *audit) Open(in *arrow.Schema) (flow.Stage, error) { return &auditStage{a, in}, nil }
+
+type auditStage struct {
+	*audit
+	schema *arrow.Schema
+}
+
+func (s *auditStage) Schema() *arrow.Schema { return s.schema }
+
+func (s *auditStage) Process(rec arrow.Record, out *flow.Out) error {
+	pos, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		return err
+	}
+	roots, err := record.ListsOf[int32](rec, record.Roots)
+	if err != nil {
+		return err
+	}
+	for row, p := range pos {
+		s.times[p]++
+		if s.times[p] > 1 {
+			continue
+		}
+		for _, v := range roots.Row(row) {
+			if v >= 0 {
+				s.fields++
+			}
+		}
+	}
+	rec.Retain()
+	return out.Emit(rec)
+}
+
+// judge compares what came, and what the model says that it has learned from, with
+// what it should have been.
+func (a *audit) judge(r *report, epochs int, perRoot bool) {
+	for _, n := range a.times {
+		r.Duplicates += int64(max(0, n-epochs))
+		r.Lost += int64(max(0, epochs-n))
+	}
+	r.Fields, r.Positions = a.fields, int64(len(a.times))
+	want := r.Positions * int64(epochs)
+	if perRoot {
+		want = a.fields * int64(epochs)
+	}
+	r.Duplicates += max(0, r.Trained-want)
+	r.Lost += max(0, want-r.Trained)
+}
