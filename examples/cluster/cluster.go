@@ -332,21 +332,28 @@ func (c *config) collect(ctx context.Context, result string, feed *process, js j
 		return nil, err
 	}
 	graphs, _ := c.streams()
-	ask, stop := context.WithTimeout(ctx, 30*time.Second)
-	defer stop()
-	for ask.Err() == nil {
-		var sent end
-		if sent, err = endOf(ask, js, graphs); err == nil {
-			r.Lost += max(0, sent.Rows-r.Positions)
-			var cons jetstream.Consumer
-			if cons, err = js.Consumer(ask, graphs, "fields"); err == nil {
-				r.Redelivered = max(0, int64(cons.CachedInfo().Delivered.Consumer)-sent.Messages)
-				return r, nil
+	for begin := time.Now(); time.Since(begin) < time.Minute && ctx.Err() == nil; {
+		err = func() error { // a broker that was killed just now may be on its way back
+			ask, stop := context.WithTimeout(ctx, 2*time.Second)
+			defer stop()
+			sent, err := endOf(ask, js, graphs)
+			if err != nil {
+				return err
 			}
+			cons, err := js.Consumer(ask, graphs, "fields")
+			if err != nil {
+				return err
+			}
+			r.Lost += max(0, sent.Rows-r.Positions)
+			r.Redelivered = max(0, int64(cons.CachedInfo().Delivered.Consumer)-sent.Messages)
+			return nil
+		}()
+		if err == nil {
+			return r, nil
 		}
-		wait(ask, 200*time.Millisecond)
+		wait(ctx, 200*time.Millisecond)
 	}
-	return nil, fmt.Errorf("the count of what was sent: %w", err)
+	return nil, errors.Join(context.Cause(ctx), fmt.Errorf("the count of what was sent: %w", err))
 }
 
 // end is the mark of the end of a stream.

@@ -63,7 +63,7 @@ func (c *config) source(ctx context.Context) (src flow.Source, file string, err 
 // recipe returns what makes fields of these rows.
 func (c *config) recipe(ctx context.Context, src flow.Source) (operators.Recipe, error) {
 	if c.large() {
-		return operators.Recipe{operators.Normalize{K: c.k}}, nil
+		return operators.Recipe{operators.Normalize{K: c.k, Distances: 4, Edges: true}}, nil
 	}
 	bare, err := withoutChannels(ctx, src)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/ipc"
 )
@@ -38,7 +37,7 @@ func (c *config) prepare(ctx context.Context) (string, error) {
 		return "", err
 	}
 	fresh := filepath.Join(dir, "fresh.arrow")
-	err = flow.From(&input.Named{Source: src}).Via(operators.Channel{By: labeling.NormalizedDegree}).Via(cores{}).To(ipc.Sink{Path: fresh}).Run(ctx)
+	err = flow.From(&input.Named{Source: src}).Via(cores{}).To(ipc.Sink{Path: fresh}).Run(ctx)
 	if err != nil {
 		return "", err
 	}

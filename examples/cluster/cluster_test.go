@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+)
+
+// The processes of a cluster are this binary.
+func TestMain(m *testing.M) {
+	if isChild() {
+		cli.Main("cluster", run)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// same runs a cluster and one process, and wants the same model from both.
+func same(t *testing.T, job []string, cluster ...string) *report {
+	t.Helper()
+	alone := clitest.JSON[report](t, run, append([]string{"-workers", "0"}, job...)...)
+	many := clitest.JSON[report](t, run, append(cluster, job...)...)
+	if many.ModelSHA256 != alone.ModelSHA256 || many.Trained != alone.Trained || many.Fields != alone.Fields || many.Lost != 0 || many.Duplicates != 0 {
+		t.Errorf("many: %+v\nalone: %+v", many, alone)
+	}
+	if alone.Trained == 0 || alone.Lost != 0 || alone.Duplicates != 0 || len(alone.ModelSHA256) != 64 {
+		t.Errorf("alone: %+v", alone)
+	}
+	return &many
+}
+
+// The model of a cluster that dies is that of one process.
+func TestSameModel(t *testing.T) {
+	if r := same(t, []string{"-epochs", "3"}, "-workers", "2", "-kill", "300ms"); r.Workers != 2 || r.Brokers != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// So is that of one large graph, which workers fetch, or map where it is.
+func TestSameModelOfGraph(t *testing.T) {
+	same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2"}, "-workers", "1")
+}
+
+// A hundred kills, of leading brokers too.
+func TestHundredKills(t *testing.T) {
+	if os.Getenv("SANFLOW_LONG") == "" {
+		t.Skip("takes minutes; set SANFLOW_LONG")
+	}
+	kills := 0
+	for seed := 1; kills < 100; seed++ {
+		r := same(t, []string{"-epochs", "60", "-seed", string(rune('0' + seed%10))}, "-workers", "4", "-brokers", "3", "-kill", "400ms")
+		kills += r.Kills
+		t.Logf("seed %d: %d kills, %d messages seen again", seed, r.Kills, r.Redelivered)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	clitest.Silence(t)
+	for _, args := range [][]string{
+		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"},
+		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
+	} {
+		if err := run(context.Background(), args); err == nil {
+			t.Errorf("%q is accepted", args)
+		}
+	}
+}
