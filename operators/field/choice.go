@@ -19,8 +19,9 @@ func (c *choice) begin(need, m int) {
 
 // all makes all nodes tied.
 func (c *choice) all() {
-	for j := range int32(len(c.key)) {
-		c.tied = append(c.tied, j)
+	c.tied = resize(c.tied, len(c.key))
+	for j := range c.tied {
+		c.tied[j] = int32(j)
 	}
 }
 

@@ -42,6 +42,7 @@ type Index struct {
 	// the CSR position, or its complement where the arc arrives at the owner of
 	// the list.
 	off, other, entry []int32
+	longest           int // of these lists
 
 	next []int32 // scratch of Reset
 
@@ -81,7 +82,9 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 			}
 		}
 	}
+	ix.longest = 0
 	for v := range n {
+		ix.longest = max(ix.longest, int(ix.off[v+1]))
 		ix.off[v+1] += ix.off[v]
 	}
 	ix.other = sized(ix.other, int(ix.off[n]))

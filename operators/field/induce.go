@@ -65,18 +65,13 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
 	clear(rows[:count])
 	rows = rows[:maxWords]
-	if len(l.place) > inCache {
+	if len(l.place) > inCache || ix.longest > searched*count {
 		l.rowsFiltered(ix, nodes[:count], rows)
 		return
 	}
 	for i, u := range nodes[:count] {
-		list := ix.other[ix.off[u]:ix.off[u+1]]
-		if len(list) > searched*count {
-			ix.search(list, nodes[:count], i, rows)
-			continue
-		}
 		own := uint64(0)
-		for _, v := range list {
+		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
 			// in is all ones if 0 < at ≤ count: a branch would be a guess.
 			at := int64(l.place[v])
 			in := uint64((-at & (at - int64(count) - 1)) >> 63)
