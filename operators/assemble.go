@@ -29,7 +29,8 @@ type Assemble struct {
 	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
 	// K: a level that does not fit is cut by a rank of all nodes of the graph, so
 	// that a field costs the same beside a hub as elsewhere. See field.Index.Bound
-	// for what then still depends on the numbering. The default is no bound, whole
+	// for what then still depends on the numbering, and for what it costs in
+	// quality. The default is no bound, whole
 	// levels.
 	Bound int
 }

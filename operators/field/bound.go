@@ -39,6 +39,19 @@ type bound struct {
 // other is not. Around a hub most of these are leaves of the same hub, of which it
 // does not matter which is taken. A neighbourhood that does not exceed the bound
 // gives the field that it gives without.
+//
+// Others give another field: at k = 10 and a bound of 10, 20 and 64 the members of
+// exact and of bounded fields have 65, 66 and 70 % in common in email-Enron, 75, 87
+// and 96 % in Cora, 67, 79 and 91 % in WordNet3. What is learned from them did not
+// get worse where it was measured, beyond what seeds make: accuracy of
+// examples/nodes at k = 20 on Cora 81.6 % exact, 81.8 with a bound of 20 and 81.2
+// with 40 (seeds 1 to 3), on polblogs 90.7, 90.3 and 91.0 (1 to 5). θ̂ at k = 10,
+// exact and with bounds of 10 and 16: email-Enron 33.1, 32.3 and 31.3, Cora 26.5,
+// 26.5 and 26.1, WordNet3 22.9, 23.6 and 23.2, with standard errors of 0.2 to 0.4.
+//
+// What the rate still depends on is memory: a field looks at a few dozen places of
+// arrays that are larger than any cache. RMAT graphs of 0.4 to 29 million edges
+// give fields at the same rate, within what a busy machine lets measure.
 func (ix *Index) Bound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
