@@ -18,9 +18,9 @@ type StageStats struct {
 	Stage                 string
 	RecordsIn, RecordsOut int64
 	RowsIn, RowsOut       int64
-	BytesOut              int64         // of the buffers behind the records; shared buffers count each time
+	BytesOut              int64         // of the buffers behind the records; shared buffers count each time. A sink has nothing out
 	Refused               int64         // rows
-	Busy                  time.Duration // in the stage's own code, summed over workers
+	Busy                  time.Duration // in the stage's own code, summed over workers; Open is not counted, where some sources read a file
 	Waiting               time.Duration // for records to come in
 	Blocked               time.Duration // for records to be taken
 	// Notes counts events that the stage itself finds worth knowing, by name,

@@ -80,7 +80,7 @@ type config struct {
 	normal labeling.Labeling
 }
 
-const usage = `writes fields, or graphs, as Parquet or Arrow.
+const usage = `writes fields, or graphs, as Parquet, Arrow or text.
 
   export                                      some fields of a generated graph, to look at
   export -graph power.edges.gz -k 10 -out power
