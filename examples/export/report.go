@@ -57,7 +57,11 @@ func (r *report) print() error {
 	fmt.Fprintf(w, "rows\t%d\t%.1f MB in %.2f s, %.1f MB/s, %d workers\n", r.Rows, float64(r.Bytes)/1e6, r.Seconds, r.MBPerS, r.Workers)
 	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
 	if r.Out != "" {
-		fmt.Fprintf(w, "files\t%s\t%s, and manifest.json\n", r.Out, r.As)
+		beside := ""
+		if r.As == "parquet" || r.As == "arrow" {
+			beside = ", and manifest.json"
+		}
+		fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)
 	}
 	for _, members := range r.first {
 		fmt.Fprintf(w, "members\t%s\n", members)
