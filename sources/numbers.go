@@ -55,6 +55,28 @@ func integer(b []byte) (int64, bool) {
 	return v, true
 }
 
+// twoNumbers reads a line of two numbers of up to nine digits, and nothing else, as
+// field and integer would, in less time.
+func twoNumbers(line []byte) (a, b uint32, ok bool) {
+	i := 0
+	for ; i < len(line) && line[i]-'0' <= 9; i++ {
+		a = 10*a + uint32(line[i]-'0')
+	}
+	digits := i
+	for i < len(line) && isBlank(line[i]) {
+		i++
+	}
+	if i < len(line) && line[i] == ',' {
+		for i++; i < len(line) && isBlank(line[i]); i++ {
+		}
+	}
+	second := i
+	for ; i < len(line) && line[i]-'0' <= 9; i++ {
+		b = 10*b + uint32(line[i]-'0')
+	}
+	return a, b, i == len(line) && uint(digits-1) < 9 && uint(i-second-1) < 9 && second > digits
+}
+
 // integers appends the fields of a line to dst.
 func integers(l *lines, line []byte, dst []int64) ([]int64, error) {
 	for len(line) > 0 {

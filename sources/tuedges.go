@@ -20,6 +20,11 @@ func (e *edgeReader) next() (u, v int32, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if a, b, ok := twoNumbers(line); ok && a > 0 && b > 0 && int(max(a, b)) <= e.x.nodes() {
+		if u, v = int32(a-1), int32(b-1); e.x.graphOf[u] == e.x.graphOf[v] {
+			return u, v, nil
+		}
+	}
 	if u, line, err = e.node(line); err != nil {
 		return 0, 0, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // tuFiles finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
@@ -67,6 +69,7 @@ func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles,
 	if err != nil {
 		return nil, inFile(place, err)
 	}
+	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // nearly twice as fast
 	f.fsys, f.close = z, z.Close
 	return f, nil
 }

@@ -78,7 +78,7 @@ func draw(rng *rand.Rand, n, m int) (edges []graph.Edge) {
 
 func TestRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, c := range []struct{ n, m int }{{0, 0}, {1, 0}, {1, 3}, {2, 1}, {5, 30}, {300, 20}, {1000, 5000}, {70_000, 40_000}, {200_000, 200_000}, {3, 300_000}} {
+	for _, c := range []struct{ n, m int }{{0, 0}, {1, 0}, {1, 3}, {2, 1}, {5, 30}, {300, 20}, {1000, 5000}, {70_000, 20_000}, {200_000, 30_000}, {3, 100_000}} {
 		for _, directed := range []bool{false, true} {
 			edges := draw(rng, max(c.n, 1), c.m)
 			offsets, neighbors, counts := plain(c.n, directed, edges)
@@ -133,7 +133,7 @@ func FuzzSort(f *testing.F) {
 func TestIDs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, top := range []int{1, 2, 63, 64, 65, 5000, 1 << 20, 1<<31 - 1} {
-		for _, m := range []int{0, 1, 10, 3000, 100_000} {
+		for _, m := range []int{0, 1, 10, 3000, 40_000} {
 			var edges []graph.Edge
 			var more, all []int32
 			for range m {
