@@ -15,7 +15,7 @@
 //
 // # What flow adds to go-streams
 //
-// The stages are go-streams stages, connected by its channels, and foreign
+// The stages are go-streams stages, connected by channels as those are, and foreign
 // flows fit between them (Pipeline.Through) as ours fit into a pipeline of
 // go-streams (AsSource, AsFlow, AsSink). To that, flow adds once for everyone:
 //

@@ -19,7 +19,8 @@ import (
 
 // BenchmarkStream measures what the pipeline costs: the fields of the nodes of
 // each graph, edges included, by direct calls that use their memory again, and
-// through the pipeline in chunks of 1024 roots, in turn within each iteration.
+// through the pipeline in chunks of 1024 roots, in turn within each iteration; once
+// with the memory of each run, and once with memory that the runs share.
 // The ratios are of processor time, all threads and the garbage collection
 // included, in the best of the runs: other work on the machine disturbs it least.
 //

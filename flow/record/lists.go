@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"math"
+	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -322,7 +323,20 @@ func NestedType[T Value]() arrow.DataType { return nestedTypes[number[T]()] }
 
 // FixedType is the Arrow type of a column built by Fixed.
 func FixedType[T Value](width int) arrow.DataType {
-	return arrow.FixedSizeListOf(int32(width), typeOf[T]())
+	key := fixedKey{number[T](), int32(width)}
+	if t, ok := fixedTypes.Load(key); ok {
+		return t.(arrow.DataType)
+	}
+	t, _ := fixedTypes.LoadOrStore(key, arrow.FixedSizeListOf(int32(width), typeOf[T]()))
+	return t.(arrow.DataType)
+}
+
+// fixedTypes are made once for the same reason as listTypes.
+var fixedTypes sync.Map // of fixedKey
+
+type fixedKey struct {
+	number int
+	width  int32
 }
 
 // listData consumes the builder's offsets and the child.

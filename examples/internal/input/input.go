@@ -97,10 +97,9 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 
 // Chunk is a good number of roots to work on at once, for fields of k nodes: of
 // one large graph enough that a chunk costs next to nothing, and at most two
-// megabytes of edges; of the graphs of a
-// collection as many as most of them have nodes, since what a chunk lacks is filled
-// with zero fields, and a graph with several chunks costs a record for each. It
-// depends on nothing that a worker does.
+// megabytes of edges; of the graphs of a collection as many as most of them have
+// nodes, since what a chunk lacks is filled with zero fields, and a graph with
+// several chunks costs a record for each. It depends on nothing that a worker does.
 func (g *Graph) Chunk(k int) int {
 	most := 1024
 	if g.Format == "graph6" || g.Format == "tu" || g.Format == "dot" {
