@@ -112,6 +112,13 @@ func (c *Client) fail(err error) {
 
 // Err returns why the connection will not come back, or nil.
 func (c *Client) Err() error {
+	if c.NC.IsClosed() {
+		err := c.NC.LastError()
+		if err == nil {
+			err = nats.ErrConnectionClosed
+		}
+		c.fail(err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.fatal
@@ -136,6 +143,9 @@ func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
 		ctx, stop := context.WithTimeout(ctx, apiWait)
 		defer stop()
 		err := f(ctx)
+		if closed := c.Err(); err != nil && closed != nil {
+			return closed
+		}
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound) {
 			// A server that has just started may not know yet.
 			missing++

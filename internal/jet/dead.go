@@ -141,6 +141,39 @@ func (l *Letters) hole(ctx context.Context, pos int64) error {
 	return l.client.Publish(ctx, l.Holes, Hole(l.Holes, pos))
 }
 
+// Unhole deletes the holes at these positions, and the mark of the end.
+func (c *Client) Unhole(ctx context.Context, stream string, spans []Span) error {
+	err := c.Ask(ctx, func(ctx context.Context) error {
+		s, err := c.JS.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
+		subjects := []string{EndSubject(stream)}
+		for _, x := range spans {
+			for p := x.From; p <= x.To; p++ {
+				subjects = append(subjects, Subject(stream, p))
+			}
+		}
+		for i, subject := range subjects {
+			m, err := s.GetLastMsgForSubject(ctx, subject)
+			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && i > 0 && m.Header.Get(headKind) != kindHole {
+				continue
+			}
+			if err == nil {
+				err = s.DeleteMsg(ctx, m.Sequence)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", stream, err)
+	}
+	return nil
+}
+
 // Publish publishes a message and waits for it. One that is there is fine.
 func (c *Client) Publish(ctx context.Context, stream string, m *nats.Msg) error {
 	err := c.Ask(ctx, func(ctx context.Context) error {

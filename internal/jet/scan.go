@@ -31,7 +31,7 @@ func (c *Client) Scan(ctx context.Context, name string, x *Index, stranger func(
 			})
 		}
 		if err != nil && ctx.Err() == nil {
-			x.Fail(fmt.Errorf("stream %s: %w", name, err))
+			x.Fail(err)
 			return
 		}
 		Sleep(ctx, 50*time.Millisecond)
@@ -165,6 +165,9 @@ func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *je
 		ctx, stop := context.WithTimeout(ctx, apiWait)
 		defer stop()
 		m, err = s.GetMsg(ctx, seq)
+		if closed := c.Err(); err != nil && closed != nil {
+			return closed
+		}
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			missing++ // by a follower that is behind
 		}

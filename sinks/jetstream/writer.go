@@ -180,7 +180,9 @@ func (w *writer) publish(ctx context.Context, o *outgoing) error {
 		w.again.Add(1)
 	}
 	f, err := w.client.JS.PublishMsgAsync(o.msg, nc.WithRetryAttempts(0))
-	switch {
+	switch closed := w.client.Err(); {
+	case err != nil && closed != nil:
+		return closed
 	case err == nil:
 		o.future = f
 		return nil

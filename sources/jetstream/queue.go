@@ -107,6 +107,9 @@ func (q *queueReader) pump(ctx context.Context, cons nc.Consumer) {
 			// has what was not acknowledged.
 			cons, err = q.consumer(ctx)
 		}
+		if closed := q.client.Err(); err != nil && closed != nil && ctx.Err() == nil {
+			err = closed
+		}
 		if err != nil || done {
 			q.mu.Lock()
 			q.err = err
