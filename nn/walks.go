@@ -179,7 +179,7 @@ func (w Walks) share(ctx context.Context, rows int, task func(s *walkSolver, i i
 				if i >= rows {
 					return
 				}
-				if errs[i] = ctx.Err(); errs[i] == nil {
+				if errs[i] = context.Cause(ctx); errs[i] == nil {
 					errs[i] = task(s, i)
 				}
 				if errs[i] != nil {
