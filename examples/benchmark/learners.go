@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,35 +32,79 @@ func baseline(name, about string, right func(*collection.Data, nn.Split) int) *s
 // variant is one kernel among which a system chooses.
 type variant struct {
 	name string
-	of   count.Counter
-	by   nn.Similarity
+	gram func(context.Context, *kernelWork) (*nn.Gram, error)
+}
+
+// kernelWork is a kernel system at work on a collection: what its variants have in
+// common.
+type kernelWork struct {
+	c *config
+	d *collection.Data
+
+	counted string // what bags has
+	bags    *nn.Counts
+	graphs  *sinks.CollectGraphs
+	last    *nn.Gram
+}
+
+// counts counts in all graphs, unless the variant before has.
+func (w *kernelWork) counts(ctx context.Context, of count.Counter) (_ *nn.Counts, err error) {
+	if w.bags == nil || w.counted != of.String() {
+		w.bags, err = countAll(ctx, w.c, w.d, of)
+		w.counted = of.String()
+	}
+	return w.bags, err
 }
 
 // bothWays compares counts as cosines, and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of, by})
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+			bags, err := w.counts(ctx, of)
+			if err != nil {
+				return nil, err
+			}
+			return nn.GramOf(ctx, bags, by, w.c.workers)
+		}})
 	}
 	return all
 }
 
-// kernel is a support vector machine on counts of substructures.
-func kernel(name, about string, all []variant) *system {
-	return &system{name: name, about: about, variants: len(all), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
-		var counted count.Counter // what bags has
-		var bags *nn.Counts
-		grid := &nn.SVMGrid{Class: d.Class, Gram: func(ctx context.Context, i int) (_ *nn.Gram, err error) {
-			if v := all[i]; bags == nil || fmt.Sprint(v.of) != fmt.Sprint(counted) {
-				if bags, err = countAll(ctx, c, d, v.of); err != nil {
+// walks are random walks whose decay is chosen among those of the paper. One at
+// which the sum of walks diverges stands for the one before it, which is chosen
+// first.
+func walks() (all []variant) {
+	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
+		all = append(all, variant{fmt.Sprintf("decay %g", decay), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+			if w.graphs == nil {
+				w.graphs = new(sinks.CollectGraphs)
+				if err := graphsOf(w.c, w.d).To(w.graphs).Run(ctx); err != nil {
 					return nil, err
 				}
-				counted = v.of
 			}
-			gram, err := nn.GramOf(ctx, bags, all[i].by, c.workers)
-			if err == nil {
-				gram.Normalize() // so that a C means the same for all kernels
+			gram, err := nn.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
+			if errors.Is(err, nn.ErrDiverges) && w.last != nil {
+				return w.last, nil
 			}
 			return gram, err
+		}})
+	}
+	return all
+}
+
+// kernel is a support vector machine on one of some kernels, all scaled to a
+// diagonal of ones, so that a C means the same for each.
+func kernel(name, about string, all []variant) *system {
+	return &system{name: name, about: about, variants: len(all), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+		w := &kernelWork{c: c, d: d}
+		grid := &nn.SVMGrid{Class: d.Class, Gram: func(ctx context.Context, i int) (*nn.Gram, error) {
+			gram, err := all[i].gram(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			gram.Normalize()
+			w.last = gram
+			return gram, nil
 		}}
 		return &plan{
 			learn: grid.Learn, prepare: grid.Prepare,
@@ -79,9 +124,11 @@ func countAll(ctx context.Context, c *config, d *collection.Data, of ...count.Co
 }
 
 func counts(c *config, d *collection.Data, of ...count.Counter) flow.Pipeline {
-	return flow.From(sources.Records{Records: d.Graphs.Records()}).
-		Via(operators.Count{Of: of}).
-		With(flow.Options{Workers: c.workers})
+	return graphsOf(c, d).Via(operators.Count{Of: of})
+}
+
+func graphsOf(c *config, d *collection.Data) flow.Pipeline {
+	return flow.From(sources.Records{Records: d.Graphs.Records()}).With(flow.Options{Workers: c.workers})
 }
 
 // networkOf is one of the paper's networks, whose epochs and batch size are chosen.

@@ -34,6 +34,7 @@ var systems = []*system{
 	baseline("size", "the √n training graphs nearest in the number of nodes vote", (*collection.Data).SizeOnly),
 	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
+	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
 	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphlets()),
 	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
 	kernel("words", "receptive fields in normal form as words, of up to 2 to 10 nodes", words()),
