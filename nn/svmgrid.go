@@ -17,7 +17,7 @@ type SVMGrid struct {
 	Class []int32
 	// C ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
-	// SVM is the other settings. MaxSteps is 20 for each row, and 20 000 at least,
+	// SVM is the other settings. MaxSteps is 10 for each row, and 20 000 at least,
 	// where it is 0: kernels of few dimensions take millions for a high C, and are no
 	// better for it. A C at which that ends the search scores as the one before.
 	SVM SVM
@@ -70,7 +70,7 @@ func (g *SVMGrid) Learn(ctx context.Context, t Trial) ([]Score, error) {
 	}
 	svm := g.SVM
 	if svm.MaxSteps == 0 {
-		svm.MaxSteps = max(20_000, 20*len(t.Train))
+		svm.MaxSteps = max(20_000, 10*len(t.Train))
 	}
 	all, err := svm.learnPath(ctx, gramRows{g.now}, t.Train, class, g.C)
 	if err != nil {
