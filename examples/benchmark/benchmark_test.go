@@ -93,12 +93,12 @@ const cheap = "majority,size,labels,rw,wl,online"
 // themselves agrees.
 func TestWorkersDoNotMatter(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	args := []string{"-data", small(t, "SMALL", 12) + "," + small(t, "MUTAG", 9), "-systems", cheap + ",k5,best,best-wl", "-folds", "3", "-repeats", "2"}
+	args := []string{"-data", small(t, "SMALL", 12) + "," + small(t, "MUTAG", 9), "-systems", cheap + ",dgk,k5,best,best-wl", "-folds", "3", "-repeats", "2"}
 	r := benchmark(t, append(args, "-workers", "1")...)
 	if again := benchmark(t, append(args, "-workers", "3")...); !reflect.DeepEqual(r, again) {
 		t.Errorf("3 workers: other cells")
 	}
-	if len(r.Cells) != 2*len(strings.Split(cheap+",k5,best,best-fields", ",")) || len(r.Collections) != 2 || r.Collections[0].Graphs != 25 {
+	if len(r.Cells) != 2*len(strings.Split(cheap+",dgk,k5,best,best-wl", ",")) || len(r.Collections) != 2 || r.Collections[0].Graphs != 25 {
 		t.Fatalf("%d cells, %+v", len(r.Cells), r.Collections)
 	}
 	best := map[string]float64{}

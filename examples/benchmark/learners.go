@@ -70,6 +70,23 @@ func bothWays(name string, of count.Counter) (all []variant) {
 	return all
 }
 
+// learned compares counts by vectors that are learned, without classes, from what
+// stands together in all graphs of the collection.
+func learned(name string, of count.Counter) variant {
+	return variant{name, func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+		var bags sinks.CollectCounts
+		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		vectors := nn.Deep{Seed: w.c.seed, Workers: w.c.workers}
+		if err := vectors.Fit(ctx, bags.Contexts[0]); err != nil {
+			return nil, err
+		}
+		return vectors.Gram(ctx, bags.Counts[0])
+	}}
+}
+
 // walks are random walks whose decay is chosen among those of the paper. One at
 // which the sum of walks diverges stands for the one before it, which is chosen
 // first.

@@ -36,6 +36,7 @@ var systems = []*system{
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
 	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
 	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphlets()),
+	kernel("dgk", "deep graph kernels: the same counts, compared by vectors of what stands together", deep()),
 	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
 	kernel("words", "receptive fields in normal form as words, of up to 2 to 10 nodes", words()),
 	network("pslr", "logistic regression on fields, k = 10", networkOf{k: 10, kind: "pslr"}),
@@ -95,6 +96,15 @@ func graphlets() (all []variant) {
 		all = append(all, bothWays(fmt.Sprintf("size %d", size), count.Graphlets{Size: size})...)
 	}
 	return append(all, bothWays("size 7", count.Graphlets{Size: 7, Samples: 1000, Seed: 1})...)
+}
+
+// deep are the three kinds of deep graph kernels.
+func deep() []variant {
+	return []variant{
+		learned("graphlets of size 5", count.Graphlets{Size: 5}),
+		learned("paths", count.Paths{}),
+		learned("colours to height 2", count.WL{Height: 2}),
+	}
 }
 
 func colors() (all []variant) {
