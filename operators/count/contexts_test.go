@@ -31,7 +31,7 @@ func contextsOf(t *testing.T, c count.Counter, g *graph.Graph) (lists [][]uint64
 // the same in any numbering.
 func TestContexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
-	for i := range 180 {
+	for i := range often(36) {
 		g := random(rng, 9, kindsOfGraphs[i%len(kindsOfGraphs)])
 		perm := make([]int32, g.N())
 		for v, p := range rng.Perm(g.N()) {

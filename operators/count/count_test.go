@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -33,6 +36,49 @@ func undirected(n int, mask uint) *graph.Graph {
 		panic(err)
 	}
 	return g
+}
+
+// everyGraph returns the graphs of up to six nodes: every adjacency matrix, 2¹⁵ of
+// them for six nodes, or, where the tests are to be short, one of each isomorphism
+// class in some numbering, 208 in all.
+var everyGraph = sync.OnceValue(func() (all []*graph.Graph) {
+	rng := rand.New(rand.NewPCG(0, 1))
+	for n := range 7 {
+		met := map[string]bool{}
+		for mask := range uint(1) << (n * (n - 1) / 2) {
+			g := undirected(n, mask)
+			if !long {
+				order, _, err := canon.Form(g, nil)
+				codes, err2 := canon.Codes(g)
+				if err != nil || err2 != nil {
+					panic(errors.Join(err, err2))
+				}
+				form := fmt.Sprint(canon.Permute(codes, order))
+				if met[form] {
+					continue
+				}
+				met[form] = true
+				perm := make([]int32, n)
+				for v, p := range rng.Perm(n) {
+					perm[v] = int32(p)
+				}
+				g = g.Renumber(perm)
+			}
+			all = append(all, g)
+		}
+	}
+	return all
+})
+
+// long is whether tests take the time they can use.
+var long = os.Getenv("SANFLOW_LONG") != ""
+
+// often is n, or as many more as a long test takes.
+func often(n int) int {
+	if long {
+		return 20 * n
+	}
+	return n
 }
 
 // kindOfGraph says what random graphs have.
@@ -169,7 +215,7 @@ var all = []count.Counter{
 // What is counted does not depend on the numbering of the nodes.
 func TestRenumbered(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 270 {
+	for i := range often(54) {
 		g := random(rng, 9, kindsOfGraphs[i%len(kindsOfGraphs)])
 		perm := make([]int32, g.N())
 		for v, p := range rng.Perm(g.N()) {
@@ -194,7 +240,7 @@ func TestForkKeepsNothing(t *testing.T) {
 		if fork.String() != c.String() {
 			t.Errorf("a fork of %v is called %v", c, fork)
 		}
-		for i := range 90 {
+		for i := range often(18) {
 			g := random(rng, 12, kindsOfGraphs[i%len(kindsOfGraphs)])
 			if a, b := counted(t, g, c), counted(t, g, count.Counter(plainly{fork})); !reflect.DeepEqual(a, b) {
 				t.Fatalf("%v: %v, of a fork %v", c, a, b)
@@ -341,7 +387,7 @@ func TestErrors(t *testing.T) {
 func TestBag(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	var b count.Bag
-	for range 60 {
+	for range often(12) {
 		want := map[uint64]float64{}
 		for range rng.IntN(3000) {
 			id := uint64(rng.IntN(1 << rng.IntN(20)))

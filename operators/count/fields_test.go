@@ -3,7 +3,6 @@ package count_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -11,8 +10,6 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
-
-var long = os.Getenv("SANFLOW_LONG") != ""
 
 // words compares the words of single fields with what stands in these by brute
 // force: the members, in any order but with the root in front.
@@ -65,18 +62,12 @@ func (w *words) check(t *testing.T, g *graph.Graph) {
 	}
 }
 
-// Every adjacency matrix of up to six nodes, 2¹⁵ of them and the smaller ones.
 func TestWordsOfEveryGraph(t *testing.T) {
+	graphs := everyGraph()
 	for _, k := range []int{3, 4, 6} {
 		w := newWords(t, count.Fields{K: []int{k}, Selected: true})
-		for n := range 7 {
-			step := uint(1)
-			if n == 6 && !long {
-				step = 11
-			}
-			for mask := uint(0); mask < 1<<(n*(n-1)/2); mask += step {
-				w.check(t, undirected(n, mask))
-			}
+		for _, g := range graphs {
+			w.check(t, g)
 		}
 	}
 }
@@ -90,7 +81,7 @@ func TestWordsAreTheirDefinition(t *testing.T) {
 			}
 			f.Selected = true
 			w := newWords(t, f)
-			for range 60 {
+			for range often(9) {
 				w.check(t, random(rng, 8, k))
 			}
 		}
@@ -105,7 +96,7 @@ func TestWordsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 200 {
+	for i := range often(36) {
 		g := random(rng, 9, kindsOfGraphs[i%len(kindsOfGraphs)])
 		want := map[uint64]float64{}
 		for _, k := range []int{2, 5} {
@@ -127,7 +118,7 @@ func TestWordsAddUp(t *testing.T) {
 func TestBinnedWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 43))
 	bins := count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.25}}
-	for range 200 {
+	for range often(40) {
 		g := random(rng, 8, kindOfGraph{numbers: true, nodes: true})
 		h := *g // with the bins as one more discrete attribute
 		h.NodeAttrs, h.NodeAttr, h.EdgeAttrs, h.EdgeAttr = 0, nil, 0, nil

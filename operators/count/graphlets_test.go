@@ -108,8 +108,8 @@ func joined(g *graph.Graph, nodes []int32) bool {
 	return len(met) == len(nodes)
 }
 
-// Every adjacency matrix of up to six nodes, 2¹⁵ of them and the smaller ones.
 func TestGraphletsOfEveryGraph(t *testing.T) {
+	graphs := everyGraph()
 	for _, c := range []count.Graphlets{{Size: 3}, {}, {Size: 5}, {Size: 4, All: true}, {Size: 6, All: true}} {
 		size := max(c.Size, 4)
 		if c.Size == 3 {
@@ -120,15 +120,8 @@ func TestGraphletsOfEveryGraph(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen, s := classes{}, smallest{}
-		for n := range 7 {
-			step := uint(1)
-			if n == 6 && !long {
-				step = 43 // prime to the 2¹⁵ masks
-			}
-			for mask := uint(0); mask < 1<<(n*(n-1)/2); mask += step {
-				g := undirected(n, mask)
-				seen.check(t, counted(t, g, plainly{fork}), s.graphletTexts(g, size, c.All, true))
-			}
+		for _, g := range graphs {
+			seen.check(t, counted(t, g, plainly{fork}), s.graphletTexts(g, size, c.All, true))
 		}
 	}
 }
@@ -141,9 +134,9 @@ func TestGraphletsAreTheirDefinition(t *testing.T) {
 				continue // see TestPlain
 			}
 			seen, s := classes{}, smallest{}
-			rounds := 100 / c.Size
-			if c.Size > 5 && !long { // brute force has its price
-				rounds = 8 - c.Size
+			rounds := often(24 / c.Size)
+			if c.Size > 5 { // brute force has its price
+				rounds = often(8-c.Size) / 2
 			}
 			for range rounds {
 				g := random(rng, 8, k)
@@ -166,7 +159,7 @@ func TestDrawnGraphlets(t *testing.T) {
 		for _, c := range []count.Graphlets{{Size: 3}, {Size: 5, Plain: true}, {Size: 4, All: true}, {Size: 6, Plain: true}} {
 			exact := c
 			exact.Samples = 1 << 30
-			meanIs(t, counted(t, g, exact), 300, func(seed uint64) map[uint64]float64 {
+			meanIs(t, counted(t, g, exact), often(60), func(seed uint64) map[uint64]float64 {
 				c := c
 				c.Samples, c.Seed = 40, seed
 				return counted(t, g, c)

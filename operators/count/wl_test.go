@@ -79,7 +79,7 @@ func TestWLIsItsDefinition(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		for _, height := range []int{0, 1, 3} {
 			seen, binned := classes{}, classes{}
-			for range 250 {
+			for range often(40) {
 				g := random(rng, 6, k)
 				seen.check(t, counted(t, g, count.WL{Height: height}), wlTexts(g, height, count.Bins{}))
 				if k.numbers {
@@ -106,7 +106,7 @@ func TestLabels(t *testing.T) {
 	for i, k := range kindsOfGraphs {
 		rng := rand.New(rand.NewPCG(uint64(i), 12))
 		seen := classes{}
-		for range 100 {
+		for range often(20) {
 			g := random(rng, 6, k)
 			seen.check(t, counted(t, g, count.Labels{}), wlTexts(g, 0, count.Bins{}))
 			if m := counted(t, g, count.Size{}); g.M() > 0 && len(m) != 2 || g.N() > 0 && len(m) == 0 {
