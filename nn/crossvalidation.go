@@ -31,6 +31,11 @@ type CrossValidation struct {
 	// last counts. There are no inner trials then.
 	Fixed bool
 
+	// ByLoss lets nested choose by the lowest loss in place of the most rows right:
+	// some tens of rows that are right or wrong say less than how sure the model
+	// was of each.
+	ByLoss bool
+
 	// Learn learns from the training rows of a trial and returns the score on the
 	// test rows after each step, of which all trials have the same number. It is a
 	// function of the trial alone, called from several goroutines. It must be set.
@@ -235,21 +240,21 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 			add(&all.Optimistic, f, 0, steps-1)
 			continue
 		}
-		variant, step := best(f.valid)
+		variant, step := best(f.valid, v.ByLoss)
 		add(&all.Nested, f, variant, step)
-		variant, step = best(f.outer)
+		variant, step = best(f.outer, false)
 		add(&all.Optimistic, f, variant, step)
 	}
 	return all, nil
 }
 
 // best returns the variant and the step with the most right, of equals the one
-// with the least loss, the first of those.
-func best(scores [][]Score) (variant, step int) {
+// with the least loss, the first of those; or that with the least loss.
+func best(scores [][]Score, byLoss bool) (variant, step int) {
 	for n, curve := range scores {
 		for i, p := range curve {
 			q := scores[variant][step]
-			if p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss {
+			if !byLoss && p.Correct > q.Correct || (byLoss || p.Correct == q.Correct) && p.Loss < q.Loss {
 				variant, step = n, i
 			}
 		}

@@ -75,8 +75,9 @@ func TestCrossValidation(t *testing.T) {
 		r := newRand(Seed(uint64(tr.Fold), uint64(tr.Variant), uint64(step), map[bool]uint64{true: 1}[tr.Inner]))
 		return Score{r.IntN(len(tr.Test) + 1), float64(r.IntN(3))}
 	}
+	byLoss := false
 	run := func(workers int, prepare func(context.Context, int) error) *Validated {
-		all, err := CrossValidation{Folds: folds, Repeats: repeats, Variants: variants, Seed: 3, Workers: workers, Prepare: prepare,
+		all, err := CrossValidation{Folds: folds, Repeats: repeats, Variants: variants, Seed: 3, Workers: workers, Prepare: prepare, ByLoss: byLoss,
 			Learn: func(_ context.Context, tr Trial) (s []Score, err error) {
 				for _, row := range tr.Test {
 					if slices.Contains(tr.Train, row) {
@@ -138,6 +139,27 @@ func TestCrossValidation(t *testing.T) {
 			for i := range steps {
 				if mean(v, i) > mean(p.Variant, p.Step)+1e-12 {
 					t.Errorf("repeat %d: variant %d step %d is better than what paper chose", r, v, i)
+				}
+			}
+		}
+	}
+	byLoss = true
+	lower := run(2, nil)
+	if fmt.Sprint(lower.Paper) != fmt.Sprint(all.Paper) || fmt.Sprint(lower.Optimistic) != fmt.Sprint(all.Optimistic) {
+		t.Errorf("by loss the other protocols choose otherwise")
+	}
+	for fold, s := range lower.Splits {
+		inners, err := Folds(s.Train, class, folds-1, streamOf(3, streamValidation, uint64(fold/folds), uint64(fold%folds)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss := func(v, i int) float64 {
+			return score(Trial{Split: inners[0], Fold: fold, Variant: v, Inner: true}, i).Loss
+		}
+		for v := range variants {
+			for i := range steps {
+				if chosen := lower.Nested[fold]; loss(v, i) < loss(chosen.Variant, chosen.Step) {
+					t.Errorf("fold %d: chose %v, variant %d step %d has a lower loss", fold, chosen, v, i)
 				}
 			}
 		}

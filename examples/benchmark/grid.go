@@ -155,7 +155,7 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ba
 		defer p.release()
 	}
 	all, err := nn.CrossValidation{
-		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, Workers: c.workers,
+		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, Workers: c.workers,
 		Prepare: p.prepare,
 		Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
 			defer bar.Add(1)

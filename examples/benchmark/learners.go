@@ -207,6 +207,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
 		release: fields.Release,
+		byLoss:  kind == "best",
 	}, nil
 }
 

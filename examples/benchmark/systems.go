@@ -26,6 +26,7 @@ type plan struct {
 	prepare func(context.Context, int) error // nil: nothing is to be prepared
 	chosen  func(variant, step int) string   // in words
 	release func()
+	byLoss  bool // nested chooses by the loss
 }
 
 // systems in the order of the table.

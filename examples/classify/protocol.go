@@ -73,7 +73,7 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	}
 	v := nn.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
-		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
+		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, ByLoss: c.kind == best,
 	}
 	trainings := c.folds * c.repeats * len(e.batches)
 	if !v.Fixed {
