@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -40,8 +41,8 @@ func circle(t *testing.T, n int32) arrow.Record {
 // Every operator ends within a second of the cancellation on a graph of two
 // million nodes.
 func TestLargeGraphsStop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if testing.Short() || race.Enabled {
+		t.Skip("takes seconds, and without the race detector")
 	}
 	src := sources.Records{Records: []arrow.Record{circle(t, 2_000_000)}}
 	all := operators.Select{}

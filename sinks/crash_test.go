@@ -19,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/filetest"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
@@ -106,7 +107,7 @@ func TestCrash(t *testing.T) {
 			{"append again", true, sinks.IPC{Dir: "a", Append: true},
 				[][]string{wasRows, slices.Concat(wasRows, flowtest.Rows(now[0])), slices.Concat(wasRows, nowRows)}},
 		} {
-			if name == "parquet" && c.name != "append again" && os.Getenv("SANFLOW_LONG") == "" {
+			if (name == "parquet" || race.Enabled) && c.name != "append again" && os.Getenv("SANFLOW_LONG") == "" {
 				continue // the places are the same
 			}
 			t.Run(name+" "+c.name, func(t *testing.T) {

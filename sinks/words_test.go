@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -40,6 +41,9 @@ func streamed(tb testing.TB, graphs int, onRow func(sinks.Prediction) error) *nn
 // million where SANFLOW_LONG is set. What is right is counted before each graph is
 // learned from.
 func TestStreamOfWordsTakesBoundedMemory(t *testing.T) {
+	if race.Enabled {
+		t.Skip("memory is measured")
+	}
 	graphs := 4_000
 	if os.Getenv("SANFLOW_LONG") != "" {
 		graphs = 1_000_000

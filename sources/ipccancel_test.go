@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
@@ -24,7 +25,7 @@ import (
 
 // A source of files that is cancelled on one large graph ends within a second.
 func TestCancelLarge(t *testing.T) {
-	n := int32(200_000)
+	n := int32(race.Share(200_000))
 	if corrupt.Long() {
 		n = 2_000_000
 	}

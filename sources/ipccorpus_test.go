@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -31,7 +32,7 @@ func TestIPCCorpus(t *testing.T) {
 		arrow.DenseUnionOf([]arrow.Field{{Name: "a", Type: p.Int8}, {Name: "b", Type: p.Float64}}, []int8{0, 1}),
 		&arrow.Decimal128Type{Precision: 9, Scale: 2}, &arrow.FixedSizeBinaryType{ByteWidth: 3}, arrow.ListOf(arrow.ListOf(arrow.ListOf(p.Int8))),
 	}
-	for _, number := range []arrow.DataType{p.Int8, p.Int16, p.Int32, p.Int64, p.Uint8, p.Uint16, p.Uint32, p.Uint64, p.Float32, p.Float64} {
+	for _, number := range race.Some([]arrow.DataType{p.Int8, p.Int16, p.Int32, p.Int64, p.Uint8, p.Uint16, p.Uint32, p.Uint64, p.Float32, p.Float64}) {
 		shapes := map[string]arrow.DataType{
 			`[[1,2,3],[],[4]]`:                    number,
 			`[[[1],[],[2,3]],[],[[]]]`:            arrow.ListOf(number),

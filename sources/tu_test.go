@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -28,7 +29,7 @@ var (
 // Whatever way a collection is written, and wherever it stands, the graphs are
 // those of the model.
 func TestTURoundTrip(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(race.Share(300)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m, s := randomModel(rng), randomStyle(rng)
 		files := m.write([]string{"", "DS/"}[rng.IntN(2)]+"DS_", s, rng)

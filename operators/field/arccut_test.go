@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 )
@@ -33,7 +34,7 @@ func directions(rng *rand.Rand, g *graph.Graph, forth, back, both int) *graph.Gr
 func TestDirectedHubsChangeNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	var list []named
-	for i := range 10 {
+	for i := range race.Share(10) {
 		list = append(list,
 			named{"crowd", crowd(rng, 1+rng.IntN(12), 100+rng.IntN(300), rng.IntN(300))},
 			named{"rmat", rmat(6+i%5, 200<<(i%5), uint64(i))},

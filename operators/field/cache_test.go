@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -54,10 +55,11 @@ func TestCacheChangesNothing(t *testing.T) {
 		}
 		list = append(list, named{"random", g})
 	}
+	list = race.Some(list)
 	for bytes, cache := range map[string]*field.Cache{"small": field.NewCache(1 << 14), "large": field.NewCache(1 << 24)} {
 		for name, s := range settings {
 			for _, c := range list {
-				for _, k := range []int{1, 3, 5, 10, 25} {
+				for _, k := range race.Some([]int{1, 3, 5, 10, 25}) {
 					plain := s
 					plain.K = k
 					cached := plain

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/field"
@@ -58,7 +59,7 @@ func graphsOfSeven() []*graph.Graph {
 // so there must be as many different fields of full size, by any labeling.
 func TestNumberOfFieldsOnSevenNodes(t *testing.T) {
 	graphs := graphsOfSeven()
-	for _, by := range []labeling.Labeling{labeling.WL, labeling.Degree, labeling.Betweenness} {
+	for _, by := range race.Some([]labeling.Labeling{labeling.WL, labeling.Degree, labeling.Betweenness}) {
 		seen := map[string]bool{}
 		z := field.Normalizer{K: 7, By: by}
 		for _, g := range graphs {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -103,7 +104,7 @@ func TestEveryNumberingGivesTheSameField(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 82))
 	settings := []field.Normalizer{{}, {By: labeling.Degree}, {By: labeling.Core, Uniform: true}}
 	step := 2
-	if testing.Short() {
+	if testing.Short() || race.Enabled {
 		step = 14
 	}
 	var fields, choices int

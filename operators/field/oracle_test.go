@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -163,7 +164,7 @@ func (o oracle) canonical(nodes []int32, rank map[int32]int) []int32 {
 func TestFieldsEqualTheOracle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	checked, skipped := 0, 0
-	for i := range 400 {
+	for i := range race.Share(400) {
 		n := 1 + rng.IntN(14)
 		g := random(rng, n, rng.IntN(2*n+1), i%3 == 2)
 		if i%2 == 1 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 )
@@ -62,7 +63,7 @@ func sameAsGeneralBy(t *testing.T, name string, g *graph.Graph, dir field.Direct
 func TestWordsChangeNothing(t *testing.T) {
 	list := variants()
 	rng := rand.New(rand.NewPCG(51, 52))
-	for i := range 16 {
+	for i := range race.Share(16) {
 		list = append(list, named{"random", random(rng, 2+rng.IntN(60), rng.IntN(150), false)})
 		list = append(list, named{"preferential", preferential(rng, 100+rng.IntN(300), 1+i%4)})
 		list = append(list, named{"crowd", crowd(rng, 1+rng.IntN(12), 100+rng.IntN(300), rng.IntN(300))})
@@ -95,7 +96,7 @@ func TestHubsChangeNothing(t *testing.T) {
 		withNodeAttributes(rng, plain, 1, 0), withEdgeAttributes(rng, plain, 1, 0),
 	} {
 		for _, k := range []int{3, 10, 30} {
-			sameAsGeneral(t, fmt.Sprint("rmat ", i), g, field.Normalizer{K: k}, permutation(rng, g.N())[:40])
+			sameAsGeneral(t, fmt.Sprint("rmat ", i), g, field.Normalizer{K: k}, permutation(rng, g.N())[:race.Share(40)])
 		}
 	}
 }

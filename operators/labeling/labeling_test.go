@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/graph/network"
 	"gonum.org/v1/gonum/graph/simple"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -112,7 +113,7 @@ func TestEmptyGraph(t *testing.T) {
 
 func TestBetweennessEqualsGonum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 40 {
+	for i := range race.Share(40) {
 		n := 2 + rng.IntN(300)
 		directed := i%2 == 1
 		g := build(t, n, directed, randomEdges(rng, n, rng.IntN(3*n)))

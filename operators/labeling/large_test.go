@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -62,8 +63,8 @@ func TestLargeGraphs(t *testing.T) {
 // Every labeling, and Rank behind it, ends within a second of the cancellation on
 // graphs of two million nodes.
 func TestLargeLabelingsStop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if testing.Short() || race.Enabled {
+		t.Skip("takes seconds, and without the race detector")
 	}
 	for name, g := range large(2_000_000) {
 		labels := make([]float64, g.N())

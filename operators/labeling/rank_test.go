@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -114,7 +115,7 @@ func TestRankOfCopies(t *testing.T) {
 		if err != nil || !canonical {
 			t.Errorf("%s: canonical %v, %v", name, canonical, err)
 		}
-		for range 3 {
+		for range race.Share(3) {
 			h := g.Renumber(permutation(rng, g.N()))
 			got, canonical, err := labeling.Rank(h, labels)
 			if err != nil || !canonical || !sameAfter(g, h, want, got) {

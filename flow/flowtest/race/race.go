@@ -1,0 +1,24 @@
+// Package race tells tests whether the race detector looks on. Under it a test
+// takes ten times as long, and one that runs in a single goroutine can show it
+// nothing: a part will do, since every test also runs without.
+package race
+
+// Share is n, or under the race detector an eighth of it, at least 1.
+func Share(n int) int {
+	if Enabled {
+		return max(1, n/8)
+	}
+	return n
+}
+
+// Some is the list, or under the race detector every fourth of it.
+func Some[T any](list []T) []T {
+	if !Enabled {
+		return list
+	}
+	var some []T
+	for i := 0; i < len(list); i += 4 {
+		some = append(some, list[i])
+	}
+	return some
+}
