@@ -1,0 +1,93 @@
+package nn
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A grid that goes from C to C scores what machines that begin anew decide, up to
+// the tolerance of both.
+func TestSVMGrid(t *testing.T) {
+	ctx := context.Background()
+	c, class := randomCounts(rand.New(rand.NewPCG(7, 5)), 80, 3)
+	gram, err := GramOf(ctx, c, Cosine, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As a ridge does, it leaves one optimum.
+	for i := range gram.N {
+		gram.K[i*gram.N+i] += .1
+	}
+	const tolerance = 1e-6
+	grid := &SVMGrid{Class: class, C: []float64{.01, 1, 100}, SVM: SVM{Tolerance: tolerance, MaxSteps: 1e6}, Gram: func(context.Context, int) (*Gram, error) { return gram, nil }}
+	if err := grid.Prepare(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	trial := Trial{Split: Split{Train: all(60), Test: all(80)[60:]}}
+	scores, err := grid.Learn(ctx, trial)
+	if err != nil || len(scores) != 3 {
+		t.Fatalf("%v (%v)", scores, err)
+	}
+	for i, price := range grid.C {
+		m := &SVM{C: price, Tolerance: tolerance}
+		if err := m.Fit(ctx, gram, trial.Train, class[:60]); err != nil {
+			t.Fatal(err)
+		}
+		right, loss := 0, 0.0
+		for _, row := range trial.Test {
+			if m.Class(gram.Row(int(row))) == class[row] {
+				right++
+			}
+			loss += m.missed(m.Decide(gram.Row(int(row)), nil), class[row])
+		}
+		if scores[i].Correct != right || math.Abs(scores[i].Loss-loss) > 1e-3 {
+			t.Errorf("C = %v: %+v, want %d right and a loss of %v", price, scores[i], right, loss)
+		}
+	}
+	// Where the steps end early the C before stands; the first must have an end.
+	grid.SVM.MaxSteps = 1
+	if _, err := grid.Learn(ctx, trial); err == nil || !strings.Contains(err.Error(), "no end after 1 steps") {
+		t.Errorf("%v", err)
+	}
+	// One class to learn from is the answer.
+	var ones Split
+	for i, k := range class {
+		if k == 1 {
+			ones.Train = append(ones.Train, int32(i))
+		}
+		ones.Test = append(ones.Test, int32(i))
+	}
+	scores, err = grid.Learn(ctx, Trial{Split: ones})
+	if err != nil || scores[0].Correct != len(ones.Train) || scores[2] != scores[0] {
+		t.Errorf("%v (%v), want %d right", scores, err, len(ones.Train))
+	}
+}
+
+func TestSVMGridErrors(t *testing.T) {
+	ctx := context.Background()
+	for _, test := range []struct {
+		g    SVMGrid
+		gram Gram
+		want string
+	}{
+		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, 2, 3, 1}}, "not symmetric"},
+		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, math.NaN(), math.NaN(), 1}}, "NaN"},
+		{SVMGrid{Class: []int32{0, 1, 1}}, Gram{2, []float64{1, 0, 0, 1}}, "a matrix of 2 rows for 3 classes"},
+		{SVMGrid{Class: []int32{0, 1}, C: []float64{1, .1}}, Gram{2, []float64{1, 0, 0, 1}}, "want it to ascend"},
+	} {
+		test.g.Gram = func(context.Context, int) (*Gram, error) { return &test.gram, nil }
+		if err := test.g.Prepare(ctx, 0); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	g := SVMGrid{Class: []int32{0, 1}, C: []float64{-1}, Gram: func(context.Context, int) (*Gram, error) { return &Gram{2, []float64{1, 0, 0, 1}}, nil }}
+	if err := g.Prepare(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Learn(ctx, Trial{Split: Split{Train: []int32{0, 1}, Test: []int32{0}}}); err == nil || !strings.Contains(err.Error(), "C is -1") {
+		t.Errorf("%v", err)
+	}
+}
