@@ -37,6 +37,7 @@ type process struct {
 	cpu     time.Duration
 	last    status
 	rows    int64 // of runs that have ended
+	best    int64 // of one run
 	errText bytes.Buffer
 }
 
@@ -104,7 +105,7 @@ func (p *process) listen(r io.Reader) {
 		var now status
 		if json.Unmarshal(s.Bytes(), &now) == nil {
 			p.mu.Lock()
-			p.last = now
+			p.last, p.best = now, max(p.best, now.Rows)
 			p.mu.Unlock()
 		}
 	}

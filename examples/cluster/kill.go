@@ -19,13 +19,21 @@ type killer struct {
 
 func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(k.seed, 14))
+	slower, before := 1.0, int64(0)
 	for {
+		// Where a process takes longer to start than it is left to live, nothing would
+		// ever be done: then the kills become fewer.
+		if now := k.progress(); now > before {
+			slower, before = max(1, slower/1.5), now
+		} else {
+			slower = min(100, slower*1.3)
+		}
 		select {
 		case <-trained:
 			return
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Duration((0.5 + rng.Float64()) * float64(k.kill))):
+		case <-time.After(time.Duration((0.5 + rng.Float64()) * slower * float64(k.kill))):
 		}
 		roles := []string{"work", "train", "feed"}
 		if len(k.brokers) > 1 {
@@ -48,6 +56,20 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 			who[rng.IntN(len(who))].kill()
 		}
 	}
+}
+
+// progress is a number that grows with what has been done.
+func (k *killer) progress() (n int64) {
+	for _, p := range k.all {
+		p.mu.Lock()
+		if p.role == "work" {
+			n += p.rows + p.last.Rows
+		} else { // it begins anew each time
+			n += p.best
+		}
+		p.mu.Unlock()
+	}
+	return n
 }
 
 // leader returns the server that leads one of the streams, while all of its

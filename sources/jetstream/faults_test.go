@@ -166,7 +166,7 @@ func TestBrokerAway(t *testing.T) {
 // What is gone or wrong is an error in one line, or mended; nothing hangs.
 func TestGone(t *testing.T) {
 	jettest.NoLeaks(t)
-	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL(), Patience: 3 * time.Second}
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	fail := func(what, want string, p flow.Pipeline) {
 		t.Helper()
