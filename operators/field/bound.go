@@ -50,8 +50,11 @@ type bound struct {
 // 26.5 and 26.1, WordNet3 22.9, 23.6 and 23.2, with standard errors of 0.2 to 0.4.
 //
 // What the rate still depends on is memory: a field looks at a few dozen places of
-// arrays that are larger than any cache. RMAT graphs of 0.4 to 29 million edges
-// give fields at the same rate, within what a busy machine lets measure.
+// arrays that are larger than any cache, and such a look took 22 ns where it need
+// not wait for another, against 3 ns in a megabyte. Over RMAT graphs of 0.4, 1.7,
+// 7 and 29 million edges, random roots and k = 10, direct calls gave 297, 227, 180
+// and 185 thousand fields per second of processor time with a bound of 10, and
+// 172, 120, 123 and 131 with 16, on a busy machine.
 func (ix *Index) Bound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
