@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -92,7 +92,7 @@ const cheap = "majority,size,labels,rw,wl,online"
 // The cells are the same at any number of workers, and what they say of
 // themselves agrees.
 func TestWorkersDoNotMatter(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	args := []string{"-data", small(t, "SMALL", 12) + "," + small(t, "MUTAG", 9), "-systems", cheap + ",dgk,k5,best,best-wl", "-folds", "3", "-repeats", "2"}
 	r := benchmark(t, append(args, "-workers", "1")...)
 	if again := benchmark(t, append(args, "-workers", "3")...); !reflect.DeepEqual(r, again) {
@@ -174,7 +174,7 @@ func kept0(dir string) int {
 
 // A cell that runs out of its time says so, and is tried again with more.
 func TestLimit(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	dir := t.TempDir()
 	table := filepath.Join(dir, "t.md")
 	args := []string{"-data", small(t, "SMALL", 5), "-systems", "majority,wl", "-folds", "2", "-repeats", "1", "-checkpoint", filepath.Join(dir, "run"), "-resume", "-table", table}
@@ -276,7 +276,7 @@ func TestRareClass(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leak.VerifyNone(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(30*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
 	if err := run(ctx, []string{"-repeats", "1000"}); !errors.Is(err, cli.ErrInterrupted) {
