@@ -2,6 +2,7 @@ package count
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
@@ -85,6 +86,8 @@ type fieldCounter struct {
 	members []int32
 	rows    []uint64
 	entry   []int32
+	met     []int32  // edges of a field
+	edges   []uint64 // hashes of the labels of CSR entries
 }
 
 // Fork implements Forker; the cache is shared.
@@ -159,6 +162,12 @@ func (f *fieldCounter) graph(g *graph.Graph) (*graph.Graph, error) {
 			f.hashes[v] = f.labels.node(int32(v))
 		}
 	}
+	if f.labels.edges {
+		f.edges = resize(f.edges, len(h.Neighbors))
+		for e := range f.edges {
+			f.edges[e] = uint64(f.labels.entry(int32(e)))
+		}
+	}
 	return h, nil
 }
 
@@ -175,8 +184,16 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 		}
 	}
 	f.rows = resize(f.rows, k)
-	if !f.labels.edges && f.norm.Rows(f.rows) {
-		return uint64(addRows(h, f.rows[:size]))
+	if f.norm.Rows(f.rows) {
+		h = addRows(h, f.rows[:size])
+		if !f.Plain && f.labels.edges {
+			for i, row := range f.rows[:size] {
+				for row &= 1<<i - 1; row != 0; row &= row - 1 {
+					h = h.Add(f.edges[g.Entry(f.members[i], f.members[bits.TrailingZeros64(row)])])
+				}
+			}
+		}
+		return uint64(h)
 	}
 	f.entry = resize(f.entry, size*size)
 	f.finder.Edges(g, f.members[:size], f.entry)
@@ -206,35 +223,30 @@ func addRows(h Hash, rows []uint64) Hash {
 // direction, and then the labels of the edges, where they have any.
 func (f *fieldCounter) addEntries(h Hash, size int, directed bool) Hash {
 	word, n := uint64(0), 0
-	each := func(visit func(entry int32)) {
-		for i := range size {
-			row := f.entry[i*size : (i+1)*size]
-			if !directed {
-				row = row[:i]
+	f.met = f.met[:0]
+	for i := range size {
+		row := f.entry[i*size : (i+1)*size]
+		if !directed {
+			row = row[:i]
+		}
+		for _, e := range row {
+			if e >= 0 {
+				word |= 1 << n
+				f.met = append(f.met, e)
 			}
-			for _, e := range row {
-				visit(e)
+			if n++; n == 64 {
+				h = h.Add(word)
+				word, n = 0, 0
 			}
 		}
 	}
-	each(func(entry int32) {
-		if entry >= 0 {
-			word |= 1 << n
-		}
-		if n++; n == 64 {
-			h = h.Add(word)
-			word, n = 0, 0
-		}
-	})
 	if n > 0 {
 		h = h.Add(word)
 	}
 	if !f.Plain && f.labels.edges {
-		each(func(entry int32) {
-			if entry >= 0 {
-				h = h.Add(uint64(f.labels.entry(entry)))
-			}
-		})
+		for _, e := range f.met {
+			h = h.Add(f.edges[e])
+		}
 	}
 	return h
 }
