@@ -44,6 +44,26 @@ func TestSameModelOfGraph(t *testing.T) {
 	same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2"}, "-workers", "1")
 }
 
+// A directory may have been used for another graph before.
+func TestPrepareOtherGraph(t *testing.T) {
+	dir := t.TempDir()
+	prepare := func(n string) string {
+		c, err := parse([]string{"-graph", "torus", "-n", n, "-dir", dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := c.prepare(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	first, other, again := prepare("100"), prepare("64"), prepare("100")
+	if first == other || first != again {
+		t.Errorf("graphs are %s, %s and %s, want the first and the last alike", first, other, again)
+	}
+}
+
 // A hundred kills, of leading brokers too.
 func TestHundredKills(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") == "" {

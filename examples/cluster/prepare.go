@@ -22,10 +22,11 @@ import (
 )
 
 // prepare writes the large graph, with what is learned of its nodes, to a file
-// that is mapped, named by its SHA-256; a file graph.name tells which that is.
+// that is mapped, named by its SHA-256; a small file beside it, named by where the graph
+// comes from, tells which that is.
 func (c *config) prepare(ctx context.Context) (string, error) {
 	dir := filepath.Join(c.dir, "graphs")
-	note := filepath.Join(dir, "graph.name")
+	note := filepath.Join(dir, c.origin()+".name")
 	if b, err := os.ReadFile(note); err == nil {
 		return filepath.Join(dir, string(b)), nil
 	}
@@ -50,6 +51,17 @@ func (c *config) prepare(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return path, os.WriteFile(note, []byte(sum+".arrow"), 0o666)
+}
+
+// origin is a name for where the large graph comes from. A file that was written since
+// is another one.
+func (c *config) origin() string {
+	h := sha256.New()
+	fmt.Fprintln(h, c.graph.Path, c.graph.N, c.graph.Seed)
+	if info, err := os.Stat(c.graph.Path); err == nil {
+		fmt.Fprintln(h, info.Size(), info.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func hashOf(path string) (string, error) {
