@@ -311,7 +311,9 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("a wrong password: %v", err)
 	}
 	// The password is changed while somebody waits for more.
+	back := make(chan struct{})
 	time.AfterFunc(300*time.Millisecond, func() {
+		defer close(back) // the test must not end while a broker starts in its directory
 		jettest.Stop(s)
 		o := jettest.Options(dir, port)
 		o.Username, o.Password = "ann", "changed"
@@ -320,6 +322,7 @@ func TestCredentials(t *testing.T) {
 	if _, err := run(t, read(c), flow.Options{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("an expired password: %v", err)
 	}
+	<-back
 }
 
 // Rows that a stage refuses are dead letters, who reads in order passes over them, and
