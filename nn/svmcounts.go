@@ -36,11 +36,21 @@ func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	next, err := m.learn(ctx, newCountRows(c, kernel, cache), rows, class)
+	k := newCountRows(c, kernel, cache)
+	for i, x := range k.selves { // no similarity is larger than those of both rows to themselves
+		if !finite(x) {
+			return fmt.Errorf("nn: svm: row %d has counts too large to compare: its similarity to itself is %v", i, x)
+		}
+	}
+	next, err := m.learn(ctx, k, rows, class)
 	if err != nil {
 		return err
 	}
-	next.shape = m.shape
+	if next.shape = m.shape; len(next.shape.Counts) > 0 {
+		if err := next.checkClasses(next.shape); err != nil {
+			return fmt.Errorf("nn: svm: %w", err)
+		}
+	}
 	next.adopt(c)
 	*m = next
 	return nil
@@ -114,10 +124,20 @@ func (m *SVM) Init(s Shape) error {
 	if len(m.shape.Counts) > 0 {
 		return m.shape.check(s)
 	}
-	if n := len(m.classes); n > 0 && int(m.classes[n-1]) >= s.Classes {
-		return fmt.Errorf("the model has learned class %d, the data have %d classes", m.classes[n-1], s.Classes)
+	if err := m.checkClasses(s); err != nil {
+		return err
 	}
 	m.shape = s.clone()
+	return nil
+}
+
+// checkClasses returns an error where a class that was learned is none of s.
+func (m *SVM) checkClasses(s Shape) error {
+	for _, c := range m.classes {
+		if c < 0 || int(c) >= s.Classes {
+			return fmt.Errorf("the model has learned class %d, the data have %d classes", c, s.Classes)
+		}
+	}
 	return nil
 }
 

@@ -171,12 +171,24 @@ func TestSVMCountsErrors(t *testing.T) {
 	negative := new(Counts)
 	negative.Append([]uint64{1}, []float64{-1})
 	negative.Append([]uint64{1}, []float64{1})
+	huge := new(Counts)
+	for range 2 {
+		huge.Append([]uint64{1}, []float64{1e200})
+	}
+	two := SVM{}
+	if err := two.Init(Shape{Counts: []string{"words"}, Classes: 2}); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		m     SVM
 		c     *Counts
 		class []int32
 		want  string
 	}{
+		{SVM{}, huge, []int32{0, 1}, "row 0 has counts too large to compare"},
+		{SVM{Kernel: Linear}, huge, []int32{0, 1}, "row 0 has counts too large to compare"},
+		{two, c, append([]int32{2}, class[1:]...), "has learned class 2, the data have 2 classes"},
+		{two, c, append([]int32{-1}, class[1:]...), "has learned class -1, the data have 2 classes"},
 		{SVM{}, bad, []int32{0, 1}, "row 0: the count of 0x1 is NaN"},
 		{SVM{Kernel: Min}, negative, []int32{0, 1}, "wants none below 0"},
 		{SVM{Kernel: "euclid"}, c, class, "euclid"},

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -15,7 +16,7 @@ import (
 type SVMGrid struct {
 	// Class has the class of each row of the matrices.
 	Class []int32
-	// C ascends; the default is 10⁻³, 10⁻², … 10³.
+	// C is positive and ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
 	// SVM is the other settings. MaxSteps is 10 for each row, and 20 000 at least,
 	// where it is 0: kernels of few dimensions take millions for a high C, and are no
@@ -33,8 +34,11 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	if len(g.C) == 0 {
 		g.C = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 	}
-	if !slices.IsSorted(g.C) {
-		return fmt.Errorf("nn: svm: C is %v, want it to ascend", g.C)
+	if !slices.IsSorted(g.C) || !(g.C[0] > 0) {
+		return fmt.Errorf("nn: svm: C is %v, want positive numbers that ascend", g.C)
+	}
+	if g.Gram == nil {
+		return errors.New("nn: svm: a grid needs Gram, the matrix of a variant")
 	}
 	g.now = nil // before there is another
 	now, err := g.Gram(ctx, variant)
@@ -53,6 +57,12 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 // another miss the margin. Where all training rows are of one class, that is the
 // answer.
 func (g *SVMGrid) Learn(ctx context.Context, t Trial) ([]Score, error) {
+	switch {
+	case g.now == nil:
+		return nil, errors.New("nn: svm: a grid learns after Prepare")
+	case len(t.Train) == 0:
+		return nil, errors.New("nn: svm: there are no rows to learn from")
+	}
 	class := make([]int32, len(t.Train))
 	for i, row := range t.Train {
 		class[i] = g.Class[row]

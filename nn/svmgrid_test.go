@@ -76,18 +76,39 @@ func TestSVMGridErrors(t *testing.T) {
 		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, 2, 3, 1}}, "not symmetric"},
 		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, math.NaN(), math.NaN(), 1}}, "NaN"},
 		{SVMGrid{Class: []int32{0, 1, 1}}, Gram{2, []float64{1, 0, 0, 1}}, "a matrix of 2 rows for 3 classes"},
-		{SVMGrid{Class: []int32{0, 1}, C: []float64{1, .1}}, Gram{2, []float64{1, 0, 0, 1}}, "want it to ascend"},
+		{SVMGrid{Class: []int32{0, 1}, C: []float64{1, .1}}, Gram{2, []float64{1, 0, 0, 1}}, "want positive numbers that ascend"},
+		{SVMGrid{Class: []int32{0, 1}, C: []float64{-1}}, Gram{2, []float64{1, 0, 0, 1}}, "want positive numbers that ascend"},
 	} {
 		test.g.Gram = func(context.Context, int) (*Gram, error) { return &test.gram, nil }
 		if err := test.g.Prepare(ctx, 0); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
-	g := SVMGrid{Class: []int32{0, 1}, C: []float64{-1}, Gram: func(context.Context, int) (*Gram, error) { return &Gram{2, []float64{1, 0, 0, 1}}, nil }}
-	if err := g.Prepare(ctx, 0); err != nil {
-		t.Fatal(err)
+}
+
+func TestSVMGridMisused(t *testing.T) {
+	ctx := context.Background()
+	gram := func(context.Context, int) (*Gram, error) { return &Gram{2, []float64{1, 0, 0, 1}}, nil }
+	class := []int32{0, 1}
+	trial := Trial{Split: Split{Train: []int32{0, 1}, Test: []int32{0}}}
+	for _, test := range []struct {
+		g     SVMGrid
+		trial Trial
+		want  string
+	}{
+		{SVMGrid{Class: class, Gram: gram, C: []float64{0, 0.1}}, trial, "want positive numbers that ascend"},
+		{SVMGrid{Class: class}, trial, "needs Gram"},
+		{SVMGrid{Class: class, Gram: gram}, Trial{}, "no rows to learn from"},
+	} {
+		err := test.g.Prepare(ctx, 0)
+		if err == nil {
+			_, err = test.g.Learn(ctx, test.trial)
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
 	}
-	if _, err := g.Learn(ctx, Trial{Split: Split{Train: []int32{0, 1}, Test: []int32{0}}}); err == nil || !strings.Contains(err.Error(), "C is -1") {
-		t.Errorf("%v", err)
+	if _, err := (&SVMGrid{Class: class, Gram: gram}).Learn(ctx, trial); err == nil || !strings.Contains(err.Error(), "after Prepare") {
+		t.Errorf("learned without a matrix: %v", err)
 	}
 }

@@ -108,6 +108,11 @@ func restoredSVM(meta map[string]string, list []tensorData) (*SVM, error) {
 	if err := m.resolve(); err != nil {
 		return nil, err
 	}
+	if len(m.shape.Counts) > 0 {
+		if err := m.checkClasses(m.shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
 	if err := m.restoreVectors(saved, byName(list)); err != nil {
 		return nil, err
 	}
