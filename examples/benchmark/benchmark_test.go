@@ -205,6 +205,23 @@ func TestCellErrors(t *testing.T) {
 	}
 }
 
+// A collection that cannot be read is found before the work on those before it.
+func TestDataIsReadFirst(t *testing.T) {
+	clitest.Silence(t)
+	good, dir := small(t, "SMALL", 4), t.TempDir()
+	for _, other := range []string{filepath.Join(dir, "nowhere"), small(t, "SMALL", 5), small(t, "FEW", 1)} {
+		err := run(context.Background(), []string{
+			"-data", good + "," + other, "-systems", "majority", "-folds", "5", "-repeats", "1", "-checkpoint", dir, "-resume",
+		})
+		if err == nil {
+			t.Errorf("%s is read", other)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "SMALL.majority.json")); err == nil {
+			t.Fatalf("work was done before %s was looked at", other)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	clitest.Silence(t)
 	data := small(t, "SMALL", 4)

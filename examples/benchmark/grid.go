@@ -44,6 +44,9 @@ var errLimit = errors.New("the limit of the cell")
 // runGrid fills in all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
 	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed}
+	if err := c.checkData(ctx); err != nil {
+		return nil, err
+	}
 	total := int64(0)
 	for _, name := range c.systems {
 		total += find(name).trials(c)
@@ -65,6 +68,28 @@ func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
 	return r, nil
 }
 
+// checkData reads all collections once where there are several, so that one that
+// cannot be read is found before the work on those before it, which may take a
+// night, and not after it.
+func (c *config) checkData(ctx context.Context) error {
+	if len(c.data) < 2 {
+		return nil
+	}
+	r := new(report)
+	for _, name := range c.data {
+		d, err := collection.Load(ctx, name, c.seed)
+		if err != nil {
+			return err
+		}
+		err = c.checkRow(d, r)
+		d.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // trials is how many a cell has.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * c.repeats * s.variants)
@@ -74,8 +99,8 @@ func (s *system) trials(c *config) int64 {
 	return 2 * n
 }
 
-// runRow fills in the cells of one collection.
-func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep *store, bar *cli.Progress) error {
+// checkRow adds a collection to the report.
+func (c *config) checkRow(d *collection.Data, r *report) error {
 	if c.folds > len(d.Class) {
 		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
 	}
@@ -85,6 +110,14 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 		}
 	}
 	r.Collections = append(r.Collections, collectionOf(d))
+	return nil
+}
+
+// runRow fills in the cells of one collection.
+func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep *store, bar *cli.Progress) error {
+	if err := c.checkRow(d, r); err != nil {
+		return err
+	}
 	for _, name := range c.systems {
 		s := find(name)
 		one, err := keep.finished(c, d, s)
