@@ -127,11 +127,9 @@ func (c *Client) Err() error {
 // Reconnects returns how often the connection came back.
 func (c *Client) Reconnects() int64 { return c.reconnects.Load() }
 
-// Close ends the connection.
-func (c *Client) Close() {
-	c.JS.CleanupPublisher()
-	c.NC.Close()
-}
+// Close ends the connection, and with it what waits for acknowledgements: where
+// CleanupPublisher comes before a goroutine of the client's has begun, that is left.
+func (c *Client) Close() { c.NC.Close() }
 
 // Ask asks the broker, again for as long as it is away or without a leader.
 func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
