@@ -19,12 +19,10 @@ import (
 // trial is a line whose clock goes as far as each graph costs.
 type trial struct {
 	*testing.T
-	line   *line
-	at     time.Time
-	served []string          // in the order in which they got a worker
-	ready  map[string]func() // how each gives it back
-	all    map[string]*ticket
-	of     map[string]*peer
+	line *line
+	at   time.Time
+	all  map[string]*ticket
+	of   map[string]*peer
 }
 
 func newTrial(t *testing.T, workers, queue int) *trial {
