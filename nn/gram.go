@@ -123,8 +123,10 @@ func (g *Gram) Check() error {
 	for i := range g.N {
 		for j, x := range g.Row(i)[:i+1] {
 			switch y := g.K[j*g.N+i]; {
-			case !finite(x) || !finite(y):
+			case !finite(x):
 				return fmt.Errorf("nn: gram: the value of %d and %d is %v", i, j, x)
+			case !finite(y):
+				return fmt.Errorf("nn: gram: the value of %d and %d is %v", j, i, y)
 			case math.Abs(x-y) > 1e-9*(1+math.Abs(x)):
 				return fmt.Errorf("nn: gram: not symmetric: %v for %d and %d, %v for %d and %d", x, i, j, y, j, i)
 			}

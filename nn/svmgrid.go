@@ -48,8 +48,11 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	if now.N != len(g.Class) {
 		return fmt.Errorf("nn: svm: a matrix of %d rows for %d classes", now.N, len(g.Class))
 	}
+	if err := now.Check(); err != nil {
+		return err
+	}
 	g.now = now
-	return now.Check()
+	return nil
 }
 
 // Learn learns from the training rows of a trial for each C, and scores the test

@@ -75,6 +75,7 @@ func TestSVMGridErrors(t *testing.T) {
 	}{
 		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, 2, 3, 1}}, "not symmetric"},
 		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, math.NaN(), math.NaN(), 1}}, "NaN"},
+		{SVMGrid{Class: []int32{0, 1}}, Gram{2, []float64{1, math.NaN(), 0, 1}}, "the value of 0 and 1 is NaN"},
 		{SVMGrid{Class: []int32{0, 1, 1}}, Gram{2, []float64{1, 0, 0, 1}}, "a matrix of 2 rows for 3 classes"},
 		{SVMGrid{Class: []int32{0, 1}, C: []float64{1, .1}}, Gram{2, []float64{1, 0, 0, 1}}, "want positive numbers that ascend"},
 		{SVMGrid{Class: []int32{0, 1}, C: []float64{-1}}, Gram{2, []float64{1, 0, 0, 1}}, "want positive numbers that ascend"},
@@ -82,6 +83,9 @@ func TestSVMGridErrors(t *testing.T) {
 		test.g.Gram = func(context.Context, int) (*Gram, error) { return &test.gram, nil }
 		if err := test.g.Prepare(ctx, 0); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %s", err, test.want)
+		}
+		if test.g.now != nil {
+			t.Errorf("a matrix is kept that is refused: %s", test.want)
 		}
 	}
 }
