@@ -78,8 +78,13 @@ func Elsewhere(m *nats.Msg) (name string, body []byte) {
 func Hole(stream string, pos int64) *nats.Msg {
 	m := Record(stream, []Span{{pos, pos}}, 0, nil)
 	m.Header.Set(headKind, kindHole)
+	Afresh(m)
 	return m
 }
+
+// Afresh lets the broker take a message that it had, and that was deleted there, within
+// its window of de-duplication. That its position is empty remains the condition.
+func Afresh(m *nats.Msg) { m.Header.Del(nats.MsgIdHdr) }
 
 // SumOf returns the sum in the headers of a message, as a text.
 func SumOf(h nats.Header) string { return h.Get(headSum) }
@@ -153,6 +158,7 @@ func EndMessage(stream string, e End) (*nats.Msg, error) {
 	m.Header.Set(headKind, kindEnd)
 	m.Header.Set(headSum, string(text))
 	identify(m, sha256.Sum256(text))
+	Afresh(m)
 	return m, nil
 }
 

@@ -139,6 +139,7 @@ func resend(ctx context.Context, client *jet.Client, to string, want *arrow.Sche
 			return err
 		}
 	}
+	jet.Afresh(msg)
 	return client.Publish(ctx, to, msg)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -360,11 +361,15 @@ func (w *writer) finish(ctx context.Context) error {
 	if !w.Queue {
 		var info *nc.StreamInfo
 		err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
-			info, err = w.stream.Info(ctx)
+			info, err = w.stream.Info(ctx, nc.WithDeletedDetails(true))
 			return err
 		})
 		if err == nil {
-			end, err = w.client.Count(ctx, w.Stream, info.State.LastSeq)
+			last := info.State.LastSeq
+			for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
+				last--
+			}
+			end, err = w.client.Count(ctx, w.Stream, last)
 		}
 		if err != nil {
 			return fmt.Errorf("stream %s: its end: %w", w.Stream, err)
