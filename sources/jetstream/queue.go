@@ -193,7 +193,40 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 		return false, nil
 	}
 	// Messages in hand are done soon, unless the pipeline waits for the end.
-	return info.NumAckPending == 0 && q.held() == 0 || info.NumAckPending <= q.held() && q.unchanged() > 2*time.Second, nil
+	if info.NumAckPending == 0 && q.held() == 0 {
+		return true, nil
+	}
+	if info.NumAckPending > q.held() || q.unchanged() <= 2*time.Second {
+		return false, nil
+	}
+	own, err := q.unfinished(ask)
+	return err == nil && info.NumAckPending <= own, err
+}
+
+// unfinished counts the messages in hand that are in the queue still. Others have
+// been finished by somebody else while this worker was silent, and what the broker
+// waits for is not them.
+func (q *queueReader) unfinished(ctx context.Context) (n int, err error) {
+	seqs := map[uint64]bool{}
+	q.mu.Lock()
+	for _, m := range q.hand {
+		for _, msg := range m.msgs {
+			if meta, err := msg.Metadata(); err == nil {
+				seqs[meta.Sequence.Stream] = true
+			}
+		}
+	}
+	q.mu.Unlock()
+	for seq := range seqs {
+		_, err := q.stream.GetMsg(ctx, seq)
+		switch {
+		case err == nil:
+			n++
+		case !errors.Is(err, nc.ErrMsgNotFound):
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 func (q *queueReader) held() int {
