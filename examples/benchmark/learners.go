@@ -155,23 +155,11 @@ type networkOf struct {
 	edges bool
 }
 
-// batches are the sizes to choose among.
-var batches = []int{16, 32, 64}
-
-// epochs is how far networks learn: the accuracy on validation splits levels off
-// before.
-func epochs(graphs int) int {
-	if graphs <= 2000 {
-		return 50
-	}
-	return 30
-}
-
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		return trained(ctx, c, d, of.kind, collection.Making{
 			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
-		}, batches)
+		}, collection.Batches)
 	}}
 }
 
@@ -192,7 +180,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 	return &plan{
 		learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
 			o, err := collection.Training{
-				Split: t.Split, Epochs: epochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
+				Split: t.Split, Epochs: collection.MaxEpochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
 				Kind: kind, Pretrain: "none", Workers: 1, OnEpoch: func() {},
 			}.Learn(ctx, fields)
 			if err != nil {

@@ -43,18 +43,6 @@ type verdict struct {
 	batch    []int     // of each fold
 }
 
-// maxEpochs is how far the curves reach when the protocol chooses: far enough
-// for the accuracy on validation splits to level off. That takes 20 epochs of a
-// few steps each on MUTAG and PTC_MR and 30 on IMDB-BINARY; the generated
-// collection still gains a little at 50. NCI1 is at its best after 10 to 20
-// epochs of a hundred steps each.
-func maxEpochs(graphs int) int {
-	if graphs <= 2000 {
-		return 50
-	}
-	return 30
-}
-
 // evaluate trains on every fold and lets each protocol choose.
 func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.Fields) (*evaluation, error) {
 	if c.folds > len(d.Class) {
@@ -66,10 +54,10 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	}
 	e := &evaluation{c: c, data: d, fields: f, keep: keep, batches: []int{c.batch}, epochs: c.epochs}
 	if c.batch == 0 {
-		e.batches = []int{16, 32, 64}
+		e.batches = collection.Batches
 	}
 	if c.epochs == 0 {
-		e.epochs = maxEpochs(len(d.Class))
+		e.epochs = collection.MaxEpochs(len(d.Class))
 	}
 	v := nn.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
