@@ -23,7 +23,7 @@ type WL struct {
 	// and the number of triangles that it is in, directions left out. Where all
 	// nodes are near each other, as in the graph around one person, a round of
 	// these tells more than many without. Triangles cost O(m^1.5) more, and
-	// 12 bytes per node and 4 per CSR entry.
+	// 24 bytes per node and 2 per CSR entry.
 	Triangles bool
 	// Rounded counts coarsely: a node begins with its degree too, and each number,
 	// degree, triangles, or neighbours of one colour, is rounded down to a power
