@@ -242,7 +242,7 @@ func (unpositioned) Open(in *arrow.Schema) (flow.Stage, error) {
 func TestWatermarkWaits(t *testing.T) {
 	var mu sync.Mutex
 	low := int64(-1)
-	stop := make(chan struct{})
+	reached, stop := make(chan struct{}), make(chan struct{})
 	src := numbers{Records: 40, Rows: 1, ack: func(pos int64) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -250,6 +250,7 @@ func TestWatermarkWaits(t *testing.T) {
 	}}
 	sink := &keeper{hook: func(place string, n int64) error {
 		if place == "write" && n == 7 {
+			close(reached)
 			<-stop
 		}
 		return nil
@@ -265,9 +266,16 @@ func TestWatermarkWaits(t *testing.T) {
 	for run.Stats().Stages[1].Refused < 5 {
 		time.Sleep(time.Millisecond)
 	}
-	mu.Lock()
-	got := low
-	mu.Unlock()
+	<-reached // rows are refused beside the sink, which may have got less far
+	acknowledged := func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return low
+	}
+	for start := time.Now(); acknowledged() < 6 && time.Since(start) < 15*time.Second; {
+		time.Sleep(time.Millisecond)
+	}
+	got := acknowledged()
 	if got != 6 || run.Stats().Done != 6 {
 		t.Errorf("position %d is acknowledged while the sink has row 7 in hand, want 6", got)
 	}
