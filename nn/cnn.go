@@ -51,6 +51,7 @@ type CNN struct {
 }
 
 var _ interface {
+	Model
 	Noted
 	Weighted
 	Checkpointer

@@ -37,7 +37,8 @@
 //	links                 Classes: 2, Targets    a row is a pair of roots
 //
 // An [SVM] learns from all rows at once, from a [Gram] matrix of their similarities
-// or from [Counts], and not by steps; it is a [Predictor].
+// or from [Counts], and not by steps; it is a [Predictor], saved as models are, which
+// [LoadPredictor] reads too.
 // [GramOf] compares counts, [Walks] compares graphs by the walks that they have in
 // common, and [Deep] counts by how alike the things are that were counted; sums of
 // kernels are kernels too, see [Gram.Add].

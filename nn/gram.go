@@ -18,7 +18,7 @@ type Counts struct {
 	Offsets []int
 	IDs     []uint64
 	// Values holds the count of each, which need not be whole but must be finite
-	// and, for [Min], not negative.
+	// and, for [Min] and [UnitMin], not negative.
 	Values []float64
 }
 
@@ -96,13 +96,34 @@ const (
 	// colours it is their optimal assignment (Kriege, Giscard and Wilson, "On
 	// valid optimal assignment kernels", 2016).
 	Min Similarity = "min"
+	// UnitMin is Min scaled as Cosine is: Σ min(xᵢ, yᵢ) / √(Σxᵢ·Σyᵢ), so that large
+	// graphs weigh as much as small ones.
+	UnitMin Similarity = "unit min"
 )
 
 func (s Similarity) check() error {
-	if s != Linear && s != Cosine && s != Min {
-		return fmt.Errorf("nn: the similarity is %q, want %q, %q or %q", s, Linear, Cosine, Min)
+	if s != Linear && s != Cosine && s != Min && s != UnitMin {
+		return fmt.Errorf("nn: the similarity is %q, want %q, %q, %q or %q", s, Linear, Cosine, Min, UnitMin)
 	}
 	return nil
+}
+
+// least reports whether minima are added up, not products.
+func (s Similarity) least() bool { return s == Min || s == UnitMin }
+
+// unit reports whether a row is 1 to itself.
+func (s Similarity) unit() bool { return s == Cosine || s == UnitMin }
+
+// length is the root of the similarity of a row to itself, not scaled.
+func (s Similarity) length(values []float64) float64 {
+	if !s.least() {
+		return length(values)
+	}
+	sum := 0.0
+	for _, x := range values {
+		sum += x
+	}
+	return math.Sqrt(sum)
 }
 
 // Gram is a symmetric matrix of similarities.
@@ -186,21 +207,21 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 			return nil, err
 		}
 	}
-	if s == Min {
-		if err := errors.Join(x.checkMin(), c.checkMin()); err != nil {
-			return nil, err
-		}
-	} else if err := s.check(); err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
 	p := newPostings(c)
 	var most *common
-	if s != Min {
+	if s.least() {
+		if err := errors.Join(x.checkMin(), c.checkMin()); err != nil {
+			return nil, err
+		}
+	} else {
 		most = newCommon(x, c, p)
 	}
 	var a, b []float64
-	if s == Cosine {
-		a, b = lengths(x), lengths(c)
+	if s.unit() {
+		a, b = lengths(x, s), lengths(c, s)
 	}
 	n := c.Len()
 	out := make([]float64, x.Len()*n)
@@ -224,8 +245,8 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 				for i := from; i < to; i++ {
 					ids, values := x.Row(i)
 					row := out[i*n : (i+1)*n]
-					p.compare(ids, values, s == Min, most, row)
-					if s == Cosine {
+					p.compare(ids, values, s.least(), most, row)
+					if s.unit() {
 						scaleCosine(row, a[i], b)
 					}
 				}
@@ -239,11 +260,11 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 	return out, nil
 }
 
-func lengths(c *Counts) []float64 {
+func lengths(c *Counts, s Similarity) []float64 {
 	l := make([]float64, c.Len())
 	for i := range l {
 		_, values := c.Row(i)
-		l[i] = length(values)
+		l[i] = s.length(values)
 	}
 	return l
 }

@@ -48,7 +48,7 @@ func TestGramOfCommonThings(t *testing.T) {
 					ids, values := x.Row(i)
 					p.compare(ids, values, false, nil, want)
 					if s == Cosine {
-						scaleCosine(want, length(values), lengths(c))
+						scaleCosine(want, length(values), lengths(c, s))
 					}
 					if !slices.Equal(got[i*c.Len():(i+1)*c.Len()], want) {
 						t.Fatalf("%s, counts of %v: row %d differs", s, scale, i)

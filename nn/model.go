@@ -57,17 +57,20 @@ type Weighted interface {
 	SetWeights([]float32) error
 }
 
-// Noted is a model whose file has room for notes, such as how its fields were
-// made; sinks.Save keeps a recipe there.
+// Noted is a [Model], or an [SVM], whose file has room for notes, such as how its
+// fields were made; sinks.Save keeps a recipe there.
 type Noted interface {
-	Model
+	Predictor
+
+	// Save writes what was learned and all that is needed to use it again.
+	Save(io.Writer) error
 
 	// Notes returns the notes of the model, which may be changed.
 	Notes() map[string]string
 }
 
 // InfoOf returns the notes of a model, nil when it has none.
-func InfoOf(m Model) map[string]string {
+func InfoOf(m Predictor) map[string]string {
 	if n, ok := m.(Noted); ok {
 		return n.Notes()
 	}

@@ -61,6 +61,31 @@ func Load(r io.Reader) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	return loadModel(meta, list)
+}
+
+// LoadPredictor is Load for whatever answers: models and an SVM, which learns by
+// no steps.
+func LoadPredictor(r io.Reader) (Noted, error) {
+	meta, list, err := readTensors(r)
+	if err != nil {
+		return nil, err
+	}
+	if meta[metaModel] == svmKind {
+		m, err := restoredSVM(meta, list)
+		if err != nil {
+			return nil, fmt.Errorf("nn: load: %w", err)
+		}
+		return m, nil
+	}
+	m, err := loadModel(meta, list)
+	if err != nil {
+		return nil, err
+	}
+	return m.(Noted), nil
+}
+
+func loadModel(meta map[string]string, list []tensorData) (Model, error) {
 	switch kind := meta[metaModel]; kind {
 	case "cnn":
 		return restored[CNN](meta, list)
@@ -68,8 +93,8 @@ func Load(r io.Reader) (Model, error) {
 		return restored[GRU](meta, list)
 	case "logistic":
 		return restored[Logistic](meta, list)
-	case "svm":
-		return nil, errors.New("nn: load: the file holds an SVM, which SVM.Load reads")
+	case svmKind:
+		return nil, errors.New("nn: load: the file holds an SVM, which SVM.Load and LoadPredictor read")
 	case "link":
 		return restored[Link](meta, list)
 	case "pooled":
@@ -77,7 +102,7 @@ func Load(r io.Reader) (Model, error) {
 	case "pslr":
 		return restored[PSLR](meta, list)
 	default:
-		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"logistic\", \"pooled\" or \"pslr\"", kind)
+		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"logistic\", \"pooled\", \"pslr\" or \"svm\"", kind)
 	}
 }
 

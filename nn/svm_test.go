@@ -50,7 +50,7 @@ func TestGramOf(t *testing.T) {
 		}
 		return x
 	}
-	for _, s := range []Similarity{Linear, Cosine, Min} {
+	for _, s := range []Similarity{Linear, Cosine, Min, UnitMin} {
 		g, err := GramOf(context.Background(), c, s, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -61,15 +61,20 @@ func TestGramOf(t *testing.T) {
 		}
 		for i := range c.Len() {
 			for j := range c.Len() {
-				var dot, least, a, b float64
+				var dot, least, a, b, m, n float64
 				x, y := dense(i), dense(j)
 				for d := range x {
 					dot += x[d] * y[d]
 					least += min(x[d], y[d])
 					a += x[d] * x[d]
 					b += y[d] * y[d]
+					m += x[d]
+					n += y[d]
 				}
-				want := map[Similarity]float64{Linear: dot, Min: least, Cosine: dot / math.Max(math.Sqrt(a)*math.Sqrt(b), 1e-300)}[s]
+				want := map[Similarity]float64{
+					Linear: dot, Min: least,
+					Cosine: dot / math.Max(math.Sqrt(a)*math.Sqrt(b), 1e-300), UnitMin: least / math.Max(math.Sqrt(m)*math.Sqrt(n), 1e-300),
+				}[s]
 				if got := g.Row(i)[j]; math.Abs(got-want) > 1e-12*(1+want) {
 					t.Fatalf("%s of %d and %d is %v, want %v", s, i, j, got, want)
 				}
@@ -140,7 +145,7 @@ func TestSVMOptimum(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		c, class := randomCounts(rng, 30+rng.IntN(70), 2+rng.IntN(3))
-		for _, s := range []Similarity{Linear, Cosine, Min} {
+		for _, s := range []Similarity{Linear, Cosine, Min, UnitMin} {
 			g, err := GramOf(context.Background(), c, s, 1)
 			if err != nil {
 				t.Fatal(err)

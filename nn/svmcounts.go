@@ -10,7 +10,10 @@ import (
 	"gorgonia.org/tensor"
 )
 
-var _ Forker = (*SVM)(nil)
+var (
+	_ Forker = (*SVM)(nil)
+	_ Noted  = (*SVM)(nil)
+)
 
 // FitCounts learns from all rows of c, of the classes given, compared by Kernel.
 // It is Fit on their Gram matrix, to the same result but for rounding, which is
@@ -27,7 +30,7 @@ func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
 	if cache == 0 {
 		cache = 256 << 20
 	}
-	if kernel == Min {
+	if kernel.least() {
 		if err := c.checkMin(); err != nil {
 			return err
 		}
@@ -73,7 +76,7 @@ func (m *SVM) adopt(c *Counts) {
 }
 
 // index makes ready what is asked of the support vectors.
-func (m *SVM) index() { m.words, m.size = newPostings(m.kept), lengths(m.kept) }
+func (m *SVM) index() { m.words, m.size = newPostings(m.kept), lengths(m.kept, m.Kernel) }
 
 // errMatrix is the error of asking a machine on a matrix for anything else.
 var errMatrix = errors.New("nn: svm: it has not learned from counts")
@@ -88,7 +91,7 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 	if _, err := one.check(); err != nil {
 		return dst, fmt.Errorf("nn: svm: %w", err)
 	}
-	if m.Kernel == Min {
+	if m.Kernel.least() {
 		if err := one.checkMin(); err != nil {
 			return dst, err
 		}
@@ -97,9 +100,9 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 	dst = slices.Grow(dst, n)[:from+n]
 	k := dst[from:]
 	clear(k)
-	m.words.compare(ids, values, m.Kernel == Min, nil, k)
-	if m.Kernel == Cosine {
-		scaleCosine(k, length(values), m.size)
+	m.words.compare(ids, values, m.Kernel.least(), nil, k)
+	if m.Kernel.unit() {
+		scaleCosine(k, m.Kernel.length(values), m.size)
 	}
 	return dst, nil
 }

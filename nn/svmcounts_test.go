@@ -18,7 +18,7 @@ func TestSVMCounts(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		c, class := randomCounts(rng, 60+rng.IntN(40), 2+rng.IntN(2))
 		others, _ := randomCounts(rng, 20, 2)
-		for _, s := range []Similarity{"", Linear, Cosine, Min} {
+		for _, s := range []Similarity{"", Linear, Cosine, Min, UnitMin} {
 			by := s
 			if by == "" {
 				by = Cosine
@@ -111,6 +111,13 @@ func TestSVMSaveLoad(t *testing.T) {
 	}
 	if _, err := Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "SVM.Load") {
 		t.Errorf("%v from Load", err)
+	}
+	any, err := LoadPredictor(bytes.NewReader(file.Bytes()))
+	if err != nil || any.Notes()["dataset"] != "drawn by lot" {
+		t.Fatalf("%v from LoadPredictor (%v)", any, err)
+	}
+	if q, err := any.Predict(Batch{Counts: c}, nil); err != nil || !slices.Equal(p.Float32s(), q.Float32s()) {
+		t.Errorf("other votes after LoadPredictor (%v)", err)
 	}
 	// On a matrix there are only numbers of rows.
 	g, _ := GramOf(ctx, c, Cosine, 1)

@@ -32,19 +32,19 @@ type keptRow struct {
 func newCountRows(c *Counts, by Similarity, cache int64) *countRows {
 	n := c.Len()
 	r := &countRows{
-		c: c, p: newPostings(c), by: by, size: lengths(c), selves: make([]float64, n),
+		c: c, p: newPostings(c), by: by, size: lengths(c, by), selves: make([]float64, n),
 		room: int(max(2, cache/(8*int64(max(1, n))))), at: make([]*list.Element, n), recent: list.New(),
 	}
 	for i, l := range r.size {
 		_, values := c.Row(i)
 		for _, x := range values {
-			if by == Min {
+			if by.least() {
 				r.selves[i] += x
 			} else {
 				r.selves[i] += x * x
 			}
 		}
-		if by == Cosine && l > 0 {
+		if by.unit() && l > 0 {
 			r.selves[i] /= l * l // as the other products, not 1
 		}
 	}
@@ -72,8 +72,8 @@ func (r *countRows) row(i int32) []float64 {
 	}
 	kept.i = i
 	ids, values := r.c.Row(int(i))
-	r.p.compare(ids, values, r.by == Min, nil, kept.k)
-	if r.by == Cosine {
+	r.p.compare(ids, values, r.by.least(), nil, kept.k)
+	if r.by.unit() {
 		scaleCosine(kept.k, r.size[i], r.size)
 	}
 	return kept.k

@@ -8,6 +8,8 @@ import (
 	"math"
 )
 
+const svmKind = "svm"
+
 // savedSVM is what a file says of a machine beside its tensors.
 type savedSVM struct {
 	C         float64    `json:"c"`
@@ -66,10 +68,13 @@ func (m *SVM) Save(w io.Writer) error {
 		return err
 	}
 	meta := map[string]string{
-		metaModel: "svm", metaVersion: fileVersion, metaShape: string(shape), metaSettings: string(text),
+		metaModel: svmKind, metaVersion: fileVersion, metaShape: string(shape), metaSettings: string(text),
 	}
 	return saveTensors(w, meta, m.Info, list)
 }
+
+// Notes returns Info, which it makes where it is nil.
+func (m *SVM) Notes() map[string]string { return notes(&m.Info) }
 
 // Load reads what Save wrote, up to the end of r. m is as before when it fails.
 func (m *SVM) Load(r io.Reader) error {
@@ -84,16 +89,16 @@ func (m *SVM) Load(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("nn: load: %w", err)
 	}
-	next.MaxSteps, next.Cache, next.Info = m.MaxSteps, m.Cache, userInfo(meta)
+	next.MaxSteps, next.Cache = m.MaxSteps, m.Cache
 	*m = *next
 	return nil
 }
 
 func restoredSVM(meta map[string]string, list []tensorData) (*SVM, error) {
-	if err := checkKind(meta, "svm"); err != nil {
+	if err := checkKind(meta, svmKind); err != nil {
 		return nil, err
 	}
-	m := new(SVM)
+	m := &SVM{Info: userInfo(meta)}
 	var saved savedSVM
 	if err := strictJSON([]byte(meta[metaShape]), &m.shape); err != nil {
 		return nil, fmt.Errorf("shape: %w", err)

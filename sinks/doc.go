@@ -25,7 +25,7 @@
 // weights. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from
 // which it goes on after whatever has stopped it. [Save] keeps a model with the
 // recipe of its fields in one file, and [Load] makes a [Predictor] of that, which
-// answers for single graphs, from many goroutines.
+// answers for single graphs, from many goroutines; an nn.SVM too.
 //
 // A row that a model cannot take, since its class is unknown or a number is not
 // finite, is refused by Train, Predict and Evaluate, as a stage refuses it:

@@ -35,7 +35,7 @@ import (
 // A model that goes on learning in a pipeline answers by what it knew at the last
 // Update.
 type Predictor struct {
-	net     nn.Model
+	net     nn.Predictor
 	recipe  operators.Recipe
 	layout  record.Layout // of the graphs that come, which have no target
 	classes []string
@@ -52,19 +52,22 @@ type Predictor struct {
 type Answer struct {
 	Class string    `json:"class"` // the most probable one, the first of equals; "" where a number was learned
 	Index int       `json:"index"` // of the class, -1 where there is none
-	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes
+	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes; of an nn.SVM shares of votes
 	Value float32   `json:"value"` // where a number was learned
 	Root  int32     `json:"root"`  // the node that the answer is about, or -1 where it is about the graph
 }
 
 // NewPredictor is a Predictor for a model in memory. The recipe begins with an
 // operators.Expect, which says what the graphs are like.
-func NewPredictor(m nn.Model, r operators.Recipe) (*Predictor, error) {
+func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	layout := r.Graphs()
 	if layout == nil {
 		return nil, errors.New("sinks: predictor: the recipe does not say what its graphs are like: begin it with operators.Expect")
 	}
 	p := &Predictor{net: m, recipe: r, layout: *layout, classes: layout.Classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	if err := fitSVM(m, r, *layout); err != nil {
+		return nil, fmt.Errorf("sinks: predictor: %w", err)
+	}
 	p.layout.Classes, p.layout.Real, p.layout.NodeClasses = nil, false, nil
 	if err := p.Update(m); err != nil {
 		return nil, err
@@ -77,8 +80,8 @@ func NewPredictor(m nn.Model, r operators.Recipe) (*Predictor, error) {
 	return p, nil
 }
 
-// Net returns the model that was given or loaded.
-func (p *Predictor) Net() nn.Model { return p.net }
+// Net returns the model that was given or loaded: an nn.Model, or an nn.SVM.
+func (p *Predictor) Net() nn.Predictor { return p.net }
 
 // Recipe returns how graphs become fields.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
@@ -93,7 +96,7 @@ func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
 // weights, and so is called where m does not learn at the moment: from
 // Train.OnStep, say, now and then. A model for other fields, or of other classes,
 // is an error.
-func (p *Predictor) Update(m nn.Model) error {
+func (p *Predictor) Update(m nn.Predictor) error {
 	f, ok := m.(nn.Forker)
 	if !ok {
 		return fmt.Errorf("sinks: predictor: a %T is no nn.Forker, of which there can be copies", m)

@@ -2,11 +2,15 @@ package sinks
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -17,7 +21,14 @@ const recipeNote = "recipe"
 
 // Save keeps a model with the recipe that makes fields for it, as one file,
 // which Load reads. The file appears whole or not at all. The recipe should begin
-// with an operators.Expect: that keeps the names of classes and channels.
+// with an operators.Expect: that keeps the names of classes and channels. An nn.SVM
+// which has learned from what operators.Count counted is kept as a network is:
+//
+//	var bags sinks.CollectCounts
+//	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
+//	svm := &nn.SVM{C: 10, Kernel: nn.Min}
+//	err = svm.FitCounts(ctx, bags.Counts[0], bags.Class)
+//	err = sinks.Save("svm.safetensors", svm, recipe)
 func Save(name string, m nn.Noted, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err
@@ -46,6 +57,9 @@ func note(m nn.Noted, r operators.Recipe) error {
 	if layout == nil {
 		return nil
 	}
+	if err := fitSVM(m, r, *layout); err != nil {
+		return fmt.Errorf("sinks: save: %w", err)
+	}
 	var channels []string
 	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
 		for _, c := range list {
@@ -57,6 +71,25 @@ func note(m nn.Noted, r operators.Recipe) error {
 	}
 	notes["classes"], notes["channels"] = strings.Join(layout.Classes, ","), strings.Join(channels, ",")
 	return nil
+}
+
+// fitSVM tells a machine of which shape the counts of a recipe are, where it has
+// learned from them outside of a stream and so does not know.
+func fitSVM(m nn.Predictor, r operators.Recipe, layout record.Layout) error {
+	svm, ok := m.(*nn.SVM)
+	if !ok || len(svm.Shape().Counts) > 0 {
+		return nil
+	}
+	graphs := record.NewBuilder(memory.DefaultAllocator, layout)
+	fields, err := flow.OpenDirect(graphs.Schema(), flow.Options{}, r...)
+	if err != nil {
+		return err
+	}
+	shape, err := Shape(fields.Schema())
+	if err == nil {
+		err = svm.Init(shape)
+	}
+	return errors.Join(err, fields.Close())
 }
 
 // Load reads what Save wrote, and makes a Predictor of it.
@@ -75,7 +108,7 @@ func Load(name string) (*Predictor, error) {
 
 // Read is Load from a stream.
 func Read(r io.Reader) (*Predictor, error) {
-	m, err := nn.Load(r)
+	m, err := nn.LoadPredictor(r)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func predict(ctx context.Context, c *config) error {
 
 // loadModel reads the network and its recipe. Flags that say otherwise are
 // refused.
-func loadModel(c *config) (nn.Model, operators.Recipe, error) {
+func loadModel(c *config) (nn.Predictor, operators.Recipe, error) {
 	var recipe operators.Recipe
 	f, err := os.Open(c.load)
 	if err != nil {

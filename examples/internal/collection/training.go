@@ -43,10 +43,16 @@ func MaxEpochs(graphs int) int {
 	return 30
 }
 
+// Net is a model that learns by steps, and is kept with its recipe.
+type Net interface {
+	nn.Model
+	nn.Noted
+}
+
 // Outcome is what came of a Training.
 type Outcome struct {
 	Curve    []nn.Score // one per epoch, with the loss summed over the rows
-	Net      nn.Noted
+	Net      Net
 	Scale    *operators.Standardize
 	Examples int
 	Seconds  float64 // in training, tests not counted
@@ -113,7 +119,7 @@ func InMemory(rec arrow.Record) flow.Pipeline {
 // newNet is the network of the paper, or what else -model-kind names. Like the
 // paper it does without dropout on graphs that have no attributes, which are the
 // social networks.
-func (j Training) newNet(f *Fields) nn.Noted {
+func (j Training) newNet(f *Fields) Net {
 	dropout := 0.0 // the default
 	if f.Degree {
 		dropout = -1
