@@ -218,7 +218,7 @@ func TestErrors(t *testing.T) {
 		{"-normalize best", `unknown labeling "best"`},
 		{"-protocol both", "nested or paper"},
 		{"-epochs x", "invalid value"},
-		{"-model-kind tree", "cnn, pslr, gru or best"},
+		{"-model-kind tree", "cnn, pslr, gru, svm or best"},
 		{"-model-kind best -k 5", "-k is of fields"},
 		{"-model-kind best -onnx x.onnx", "no operator of ONNX"},
 		{"-pretrain dream", "rbm, autoencoder or none"},

@@ -8,6 +8,7 @@
 //	go run ./examples/classify -data MUTAG -edges   # the paper's k = 10ᴱ
 //	go run ./examples/classify -data MUTAG -model-kind pslr
 //	go run ./examples/classify -data MUTAG -model-kind best # words in place of fields
+//	go run ./examples/classify -data MUTAG -model-kind svm  # the same words, and a kernel
 //	go run ./examples/classify -data MUTAG -pretrain rbm
 //	go run ./examples/classify -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
 //
@@ -75,14 +76,14 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.repeats, "repeats", 1, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
 	f.BoolVar(&c.edges, "edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
-	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words, which are colours and fields that are counted, so that k, w and labelings have no say")
+	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words, which are colours and fields that are counted, so that k, w and labelings have no say; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol")
 	cli.Alias(f, "net", "model-kind")
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
-	f.StringVar(&c.model, "model", "", "file for the network of the last fold")
+	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
 	f.StringVar(&c.onnx, "onnx", "", "file for the same network as an ONNX model, for other runtimes")
 	f.StringVar(&c.load, "load", "", "file that -model has written: its network says what -data is, nothing is trained")
 	f.StringVar(&c.json, "json", "", "file for the results")
@@ -103,10 +104,10 @@ func (c *config) check() (err error) {
 	if c.protocol != "nested" && c.protocol != "paper" {
 		return fmt.Errorf("-protocol is %q, want nested or paper", c.protocol)
 	}
-	if !slices.Contains([]string{"cnn", "pslr", "gru", best}, c.kind) {
-		return fmt.Errorf("-model-kind is %q, want cnn, pslr, gru or best", c.kind)
+	if !slices.Contains([]string{"cnn", "pslr", "gru", machine, best}, c.kind) {
+		return fmt.Errorf("-model-kind is %q, want cnn, pslr, gru, svm or best", c.kind)
 	}
-	if err := c.checkBest(); err != nil {
+	if err := c.checkWords(); err != nil {
 		return err
 	}
 	if !slices.Contains([]string{"none", "rbm", "autoencoder"}, c.pretrain) {

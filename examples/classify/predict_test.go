@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,37 @@ func TestLoad(t *testing.T) {
 		err := run(context.Background(), append([]string{"-load", file}, test.args...))
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v, want %q", test.args, err, test.want)
+		}
+	}
+}
+
+// So is a support vector machine, whose trials are kept and whose flags are those of
+// words.
+func TestMachine(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "svm.safetensors")
+	args := []string{"-data", small(t, pathsAndStars(20)), "-model-kind", "svm", "-folds", "4", "-checkpoint", dir, "-resume", "-model", file}
+	r := results(classify(t, args...))
+	if r["model_kind"] != "svm" || r["accuracy"].(float64) < 95 || len(r["fold_c"].([]any)) != 4 || r["epochs"] != 0. || r["train_examples_per_s"] != nil {
+		t.Errorf("%v", r)
+	}
+	for _, workers := range []string{"1", "3"} { // from what is kept, and anew
+		if again := results(classify(t, append(args, "-workers", workers)...)); !reflect.DeepEqual(again, r) {
+			t.Errorf("again %v, want %v", again, r)
+		}
+		args[len(args)-4] = filepath.Join(dir, "new")
+	}
+	said := classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
+	if said["graphs"] != 70. || said["accuracy"].(float64) < 95 {
+		t.Errorf("%v graphs, %v %% right", said["graphs"], said["accuracy"])
+	}
+	for _, test := range []struct{ flag, value, want string }{
+		{"-epochs", "3", "-epochs is of a model that learns by steps"},
+		{"-k", "3", "-k is of fields for a network"},
+		{"-onnx", "x.onnx", "no operator of ONNX"},
+	} {
+		if err := run(context.Background(), []string{"-model-kind", "svm", test.flag, test.value}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
 		}
 	}
 }

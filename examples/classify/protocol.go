@@ -29,6 +29,7 @@ type evaluation struct {
 	keep    *store
 	batches []int
 	epochs  int
+	svms    *machines  // where those are learned in place of networks
 	splits  []nn.Split // repeat by repeat
 
 	nested, paper, optimistic verdict
@@ -41,6 +42,9 @@ type verdict struct {
 	accuracy []float64 // percent, of each fold
 	epochs   []int     // of each fold
 	batch    []int     // of each fold
+	// What a machine has in place of epochs and batch.
+	c      []float64
+	kernel []string
 }
 
 // evaluate trains on every fold and lets each protocol choose.
@@ -63,23 +67,22 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
 		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, ByLoss: c.kind == best,
 	}
-	trainings := c.folds * c.repeats * len(e.batches)
+	if c.kind == machine {
+		v.Variants, v.Fixed, e.epochs = len(kernels), false, 1
+	}
+	trainings := c.folds * c.repeats * v.Variants
 	if !v.Fixed {
 		trainings *= 2
 	}
 	bar := cli.NewProgress("training", int64(trainings*e.epochs))
 	defer bar.Done()
-	var mu sync.Mutex
-	v.Learn = func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
-		o, err := e.job(t, e.epochs).do(ctx, f, func() { bar.Add(1) })
-		if err != nil {
+	if c.kind == machine {
+		if e.svms, err = newMachines(e, bar); err != nil {
 			return nil, err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		e.examples += o.Examples
-		e.seconds += o.Seconds
-		return o.Curve[e.epochsToTry():], nil
+		v.Learn, v.Prepare = e.svms.learn, e.svms.grid.Prepare
+	} else {
+		v.Learn = e.networks(bar)
 	}
 	all, err := v.Run(ctx, d.Class)
 	if err != nil {
@@ -90,9 +93,29 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	return e, nil
 }
 
+// networks learns in a trial by epochs.
+func (e *evaluation) networks(bar *cli.Progress) func(context.Context, nn.Trial) ([]nn.Score, error) {
+	var mu sync.Mutex
+	return func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+		o, err := e.job(t, e.epochs).do(ctx, e.fields, func() { bar.Add(1) })
+		if err != nil {
+			return nil, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		e.examples += o.Examples
+		e.seconds += o.Seconds
+		return o.Curve[e.epochsToTry():], nil
+	}
+}
+
 func (e *evaluation) verdictOf(choices []nn.Choice) (v verdict) {
 	for _, c := range choices {
 		v.accuracy = append(v.accuracy, c.Accuracy())
+		if e.svms != nil {
+			v.kernel, v.c = append(v.kernel, string(kernels[c.Variant])), append(v.c, e.svms.grid.C[c.Step])
+			continue
+		}
 		v.epochs = append(v.epochs, e.epochsToTry()+c.Step+1)
 		v.batch = append(v.batch, e.batches[c.Variant])
 	}
@@ -130,42 +153,50 @@ func (e *evaluation) verdict() verdict {
 	return e.nested
 }
 
-// lastModel trains the network of the last fold once more, up to the epoch that
-// the protocol chose, and returns it as a file.
+// lastModel trains the model of the last fold once more, by what the protocol
+// chose, and returns it as a file.
 func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 	v := e.verdict()
 	i := len(e.splits) - 1
+	if e.svms != nil {
+		svm, err := e.svms.fit(ctx, e.splits[i], nn.Similarity(v.kernel[i]), v.c[i])
+		if err != nil {
+			return nil, err
+		}
+		return e.file(svm, nil)
+	}
 	j := e.job(nn.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
 	j.name, j.last, j.Workers = "last", true, e.c.workers
 	o, err := j.do(ctx, e.fields, func() {})
 	if err != nil {
 		return nil, err
 	}
+	return e.file(o.Net, o.Scale)
+}
+
+// file is a model with its recipe.
+func (e *evaluation) file(net nn.Noted, scale *operators.Standardize) ([]byte, error) {
 	var buf bytes.Buffer
-	err = sinks.Write(&buf, o.Net, e.describe(o))
+	err := sinks.Write(&buf, net, e.describe(net, scale))
 	return buf.Bytes(), err
 }
 
 // describe returns the recipe of a network in full, and notes in words what the
 // reader of a list wants to see.
-func (e *evaluation) describe(o *collection.Outcome) operators.Recipe {
+func (e *evaluation) describe(net nn.Noted, scale *operators.Standardize) operators.Recipe {
 	recipe := append(operators.Recipe{operators.Expect{Layout: e.data.Layout}}, e.fields.Recipe...)
 	roots, _ := operators.Find[operators.Select](recipe)
-	notes := o.Net.Notes()
-	for k, v := range map[string]any{
-		"dataset":   e.data.Name,
-		"select":    roots.By,
-		"normalize": e.c.normal,
-		"k":         e.c.k,
-		"w":         roots.W,
-		"stride":    roots.Stride,
-		"seed":      e.c.seed,
-	} {
+	notes := net.Notes()
+	list := map[string]any{"dataset": e.data.Name, "seed": e.c.seed}
+	if !e.c.ofWords() {
+		list["select"], list["normalize"], list["k"], list["w"], list["stride"] = roots.By, e.c.normal, e.c.k, roots.W, roots.Stride
+	}
+	for k, v := range list {
 		notes[k] = fmt.Sprint(v)
 	}
-	if o.Scale != nil {
-		recipe = append(recipe, *o.Scale)
-		notes["mean"], notes["std"] = fmt.Sprint(o.Scale.Mean), fmt.Sprint(o.Scale.Std)
+	if scale != nil {
+		recipe = append(recipe, *scale)
+		notes["mean"], notes["std"] = fmt.Sprint(scale.Mean), fmt.Sprint(scale.Std)
 	}
 	return recipe
 }

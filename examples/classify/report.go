@@ -32,6 +32,8 @@ type report struct {
 	FoldAccuracy []float64 `json:"fold_accuracy"`
 	FoldEpochs   []int     `json:"fold_epochs"`
 	FoldBatch    []int     `json:"fold_batch"`
+	FoldKernel   []string  `json:"fold_kernel,omitempty"` // of machines, which have no epochs and batches
+	FoldC        []float64 `json:"fold_c,omitempty"`
 	Nested       score     `json:"nested"`
 	Paper        score     `json:"paper"`
 	Optimistic   score     `json:"best_epoch_of_each_fold"` // a bound, not a result
@@ -44,7 +46,7 @@ type report struct {
 	Seed         uint64    `json:"seed"`
 	Fields       int64     `json:"fields"`
 	FieldsPerS   float64   `json:"fields_per_s"`
-	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker
+	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker; 0 where nothing is learned by epochs
 	Seconds      float64   `json:"seconds"`
 	ModelSHA256  string    `json:"model_sha256"`
 	ModelKind    string    `json:"model_kind,omitempty"` // where it is not the paper's network for nodes
@@ -53,6 +55,8 @@ type report struct {
 
 	plan  string
 	model string // in words
+
+	ofWords bool // nothing is said of fields
 }
 
 type score struct {
@@ -71,21 +75,23 @@ func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluatio
 	r := &report{
 		Dataset: d.Name, Graphs: len(d.Class), Classes: len(d.Layout.Classes), AverageNodes: d.Average,
 		W: f.W, K: c.k, Stride: c.stride, Select: c.selecting.String(), Normalize: c.normal.String(),
-		Protocol: c.protocol, FoldAccuracy: v.accuracy, FoldEpochs: v.epochs, FoldBatch: v.batch,
+		Protocol: c.protocol, FoldAccuracy: v.accuracy, FoldEpochs: v.epochs, FoldBatch: v.batch, FoldKernel: v.kernel, FoldC: v.c,
 		Nested: e.nested.score(), Paper: e.paper.score(), Optimistic: e.optimistic.score(),
 		Majority: majority(d), SizeOnly: sizeOnly(d, e.splits),
-		Epochs: median(v.epochs), Batch: median(v.batch),
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed,
 		Fields: f.Count, FieldsPerS: float64(f.Count) / f.Seconds,
-		TrainPerS:   float64(e.examples) / e.seconds,
 		ModelSHA256: hex.EncodeToString(sum[:]),
 		Edges:       c.edges,
-		plan:        f.Plan, model: c.modelWords(f),
+		plan:        f.Plan, model: c.modelWords(f), ofWords: c.ofWords(),
 	}
 	if c.kind != "cnn" {
 		r.ModelKind = c.kind
 	}
-	if c.kind == best {
+	if c.kind != machine {
+		r.Epochs, r.Batch = median(v.epochs), median(v.batch)
+		r.TrainPerS = float64(e.examples) / e.seconds
+	}
+	if c.ofWords() {
 		r.K, r.Stride, r.Select, r.Normalize, r.FieldsPerS = 0, 0, "", "", 0
 	}
 	if c.pretrain != "none" {
@@ -105,6 +111,8 @@ func (c *config) modelWords(f *collection.Fields) string {
 		words = append(words, "recurrent network")
 	case best:
 		return "logistic regression on words"
+	case machine:
+		return "support vector machine on words"
 	}
 	if c.edges {
 		words = append(words, "edges merged")
@@ -130,7 +138,7 @@ func median(x []int) int {
 // print writes the closing table.
 func (r *report) print(out io.Writer) error {
 	fields := ""
-	if r.ModelKind != best {
+	if !r.ofWords {
 		fields = fmt.Sprintf("w %d, k %d, stride %d; ", r.W, r.K, r.Stride)
 	}
 	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %s%s\n\n%s\n\n",
@@ -140,6 +148,9 @@ func (r *report) print(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)
 	}
 	mark := func(protocol, note string) string {
+		if r.Protocol == protocol && r.FoldC != nil {
+			return note + fmt.Sprintf(" (last fold: %s, C %g)", r.FoldKernel[len(r.FoldKernel)-1], r.FoldC[len(r.FoldC)-1])
+		}
 		if r.Protocol == protocol {
 			return note + fmt.Sprintf(" (median: %d epochs, batch %d)", r.Epochs, r.Batch)
 		}
@@ -148,17 +159,24 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(w, "majority class\t%.2f %%\t\n", r.Majority)
 	fmt.Fprintf(w, "size only\t%.2f %%\tnearest training graphs by number of nodes\n", r.SizeOnly)
 	row("nested", r.Nested, mark("nested", "chosen on a part of the training folds"))
-	row("paper", r.Paper, mark("paper", "best common epoch of the test folds"))
-	row("best epoch of each fold", r.Optimistic, "an optimistic bound, not a result")
+	step := "epoch"
+	if r.FoldC != nil {
+		step = "kernel and C"
+	}
+	row("paper", r.Paper, mark("paper", "best common "+step+" of the test folds"))
+	row("best "+step+" of each fold", r.Optimistic, "an optimistic bound, not a result")
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	made := ""
-	if r.ModelKind != best {
+	if !r.ofWords {
 		made = fmt.Sprintf("%d fields, %.0f/s; ", r.Fields, r.FieldsPerS)
 	}
-	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %s%.0f training graphs/s and worker; %.1f s\nmodel %s\n",
-		r.Folds, r.Repeats, r.Seed, made, r.TrainPerS, r.Seconds, r.ModelSHA256)
+	if r.FoldC == nil {
+		made += fmt.Sprintf("%.0f training graphs/s and worker; ", r.TrainPerS)
+	}
+	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %s%.1f s\nmodel %s\n",
+		r.Folds, r.Repeats, r.Seed, made, r.Seconds, r.ModelSHA256)
 	return err
 }
 

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// kernels are those that a machine chooses among. Both are 1 for a graph and
+// itself, so that a C means the same for each.
+var kernels = []nn.Similarity{nn.Cosine, nn.UnitMin}
+
+// machines is support vector machines on words: the variants of the validation are
+// kernels, and its steps are C.
+type machines struct {
+	e      *evaluation
+	counts *nn.Counts
+	grid   nn.SVMGrid
+	bar    *cli.Progress
+}
+
+func newMachines(e *evaluation, bar *cli.Progress) (*machines, error) {
+	counts, err := sinks.CountsOf(e.fields.Record, sinks.CountNames(e.fields.Record.Schema())...)
+	if err != nil {
+		return nil, err
+	}
+	m := &machines{e: e, counts: counts, bar: bar}
+	m.grid.Class, m.grid.C = e.data.Class, []float64{1e-2, 1e-1, 1, 10, 100, 1000}
+	m.grid.Gram = func(ctx context.Context, variant int) (*nn.Gram, error) {
+		return nn.GramOf(ctx, counts, kernels[variant], e.c.workers)
+	}
+	return m, nil
+}
+
+// learn is a trial, which the store may know.
+func (m *machines) learn(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+	defer m.bar.Add(1)
+	name := fmt.Sprintf("outer-%d-%d", t.Fold, t.Variant)
+	if t.Inner {
+		name = fmt.Sprintf("inner-%d-%d", t.Fold, t.Variant)
+	}
+	if o, err := m.e.keep.finished(name); err != nil {
+		return nil, err
+	} else if o != nil {
+		return o.Curve, nil
+	}
+	scores, err := m.grid.Learn(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return scores, m.e.keep.finish(name, &collection.Outcome{Curve: scores})
+}
+
+// fit learns from the training graphs of a split.
+func (m *machines) fit(ctx context.Context, s nn.Split, kernel nn.Similarity, c float64) (*nn.SVM, error) {
+	rows, class := new(nn.Counts), make([]int32, len(s.Train))
+	for i, row := range s.Train {
+		rows.Append(m.counts.Row(int(row)))
+		class[i] = m.e.data.Class[row]
+	}
+	svm := &nn.SVM{C: c, Kernel: kernel}
+	return svm, svm.FitCounts(ctx, rows, class)
+}

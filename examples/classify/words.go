@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// The kinds of model that count words in place of making fields.
+const (
+	best    = "best"
+	machine = "svm"
+)
+
+func (c *config) ofWords() bool { return c.kind == best || c.kind == machine }
+
+// checkWords refuses flags that mean nothing to those kinds.
+func (c *config) checkWords() error {
+	if !c.ofWords() {
+		return nil
+	}
+	for _, name := range []string{"k", "w", "stride", "select", "normalize", "edges"} {
+		if slices.Contains(c.given, name) {
+			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, c.kind)
+		}
+	}
+	if c.onnx != "" {
+		return errors.New("-onnx: a model of words reads them by their hash, which no operator of ONNX makes")
+	}
+	if c.kind != machine {
+		return nil
+	}
+	for _, name := range []string{"epochs", "batch"} {
+		if slices.Contains(c.given, name) {
+			return fmt.Errorf("-%s is of a model that learns by steps, and -model-kind %s sees all graphs at once", name, c.kind)
+		}
+	}
+	return nil
+}
+
+// counting is what is counted in place of making fields.
+func (c *config) counting() []count.Counter {
+	if !c.ofWords() {
+		return nil
+	}
+	return count.Standard()
+}
