@@ -34,6 +34,9 @@
 //	features *: or node_sparse, where they are a set of indices per node
 //	index *:    or Item.ID
 //
+// A graph of an edge list whose ids have gaps has the ids of its nodes in node_ids,
+// also in the files that are written of it.
+//
 // A source is a value: it prints, it can be opened many times and by several
 // goroutines at once, and it never prints or exits. Each Open gives a reader of
 // its own, which one goroutine uses. Every Next returns a record that the

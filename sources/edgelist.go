@@ -40,7 +40,8 @@ import (
 // "# Nodes: 4941" (the first such comment counts): if all ids lie in 0 … N-1,
 // those are the nodes, or 1 … N if all ids lie there; otherwise the comment is
 // taken to count something else, and ignored. The id of every node is in
-// [Network.IDs].
+// [Network.IDs], and where there are gaps in the column node_ids, so that a file that
+// the record is written to still knows it.
 //
 // # Cost
 //
@@ -140,7 +141,7 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
 	return &EdgeListReader{
 		net:   n,
-		build: record.NewBuilder(mem, record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes}),
+		build: record.NewBuilder(mem, record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs != nil}),
 	}
 }
 
@@ -167,7 +168,7 @@ func (r *EdgeListReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	rec, err := r.build.Lend(r.net.Graph, record.Row{NodeClass: r.net.NodeClass})
+	rec, err := r.build.Lend(r.net.Graph, record.Row{NodeClass: r.net.NodeClass, NodeID: r.net.IDs})
 	if r.err = err; err == nil {
 		r.err = io.EOF
 	}

@@ -24,7 +24,7 @@ type Graphs struct {
 	// Items: attributes as the first graph has them, named node_label,
 	// node_attribute, node_sparse, edge_label, edge_attribute, with as many values
 	// as occur; the classes 0 … largest Class if any item has one above 0, else real
-	// targets if any Value is not 0, else none; node classes likewise.
+	// targets if any Value is not 0, else none; node classes likewise; ids of nodes if the first item has any.
 	Layout record.Layout
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
@@ -37,6 +37,7 @@ type Item struct {
 	Class     int32   // index into Layout.Classes
 	Value     float32 // target, where Layout.Real
 	NodeClass []int32 // class of each node, where there are Layout.NodeClasses; -1 = unknown
+	NodeID    []int32 // what each node is called, ascending, where there are Layout.NodeIDs
 }
 
 // String says how many graphs there are, for the plan of a pipeline.
@@ -65,7 +66,7 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 }
 
 func isZero(l record.Layout) bool {
-	return !l.Directed && !l.Real && l.NodeSparse.Card == 0 &&
+	return !l.Directed && !l.Real && !l.NodeIDs && l.NodeSparse.Card == 0 &&
 		len(l.NodeCat)+len(l.NodeAttr)+len(l.EdgeCat)+len(l.EdgeAttr)+len(l.Classes)+len(l.NodeClasses) == 0
 }
 
@@ -87,6 +88,7 @@ func layoutOf(items []Item) (l record.Layout) {
 			edgeTop = top(edgeTop, g.EdgeCat, g.EdgeCats)
 		}
 	}
+	l.NodeIDs = items[0].NodeID != nil
 	if class > 0 {
 		l.Classes, l.Real = numbers(class+1), false
 	}
@@ -155,7 +157,7 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 
 // row is what a record says of the item, which is number at of its stream.
 func (it *Item) row(at int64) record.Row {
-	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass}
+	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass, NodeID: it.NodeID}
 }
 
 // graphsReader makes records of n items. It asks for each when it gets there,

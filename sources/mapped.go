@@ -122,7 +122,8 @@ func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		item := Item{Graph: &graph.Graph{}, Class: class[row], NodeClass: gs.NodeClass(row)}
+		r := gs.Row(row)
+		item := Item{Graph: &graph.Graph{}, Class: class[row], NodeClass: r.NodeClass, NodeID: r.NodeID}
 		gs.At(row, item.Graph)
 		if err := item.check(ctx, &gs.Layout); err != nil {
 			return fmt.Errorf("graph %d: %w", gs.ID(row), err)

@@ -146,7 +146,7 @@ func (r *NodesReader) Next(ctx context.Context) (arrow.Record, error) {
 		r.err = context.Cause(ctx)
 	}
 	if r.err == nil {
-		r.err = r.build.Append(r.set.Graph, record.Row{NodeClass: r.set.Class})
+		r.err = r.build.Append(r.set.Graph, record.Row{NodeClass: r.set.Class, NodeID: r.set.IDs})
 	}
 	if r.err != nil {
 		return nil, r.err

@@ -69,7 +69,7 @@ func (n *NodeSet) Part(p Part) []int32 {
 
 // Layout describes the record of the set.
 func (n *NodeSet) Layout() record.Layout {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes}
+	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs != nil}
 	for i := range n.Graph.NodeAttrs {
 		l.NodeAttr = append(l.NodeAttr, record.Channel{Name: fmt.Sprint("feature_", i)})
 	}

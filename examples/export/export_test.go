@@ -184,17 +184,59 @@ func TestEdges(t *testing.T) {
 			t.Fatalf("%s: %v", args, err)
 		}
 	}
-	want := rows(t, dir+"/made")
-	for _, name := range []string{"read", "mapped", "last", "unpacked"} {
+	want := rows(t, dir+"/read")
+	for _, name := range []string{"mapped", "last", "unpacked"} {
 		if got := rows(t, dir+"/"+name); !slices.Equal(got, want) {
 			t.Errorf("%s is another graph", name)
 		}
+	}
+	// What is generated has no lines, and so no ids of nodes.
+	graph, ids, _ := strings.Cut(want[0], " node_ids=")
+	if got := rows(t, dir+"/made"); len(got) != 1 || got[0] != graph || ids == "" {
+		t.Errorf("another graph was read: %q, want %q and ids", want, got)
 	}
 	if got := rows(t, dir+"/table"); len(got) != 1 {
 		t.Errorf("%d graphs of a table of edges", len(got))
 	}
 	if text, err := os.ReadFile(dir + "/drawn.edges"); err != nil || bytes.Count(text, []byte("\n")) != 7*512 {
 		t.Errorf("%d lines, want %d; %v", bytes.Count(text, []byte("\n")), 7*512, err)
+	}
+}
+
+// Nodes are called by the ids of an edge list with gaps, also where the file that was
+// made of it is mapped, read and checked, or Parquet: in fields, of both kinds of rows
+// and in lines, and in the edge list that is written of it.
+func TestIDs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	list := clitest.File(t, "a.edges", "7 70\n70 700\n700 7\n2147483647 700\n")
+	command := func(args string) {
+		t.Helper()
+		if err := run(context.Background(), strings.Fields(args)); err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+	}
+	command("-graph " + list + " -graphs -as arrow -out " + dir + "/arrow")
+	command("-graph " + list + " -graphs -as arrow -compress zstd -out " + dir + "/packed")
+	command("-graph " + list + " -graphs -out " + dir + "/parquet")
+	for _, fields := range []string{"-k 3", "-k 3 -per graph -w 5 -as arrow", "-k 2 -as jsonl", "-graphs -as edges"} {
+		text := func(graph string) (all []string) {
+			out := filepath.Join(t.TempDir(), "out")
+			command("-graph " + graph + " " + fields + " -out " + out)
+			if b, err := os.ReadFile(out); err == nil {
+				return strings.Split(string(b), "\n")
+			}
+			return rows(t, out)
+		}
+		want := text(list)
+		if !strings.Contains(strings.Join(want, ""), "2147483647") {
+			t.Errorf("%s: %q has not the ids of the file", fields, want)
+		}
+		for _, made := range []string{"arrow", "packed", "parquet"} {
+			if got := text(dir + "/" + made); !slices.Equal(got, want) {
+				t.Errorf("%s of %s: %q, want %q", fields, made, got, want)
+			}
+		}
 	}
 }
 

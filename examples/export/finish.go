@@ -22,7 +22,7 @@ type finish struct {
 
 func (f *finish) String() string { return "finish" }
 
-// Open is called after the source was opened, and so knows the names.
+// Open implements flow.Operator.
 func (f *finish) Open(in *arrow.Schema) (flow.Stage, error) { return &finisher{f, in}, nil }
 
 type finisher struct {
@@ -48,21 +48,25 @@ func (f *finisher) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
+	graphs, err := record.Values[int64](rec, record.GraphID)
+	if err != nil {
+		return err
+	}
 	for row := 0; row < roots.Len() && len(f.first) < 5; row++ {
 		field := slices.Clone(members[row*width:][:min(width, 12)])
-		f.from.Rename(field, field)
+		f.from.Rename(graphs[row], field, field)
 		f.first = append(f.first, strings.Trim(fmt.Sprint(field), "[]"))
 	}
-	if f.from.Node == nil {
+	if !f.from.Names() {
 		rec.Retain()
 		return out.Emit(rec)
 	}
 	named := record.NewLists[int32](out.Mem())
-	for row := range roots.Len() {
-		f.from.Rename(named.Grow(len(roots.Row(row))), roots.Row(row))
-	}
 	fixed := record.NewFixed[int32](out.Mem(), width)
-	f.from.Rename(fixed.Extend(int(rec.NumRows())), members)
+	for row, graph := range graphs {
+		f.from.Rename(graph, named.Grow(len(roots.Row(row))), roots.Row(row))
+		f.from.Rename(graph, fixed.Extend(1), members[row*width:][:width])
+	}
 	done, err := record.Project(f.schema, rec, map[string]arrow.Array{
 		record.Roots: named.Finish(), record.Members: fixed.Finish(int(rec.NumRows())),
 	})

@@ -114,9 +114,9 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 	}
 	var g graph.Graph
 	graphs.At(0, &g)
-	name := func(v int32) int32 { return v }
-	if w.from.Node != nil {
-		name = w.from.Node
+	name, ids := func(v int32) int32 { return v }, graphs.Row(0).NodeID
+	if ids != nil {
+		name = func(v int32) int32 { return ids[v] }
 	}
 	w.report.Nodes = int64(g.N())
 	w.b = fmt.Appendf(w.b, "# %d nodes, %d edges\n", g.N(), g.M())

@@ -11,7 +11,7 @@
 //	go run ./examples/export -graph web.edges.gz -graphs -as arrow -out web
 //	go run ./examples/export -graph web -k 10 -out fields
 //
-// Nodes of what was converted are called by their number, in the order of the ids.
+// Nodes are called by the ids of the edge list, which the file knows where there are gaps.
 //
 // The directory gets numbered parts and manifest.json, which has the rows, the
 // bytes and the SHA-256 of each. It appears when all is written, and replaces

@@ -26,6 +26,7 @@
 //	           edge_attr   list<float32>    (CSR entries, c_e)
 //	           target      int32 | float32  class, -1 = unknown, or real value; metadata: classes
 //	           node_target list<int32>      class of each node, -1 = unknown
+//	           node_ids    list<int32>      id of each node in its file, ascending, where that is not its number
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance
 //	           dist        list<list<uint8>>  their hop distances

@@ -189,6 +189,9 @@ type Row struct {
 	// NodeClass is the class of each node, where the layout has NodeClasses; -1
 	// where it is not known.
 	NodeClass []int32
+	// NodeID is what each node is called where the graph comes from, strictly
+	// ascending, where the layout has NodeIDs.
+	NodeID []int32
 }
 
 // Builder collects graphs into a record.

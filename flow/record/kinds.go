@@ -27,6 +27,8 @@ var kinds = []kind{
 	&scalar[float32]{Target, func(l *Layout) any { return &l.Real }, func(r *Row) *float32 { return &r.Value }},
 	&dense[int32]{NodeTarget, perNode, func(l *Layout) any { return &l.NodeClasses },
 		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
+	&dense[int32]{NodeIDs, perNode, func(l *Layout) any { return &l.NodeIDs },
+		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeID, nil }},
 }
 
 // GraphColumns returns the names of the columns that hold graphs: their structure,
@@ -192,6 +194,14 @@ func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 			if x < -1 || int(x) >= len(*about) {
 				return fmt.Errorf("node %d has class %d, want -1 to %d", v, x, len(*about)-1)
 			}
+		}
+	case *bool:
+		last := int32(-1)
+		for v, x := range indices {
+			if x <= last {
+				return fmt.Errorf("node %d has the id %d, want one above %d, that of the node before", v, x, last)
+			}
+			last = x
 		}
 	}
 	return nil

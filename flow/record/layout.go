@@ -35,6 +35,7 @@ const (
 
 	NodesSparse = "nodes_sparse"
 	RootTarget  = "root_target"
+	NodeIDs     = "node_ids"
 )
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
@@ -62,6 +63,7 @@ type Layout struct {
 	Real              bool     // target is float32; not both
 	NodeClasses       []string // names of the classes of node_target
 	NodeSparse        Channel  // of node_sparse; Card 0: there is none
+	NodeIDs           bool     `json:",omitempty"` // there is node_ids
 }
 
 // Schema returns the schema of records of that layout.

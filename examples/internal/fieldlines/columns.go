@@ -33,7 +33,7 @@ type Columns struct{ From *input.Named }
 
 func (Columns) String() string { return "columns" }
 
-// Open is called after the source was opened, and so knows the names.
+// Open implements flow.Operator.
 func (f Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	l, err := record.LayoutOf(in)
 	if err != nil {
@@ -119,11 +119,11 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
 				var name [1]int32
-				f.From.Rename(name[:], []int32{v})
+				f.From.Rename(c.graphs.ID(row), name[:], []int32{v})
 				id.Append(c.graphs.ID(row))
 				root.Append(name[0])
 				m := c.members[at*k : (at+1)*k]
-				f.From.Rename(members.Extend(1), m)
+				f.From.Rename(c.graphs.ID(row), members.Extend(1), m)
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))

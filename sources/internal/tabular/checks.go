@@ -112,6 +112,13 @@ func (p *Plan) checkGraphs(ctx context.Context, rec arrow.Record) error {
 		if len(p.layout.NodeClasses) > 0 && len(classes.Row(row)) != g.N() {
 			return fail("%d node classes, want %d", len(classes.Row(row)), g.N())
 		}
+		last := int32(-1)
+		for v, id := range graphs.Row(row).NodeID {
+			if id <= last {
+				return fail("node %d has the id %d, want one above %d, that of the node before", v, id, last)
+			}
+			last = id
+		}
 		if hasRoots {
 			for i, v := range roots.Row(row) {
 				if v < -1 || int(v) >= g.N() {

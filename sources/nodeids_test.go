@@ -1,0 +1,93 @@
+package sources_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// ids returns those of the first graph of a source, and whether its records have any.
+func ids(t *testing.T, src flow.Source) ([]int32, bool) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	r, err := src.Open(t.Context(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	gs, err := record.GraphsOf(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(gs.Row(0).NodeID), gs.Layout.NodeIDs
+}
+
+// A file that is made of an edge list knows what the nodes are called where ids have
+// gaps, and takes no byte for it where they have none.
+func TestNodeIDs(t *testing.T) {
+	gaps := func() flow.Source {
+		return sources.EdgeList{Path: "gaps", Reader: strings.NewReader("5 9\n9 100\n2147483647 5\n")}
+	}
+	want := []int32{5, 9, 100, 1<<31 - 1}
+	path := ipcFile(t, gaps())
+	for name, src := range map[string]flow.Source{
+		"the list": gaps(), "mapped": sources.Mapped{Path: path},
+		"mapped and checked": sources.Mapped{Path: path, Check: true}, "read": sources.IPC{Path: path},
+	} {
+		if got, ok := ids(t, src); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: the nodes are called %d, want %d", name, got, want)
+		}
+	}
+	path = ipcFile(t, sources.EdgeList{Path: "dense", Reader: strings.NewReader("# 5 nodes\n0 1\n3 1\n")})
+	if got, ok := ids(t, sources.Mapped{Path: path}); ok || got != nil {
+		t.Errorf("nodes 0 to 4 are called %d", got)
+	}
+	if b, err := os.ReadFile(path); err != nil || bytes.Contains(b, []byte(record.NodeIDs)) {
+		t.Errorf("there is a column of ids: %v", err)
+	}
+}
+
+// Ids that are not ascending are refused by what checks a file.
+func TestNodeIDsOfDamage(t *testing.T) {
+	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]int32{{1, 1, 2}, {-1, 2, 3}, {3, 2, 4}} {
+		items := []sources.Item{{Graph: g, NodeID: bad}}
+		if _, err := (sources.Graphs{Items: items}).Open(t.Context(), memory.DefaultAllocator); err == nil {
+			t.Errorf("ids %d pass", bad)
+		}
+		b := record.NewBuilder(memory.DefaultAllocator, record.Layout{NodeIDs: true})
+		if err := b.Append(g, record.Row{NodeID: bad}); err != nil {
+			t.Fatal(err)
+		}
+		rec := b.Record()
+		path := ipcFile(t, sources.Records{Schema: rec.Schema(), Records: []arrow.Record{rec}})
+		rec.Release()
+		for _, src := range []flow.Source{sources.IPC{Path: path}, sources.Mapped{Path: path, Check: true}} {
+			err := flow.From(src).To(&sinks.Collect{}).Run(context.Background())
+			if err == nil || !strings.Contains(err.Error(), "has the id") {
+				t.Errorf("%v: ids %d: %v", src, bad, err)
+			}
+		}
+	}
+}
