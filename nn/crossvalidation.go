@@ -126,6 +126,9 @@ func (v CrossValidation) split(class []int32) (all []*foldTrials, err error) {
 		for i, s := range outer {
 			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
 			if n := max(2, min(v.Folds-1, len(s.Train))); !v.Fixed {
+				if len(s.Train) < 2 {
+					return nil, fmt.Errorf("nn: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(rows), len(s.Train))
+				}
 				inner, err := Folds(s.Train, class, n, streamOf(v.Seed, streamValidation, r, uint64(i)))
 				if err != nil {
 					return nil, err

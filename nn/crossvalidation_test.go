@@ -193,4 +193,8 @@ func TestCrossValidationErrors(t *testing.T) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
+	two := CrossValidation{Folds: 2, Learn: learn}
+	if _, err := two.Run(context.Background(), class[:2]); err == nil || !strings.Contains(err.Error(), "2 folds of 2 rows leave 1 to learn from") {
+		t.Errorf("%v", err)
+	}
 }
