@@ -93,11 +93,33 @@ func Parse(f *flag.FlagSet, args []string) error {
 		usage()
 		return err
 	case err != nil:
-		return fmt.Errorf("%w (-h lists the flags)", err)
+		return fmt.Errorf("%s (-h lists the flags)", explain(f, err))
 	case f.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q (-h lists the flags)", f.Arg(0))
 	}
 	return nil
+}
+
+// explain says what a flag takes, where the error is that its value is none.
+func explain(f *flag.FlagSet, err error) string {
+	text, bad := strings.CutSuffix(err.Error(), ": parse error")
+	_, name, named := strings.Cut(text, " for flag -")
+	if !bad || !named || f.Lookup(name) == nil {
+		return err.Error()
+	}
+	value, ok := f.Lookup(name).Value.(flag.Getter)
+	if !ok {
+		return err.Error()
+	}
+	switch value.Get().(type) {
+	case time.Duration:
+		return text + ": want a time such as 90s, 10m or 1h30m"
+	case int, int64, uint, uint64:
+		return text + ": want a whole number"
+	case float64:
+		return text + ": want a number"
+	}
+	return err.Error()
 }
 
 // AtLeast is the error of a flag below its least value.
