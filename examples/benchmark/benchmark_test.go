@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +21,12 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // The test binary is the command when it is told to be.
@@ -155,6 +162,22 @@ func TestKillAndResume(t *testing.T) {
 			t.Fatal("it does not end")
 		}
 	}
+	// The files are the same, byte by byte, but for the times.
+	var texts [2]string
+	out := filepath.Join(t.TempDir(), "out.json")
+	for i, args := range [][]string{args[:len(args)-3], args} {
+		if err := run(context.Background(), slices.Concat(args, []string{"-json", out})); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = regexp.MustCompile(`"(cpu_)?seconds": [^,]*`).ReplaceAllString(string(content), "")
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("after %d kills:\n%s\nwant\n%s", kills, texts[1], texts[0])
+	}
 	table, picture := filepath.Join(t.TempDir(), "t.md"), filepath.Join(t.TempDir(), "p.svg")
 	if got := benchmark(t, append(args, "-table", table, "-out", picture)...); !reflect.DeepEqual(got, want) {
 		t.Errorf("after %d kills: other cells", kills)
@@ -162,6 +185,71 @@ func TestKillAndResume(t *testing.T) {
 	for file, part := range map[string]string{table: "**SMALL**, 25 graphs", picture: "<svg"} {
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), part) {
 			t.Errorf("%s: %.200s (%v)", file, text, err)
+		}
+	}
+}
+
+// A cell is kept for its graphs, whatever they are like, and for what its system was.
+func TestKeptFor(t *testing.T) {
+	clitest.Silence(t)
+	edges := []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}}
+	sum := func(b sources.Builder, edit func(*graph.Graph)) string {
+		for _, e := range edges {
+			b.Edge(e.U, e.V)
+		}
+		g, err := b.Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(g)
+		d := &collection.Data{Class: []int32{0}}
+		if err := flow.From(sources.Graphs{Items: []sources.Item{{Graph: g}}}).To(&d.Graphs).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		defer d.Release()
+		sum, err := digest(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	all := map[string]bool{}
+	sparse := func(values, offsets []int32, card int) func(*graph.Graph) {
+		return func(g *graph.Graph) { g.NodeSparse, g.SparseOffsets, g.SparseCard = values, offsets, card }
+	}
+	bare := func(*graph.Graph) {}
+	all[sum(sources.Builder{}, bare)] = true
+	all[sum(sources.Builder{Directed: true}, bare)] = true
+	for _, edit := range []func(*graph.Graph){
+		sparse([]int32{1, 2}, []int32{0, 1, 1, 2}, 3), sparse([]int32{1, 2}, []int32{0, 1, 2, 2}, 3),
+		sparse([]int32{0, 2}, []int32{0, 1, 2, 2}, 3), sparse([]int32{0, 2}, []int32{0, 1, 2, 2}, 4),
+		func(g *graph.Graph) { g.NodeCat, g.NodeCats = []int32{0, 1, 0}, 1 },
+	} {
+		all[sum(sources.Builder{}, edit)] = true
+	}
+	if len(all) != 7 {
+		t.Errorf("%d sums of 7 graphs", len(all))
+	}
+
+	args := []string{"-data", small(t, "SMALL", 5), "-systems", "labels", "-folds", "2", "-repeats", "1", "-checkpoint", t.TempDir(), "-resume"}
+	first := benchmark(t, args...)
+	file := filepath.Join(args[len(args)-2], "SMALL.labels.json")
+	for _, test := range []struct {
+		was, is string
+		again   bool
+	}{
+		{`"nested": `, `"nested": 1`, false}, // it is believed
+		{"svm, C", "svm, 2 C", true},
+	} {
+		content, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(content), test.was) {
+			t.Fatalf("%s (%v)", content, err)
+		}
+		if err := os.WriteFile(file, []byte(strings.Replace(string(content), test.was, test.is, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := benchmark(t, args...); *got.Cells[0].Nested == *first.Cells[0].Nested != test.again {
+			t.Errorf("%s for %s: %v %% after %v %%", test.is, test.was, *got.Cells[0].Nested, *first.Cells[0].Nested)
 		}
 	}
 }
@@ -194,7 +282,7 @@ func TestLimit(t *testing.T) {
 func TestCellErrors(t *testing.T) {
 	clitest.Silence(t)
 	defer func(old []*system) { systems = old }(systems)
-	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", func(context.Context, *kernelWork) (*nn.Gram, error) { return nil, errors.New("no euclid") }}}))
+	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", "", func(context.Context, *kernelWork) (*nn.Gram, error) { return nil, errors.New("no euclid") }}}))
 	out := filepath.Join(t.TempDir(), "out.json")
 	err := run(context.Background(), []string{"-data", small(t, "SMALL", 5), "-systems", "all", "-folds", "2", "-repeats", "1", "-json", out})
 	if err == nil || !strings.Contains(err.Error(), "odd on SMALL") || !strings.Contains(err.Error(), "euclid") {
@@ -231,6 +319,19 @@ func TestErrors(t *testing.T) {
 	}
 	none := small(t, "NONE", 4)
 	os.Remove(filepath.Join(none, "NONE_graph_labels.txt"))
+	// A collection that is cut short, and what is no zip at all.
+	cut, text := filepath.Join(t.TempDir(), "cut.zip"), filepath.Join(t.TempDir(), "text.zip")
+	var whole bytes.Buffer
+	z := zip.NewWriter(&whole)
+	if err := errors.Join(z.AddFS(os.DirFS(data)), z.Close(), os.WriteFile(cut, whole.Bytes()[:whole.Len()/2], 0o600), os.WriteFile(text, []byte("hello\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	two := small(t, "TWO", 1)
+	for suffix, text := range map[string]string{"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "0\n1\n", "node_labels": "0\n0\n0\n"} {
+		if err := os.WriteFile(filepath.Join(two, "TWO_"+suffix+".txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	held := t.TempDir()
 	base := []string{"-data", data, "-systems", "majority", "-folds", "2", "-repeats", "1", "-checkpoint", held}
 	if err := run(context.Background(), base); err != nil {
@@ -252,8 +353,18 @@ func TestErrors(t *testing.T) {
 		{[]string{"-data", data, "-folds", "10"}, "10 folds of 9 graphs leave some empty"},
 		{[]string{"-data", one}, "all 9 graphs are of class 1; there is nothing to tell apart"},
 		{[]string{"-data", none}, "NONE_graph_labels.txt: file does not exist"},
+		{[]string{"-data", cut}, "cut.zip: zip: not a valid zip file: damaged, cut short, or something else"},
+		{[]string{"-data", text}, "text.zip: zip: not a valid zip file: damaged, cut short, or something else"},
+		{[]string{"-data", filepath.Join(data, "nowhere")}, "neither a file or directory nor the name of a collection"},
+		{[]string{"-data", two, "-folds", "2"}, "TWO: 2 folds of 2 graphs leave 1 to learn from, and labels chooses on a part of those"},
+		{[]string{"-data", two}, "TWO: 10 folds of 2 graphs leave some empty; want -folds of at most the number of graphs"},
+		{[]string{"-limit", "5"}, `invalid value "5" for flag -limit: want a time such as 90s, 10m or 1h30m`},
+		{[]string{"-folds", "x"}, `invalid value "x" for flag -folds: want a whole number`},
+		{[]string{"-checkpoint", text}, "-checkpoint: mkdir"},
 		{base, "holds a run; go on with it by -resume"},
-		{append(base[:len(base):len(base)], "-resume", "-seed", "2"), "is of a run with"},
+		{append(base[:len(base):len(base)], "-resume", "-seed", "2"), "is of a run with -seed 1, this one has -seed 2"},
+		{append(base[:len(base):len(base)], "-resume", "-folds", "3"), "is of a run with -folds 2, this one has -folds 3"},
+		{append(base[:len(base):len(base)], "-resume", "-repeats", "2"), "is of a run with -repeats 1, this one has -repeats 2"},
 		{append(base[:len(base):len(base)], "-resume", "-data", small(t, "SMALL", 5)), "is of other graphs"},
 	} {
 		if err := run(context.Background(), test.args); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {

@@ -104,6 +104,12 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 	if c.folds > len(d.Class) {
 		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
 	}
+	least := len(d.Class) - (len(d.Class)+c.folds-1)/c.folds
+	for _, name := range c.systems {
+		if least < 2 && !find(name).fixed {
+			return fmt.Errorf("%s: %d folds of %d graphs leave %d to learn from, and %s chooses on a part of those; want 2 or more", d.Name, c.folds, len(d.Class), least, name)
+		}
+	}
 	for _, other := range r.Collections {
 		if other.Name == d.Name {
 			return fmt.Errorf("-data names two collections %s", d.Name)

@@ -19,7 +19,7 @@ import (
 // baseline is a system with nothing to choose, that says how many of the test rows
 // it has right.
 func baseline(name, about string, right func(*collection.Data, nn.Split) int) *system {
-	return &system{name: name, about: about, variants: 1, fixed: true, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
 		return &plan{
 			learn: func(_ context.Context, t nn.Trial) ([]nn.Score, error) {
 				return []nn.Score{{Correct: right(d, t.Split)}}, nil
@@ -32,6 +32,7 @@ func baseline(name, about string, right func(*collection.Data, nn.Split) int) *s
 // variant is one kernel among which a system chooses.
 type variant struct {
 	name string
+	of   string // what it looks at
 	gram func(context.Context, *kernelWork) (*nn.Gram, error)
 }
 
@@ -59,7 +60,7 @@ func (w *kernelWork) counts(ctx context.Context, of count.Counter) (_ *nn.Counts
 // bothWays compares counts as cosines, and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
 			bags, err := w.counts(ctx, of)
 			if err != nil {
 				return nil, err
@@ -73,7 +74,7 @@ func bothWays(name string, of count.Counter) (all []variant) {
 // learned compares counts by vectors that are learned, without classes, from what
 // stands together in all graphs of the collection.
 func learned(name string, of count.Counter) variant {
-	return variant{name, func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+	return variant{name, "vectors of " + of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
 		var bags sinks.CollectCounts
 		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
 		if err != nil {
@@ -92,7 +93,7 @@ func learned(name string, of count.Counter) variant {
 // first.
 func walks() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
-		all = append(all, variant{fmt.Sprintf("decay %g", decay), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+		all = append(all, variant{fmt.Sprintf("decay %g", decay), "walks", func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
 			if w.graphs == nil {
 				w.graphs = new(sinks.CollectGraphs)
 				if err := graphsOf(w.c, w.d).To(w.graphs).Run(ctx); err != nil {
@@ -109,12 +110,19 @@ func walks() (all []variant) {
 	return all
 }
 
+// costs are the C that a machine chooses among.
+var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
+
 // kernel is a support vector machine on one of some kernels, all scaled to a
 // diagonal of ones, so that a C means the same for each.
 func kernel(name, about string, all []variant) *system {
-	return &system{name: name, about: about, variants: len(all), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	identity := fmt.Sprintf("svm, C %g:", costs)
+	for _, v := range all {
+		identity += fmt.Sprintf(" %s: %s;", v.of, v.name)
+	}
+	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		w := &kernelWork{c: c, d: d}
-		grid := &nn.SVMGrid{Class: d.Class, Gram: func(ctx context.Context, i int) (*nn.Gram, error) {
+		grid := &nn.SVMGrid{Class: d.Class, C: costs, Gram: func(ctx context.Context, i int) (*nn.Gram, error) {
 			gram, err := all[i].gram(ctx, w)
 			if err != nil {
 				return nil, err
@@ -156,7 +164,7 @@ type networkOf struct {
 }
 
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(collection.Batches), identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		return trained(ctx, c, d, of.kind, collection.Making{
 			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
 		}, collection.Batches)
@@ -165,7 +173,7 @@ func network(name, about string, of networkOf) *system {
 
 // bag is logistic regression on words, whose epochs are chosen.
 func bag(name, about string, words []count.Counter) *system {
-	return &system{name: name, about: about, variants: 1, plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, identity: fmt.Sprint("words: ", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		return trained(ctx, c, d, "best", collection.Making{Count: words, Workers: c.workers}, []int{32})
 	}}
 }
@@ -213,7 +221,7 @@ func seedOf(c *config, t nn.Trial) uint64 {
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
-	return &system{name: name, about: about, variants: len(heights), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(heights), identity: fmt.Sprintf("width %d, heights %v, %d epochs", width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		var rows *sinks.Collect
 		return &plan{
 			prepare: func(ctx context.Context, v int) error {

@@ -39,6 +39,7 @@ type common struct {
 // kept is a file of a cell.
 type kept struct {
 	Graphs string        `json:"graphs_sha256"`
+	System string        `json:"of_system"` // in full; "" in files of before it was kept
 	Limit  time.Duration `json:"limit"`
 	Cell   *cell         `json:"cell"`
 }
@@ -49,7 +50,7 @@ func openStore(c *config) (*store, error) {
 		return nil, nil
 	}
 	if err := os.MkdirAll(c.checkpoint, 0o755); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("-checkpoint: %w", err)
 	}
 	s := &store{c.checkpoint}
 	this, there := common{c.folds, c.repeats, c.seed, nn.Kernels()}, common{}
@@ -60,8 +61,16 @@ func openStore(c *config) (*store, error) {
 		return nil, err
 	case !c.resume:
 		return nil, fmt.Errorf("-checkpoint: %s holds a run; go on with it by -resume, or name another directory", s.dir)
-	case there != this:
-		return nil, fmt.Errorf("-resume: %s is of a run with %+v, this one has %+v", s.dir, there, this)
+	}
+	for _, v := range []struct {
+		name       string
+		there, now any
+	}{
+		{"-folds", there.Folds, this.Folds}, {"-repeats", there.Repeats, this.Repeats}, {"-seed", there.Seed, this.Seed}, {"kernels", there.Kernels, this.Kernels},
+	} {
+		if v.there != v.now {
+			return nil, fmt.Errorf("-resume: %s is of a run with %s %v, this one has %s %v", s.dir, v.name, v.there, v.name, v.now)
+		}
 	}
 	return s, nil
 }
@@ -97,8 +106,9 @@ func cellFile(d *collection.Data, s *system) string {
 	return name + "." + s.name + ".json"
 }
 
-// finished returns a cell that was done before, or nil. One that failed, or ran
-// out of a shorter limit, is tried again.
+// finished returns a cell that was done before, or nil. One that failed, ran out of
+// a shorter limit, or is of a system that another version made otherwise, is tried
+// again.
 func (s *store) finished(c *config, d *collection.Data, of *system) (*cell, error) {
 	if s == nil {
 		return nil, nil
@@ -120,6 +130,8 @@ func (s *store) finished(c *config, d *collection.Data, of *system) (*cell, erro
 		return nil, fmt.Errorf("-resume: %s is of other graphs", filepath.Join(s.dir, name))
 	case k.Cell == nil || k.Cell.Dataset != d.Name || k.Cell.System != of.name:
 		return nil, fmt.Errorf("-resume: %s is damaged: it is of another cell", filepath.Join(s.dir, name))
+	case k.System != "" && k.System != of.identity:
+		return nil, nil
 	case k.Cell.Status == done || strings.HasPrefix(k.Cell.Status, ">") && c.limit > 0 && c.limit <= k.Limit:
 		return k.Cell, nil
 	}
@@ -135,7 +147,7 @@ func (s *store) finish(d *collection.Data, of *system, one *cell, limit time.Dur
 	if err != nil {
 		return err
 	}
-	return s.write(cellFile(d, of), kept{sum, limit, one})
+	return s.write(cellFile(d, of), kept{sum, of.identity, limit, one})
 }
 
 // digest returns the SHA-256 of the graphs and their classes.
@@ -149,7 +161,17 @@ func digest(d *collection.Data) (string, error) {
 		var g graph.Graph
 		for row := range gs.Len() {
 			gs.At(row, &g)
-			for _, v := range []any{g.Offsets, g.Neighbors, g.NodeCat, g.NodeAttr, g.EdgeCat, g.EdgeAttr} {
+			parts := []any{g.Offsets, g.Neighbors, g.NodeCat, g.NodeAttr, g.EdgeCat, g.EdgeAttr}
+			if g.Directed {
+				parts = append(parts, []byte("directed"))
+			}
+			if g.SparseCard > 0 {
+				parts = append(parts, []byte("sparse"), int64(g.SparseCard), g.NodeSparse)
+				for v := range int32(g.N()) { // offsets need not begin at 0
+					parts = append(parts, g.SparseOffsets[v+1]-g.SparseOffsets[v])
+				}
+			}
+			for _, v := range parts {
 				binary.Write(h, binary.LittleEndian, v) // a hash returns no error
 			}
 		}

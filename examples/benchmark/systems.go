@@ -18,6 +18,9 @@ type system struct {
 	// variants and fixed are those of the plan, for the progress bar.
 	variants int
 	fixed    bool
+	// identity says in full what is learned, and among what is chosen: a cell of
+	// another is not gone on with.
+	identity string
 }
 
 // plan is a system at work on one collection.

@@ -34,7 +34,7 @@ func openStore(c *config, d *collection.Data, f *collection.Fields) (*store, err
 		return nil, nil
 	}
 	if err := os.MkdirAll(c.checkpoint, 0o755); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("-checkpoint: %w", err)
 	}
 	s := &store{c.checkpoint}
 	this, err := identity(c, d, f)
