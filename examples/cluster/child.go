@@ -16,8 +16,12 @@ import (
 // childEnv is set for processes that this command starts.
 const childEnv = "SANFLOW_CLUSTER_CHILD"
 
-// roleBroker is a role that only this command gives.
-const roleBroker = "broker"
+// Roles that only this command gives.
+const (
+	roleBroker = "broker"
+	roleFields = "fields" // make them and drop them
+	roleAlone  = "alone"  // do everything
+)
 
 func isChild() bool { return os.Getenv(childEnv) != "" }
 

@@ -172,6 +172,10 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 			return nil, err
 		}
 	}
+	beside, err := c.beside(ctx)
+	if err != nil {
+		return nil, err
+	}
 	begin := time.Now()
 	result := filepath.Join(c.dir, "train.json")
 	feed, train := c.child("feed", 0), c.child("train", 0, "-json", result)
@@ -203,6 +207,7 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	cancel(nil)
 	tasks.Wait()
 	r.add(brokers, all)
+	r.compare(beside)
 	return r, nil
 }
 
@@ -224,11 +229,37 @@ func (c *config) show(ctx context.Context, train, feed *process, trained <-chan 
 	}
 }
 
+// beside runs, where that is wished for, the same job in one process, and its fields
+// alone.
+func (c *config) beside(ctx context.Context) ([]*process, error) {
+	if !c.compare {
+		return nil, nil
+	}
+	alone := &process{role: roleAlone, name: "one process", args: c.job("-workers", "0", "-dir", filepath.Join(c.dir, roleAlone))}
+	fields := &process{role: roleFields, name: "fields alone", args: c.job("-role", roleFields, "-dir", c.dir)}
+	for _, p := range []*process{alone, fields} {
+		if err := p.keep(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return []*process{alone, fields}, context.Cause(ctx)
+}
+
 // child returns a process with a role, and the settings of this one.
 func (c *config) child(role string, i int, more ...string) *process {
+	name := role
+	if role == "work" {
+		name = fmt.Sprintf("worker %d", i)
+	}
+	return &process{role: role, name: name, args: append(c.job("-role", role, "-url", c.url, "-dir", c.dir), more...)}
+}
+
+// job returns the flags of the job, and others.
+func (c *config) job(more ...string) []string {
 	args := []string{
-		"-role", role, "-url", c.url, "-dir", c.dir, "-name", c.name, "-brokers", strconv.Itoa(c.brokers), "-epochs", strconv.Itoa(c.epochs),
+		"-name", c.name, "-brokers", strconv.Itoa(c.brokers), "-epochs", strconv.Itoa(c.epochs),
 		"-seed", strconv.FormatUint(c.seed, 10), "-k", strconv.Itoa(c.k), "-w", strconv.Itoa(c.w), "-n", strconv.Itoa(c.graph.N),
+		"-repeat", strconv.Itoa(c.repeat),
 	}
 	if c.data != "" {
 		args = append(args, "-data", c.data)
@@ -236,11 +267,7 @@ func (c *config) child(role string, i int, more ...string) *process {
 	if c.large() {
 		args = append(args, "-graph", c.graph.Path)
 	}
-	name := role
-	if role == "work" {
-		name = fmt.Sprintf("worker %d", i)
-	}
-	return &process{role: role, name: name, args: append(args, more...)}
+	return append(args, more...)
 }
 
 // servers returns the processes of the broker, and its URL.

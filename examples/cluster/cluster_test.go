@@ -41,7 +41,15 @@ func TestSameModel(t *testing.T) {
 
 // So is that of one large graph, which workers fetch, or map where it is.
 func TestSameModelOfGraph(t *testing.T) {
-	same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2"}, "-workers", "1")
+	r := same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2", "-repeat", "2"}, "-workers", "1", "-compare")
+	for _, role := range []string{"feed", "work", "train", roleBroker, roleAlone, roleFields} {
+		if r.CPU[role] <= 0 || r.PerField[role] <= 0 {
+			t.Errorf("%s has no processor time: %+v", role, r)
+		}
+	}
+	if r.Fields != 1400 || r.WorkerOverFields <= 0 || r.WorkerOverAlone <= 0 || r.AllOverAlone <= 0 || r.AllOverAlone >= r.WorkerOverAlone {
+		t.Errorf("%+v", r)
+	}
 }
 
 // A directory may have been used for another graph before.
@@ -80,7 +88,7 @@ func TestHundredKills(t *testing.T) {
 func TestFlags(t *testing.T) {
 	clitest.Silence(t)
 	for _, args := range [][]string{
-		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"},
+		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"},
 		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
 	} {
 		if err := run(context.Background(), args); err == nil {

@@ -44,6 +44,15 @@ func (c *config) large() bool { return c.graph.Path != "" }
 // source returns where the rows come from that are worked on one by one, and, of
 // a large graph, its file.
 func (c *config) source(ctx context.Context) (src flow.Source, file string, err error) {
+	src, file, err = c.once(ctx)
+	if c.repeat > 1 {
+		src = repeated{src, c.repeat}
+	}
+	return src, file, err
+}
+
+// once returns it without -repeat.
+func (c *config) once(ctx context.Context) (src flow.Source, file string, err error) {
 	if c.large() {
 		if file, err = c.prepare(ctx); err != nil {
 			return nil, "", err
@@ -137,6 +146,24 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 	}
 	r.finish(time.Since(begin))
 	return r, nil
+}
+
+// fieldsOnly is the work of all workers, in one process and for nobody.
+func (c *config) fieldsOnly(ctx context.Context) error {
+	src, _, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	recipe, err := c.recipe(ctx, src)
+	if err != nil {
+		return err
+	}
+	p := flow.From(src)
+	if !c.large() {
+		p = p.Via(operators.Batch{Size: perMessage})
+	}
+	_, err = watch(ctx, recipe.Onto(p), roleFields)
+	return err
 }
 
 // learn ends a pipeline of fields, epoch after epoch, in the model.

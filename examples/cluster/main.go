@@ -5,6 +5,7 @@
 //	go run ./examples/cluster -workers 2                          # with a broker of its own
 //	go run ./examples/cluster -workers 0                          # one process, no broker: the same model_sha256
 //	go run ./examples/cluster -workers 4 -brokers 3 -kill 500ms   # and somebody dies twice a second
+//	go run ./examples/cluster -workers 1 -compare -repeat 20      # what a field costs each role, beside one process
 //
 // With -url the broker is elsewhere, and each machine runs one role:
 //
@@ -42,6 +43,8 @@ type config struct {
 	graph                    input.Graph
 	k, w                     int
 	workers, brokers, epochs int
+	repeat                   int
+	compare                  bool
 	seed                     uint64
 	url, role, dir, json     string
 	name                     string
@@ -68,6 +71,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
 	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
 	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
+	f.IntVar(&c.repeat, "repeat", 1, "how often the data comes, as if it were so much larger: more work, for measuring")
+	f.BoolVar(&c.compare, "compare", false, "before it run one process that does everything, and one that makes the fields and drops them: processor time beside theirs")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
 	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills; 0 = nobody is killed")
 	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; default: a temporary one")
@@ -87,14 +92,16 @@ func (c *config) check() error {
 		return errors.New("-graph is -, but each process reads it: name a file")
 	case c.brokers != 1 && c.brokers != 3:
 		return fmt.Errorf("-brokers is %d, want 1 or 3", c.brokers)
-	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train" && c.role != roleBroker:
+	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train" && !(isChild() && (c.role == roleBroker || c.role == roleFields)):
 		return fmt.Errorf("-role is %q, want feed, work or train", c.role)
-	case (c.role == "") != (c.url == ""):
+	case (c.role == "") != (c.url == "") && c.role != roleFields:
 		return errors.New("-url and -role belong together: one of them is missing")
 	case c.kill < 0:
 		return fmt.Errorf("-kill is %v, want 0 or more", c.kill)
 	case c.kill > 0 && (c.role != "" && !isChild() || c.workers == 0):
 		return errors.New("-kill is set, and there are no processes of this command's to kill")
+	case c.compare && (c.role != "" || c.workers == 0):
+		return errors.New("-compare is set, and there are no workers of this command's to compare")
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
@@ -103,7 +110,7 @@ func (c *config) check() error {
 			return err
 		}
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("n", c.graph.N, 1))
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("n", c.graph.N, 1))
 }
 
 func run(ctx context.Context, args []string) error {
@@ -147,6 +154,8 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	switch c.role {
 	case roleBroker:
 		return nil, c.broker(ctx)
+	case roleFields:
+		return nil, c.fieldsOnly(ctx)
 	case "feed":
 		return nil, c.feed(ctx)
 	case "work":
