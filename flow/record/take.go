@@ -17,8 +17,9 @@ type Ref struct {
 
 // Take returns a record of the rows that refs names, in that order, which the
 // caller owns. Rows are copied. Records of different schemas, and a column of a
-// type that records of graphs do not have, are errors. The cost is that of the
-// rows, and of checking the lists of those records that refs names.
+// type that records of graphs do not have, are errors, and so are offsets of those
+// rows that leave the values. The cost is that of the rows, however large the records
+// are that they come from.
 func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, error) {
 	if len(recs) == 0 {
 		return nil, errors.New("record: take: no record to take from")
@@ -112,26 +113,20 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 		return b.finish(t, len(refs)), nil
 	case *arrow.ListType:
 		if _, nested := t.Elem().(*arrow.ListType); nested {
-			v, err := each(src, func(a arrow.Array) (NestedView[T], error) { return nestedView[T](a.(*array.List)) })
-			if err != nil {
-				return nil, err
-			}
-			b := NewNested[T](mem)
-			for _, r := range refs {
-				for i := range v[r.Record].RowLen(int(r.Row)) {
-					b.Append(v[r.Record].At(int(r.Row), i))
-				}
-				b.EndRow()
-			}
-			return b.Finish(), nil
+			return takeNested[T](mem, src, refs)
 		}
-		v, err := each(src, func(a arrow.Array) (ListView[T], error) { return listView[T](a.(*array.List)) })
+		v, err := each(src, func(a arrow.Array) (loose[T], error) { return looseOf[T](a.(*array.List)) })
 		if err != nil {
 			return nil, err
 		}
 		b := NewLists[T](mem)
 		for _, r := range refs {
-			b.Append(v[r.Record].Row(int(r.Row)))
+			row, err := v[r.Record].row(int(r.Row))
+			if err != nil {
+				b.Release()
+				return nil, err
+			}
+			b.Append(row)
 		}
 		return b.Finish(), nil
 	}
@@ -145,6 +140,67 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 		dst[i] = v[r.Record][r.Row]
 	}
 	return b.Finish(), nil
+}
+
+func takeNested[T Value](mem memory.Allocator, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+	outer, err := each(src, func(a arrow.Array) ([]int32, error) { return offsetsOf(a.(*array.List)) })
+	if err != nil {
+		return nil, err
+	}
+	inner, err := each(src, func(a arrow.Array) (loose[T], error) {
+		child := a.(*array.List).ListValues().(*array.List)
+		if child.NullN() > 0 {
+			return loose[T]{}, fmt.Errorf("there are %d null lists, want none", child.NullN())
+		}
+		return looseOf[T](child)
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := NewNested[T](mem)
+	for _, r := range refs {
+		lists := inner[r.Record]
+		from, to, err := span(outer[r.Record], int(r.Row), len(lists.ends)-1)
+		for i := from; i < to && err == nil; i++ {
+			var list []T
+			if list, err = lists.row(i); err == nil {
+				b.Append(list)
+			}
+		}
+		if err != nil {
+			b.Release()
+			return nil, err
+		}
+		b.EndRow()
+	}
+	return b.Finish(), nil
+}
+
+// loose is a column of lists of which only those rows are checked that are asked for.
+type loose[T Value] struct {
+	ends []int32
+	v    []T
+}
+
+func looseOf[T Value](col *array.List) (l loose[T], err error) {
+	if l.v, err = plain[T](col.ListValues()); err == nil {
+		l.ends, err = offsetsOf(col)
+	}
+	return l, err
+}
+
+func (l *loose[T]) row(row int) ([]T, error) {
+	from, to, err := span(l.ends, row, len(l.v))
+	return l.v[from:to], err
+}
+
+// span is where a row begins and ends, of that many values.
+func span(ends []int32, row, values int) (from, to int, err error) {
+	from, to = int(ends[row]), int(ends[row+1])
+	if from < 0 || to < from || to > values {
+		return 0, 0, fmt.Errorf("row %d: offsets %d and %d, of %d values", row, from, to, values)
+	}
+	return from, to, nil
 }
 
 func each[A, B any](in []A, f func(A) (B, error)) ([]B, error) {

@@ -180,3 +180,70 @@ func TestTakeOutside(t *testing.T) {
 		}()
 	}
 }
+
+// takeLists is a column of twenty lists a row, and one of lists.
+func takeLists(mem memory.Allocator, rows int) arrow.Record {
+	nested, lists := record.NewNested[int32](mem), record.NewLists[int32](mem)
+	for row := range int32(rows) {
+		for range 20 {
+			nested.Append([]int32{row, row + 1})
+		}
+		nested.EndRow()
+		lists.Append([]int32{row})
+	}
+	cols := []arrow.Array{nested.Finish(), lists.Finish()}
+	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "nested", Type: cols[0].DataType()}, {Name: "lists", Type: cols[1].DataType()}}, nil), cols, int64(rows))
+	for _, c := range cols {
+		c.Release()
+	}
+	return rec
+}
+
+// Offsets of the rows that are taken are checked, and no others: who takes a few rows
+// out of a large record does not pay for its size.
+func TestTakeLooksAtItsRows(t *testing.T) {
+	mem := flowtest.Mem(t)
+	for _, bad := range []func(rec arrow.Record) (what []int32, at int){
+		func(rec arrow.Record) ([]int32, int) { return rec.Column(0).(*array.List).Offsets(), 5 },
+		func(rec arrow.Record) ([]int32, int) {
+			return rec.Column(0).(*array.List).ListValues().(*array.List).Offsets(), 5*20 - 7
+		},
+		func(rec arrow.Record) ([]int32, int) { return rec.Column(1).(*array.List).Offsets(), 5 },
+	} {
+		for _, value := range []int32{-1, 0, 1 << 30} {
+			rec := takeLists(mem, 10)
+			offsets, at := bad(rec)
+			offsets[at] = value
+			for row := range int32(10) {
+				got, err := record.Take(mem, []arrow.Record{rec}, []record.Ref{{Row: 9 - row}, {Row: row}})
+				if err == nil {
+					got.Release()
+				}
+				if damaged := row == 4 || row == 5; damaged != (err != nil) {
+					t.Errorf("rows %d and %d, with %d for an offset of row 5: %v", 9-row, row, value, err)
+				}
+			}
+			rec.Release()
+		}
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	for _, rows := range []int{64, 65536} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			rec := takeLists(memory.DefaultAllocator, rows)
+			defer rec.Release()
+			refs := make([]record.Ref, 32)
+			for i := range refs {
+				refs[i].Row = int32(i * 7919 % rows)
+			}
+			for b.Loop() {
+				got, err := record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
+				if err != nil {
+					b.Fatal(err)
+				}
+				got.Release()
+			}
+		})
+	}
+}

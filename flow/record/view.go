@@ -135,14 +135,7 @@ func listView[T Value](col *array.List) (ListView[T], error) {
 }
 
 func listEnds(col *array.List, values int) ([]int32, error) {
-	all, rows := col.Offsets(), col.Len()
-	if len(all) == 0 && rows == 0 {
-		return []int32{0}, nil
-	}
-	if len(all) < col.Offset()+rows+1 {
-		return nil, fmt.Errorf("there are %d offsets, want %d", len(all), col.Offset()+rows+1)
-	}
-	ends := all[col.Offset() : col.Offset()+rows+1]
+	ends, err := offsetsOf(col)
 	last := int32(0)
 	for row, end := range ends {
 		if end < last || int(end) > values {
@@ -150,7 +143,19 @@ func listEnds(col *array.List, values int) ([]int32, error) {
 		}
 		last = end
 	}
-	return ends, nil
+	return ends, err
+}
+
+// offsetsOf returns the offsets of the rows, at least one, as they are.
+func offsetsOf(col *array.List) ([]int32, error) {
+	all, rows := col.Offsets(), col.Len()
+	if len(all) == 0 && rows == 0 {
+		return []int32{0}, nil
+	}
+	if len(all) < col.Offset()+rows+1 {
+		return nil, fmt.Errorf("there are %d offsets, want %d", len(all), col.Offset()+rows+1)
+	}
+	return all[col.Offset() : col.Offset()+rows+1], nil
 }
 
 // Len returns the number of rows.
