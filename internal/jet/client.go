@@ -75,19 +75,6 @@ func (c Connection) Dial(ctx context.Context, name string) (*Client, error) {
 	return cl, nil
 }
 
-// refused reports errors that waiting does not mend.
-func refused(err error) bool {
-	for _, final := range []error{
-		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired, nats.ErrPermissionViolation,
-		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrBadHeaderMsg,
-	} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
-}
-
 // redacted leaves passwords out of messages.
 func redacted(url string) string {
 	if at := strings.LastIndexByte(url, '@'); at >= 0 {
@@ -152,22 +139,6 @@ func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
 		}
 		return err
 	}, func(err error) bool { return c.Err() != nil || missing >= 4 || missing == 0 && !Passing(err) })
-}
-
-// Passing reports errors of a broker that is away, starts, or looks for a leader.
-func Passing(err error) bool {
-	for _, e := range []error{
-		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
-		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrTooManyStalledMsgs,
-		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerLeadershipChanged, jetstream.ErrServerShutdown, context.DeadlineExceeded,
-		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrJetStreamNotEnabled, jetstream.ErrConsumerDeleted,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != 10077)
 }
 
 // Retry calls f until it succeeds, its error is final, ctx ends or it has failed

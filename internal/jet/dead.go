@@ -64,7 +64,7 @@ func (c *Client) OpenLetters(ctx context.Context, d Dead) (*Letters, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", d.Stream, err)
+		return nil, Of(d.Stream, err)
 	}
 	return &Letters{d, c}, nil
 }
@@ -168,10 +168,7 @@ func (c *Client) Unhole(ctx context.Context, stream string, spans []Span) error 
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", stream, err)
-	}
-	return nil
+	return Of(stream, err)
 }
 
 // Publish publishes a message and waits for it. One that is there is fine.
@@ -184,10 +181,7 @@ func (c *Client) Publish(ctx context.Context, stream string, m *nats.Msg) error 
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", stream, err)
-	}
-	return nil
+	return Of(stream, err)
 }
 
 // Was returns a message as it was before it became a letter, or nil.

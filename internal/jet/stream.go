@@ -86,7 +86,7 @@ func (c *Client) Make(ctx context.Context, s Settings, schema *arrow.Schema) (je
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", s.Name, err)
+		return nil, Of(s.Name, err)
 	}
 	there, err := SchemaOf(stream.CachedInfo())
 	if err != nil {
@@ -95,13 +95,13 @@ func (c *Client) Make(ctx context.Context, s Settings, schema *arrow.Schema) (je
 	have, err := there.Arrow()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("stream %s: %w", s.Name, err)
+		return nil, Of(s.Name, err)
 	case manifest.Fingerprint(have) != manifest.Fingerprint(schema):
-		return nil, fmt.Errorf("stream %s: %w", s.Name, differ(schema, have))
+		return nil, Of(s.Name, differ(schema, have))
 	case s.Queue != (stream.CachedInfo().Config.Retention == jetstream.WorkQueuePolicy):
-		return nil, fmt.Errorf("stream %s: it is there, and Queue is %t of it", s.Name, !s.Queue)
+		return nil, Of(s.Name, fmt.Errorf("it is there, and Queue is %t of it", !s.Queue))
 	case s.Recipe != "" && stream.CachedInfo().Config.Metadata[metaRecipe] != s.Recipe:
-		return nil, fmt.Errorf("stream %s: it is there, and was made by another recipe", s.Name)
+		return nil, Of(s.Name, errors.New("it is there, and was made by another recipe"))
 	}
 	return stream, nil
 }
@@ -153,7 +153,7 @@ func (c *Client) Find(ctx context.Context, name string, wait time.Duration) (str
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", name, err)
+		return nil, Of(name, err)
 	}
 	return stream, nil
 }
@@ -165,15 +165,15 @@ func Recipe(info *jetstream.StreamInfo) string { return info.Config.Metadata[met
 func SchemaOf(info *jetstream.StreamInfo) (*arrowipc.Schema, error) {
 	m := info.Config.Metadata
 	if m[metaVersion] != version {
-		return nil, fmt.Errorf("stream %s: it is not of sanflow, or of another version: its metadata has %s = %q, want %q", info.Config.Name, metaVersion, m[metaVersion], version)
+		return nil, Of(info.Config.Name, fmt.Errorf("it is not of sanflow, or of another version: its metadata has %s = %q, want %q", metaVersion, m[metaVersion], version))
 	}
 	b, err := base64.StdEncoding.DecodeString(m[metaSchema])
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: its schema: %w", info.Config.Name, err)
+		return nil, Of(info.Config.Name, fmt.Errorf("its schema: %w", err))
 	}
 	s, err := arrowipc.DecodeSchema(b)
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: its schema: %w", info.Config.Name, err)
+		return nil, Of(info.Config.Name, fmt.Errorf("its schema: %w", err))
 	}
 	return s, nil
 }

@@ -97,7 +97,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
 	if err := w.connect(ctx); err != nil && ctx.Err() == nil {
-		return nil, err
+		return nil, jet.Of(s.Stream, err)
 	}
 	return w, nil
 }

@@ -87,6 +87,10 @@ func (w *writer) connect(ctx context.Context) error {
 
 // Write sends a record, when less than Pending messages wait.
 func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
+	return jet.Of(w.Stream, w.write(ctx, rec))
+}
+
+func (w *writer) write(ctx context.Context, rec arrow.Record) error {
 	w.last = ctx
 	if err := w.connect(ctx); err != nil {
 		return err
@@ -267,7 +271,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 				w.full.Add(1)
 			}
 			if time.Since(o.since) > w.FullWait {
-				return false, fmt.Errorf("stream %s: it has been full for %v: %w", w.Stream, w.FullWait, err)
+				return false, fmt.Errorf("it has been full for %v: %w", w.FullWait, err)
 			}
 			return false, nil
 		}
@@ -276,11 +280,11 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	case w.client.Err() != nil:
 		return false, w.client.Err()
 	case !jet.Passing(err):
-		return false, fmt.Errorf("stream %s: %w", w.Stream, err)
+		return false, err
 	case o.full: // it was, and now the broker is away
 		o.full, o.since = false, time.Now()
 	case time.Since(o.since) > w.Connection.Patience && w.Connection.Patience > 0 || time.Since(o.since) > 2*time.Minute && w.Connection.Patience == 0:
-		return false, fmt.Errorf("stream %s: %s waits for %v: %w", w.Stream, o.msg.Subject, time.Since(o.since).Round(time.Second), err)
+		return false, fmt.Errorf("%s waits for %v: %w", o.msg.Subject, time.Since(o.since).Round(time.Second), err)
 	}
 	if errors.Is(err, nc.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		// Nobody has that subject: the broker starts, or the stream is gone.
@@ -305,9 +309,9 @@ func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
 	case errors.Is(err, nc.ErrMsgNotFound):
 		return false, nil // one was on its way, and did not arrive
 	case err != nil:
-		return false, fmt.Errorf("stream %s: %w", w.Stream, err)
+		return false, err
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header):
-		return false, fmt.Errorf("stream %s: %s has another content already: two runs with different settings, or a stranger, write it", w.Stream, o.msg.Subject)
+		return false, fmt.Errorf("%s has another content already: two runs with different settings, or a stranger, write it", o.msg.Subject)
 	}
 	w.refused.Add(1)
 	return true, nil
@@ -332,11 +336,15 @@ func (w *writer) Deadline() time.Time {
 // Expire looks what was acknowledged.
 func (w *writer) Expire(ctx context.Context) error {
 	w.last = ctx
-	return w.collect(ctx, true, 0)
+	return jet.Of(w.Stream, w.collect(ctx, true, 0))
 }
 
 // Close waits for the acknowledgements and marks the end of the stream.
-func (w *writer) Close(failed error) (err error) {
+func (w *writer) Close(failed error) error {
+	return jet.Of(w.Stream, w.close(failed))
+}
+
+func (w *writer) close(failed error) (err error) {
 	ctx := w.last
 	if failed == nil {
 		err = w.connect(ctx)
@@ -372,7 +380,7 @@ func (w *writer) finish(ctx context.Context) error {
 			end, err = w.client.Count(ctx, w.Stream, last)
 		}
 		if err != nil {
-			return fmt.Errorf("stream %s: its end: %w", w.Stream, err)
+			return fmt.Errorf("its end: %w", err)
 		}
 	}
 	m, err := jet.EndMessage(w.Stream, end)

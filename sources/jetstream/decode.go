@@ -33,10 +33,10 @@ func newDecoder(info *nc.StreamInfo, mem memory.Allocator, most int64) (*decoder
 	cols := tabular.Columns(s)
 	plan, err := tabular.NewPlan(cols, s.Metadata, tabular.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", info.Config.Name, err)
+		return nil, err
 	}
 	if !plan.Schema.HasField(record.Pos) {
-		return nil, fmt.Errorf("stream %s: it has no column %q", info.Config.Name, record.Pos)
+		return nil, fmt.Errorf("it has no column %q", record.Pos)
 	}
 	return &decoder{s, plan, mem, &tabular.Budget{Left: most, Most: most}}, nil
 }

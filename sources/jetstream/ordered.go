@@ -224,7 +224,7 @@ func (o *orderedReader) Next(ctx context.Context) (arrow.Record, error) {
 		if o.err == nil {
 			return nil, io.EOF
 		}
-		return nil, fmt.Errorf("stream %s: %w", o.Stream, o.err)
+		return nil, jet.Of(o.Stream, o.err)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -250,7 +250,7 @@ func (o *orderedReader) record(ctx context.Context, p *piece) (arrow.Record, err
 			rec, err = o.decoder.decode(ctx, &part.note, part.body)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("stream %s: message %d: %w", o.Stream, part.entry.Seq, err)
+			return nil, jet.Of(o.Stream, fmt.Errorf("message %d: %w", part.entry.Seq, err))
 		}
 		recs = append(recs, rec)
 	}

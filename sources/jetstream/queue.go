@@ -68,7 +68,7 @@ var (
 
 func newQueue(ctx context.Context, r reader) (flow.Reader, error) {
 	if r.stream.CachedInfo().Config.Retention != nc.WorkQueuePolicy {
-		return nil, fmt.Errorf("stream %s: it is no queue, and is read by Ordered; sinks/jetstream makes one with Queue", r.Stream)
+		return nil, errors.New("it is no queue, and is read by Ordered; sinks/jetstream makes one with Queue")
 	}
 	q := &queueReader{reader: r, in: make(chan *message, r.Pending), room: make(chan struct{}, 1), more: make(chan struct{}, 1), hand: map[int64]*message{}, at: time.Now()}
 	cons, err := q.consumer(ctx)
@@ -92,7 +92,7 @@ func (q *queueReader) consumer(ctx context.Context) (cons nc.Consumer, err error
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: consumer %s: %w", q.Stream, q.Durable, err)
+		return nil, fmt.Errorf("consumer %s: %w", q.Durable, err)
 	}
 	return cons, nil
 }
@@ -184,7 +184,7 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 		}
 		n, err := jet.Read(q.Stream, m.Subject, m.Header, m.Sequence)
 		if err != nil {
-			return false, fmt.Errorf("stream %s: %w", q.Stream, err)
+			return false, err
 		}
 		q.end = n.End
 		return false, nil // what came before it may have come since info was asked for
@@ -285,7 +285,7 @@ func (q *queueReader) take(ctx context.Context, m nc.Msg) error {
 // end.
 func (q *queueReader) bury(ctx context.Context, m nc.Msg, why jet.Foreign) error {
 	if q.dead == nil {
-		return fmt.Errorf("stream %s: %w", q.Stream, why)
+		return why
 	}
 	if err := q.dead.Message(ctx, q.Stream, m.Subject(), m.Headers(), m.Data(), why.Why); err != nil {
 		return err
@@ -307,13 +307,13 @@ func (q *queueReader) Next(ctx context.Context) (arrow.Record, error) {
 				q.mu.Lock()
 				defer q.mu.Unlock()
 				if q.err != nil {
-					return nil, q.err
+					return nil, jet.Of(q.Stream, q.err)
 				}
 				return nil, io.EOF
 			}
 			rec, err := q.record(ctx, m)
 			if err != nil || rec != nil {
-				return rec, err
+				return rec, jet.Of(q.Stream, err)
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

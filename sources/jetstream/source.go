@@ -90,12 +90,12 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	s.MaxPending, s.Epochs, s.Block, s.Ahead = cmp.Or(s.MaxPending, 1024), cmp.Or(s.Epochs, 1), cmp.Or(s.Block, 1024), cmp.Or(s.Ahead, 8)
 	client, err := s.Dial(ctx, "from "+s.Stream)
 	if err != nil {
-		return nil, err
+		return nil, jet.Of(s.Stream, err)
 	}
 	r, err := s.open(ctx, mem, client)
 	if err != nil {
 		client.Close()
-		return nil, err
+		return nil, jet.Of(s.Stream, err)
 	}
 	return r, nil
 }

@@ -1,0 +1,62 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// StreamError is an error of a stream, which it names.
+type StreamError struct {
+	Stream string
+	Err    error
+}
+
+func (e *StreamError) Error() string { return "stream " + e.Stream + ": " + e.Err.Error() }
+
+func (e *StreamError) Unwrap() error { return e.Err }
+
+// Of names the stream of an error, unless the error names one. That a context has ended is of
+// no stream.
+func Of(stream string, err error) error {
+	var named *StreamError
+	if err == nil || errors.As(err, &named) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &StreamError{stream, err}
+}
+
+// refused reports errors that waiting does not mend.
+func refused(err error) bool {
+	for _, final := range []error{
+		nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired, nats.ErrPermissionViolation,
+		nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrBadHeaderMsg,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// Passing reports errors of a broker that is away, starts, or looks for a leader.
+func Passing(err error) bool {
+	for _, e := range []error{
+		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
+		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrTooManyStalledMsgs,
+		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerLeadershipChanged, jetstream.ErrServerShutdown, context.DeadlineExceeded,
+		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrJetStreamNotEnabled, jetstream.ErrConsumerDeleted,
+		net.ErrClosed,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	// Who writes at the moment in which a connection breaks gets the error of the socket.
+	var socket *net.OpError
+	var api *jetstream.APIError
+	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != 10077)
+}

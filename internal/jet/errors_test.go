@@ -1,0 +1,55 @@
+package jet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+)
+
+// What a socket says when the other side is killed is a broker that is away.
+func TestBrokenSocketPasses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = far.(*net.TCPConn).SetLinger(0)
+	far.Close()
+	for err == nil {
+		_, err = near.Write(make([]byte, 1<<10))
+	}
+	if !Passing(fmt.Errorf("published: %w", err)) {
+		t.Errorf("%v is taken for the end", err)
+	}
+	near.Close()
+	if _, err = near.Write([]byte("x")); !Passing(err) {
+		t.Errorf("%v is taken for the end", err)
+	}
+}
+
+// An error names its stream once, and who stopped a run is no error of a stream.
+func TestOf(t *testing.T) {
+	bad := errors.New("bad")
+	for want, err := range map[string]error{
+		"stream a: bad":    Of("b", Of("a", bad)),
+		"x: stream a: bad": Of("b", fmt.Errorf("x: %w", Of("a", bad))),
+		"context canceled": Of("a", context.Canceled),
+	} {
+		if err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if Of("a", nil) != nil || !errors.Is(Of("a", bad), bad) {
+		t.Error("an error is lost, or made")
+	}
+}
