@@ -174,7 +174,7 @@ func network(name, about string, of networkOf) *system {
 // bag is logistic regression on words, whose epochs are chosen.
 func bag(name, about string, words []count.Counter) *system {
 	return &system{name: name, about: about, variants: 1, identity: fmt.Sprint("words: ", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		return trained(ctx, c, d, "best", collection.Making{Count: words, Workers: c.workers}, []int{32})
+		return trained(ctx, c, d, collection.Best, collection.Making{Count: words, Workers: c.workers}, []int{32})
 	}}
 }
 
@@ -203,7 +203,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
 		release: fields.Release,
-		byLoss:  kind == "best",
+		byLoss:  kind == collection.Best,
 	}, nil
 }
 

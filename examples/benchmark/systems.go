@@ -48,7 +48,7 @@ var systems = []*system{
 	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
-	bag("best", "logistic regression on all words, sizes to fields, learned from the stream", count.Standard()),
+	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.BestWords()),
 }
 
 // ablations are the best system without one of its ingredients each.
@@ -56,8 +56,8 @@ var ablations = leaveOneOut()
 
 func leaveOneOut() (all []*system) {
 	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields"} {
-		words := count.Standard()
-		all = append(all, bag("best-"+name, "best without "+name, append(words[:i:i], words[i+1:]...)))
+		words := collection.BestWords()
+		all = append(all, bag(collection.Best+"-"+name, "best without "+name, append(words[:i:i], words[i+1:]...)))
 	}
 	return all
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
 // The kinds of model that count words in place of making fields.
 const (
-	best    = "best"
+	best    = collection.Best
 	machine = "svm"
 )
 
@@ -45,5 +46,5 @@ func (c *config) counting() []count.Counter {
 	if !c.ofWords() {
 		return nil
 	}
-	return count.Standard()
+	return collection.BestWords()
 }

@@ -106,10 +106,6 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 	return o, err
 }
 
-// BestWidth is the table of the best model: collections with more words than
-// that, such as D&D, are told apart as well.
-const BestWidth = 1 << 17
-
 // InMemory is a pipeline that begins with a record, and works on one goroutine:
 // it is the jobs that run side by side.
 func InMemory(rec arrow.Record) flow.Pipeline {
@@ -125,8 +121,8 @@ func (j Training) newNet(f *Fields) Net {
 		dropout = -1
 	}
 	switch j.Kind {
-	case "best":
-		return &nn.Logistic{Kernel: nn.Min, Width: BestWidth, Workers: j.Workers}
+	case Best:
+		return NewBest(j.Workers)
 	case "pslr":
 		return &nn.PSLR{Workers: j.Workers}
 	case "gru":

@@ -1,0 +1,131 @@
+// Command stream learns from graphs that come once each, of a stream of any length,
+// with two models side by side: the most accurate one, and logistic regression on
+// colours, which is the baseline that never needs a matrix of all pairs of graphs.
+//
+//	go run ./examples/stream                                # 3000 generated graphs
+//	go run ./examples/stream -graphs 1000000 -out curve.svg -json out.json
+//	go run ./examples/stream -data NCI1                     # a TU collection, shuffled, once
+//
+// Each graph is predicted before it is learned from, so what is right over the
+// stream is right of graphs never seen ("prequential"). Beside the curve stand what
+// a graph costs, of processor time, early and late in the stream, the memory in use,
+// and what a single answer takes afterwards.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
+)
+
+func main() { cli.Main("stream", run) }
+
+// config is the command line.
+type config struct {
+	data           string
+	graphs, window int
+	noise          float64
+	systems        []string
+	seed           uint64
+	workers        int
+	answers        int
+	json, out      string
+	format         string // of out
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := cli.Flags("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph, time for an answer.")
+	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = generated graphs")
+	f.IntVar(&c.graphs, "graphs", 3000, "generated graphs")
+	f.Float64Var(&c.noise, "noise", 0.4, "share of the edges of generated graphs that are replaced by random ones, 0 to 1")
+	systems := f.String("systems", strings.Join(names(), ","), "models, separated by commas: best, the most accurate; online, logistic regression on colours")
+	f.IntVar(&c.window, "window", 0, "graphs for each point of the curve; 0 = a 50th of -graphs, 100 of a collection")
+	f.IntVar(&c.answers, "answers", 1000, "graphs to ask about one by one afterwards")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
+	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; what is learned does not depend on it")
+	f.StringVar(&c.json, "json", "", "file for the results")
+	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	c.systems = strings.Split(*systems, ",")
+	return c, c.check()
+}
+
+func (c *config) check() (err error) {
+	for i, name := range c.systems {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("-systems has %q, want some of %s", name, strings.Join(names(), " "))
+		}
+		if slices.Contains(c.systems[:i], name) {
+			return fmt.Errorf("-systems names %s twice", name)
+		}
+	}
+	if !(c.noise >= 0 && c.noise <= 1) {
+		return fmt.Errorf("-noise is %v, want 0 to 1", c.noise)
+	}
+	for _, f := range []struct {
+		name     string
+		v, least int
+	}{{"graphs", c.graphs, 1}, {"window", c.window, 0}, {"answers", c.answers, 0}, {"workers", c.workers, 0}} {
+		if err := cli.AtLeast(f.name, f.v, f.least); err != nil {
+			return err
+		}
+	}
+	if c.window == 0 {
+		if c.window = max(1, c.graphs/50); c.data != "" {
+			c.window = 100
+		}
+	}
+	if c.workers == 0 {
+		c.workers = runtime.GOMAXPROCS(0)
+	}
+	if c.out != "" {
+		c.format, err = picture.Format(c.out)
+	}
+	return err
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	var files [2]*cli.OutFile
+	for i, path := range []string{c.json, c.out} {
+		if files[i], err = cli.Create(path); err != nil {
+			return err
+		}
+		defer files[i].Cleanup()
+	}
+	r := &report{Workers: c.workers, Seed: c.seed}
+	for _, name := range c.systems {
+		one, err := c.learn(ctx, name, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.Systems = append(r.Systems, one)
+	}
+	r.PeakMB = float64(cli.PeakRSS()) / 1e6
+	if err := files[0].FinishJSON(r); err != nil {
+		return err
+	}
+	if files[1] != nil {
+		drawn, err := r.draw(c.format)
+		if err != nil {
+			return err
+		}
+		if err := files[1].Finish(drawn); err != nil {
+			return err
+		}
+	}
+	return r.print(os.Stdout)
+}

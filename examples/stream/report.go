@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/sanflow/sanflow/examples/internal/picture"
+)
+
+// report is the JSON object of -json; accuracies are in percent, of graphs before
+// they were learned from.
+type report struct {
+	Dataset string    `json:"dataset"`
+	Graphs  int       `json:"graphs"`
+	Seed    uint64    `json:"seed"`
+	Workers int       `json:"workers"`
+	PeakMB  float64   `json:"peak_rss_mb"` // of the process, all systems
+	Systems []*system `json:"systems"`
+}
+
+type system struct {
+	System   string  `json:"system"`
+	Accuracy float64 `json:"accuracy"`
+	Last     float64 `json:"last_window_accuracy"`
+	Seconds  float64 `json:"seconds"`
+	CPU      float64 `json:"cpu_seconds"` // from the source to the step
+	Costs    []cost  `json:"cost"`
+	Answers  int     `json:"answers"` // graphs asked about one by one
+	MedianMs float64 `json:"answer_median_ms"`
+	P99Ms    float64 `json:"answer_p99_ms"`
+	Curve    []point `json:"curve"`
+}
+
+// cost is what a graph has cost, from the source to the step: the mean over those
+// since half as many.
+type cost struct {
+	Graphs int     `json:"graphs"`
+	CPU    float64 `json:"cpu_us_per_graph"`
+}
+
+// point is a window of the stream that ends after so many graphs.
+type point struct {
+	Graphs   int     `json:"graphs"`
+	Accuracy float64 `json:"accuracy"`
+	HeapMB   float64 `json:"heap_mb"` // in use after a collection
+}
+
+// print writes the closing table.
+func (r *report) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d graphs, each predicted before it was learned from, once\n\n", r.Dataset, r.Graphs)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\tright\tin the last window\tanswer, median\theap, first to last")
+	for _, s := range r.Systems {
+		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f %%\t%.2f ms\t%.1f to %.1f MB\n", s.System, s.Accuracy, s.Last, s.MedianMs, s.Curve[0].HeapMB, s.Curve[len(s.Curve)-1].HeapMB)
+	}
+	fmt.Fprintln(w)
+	fmt.Fprint(w, "processor time of a graph, around\t")
+	for _, c := range r.Systems[0].Costs {
+		fmt.Fprintf(w, "%d\t", c.Graphs)
+	}
+	fmt.Fprintln(w)
+	for _, s := range r.Systems {
+		fmt.Fprintf(w, "%s\t", s.System)
+		for _, c := range s.Costs {
+			fmt.Fprintf(w, "%.0f µs\t", c.CPU)
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d workers, peak %.0f MB resident\n", r.Workers, r.PeakMB)
+	return err
+}
+
+// draw is the picture of -out: accuracy in each window, a line for each system.
+func (r *report) draw(format string) ([]byte, error) {
+	p := picture.New()
+	p.Title.Text = fmt.Sprintf("%s, %d graphs, before each is learned from", r.Dataset, r.Graphs)
+	p.X.Label.Text, p.Y.Label.Text = "graphs", "right in the last window, %"
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = nil, color.Gray{215}
+	p.Add(grid)
+	for i, s := range r.Systems {
+		var at plotter.XYs
+		for _, point := range s.Curve {
+			at = append(at, plotter.XY{X: float64(point.Graphs), Y: point.Accuracy})
+		}
+		line, err := plotter.NewLine(at)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width = []color.Color{picture.Blue, picture.Orange}[i], vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(s.System, line)
+	}
+	w, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	_, err = w.WriteTo(&out)
+	return out.Bytes(), err
+}
