@@ -29,7 +29,8 @@ import (
 // It is [sources.EdgeList] for tables: ids are integers of any width from 0 to
 // 2 147 483 647, ids with gaps are numbered anew, self-loops and repeated rows are
 // dropped and counted, and the result is an edge list's, for the same cost and the
-// same at any number of workers. Row groups are read side by side.
+// same at any number of workers. Row groups are read side by side, each worker in the
+// memory that its first took, so that the peak is an edge list's and a row group.
 type Edges struct {
 	// Path is a file, or a directory of files *.parquet, as for Source.
 	Path string
@@ -224,6 +225,7 @@ func (t *edgeTable) groups(ctx context.Context, in tabular.Input, next *atomic.I
 		return -1, err
 	}
 	d.Choose(use)
+	d.again = make([]scratch, len(d.columns))
 	for {
 		if at = int(next.Add(1) - 1); at >= len(d.footer.groups) {
 			return at, nil

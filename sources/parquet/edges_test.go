@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +140,37 @@ func TestEdgesErrors(t *testing.T) {
 	stop()
 	if _, err := (in.Edges{Path: "testdata/duckdb.edges.parquet"}).Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Row groups are decoded in memory that is used again: what a table takes beside its
+// edges and its graph does not grow with their number.
+func TestEdgesMemory(t *testing.T) {
+	const size = 20_000
+	taken := func(groups int) int64 {
+		var all [][2][]int64
+		for i := range groups {
+			g := [2][]int64{make([]int64, size), make([]int64, size)}
+			for j := range size {
+				g[0][j], g[1][j] = int64(j*7919%3000), int64((i*size+j*j)%3000)
+			}
+			all = append(all, g)
+		}
+		s := in.Edges{Path: table(t, all...), Workers: 1}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		n, err := s.Read(t.Context())
+		runtime.ReadMemStats(&after)
+		if err != nil || n.Stats.Lines != int64(groups*size) {
+			t.Fatal(err)
+		}
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	taken(2)
+	// 8 bytes for an edge, 8 for its entries, and what it takes to sort them.
+	few, many := taken(20), taken(40)
+	if each := float64(many-few) / (20 * size); each > 20 {
+		t.Errorf("%.1f bytes an edge, want at most 20", each)
 	}
 }
 

@@ -88,9 +88,8 @@ type pages struct {
 	budget    *tabular.Budget
 	b         []byte // what is left of them
 	left      int64  // values to come
-	buf       []byte // of what was decompressed
-	rep       []uint8
-	def       []uint8
+	mem       *scratch
+	rep, def  []uint8 // levels of the page
 }
 
 // next reads a page: that of a dictionary, or one of values, in which case rep
@@ -176,18 +175,16 @@ func (r *pages) open(p page, body []byte) ([]byte, error) {
 
 // levels decodes the levels of n values, the repetition levels first.
 func (r *pages) levels(n int, bytes func(rep bool) ([]byte, error)) error {
-	r.rep, r.def = r.rep[:0], r.def[:0]
-	read := func(dst []uint8, most int, rep bool) ([]uint8, error) {
+	read := func(kept *[]uint8, most int, rep bool) ([]uint8, error) {
 		if most == 0 {
-			return dst, nil
+			return nil, nil
 		}
-		if cap(dst) < n {
+		if cap(*kept) < n {
 			if err := r.budget.Take(int64(n), 1); err != nil {
-				return dst, err
+				return nil, err
 			}
-			dst = make([]uint8, n)
 		}
-		dst = dst[:n]
+		dst := room(kept, n)
 		b, err := bytes(rep)
 		if err != nil {
 			return dst, err
@@ -195,8 +192,8 @@ func (r *pages) levels(n int, bytes func(rep bool) ([]byte, error)) error {
 		return dst, hybrid(dst, b, bits.Len(uint(most)))
 	}
 	var err error
-	if r.rep, err = read(r.rep, r.column.depth, true); err == nil {
-		r.def, err = read(r.def, int(r.column.most), false)
+	if r.rep, err = read(&r.mem.rep, r.column.depth, true); err == nil {
+		r.def, err = read(&r.mem.def, int(r.column.most), false)
 	}
 	return err
 }
@@ -208,14 +205,14 @@ func (r *pages) inflate(b []byte, n int, codec unpack.Codec) ([]byte, error) {
 		}
 		return b, nil
 	}
-	if cap(r.buf) < n {
+	if cap(r.mem.plain) < n {
 		if err := r.budget.Take(int64(n), 1); err != nil {
 			return nil, fmt.Errorf("a page: %w", err)
 		}
-		r.buf = make([]byte, n)
 	}
 	if n == 0 {
 		return nil, nil
 	}
-	return r.buf[:n], unpack.Into(r.buf[:n], b, codec)
+	buf := room(&r.mem.plain, n)
+	return buf, unpack.Into(buf, b, codec)
 }

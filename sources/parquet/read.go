@@ -23,6 +23,7 @@ type reader struct {
 	meta    arrow.Metadata
 	use     []bool
 	group   int
+	again   []scratch // of each column, if it is used again; what Next returned is then gone
 }
 
 func newReader(r io.ReaderAt, size int64, budget *tabular.Budget) (*reader, error) {
@@ -70,7 +71,11 @@ func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 		if !d.use[i] {
 			continue
 		}
-		if b.Data[i], err = d.column(g.chunks[d.where[i].leaf], d.where[i], int(g.rows)); err != nil {
+		mem := &scratch{}
+		if d.again != nil {
+			mem = &d.again[i]
+		}
+		if b.Data[i], err = d.column(g.chunks[d.where[i].leaf], d.where[i], int(g.rows), mem); err != nil {
 			return b, fmt.Errorf("column %q: %w", c.Name, err)
 		}
 	}
@@ -78,7 +83,7 @@ func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 }
 
 // column reads a column of a row group.
-func (d *reader) column(k chunk, c column, rows int) (out tabular.Data, err error) {
+func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.Data, err error) {
 	codec, known := codecs[k.codec]
 	start := k.data
 	if k.hasDictionary && k.dictionary > 0 && k.dictionary < start {
@@ -102,7 +107,7 @@ func (d *reader) column(k chunk, c column, rows int) (out tabular.Data, err erro
 	if both := uint64(1<<encodingDictionary | 1<<encodingPlainDictionary); k.encodings&both != 0 {
 		k.encodings |= both // two names of one thing
 	}
-	p := &pages{column: c, codec: codec, encodings: k.encodings, budget: d.budget, b: make([]byte, k.bytes), left: k.values}
+	p := &pages{column: c, codec: codec, encodings: k.encodings, budget: d.budget, mem: mem, b: room(&mem.packed, int(k.bytes)), left: k.values}
 	if err := readAt(d.r, p.b, start); err != nil {
 		return out, err
 	}
@@ -124,7 +129,7 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 		return out, err
 	}
 	var dictionary []T
-	values := make([]T, 0, p.left)
+	values := roomOf[T](&p.mem.values, int(p.left))[:0]
 	a := &assembler{column: p.column}
 	for {
 		h, b, ok, err := p.next()
@@ -138,8 +143,8 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 			if err := p.budget.Take(int64(h.values), 8); err != nil {
 				return out, err
 			}
-			dictionary = make([]T, h.values)
-			if err := decode(dictionary, b, encodingPlain, nil); err != nil {
+			dictionary = roomOf[T](&p.mem.dictionary, h.values)
+			if err := decode(dictionary, b, encodingPlain, nil, nil); err != nil {
 				return out, fmt.Errorf("the dictionary: %w", err)
 			}
 			continue
@@ -153,7 +158,7 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 		}
 		at := len(values)
 		values = values[:at+n]
-		if err := decode(values[at:], b, h.encoding, dictionary); err != nil {
+		if err := decode(values[at:], b, h.encoding, dictionary, &p.mem.places); err != nil {
 			return out, err
 		}
 	}

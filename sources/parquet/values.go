@@ -23,8 +23,8 @@ const (
 	encodingSplit           = 9
 )
 
-// decode fills dst with the values of a page.
-func decode[T physical](dst []T, b []byte, encoding int, dictionary []T) error {
+// decode fills dst with the values of a page. It takes places for those of a dictionary.
+func decode[T physical](dst []T, b []byte, encoding int, dictionary []T, places *[]int32) error {
 	size := int(unsafe.Sizeof(*new(T)))
 	switch encoding {
 	case encodingPlain:
@@ -46,7 +46,7 @@ func decode[T physical](dst []T, b []byte, encoding int, dictionary []T) error {
 		if len(b) < 1 || b[0] > 32 {
 			return errShort
 		}
-		at := make([]int32, len(dst))
+		at := room(places, len(dst))
 		if err := hybrid(at, b[1:], int(b[0])); err != nil {
 			return err
 		}
