@@ -45,9 +45,10 @@ type bound struct {
 // and 96 % in Cora, 67, 79 and 91 % in WordNet3. What is learned from them did not
 // get worse where it was measured, beyond what seeds make: accuracy of
 // examples/nodes at k = 20 on Cora 81.6 % exact, 81.8 with a bound of 20 and 81.2
-// with 40 (seeds 1 to 3), on polblogs 90.7, 90.3 and 91.0 (1 to 5). θ̂ at k = 10,
-// exact and with bounds of 10 and 16: email-Enron 33.1, 32.3 and 31.3, Cora 26.5,
-// 26.5 and 26.1, WordNet3 22.9, 23.6 and 23.2, with standard errors of 0.2 to 0.4.
+// with 40 (seeds 1 to 3), on polblogs 90.7, 90.3 and 91.0 (1 to 5), on WordNet3 84.9,
+// 85.6 and 85.1 (seed 1). θ̂ at k = 10, exact and with bounds of 10 and 16:
+// email-Enron 33.1, 32.3 and 31.3, Cora 26.5, 26.5 and 26.1, WordNet3 22.9, 23.6 and
+// 23.2, with standard errors of 0.2 to 0.4.
 //
 // What the rate still depends on is memory: a field looks at a few dozen places of
 // arrays that are larger than any cache, and such a look took 22 ns where it need
