@@ -106,6 +106,7 @@ type Cursor struct {
 	x       *Index
 	next    int64  // the smallest position that was not taken
 	covered []Span // beyond next
+	taken   int64  // positions of the messages in Order
 	Order   []Entry
 	left    []int64 // at the end: first positions that are left
 	Gaps    int64   // positions that no message has
@@ -153,18 +154,39 @@ func (c *Cursor) look() (e Entry, found, done bool, changed <-chan struct{}, err
 		}
 		slices.Sort(c.left)
 	}
-	for len(c.left) > 0 && c.left[0] < c.next {
-		c.left = c.left[1:]
+	for len(c.left) > 0 || len(c.covered) > 0 {
+		switch {
+		case len(c.left) > 0 && c.left[0] < c.next:
+			c.left = c.left[1:]
+		case len(c.covered) > 0 && (len(c.left) == 0 || c.covered[0].From <= c.left[0]):
+			c.pass(c.covered[0].From)
+			c.cover()
+		default:
+			c.pass(c.left[0])
+			return c.take(x.first[c.next]), true, false, nil, nil
+		}
 	}
-	if len(c.left) > 0 {
-		c.Gaps += c.left[0] - c.next
-		c.next = c.left[0]
-		return c.take(x.first[c.next]), true, false, nil, nil
+	switch {
+	case len(c.Order) != len(x.entries):
+		err = fmt.Errorf("%d of its %d messages have positions that others have too", len(x.entries)-len(c.Order), len(x.entries))
+	case c.taken+c.Gaps != c.next:
+		err = fmt.Errorf("%d positions are in more than one message", c.taken+c.Gaps-c.next)
 	}
-	if len(c.Order) != len(x.entries) {
-		return e, false, true, nil, fmt.Errorf("%d of its %d messages have positions that others have too", len(x.entries)-len(c.Order), len(x.entries))
+	return e, false, true, nil, err
+}
+
+// pass passes over positions that no message has.
+func (c *Cursor) pass(to int64) {
+	c.Gaps += max(0, to-c.next)
+	c.next = max(c.next, to)
+}
+
+// cover passes over positions that messages have that were taken.
+func (c *Cursor) cover() {
+	for len(c.covered) > 0 && c.covered[0].From <= c.next {
+		c.next = max(c.next, c.covered[0].To+1)
+		c.covered = c.covered[1:]
 	}
-	return e, false, true, nil, nil
 }
 
 // take hands out entry i, which begins at next. The caller holds mu.
@@ -180,10 +202,8 @@ func (c *Cursor) take(i int32) Entry {
 		at, _ := slices.BinarySearchFunc(c.covered, s, func(a, b Span) int { return int(min(1, max(-1, a.From-b.From))) })
 		c.covered = slices.Insert(c.covered, at, s)
 	}
-	for len(c.covered) > 0 && c.covered[0].From <= c.next {
-		c.next = max(c.next, c.covered[0].To+1)
-		c.covered = c.covered[1:]
-	}
+	c.taken += positions(spans)
+	c.cover()
 	return e
 }
 

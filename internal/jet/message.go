@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 
@@ -110,7 +111,7 @@ func Read(stream, subject string, h nats.Header, seq uint64) (n Note, err error)
 		return n, fmt.Errorf("its positions begin with %d, but it came by %s", n.First(), subject)
 	}
 	rows, err := strconv.Atoi(h.Get(headRows))
-	if err != nil || rows < 0 {
+	if err != nil || rows < 0 || rows > math.MaxInt32 {
 		return n, fmt.Errorf("it says that it has %.20q rows", h.Get(headRows))
 	}
 	sum, err := hex.DecodeString(h.Get(headSum))
@@ -125,6 +126,12 @@ func Read(stream, subject string, h nats.Header, seq uint64) (n Note, err error)
 		return n, fmt.Errorf("it is of the unknown kind %.20q", kind)
 	case rows == 0:
 		return n, errors.New("it has no rows")
+	}
+	switch count := positions(n.Spans); {
+	case n.Hole && count > 1:
+		return n, fmt.Errorf("it is a hole of %d positions, want one", count)
+	case !n.Hole && count > int64(rows): // or it would keep others from what is theirs
+		return n, fmt.Errorf("it says that it has %d rows at %d positions", rows, count)
 	}
 	if n.Object = h.Get(headObject); n.Object != "" && n.Object != hex.EncodeToString(sum) {
 		return n, fmt.Errorf("it names the object %.80q, want that of its checksum", n.Object)

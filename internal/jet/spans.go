@@ -29,6 +29,14 @@ func SpansOf(pos []int64) ([]Span, error) {
 	return s, nil
 }
 
+// positions counts the positions of spans.
+func positions(spans []Span) (n int64) {
+	for _, s := range spans {
+		n += s.To - s.From + 1
+	}
+	return n
+}
+
 // formatSpans writes spans as 0-4,6-31.
 func formatSpans(s []Span) string {
 	var b strings.Builder

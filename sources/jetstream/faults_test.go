@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	sink "github.com/sanflow/sanflow/sinks/jetstream"
 	"github.com/sanflow/sanflow/sources"
@@ -241,76 +238,6 @@ func TestGone(t *testing.T) {
 			}
 		}
 	})))
-}
-
-// Messages from a stranger, some of them damaged ones of ours, end a run with a clear error, or
-// go to the dead letters, and rows are what they were or less.
-func TestStranger(t *testing.T) {
-	jettest.NoLeaks(t)
-	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
-	js := raw(t, c)
-	kept(t, c, "model", 12)
-	s, err := js.Stream(t.Context(), "model")
-	if err != nil {
-		t.Fatal(err)
-	}
-	good, err := s.GetMsg(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tries := 120
-	if os.Getenv("SANFLOW_LONG") != "" {
-		tries = 10_000
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	const group = 40
-	for n := 0; n < tries; n += group {
-		stream := fmt.Sprintf("s%d", n)
-		if _, err := run(t, recipe.Onto(flow.From(sources.Families{Graphs: 4, Rows: 4})).To(sink.Sink{Connection: c, Stream: stream, NoEnd: true}), flow.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		for i := range group {
-			m := damaged(rng, good, stream, 4+4*i)
-			if _, err := js.PublishMsg(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// Nothing else comes; the end counts what can be taken for ours.
-		if _, err := run(t, recipe.Onto(flow.From(sources.Families{Graphs: 4, Rows: 4})).To(sink.Sink{Connection: c, Stream: stream}), flow.Options{}); err != nil && strings.Contains(err.Error(), "\n") {
-			t.Fatal(err)
-		}
-		taken := 0
-		_, err := run(t, flow.From(jetstream.Source{Connection: c, Stream: stream, Ordered: true}).To(sinkFunc(func(rec arrow.Record) { taken++ })), flow.Options{})
-		if err == nil || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "panic") {
-			t.Fatalf("%d: after %d records: %v", n, taken, err)
-		}
-		if err := js.DeleteStream(t.Context(), stream); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// damaged returns a message of ours for another position with something changed;
-// half of them have the checksum of what they hold.
-func damaged(rng *rand.Rand, good *nc.RawStreamMsg, stream string, pos int) *nats.Msg {
-	body := slices.Clone(good.Data)
-	for range 1 + rng.IntN(4) {
-		body[rng.IntN(len(body))] ^= 1 << rng.IntN(8)
-	}
-	if rng.IntN(4) == 0 {
-		body = body[:rng.IntN(len(body))]
-	}
-	m := jet.Record(stream, []jet.Span{{From: int64(pos), To: int64(pos) + 3}}, 4, body)
-	m.Header.Del(nats.ExpectedLastSubjSeqHdr)
-	m.Header.Del(nats.MsgIdHdr)
-	if rng.IntN(2) == 0 {
-		for k := range m.Header {
-			if rng.IntN(3) == 0 {
-				m.Header.Set(k, m.Header.Get(k)[rng.IntN(len(m.Header.Get(k))):]+"x")
-			}
-		}
-	}
-	return m
 }
 
 // A password that is not accepted, at first or from some time on, is a clear error.
