@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
 // SVMGrid is what a [CrossValidation] learns with by support vector machines on
@@ -26,7 +27,18 @@ type SVMGrid struct {
 	// must be set.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
-	now *Gram
+	now     *Gram
+	bounded []atomic.Int64 // for each C
+}
+
+// Bounded returns for each C in how many trials so far MaxSteps has ended the search
+// for it, or for one before it.
+func (g *SVMGrid) Bounded() []int {
+	trials := make([]int, len(g.bounded))
+	for i := range trials {
+		trials[i] = int(g.bounded[i].Load())
+	}
+	return trials
 }
 
 // Prepare makes the matrix of a variant.
@@ -36,6 +48,9 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	}
 	if !slices.IsSorted(g.C) || !(g.C[0] > 0) {
 		return fmt.Errorf("nn: svm: C is %v, want positive numbers that ascend", g.C)
+	}
+	if len(g.bounded) != len(g.C) {
+		g.bounded = make([]atomic.Int64, len(g.C))
 	}
 	if g.Gram == nil {
 		return errors.New("nn: svm: a grid needs Gram, the matrix of a variant")
@@ -93,6 +108,7 @@ func (g *SVMGrid) Learn(ctx context.Context, t Trial) ([]Score, error) {
 	for i := range g.C {
 		if i >= len(all) {
 			scores[i] = scores[i-1]
+			g.bounded[i].Add(1)
 			continue
 		}
 		for _, row := range t.Test {

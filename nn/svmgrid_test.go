@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,21 @@ func TestSVMGrid(t *testing.T) {
 	grid.SVM.MaxSteps = 1
 	if _, err := grid.Learn(ctx, trial); err == nil || !strings.Contains(err.Error(), "no end after 1 steps") {
 		t.Errorf("%v", err)
+	}
+	if got := grid.Bounded(); !slices.Equal(got, []int{0, 0, 0}) {
+		t.Errorf("%v trials ended before their time", got)
+	}
+	grid.SVM.MaxSteps = 0
+	for most := 1; ; most++ {
+		if grid.SVM.MaxSteps = most; most == 1e6 {
+			t.Fatal("no end")
+		}
+		if scores, err = grid.Learn(ctx, trial); err == nil {
+			break
+		}
+	}
+	if got := grid.Bounded(); !slices.Equal(got, []int{0, 1, 1}) || scores[1] != scores[0] || scores[2] != scores[0] {
+		t.Errorf("%v trials ended before their time, with %v", got, scores)
 	}
 	// One class to learn from is the answer.
 	var ones Split

@@ -26,6 +26,7 @@ type cell struct {
 	Spread   *float64 `json:"paper_std"`
 
 	Note      string    `json:"paper_note,omitempty"` // why the paper has no figure
+	Bounded   string    `json:"bounded,omitempty"`    // searches of machines that were ended by their bound of steps
 	Status    string    `json:"status"`               // "done", or why there is no result
 	Folds     []float64 `json:"nested_folds,omitempty"`
 	PaperFold []float64 `json:"paper_style_folds,omitempty"`

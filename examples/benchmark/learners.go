@@ -132,10 +132,24 @@ func kernel(name, about string, all []variant) *system {
 			return gram, nil
 		}}
 		return &plan{
-			learn: grid.Learn, prepare: grid.Prepare,
+			learn: grid.Learn, prepare: grid.Prepare, bounded: func() string { return bounded(grid, c, len(all)) },
 			chosen: func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
 		}, nil
 	}}
+}
+
+// bounded says how many searches for a C were ended by the bound on their steps.
+func bounded(grid *nn.SVMGrid, c *config, variants int) string {
+	var list []string
+	for i, n := range grid.Bounded() {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("C %g: %d", grid.C[i], n))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return fmt.Sprintf("of %d searches for each C these ended at the bound of steps, and score as the C before: %s", 2*c.folds*c.repeats*variants, strings.Join(list, ", "))
 }
 
 // countAll counts in all graphs of a collection.

@@ -48,6 +48,9 @@ func (one *cell) result(p *plan, all *nn.Validated) {
 	if one.Chosen != "" {
 		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.Nested))
 	}
+	if p.bounded != nil {
+		one.Bounded = p.bounded()
+	}
 	for _, c := range all.Paper {
 		one.PaperFold = append(one.PaperFold, c.Accuracy())
 	}

@@ -29,7 +29,8 @@ type plan struct {
 	prepare func(context.Context, int) error // nil: nothing is to be prepared
 	chosen  func(variant, step int) string   // in words
 	release func()
-	byLoss  bool // nested chooses by the loss
+	byLoss  bool          // nested chooses by the loss
+	bounded func() string // what searches were ended, in words; nil: none can be
 }
 
 // systems in the order of the table.

@@ -25,6 +25,9 @@ func (r *report) markdown() string {
 	if r.below() {
 		fmt.Fprintf(&b, "\n↓ below the paper's figure by %s\n", first)
 	}
+	for _, line := range r.bounded() {
+		fmt.Fprintf(&b, "\n%s\n", line)
+	}
 	return b.String()
 }
 
@@ -71,6 +74,16 @@ func (r *report) below() bool {
 	return false
 }
 
+// bounded has a line for each cell in which searches of machines were ended.
+func (r *report) bounded() (lines []string) {
+	for _, one := range r.Cells {
+		if one.Bounded != "" {
+			lines = append(lines, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, one.Bounded))
+		}
+	}
+	return lines
+}
+
 // print writes the same for people at a terminal.
 func (r *report) print(out io.Writer) error {
 	for i, of := range r.Collections {
@@ -92,8 +105,13 @@ func (r *report) print(out io.Writer) error {
 		}
 	}
 	if r.below() {
-		_, err := fmt.Fprintln(out, "\n↓ below the paper's figure")
-		return err
+		fmt.Fprintln(out, "\n↓ below the paper's figure")
+	}
+	for i, line := range r.bounded() {
+		if i == 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintln(out, line)
 	}
 	return nil
 }
