@@ -20,7 +20,10 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 		return nil, err
 	}
 	defer l.close()
-	e := edgeLines{l: l}
+	e := edgeLines{l: l, weighted: s.Weights}
+	if s.Weights {
+		e.a.attrs = 1
+	}
 	if err := e.read(); err != nil {
 		return nil, err
 	}
@@ -60,6 +63,7 @@ type edgeLines struct {
 	l          *lines
 	a          arcs
 	below      int64 // an id must be below it; 0: any may be
+	weighted   bool
 	declared   int64 // number of nodes that a comment states, and its line
 	declaredAt int
 }
@@ -80,12 +84,22 @@ func (e *edgeLines) read() error {
 		if len(rest) == 0 {
 			return e.l.errorf("%s, want two nodes", quote(row))
 		}
-		v, _, err := nodeID(rest)
+		v, rest, err := nodeID(rest)
 		if err != nil {
 			return e.l.errorf("%w", err)
 		}
 		if top := max(u, v); e.below > 0 && int64(top) >= e.below {
 			return e.l.errorf("node %d, want 0 to %d", top, e.below-1)
+		}
+		if f, _ := field(rest); e.weighted {
+			if len(f) == 0 {
+				return e.l.errorf("%s, want two nodes and a weight", quote(row))
+			}
+			x, err := finite(f)
+			if err != nil {
+				return e.l.errorf("%w", err)
+			}
+			e.a.attr = append(e.a.attr, x)
 		}
 		if len(e.a.u) >= math.MaxInt32/2 {
 			return e.l.errorf("more than %d edges", math.MaxInt32/2)

@@ -26,7 +26,7 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 	}
 	defer l.close()
 	l.note = s.Progress
-	e := &edgeScan{l: l, workers: s.Workers}
+	e := &edgeScan{l: l, workers: s.Workers, weighted: s.Weights}
 	if err := e.run(); err != nil {
 		return nil, err
 	}
@@ -110,15 +110,20 @@ func upTo(first int32, n int) []int32 {
 // graph makes the graph of the lines, which are gone then.
 func (e *edgeScan) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, error) {
 	offsets, neighbors, c, err := e.edges.Rows(n, directed)
+	g.Offsets, g.Neighbors, g.Directed = offsets, neighbors, directed
+	counts := EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}
+	if err == nil && e.weighted {
+		g.EdgeAttrs = 1
+		g.EdgeAttr, counts.Conflicts, err = e.edges.Values(offsets, neighbors, directed, e.weights)
+	}
 	if err != nil {
 		if f := new(FileError); !errors.As(err, &f) && e.l.alive() == nil {
 			err = &FileError{e.l.file, 0, err}
 		}
 		return EdgeCounts{}, err
 	}
-	e.edges.Lists = nil
-	g.Offsets, g.Neighbors, g.Directed = offsets, neighbors, directed
-	return EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}, nil
+	e.edges.Lists, e.weights = nil, nil
+	return counts, nil
 }
 
 // data returns the next line that is neither empty nor a comment. Comments go
@@ -145,22 +150,21 @@ func (l *lines) data(comment func(text []byte) error) ([]byte, error) {
 
 var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
 
-// edgeOf reads a line with an edge.
-func edgeOf(row []byte, below int64) (u, v int32, err error) {
-	u, rest, err := nodeID(row)
-	if err != nil {
-		return 0, 0, err
+// edgeOf reads a line with an edge, and returns what is behind its nodes.
+func edgeOf(row []byte, below int64) (u, v int32, rest []byte, err error) {
+	if u, rest, err = nodeID(row); err != nil {
+		return 0, 0, nil, err
 	}
 	if len(rest) == 0 {
-		return 0, 0, fmt.Errorf("%s, want two nodes", quote(row))
+		return 0, 0, nil, fmt.Errorf("%s, want two nodes", quote(row))
 	}
-	if v, _, err = nodeID(rest); err != nil {
-		return 0, 0, err
+	if v, rest, err = nodeID(rest); err != nil {
+		return 0, 0, nil, err
 	}
 	if top := int64(max(u, v)); top >= below {
-		return 0, 0, fmt.Errorf("node %d, want 0 to %d", top, below-1)
+		return 0, 0, nil, fmt.Errorf("node %d, want 0 to %d", top, below-1)
 	}
-	return u, v, nil
+	return u, v, rest, nil
 }
 
 // nodeID reads the id of a node, and returns what is behind it.

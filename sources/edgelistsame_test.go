@@ -3,13 +3,18 @@ package sources
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // same compares what is read on several processors, in pieces, with what is read
@@ -25,7 +30,7 @@ func same(t *testing.T, name string, s func(workers int) EdgeList) {
 		case err != nil:
 		case got.Stats != want.Stats || !slices.Equal(got.IDs, want.IDs) || (got.IDs == nil) != (want.IDs == nil) ||
 			!slices.Equal(got.Graph.Offsets, want.Graph.Offsets) || !slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) ||
-			got.Graph.Directed != want.Graph.Directed || !slices.Equal(got.NodeClass, want.NodeClass):
+			got.Graph.Directed != want.Graph.Directed || got.Graph.EdgeAttrs != want.Graph.EdgeAttrs || !sameBytes(got.Graph.EdgeAttr, want.Graph.EdgeAttr) || !slices.Equal(got.NodeClass, want.NodeClass):
 			t.Fatalf("%s: %d workers: %+v, want %+v: another graph, ids or classes", name, workers, got.Stats, want.Stats)
 		}
 	}
@@ -114,5 +119,69 @@ func TestEdgeListProgress(t *testing.T) {
 	}}
 	if _, err := readEdges(s); err != nil || last != int64(len(text)) || size != last {
 		t.Errorf("%d of %d bytes, want %d; %v", last, size, len(text), err)
+	}
+}
+
+func sameBytes(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}
+
+// Weights are those of the first line of an edge, whoever reads which piece, and go
+// with the graph into the file that is made of it. Lines without one are errors.
+func TestEdgeListWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 11))
+	odd := []string{"", "# 3 nodes", "3 4 1e-3", "5,6,-0", "5 , 6 ,\t007", "7 8 +2 9", "9 9 1", "1 0 3.4e38\r", "2 1 16777217", "0 2 0.1", "1 2 -0"}
+	wrong := []string{"1 2", "1 2 ", "1 2,", "1 2 x", "1 2 NaN", "1 2 inf", "1 2 1e39", "1 -2 3", "1", "a b c"}
+	for i := range 8 {
+		var b strings.Builder
+		top := []int{30, 3000, 1 << 30}[i%3]
+		lines := rng.IntN(80_000)
+		at := rng.IntN(lines + 1)
+		for j := range lines {
+			switch {
+			case j == at && i%4 == 3:
+				b.WriteString(wrong[rng.IntN(len(wrong))])
+			case rng.IntN(20) == 0 && i%5 > 0:
+				b.WriteString(odd[rng.IntN(len(odd))])
+			default:
+				fmt.Fprintf(&b, "%d %d %g", rng.IntN(top), rng.IntN(top), float32(rng.IntN(100))/8)
+			}
+			b.WriteByte('\n')
+		}
+		text := b.String()
+		if i%2 == 1 {
+			text = pack(t, text)
+		}
+		same(t, fmt.Sprint("text ", i), func(workers int) EdgeList {
+			return EdgeList{Path: "x", Reader: strings.NewReader(text), Directed: i%2 == 0, Workers: workers, Weights: true}
+		})
+	}
+	for _, line := range append(odd, wrong...) {
+		for _, end := range []string{"", "\n", "\n1 2 9"} {
+			same(t, line, func(workers int) EdgeList {
+				return EdgeList{Path: "x", Reader: strings.NewReader("0 1 2\n" + line + end), Workers: workers, Weights: true}
+			})
+		}
+	}
+	n, err := readEdges(EdgeList{Reader: strings.NewReader("1 0 0.5\n0 1 7\n1 2 -3\n1 2 -3\n"), Weights: true})
+	if err != nil || !slices.Equal(n.Graph.EdgeAttr, []float32{.5, .5, -3, -3}) || n.Stats.Conflicts != 1 || n.Graph.Check() != nil {
+		t.Errorf("%v, weights %v, %+v", err, n.Graph.EdgeAttr, n.Stats)
+	}
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	r := n.Reader(mem)
+	defer r.Close()
+	rec, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	gs, err := record.GraphsOf(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g graph.Graph
+	if gs.At(0, &g); !g.Same(n.Graph) || len(gs.Layout.EdgeAttr) != 1 || gs.Layout.EdgeAttr[0].Name != "weight" {
+		t.Errorf("the record has another graph, or a copy: %+v", gs.Layout)
 	}
 }

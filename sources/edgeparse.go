@@ -2,6 +2,8 @@ package sources
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -12,6 +14,8 @@ type edgeParser struct {
 	below int64
 	list  []graph.Edge
 	piece piece
+
+	weights []float32 // of the list, where they are kept
 }
 
 // text reads whole lines, each with its end. A line of two numbers of up to nine
@@ -102,18 +106,67 @@ func (p *edgeParser) flush() {
 // line reads any line. It is no edge, and err is not set, where there is none on it.
 func (p *edgeParser) line(row []byte) (u, v int32, ok bool) {
 	row = bytes.TrimSpace(row)
-	if len(row) == 0 {
+	if len(row) == 0 || p.comment(row) {
 		return 0, 0, false
+	}
+	u, v, _, p.piece.err = edgeOf(row, p.below)
+	return u, v, p.piece.err == nil
+}
+
+// comment reports whether a line is one, and reads it.
+func (p *edgeParser) comment(row []byte) bool {
+	if row[0] != '#' && row[0] != '%' {
+		return false
 	}
 	q := &p.piece
-	if row[0] == '#' || row[0] == '%' {
-		if bytes.HasPrefix(row, []byte("%%MatrixMarket")) {
-			q.err = errMatrixMarket
-		} else if n, stated := statedNodes(row); stated && q.declaredAt == 0 && q.edges == 0 {
-			q.declared, q.declaredAt = n, q.lines
-		}
-		return 0, 0, false
+	if bytes.HasPrefix(row, []byte("%%MatrixMarket")) {
+		q.err = errMatrixMarket
+	} else if n, stated := statedNodes(row); stated && q.declaredAt == 0 && q.edges == 0 {
+		q.declared, q.declaredAt = n, q.lines
 	}
-	u, v, q.err = edgeOf(row, p.below)
-	return u, v, q.err == nil
+	return true
+}
+
+// weighted is text for lines with weights. Their edges are handed over by pieces,
+// whose order is that of the file.
+func (p *edgeParser) weighted(b []byte) {
+	p.list, p.weights = p.list[:0], p.weights[:0]
+	q := &p.piece
+	for len(b) > 0 && q.err == nil {
+		end := bytes.IndexByte(b, '\n')
+		row := bytes.TrimSpace(b[:end])
+		b = b[end+1:]
+		if q.lines++; len(row) == 0 || p.comment(row) {
+			continue
+		}
+		var e graph.Edge
+		var rest []byte
+		var x float32
+		if e.U, e.V, rest, q.err = edgeOf(row, p.below); q.err == nil {
+			if x, q.err = weight(row, rest); q.err == nil {
+				p.list, p.weights = append(p.list, e), append(p.weights, x)
+				q.edges++
+			}
+		}
+	}
+	if q.err == nil && q.edges > 0 {
+		if q.err = p.scan.take(12 * q.edges); q.err == nil {
+			p.scan.keep(part{q.at, slices.Clone(p.list), slices.Clone(p.weights)})
+		}
+	}
+	if q.err != nil {
+		q.errAt = q.lines
+	}
+}
+
+// weight reads the third field of a line.
+func weight(row, rest []byte) (float32, error) {
+	f, _ := field(rest)
+	if len(f) == 0 {
+		return 0, fmt.Errorf("%s, want two nodes and a weight", quote(row))
+	}
+	if i, ok := integer(f); ok && len(f) < 7 && f[0] != '-' { // -0 is one
+		return float32(i), nil
+	}
+	return finite(f)
 }

@@ -31,18 +31,28 @@ const (
 //	parser   │0-1 0-2 …│             lists of 32 K edges
 //	parser            │9-3 9-4 …│
 type edgeScan struct {
-	l       *lines // what is read, and what is charged
-	below   int64  // an id must be below it; 0: any may be
-	workers int
+	l        *lines // what is read, and what is charged
+	below    int64  // an id must be below it; 0: any may be
+	workers  int
+	weighted bool // the third field is kept
 
-	mu     sync.Mutex
-	edges  rows.Edges
-	pieces []piece
-	failed atomic.Bool // in some piece: no more are needed
+	mu      sync.Mutex
+	edges   rows.Edges
+	weights [][]float32 // of the lists of edges, which are then in the order of the file
+	parts   []part      // what these are made of
+	pieces  []piece
+	failed  atomic.Bool // in some piece: no more are needed
 
 	declared   int64 // number of nodes that a comment states
 	declaredAt int   // its line
 	count      int64 // edges
+}
+
+// part is the edges of a piece of the text, and their weights.
+type part struct {
+	at      int
+	edges   []graph.Edge
+	weights []float32
 }
 
 // piece is what was found in a piece of the text. Lines are counted from its
@@ -90,7 +100,10 @@ type text struct {
 // the file.
 func (s *edgeScan) read(texts chan<- text, free chan []byte) error {
 	var left []byte // of a line whose end is to come
-	var foresee foresight
+	foresee := foresight{bytes: 8}
+	if s.weighted {
+		foresee.bytes = 12
+	}
 	for at := 0; !s.failed.Load(); at++ {
 		b := <-free
 		if most := max(pieceSize, 2*len(left)); cap(b) < most+1 {
@@ -157,11 +170,17 @@ func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
 		if b[len(b)-1] != '\n' {
 			b = append(b, '\n') // there is room
 		}
-		p.text(b)
+		if s.weighted {
+			p.weighted(b)
+		} else {
+			p.text(b)
+		}
 		s.found(p.piece)
 		free <- t.b
 	}
-	p.flush()
+	if !s.weighted {
+		p.flush()
+	}
 }
 
 // found keeps what was found in a piece.
@@ -205,7 +224,19 @@ func (s *edgeScan) finish(err error) error {
 		line, edges = line+p.lines, edges+p.edges
 	}
 	s.pieces = nil
+	slices.SortFunc(s.parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range s.parts {
+		s.edges.Lists, s.weights = append(s.edges.Lists, p.edges), append(s.weights, p.weights)
+	}
+	s.parts = nil
 	return err
+}
+
+// keep keeps the edges of a piece with their weights.
+func (s *edgeScan) keep(p part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = append(s.parts, p)
 }
 
 // add keeps a list of edges, and returns the memory for the next.

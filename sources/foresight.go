@@ -9,6 +9,7 @@ import (
 // foresight looks at the first megabytes of a large file, so that one which cannot
 // fit is refused before the work and not after it, and tells how far it is.
 type foresight struct {
+	bytes  int64 // that a line takes
 	lines0 int64
 	done   bool
 	told   time.Time
@@ -39,7 +40,7 @@ func (f *foresight) lines(l *lines, b []byte) error {
 	switch {
 	case about/2 > maxEdges:
 		return &FileError{l.file, 0, fmt.Errorf("about %d lines, want at most %d edges: rows have 32-bit offsets", about, maxEdges)}
-	case most > 0 && about*8/2 > most:
+	case most > 0 && about*f.bytes/2 > most:
 		return &FileError{l.file, 0, fmt.Errorf("about %d lines, which take more than %d bytes of memory; raise Memory if that is right", about, most)}
 	}
 	return nil

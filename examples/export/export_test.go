@@ -240,6 +240,35 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// Weights of an edge list stay with its edges: in the file that is mapped, in the fields
+// of that, and in the list that is written of it again.
+func TestWeights(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	list := clitest.File(t, "a.edges", "3 1 0.5\n1 2 -4\n2 3 1e9\n1 3 7\n")
+	for _, args := range []string{
+		"-graph " + list + " -weights -graphs -as arrow -out " + dir + "/mapped",
+		"-graph " + dir + "/mapped -graphs -as edges -out " + dir + "/again.edges",
+		"-graph " + dir + "/again.edges -weights -graphs -as arrow -out " + dir + "/again",
+		"-graph " + dir + "/mapped -k 2 -out " + dir + "/fields",
+	} {
+		if err := run(context.Background(), strings.Fields(args)); err != nil {
+			t.Fatalf("%s: %v", args, err)
+		}
+	}
+	if got, want := rows(t, dir+"/again"), rows(t, dir+"/mapped"); !slices.Equal(got, want) || !strings.Contains(want[0], "edge_attr=[-4,0.5,") {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := rows(t, dir+"/fields"); len(got) != 3 || !strings.Contains(strings.Join(got, ""), "edges=[0,0.5,0.5,0]") {
+		t.Errorf("fields %q, want some with a weight", got)
+	}
+	for _, args := range []string{"-graph " + dir + "/mapped", "-graph torus", "-data " + dir} {
+		if err := run(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights are those of an edge list") {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 // A row of a collection is a graph, with as many fields as nodes on average.
 func TestCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")

@@ -70,16 +70,20 @@ type lines struct {
 // drawn writes the lines of an rmat graph.
 func (w *lines) drawn(scale, n int, seed uint64) error {
 	for u, v := range generate.RMATLines(scale, n, seed) {
-		if err := w.line(u, v); err != nil {
+		if err := w.line(u, v, nil); err != nil {
 			return err
 		}
 	}
 	return w.flush()
 }
 
-func (w *lines) line(u, v int32) error {
+func (w *lines) line(u, v int32, weight []float32) error {
 	w.b = append(strconv.AppendInt(w.b, int64(u), 10), ' ')
-	w.b = append(strconv.AppendInt(w.b, int64(v), 10), '\n')
+	w.b = strconv.AppendInt(w.b, int64(v), 10)
+	for _, x := range weight {
+		w.b = strconv.AppendFloat(append(w.b, ' '), float64(x), 'g', -1, 32)
+	}
+	w.b = append(w.b, '\n')
 	if w.report.Edges++; len(w.b) > 1<<16 {
 		return w.flush()
 	}
@@ -118,12 +122,16 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 	if ids != nil {
 		name = func(v int32) int32 { return ids[v] }
 	}
+	weight := func(int) []float32 { return nil }
+	if a := g.EdgeAttrs; a > 0 {
+		weight = func(entry int) []float32 { return g.EdgeAttr[entry*a:][:a] }
+	}
 	w.report.Nodes = int64(g.N())
 	w.b = fmt.Appendf(w.b, "# %d nodes, %d edges\n", g.N(), g.M())
 	for u := range int32(g.N()) {
-		for _, v := range g.Adj(u) {
+		for i, v := range g.Adj(u) {
 			if g.Directed || u < v {
-				if err := w.line(name(u), name(v)); err != nil {
+				if err := w.line(name(u), name(v), weight(int(g.Offsets[u])+i)); err != nil {
 					return err
 				}
 			}

@@ -71,6 +71,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow (an export of graphs); default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
+	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list is the weight of the edge, and an attribute of it; default: ignored")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)

@@ -257,8 +257,8 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 }
 
 // Lend returns a record of this graph alone, which the caller owns and which has the
-// very Offsets and Neighbors of g instead of copies, whatever memory they are in:
-// nobody may write to them from now on. It is for graphs of gigabytes, and for a
+// very slices of g and r instead of copies, but for the sparse attribute, whatever
+// memory they are in: nobody may write to them from now on. It is for graphs of gigabytes, and for a
 // builder without rows. A graph that is not of the layout is an error.
 func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
 	if err := b.layout.fits(g, &r); err != nil {
@@ -276,6 +276,10 @@ func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
 	}
 	cols := []arrow.Array{b.ids.Finish(), b.pos.Finish(), b.offsets.lend(offsets), b.neighbors.lend(g.Neighbors)}
 	for _, p := range b.parts {
+		if l, ok := p.(lender); ok {
+			cols = append(cols, l.lendOf(g, &r))
+			continue
+		}
 		p.append(g, &r)
 		cols = append(cols, p.Finish())
 	}

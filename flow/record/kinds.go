@@ -81,6 +81,11 @@ type part interface {
 	Release()
 }
 
+// lender is a part that can be a column of one row without a copy.
+type lender interface {
+	lendOf(g *graph.Graph, r *Row) arrow.Array
+}
+
 // rows is a view of a column.
 type rows interface {
 	// check compares the number of values of a row with what a graph of n nodes
@@ -229,6 +234,11 @@ type densePart[T Value] struct {
 func (p *densePart[T]) append(g *graph.Graph, r *Row) {
 	values, _ := p.d.of(g, r)
 	p.Append(*values)
+}
+
+func (p *densePart[T]) lendOf(g *graph.Graph, r *Row) arrow.Array {
+	values, _ := p.d.of(g, r)
+	return p.lend(*values)
 }
 
 func (p *densePart[T]) room(g *graph.Graph) bool {

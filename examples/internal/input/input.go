@@ -15,14 +15,15 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Graph is the flags -graph, -format, -n, -seed and -directed.
+// Graph is the flags -graph, -format, -n, -seed, -directed and -weights.
 type Graph struct {
 	Path     string // or - for standard input, or one of Families
 	Format   string
 	N        int
 	Seed     uint64
 	Directed bool
-	Workers  int // that read an edge list; 0 = all processors
+	Weights  bool // of an edge list are attributes of its edges
+	Workers  int  // that read an edge list; 0 = all processors
 }
 
 // extensions tell the format of a file.
@@ -35,8 +36,13 @@ var extensions = map[string]string{
 }
 
 // Check checks the format, or finds that of the file.
-func (g *Graph) Check() error {
+func (g *Graph) Check() (err error) {
 	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
+	defer func() {
+		if err == nil && g.Weights && g.Format != "edges" {
+			err = fmt.Errorf("-weights are those of an edge list, and -graph %s is none", g.Path)
+		}
+	}()
 	switch {
 	case slices.Contains(Families, g.Path):
 		g.Format = "generated"
@@ -81,7 +87,7 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 		}
 		return sources.Graphs{Items: []sources.Item{{Graph: made}}}, nil
 	case "edges":
-		return edges(sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed, Workers: g.Workers}), nil
+		return edges(sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed, Weights: g.Weights, Workers: g.Workers}), nil
 	case "arrow":
 		return Arrow(g.Path), nil
 	case "graph6":
