@@ -77,6 +77,8 @@ type Normalizer struct {
 	member   []uint8
 	codes    []uint16
 	types    *edgeTypeOf // of U, where typed
+	planes   []uint64    // memory of byType
+	byType   [][]uint64  // rows of U by type of edge
 	typed    bool        // types and oneType are known
 	oneType  bool        // all edges of U have the same type
 	whole    recall      // of U

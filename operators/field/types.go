@@ -82,3 +82,48 @@ func (z *Normalizer) placeInHood(i int, cropped bool) int {
 	}
 	return i
 }
+
+// maxTypes is the number of types up to which rows are kept by type.
+const maxTypes = 8
+
+// rowsByType returns the rows of U for each type of edges, smallest first, or nil
+// where the types are not known or too many.
+func (z *Normalizer) rowsByType(rows []uint64) [][]uint64 {
+	if !z.typed {
+		return nil
+	}
+	var present [4]uint64
+	for i, set := range rows {
+		row := z.types[i<<6:][:maxWords]
+		for m := set & (1<<i - 1); m != 0; m &= m - 1 {
+			t := row[bits.TrailingZeros64(m)]
+			present[t>>6] |= 1 << (t & 63)
+		}
+	}
+	var rank [256]uint8
+	count := 0
+	for i, p := range present {
+		for ; p != 0; p &= p - 1 {
+			if count == maxTypes {
+				return nil
+			}
+			rank[i<<6|bits.TrailingZeros64(p)] = uint8(count)
+			count++
+		}
+	}
+	n := len(rows)
+	z.planes = resize(z.planes, count*n)
+	clear(z.planes)
+	z.byType = z.byType[:0]
+	for t := range count {
+		z.byType = append(z.byType, z.planes[t*n:(t+1)*n])
+	}
+	for i, set := range rows {
+		row := z.types[i<<6:][:maxWords]
+		for m := set; m != 0; m &= m - 1 {
+			j := bits.TrailingZeros64(m)
+			z.planes[int(rank[row[j]])*n+i] |= 1 << j
+		}
+	}
+	return z.byType
+}

@@ -159,18 +159,34 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 	if bits.OnesCount64(keep) == z.K {
 		return keep, true
 	}
+	byType := [][]uint64(nil)
 	if z.edgeTypes() && !(z.typed && z.oneType) {
-		return 0, false // refinement by them is left to crop
+		if byType = z.rowsByType(rows); byType == nil {
+			return 0, false // refinement by them is left to crop
+		}
 	}
 	z.Stats.Ties++
 	if z.nodeAttrs() {
 		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.hood[u], z.hood[v]) })
+	}
+	switch {
+	case byType != nil:
+		w.RefineCoded(byType)
+	case z.nodeAttrs():
 		w.RefineAll(rows)
+	}
+	if z.attributed() {
 		if keep, tied = w.At(z.K); bits.OnesCount64(keep) == z.K {
 			return keep, true
 		}
 	}
 	z.Stats.Searches++
+	if byType != nil {
+		if !w.CodedTwins(byType, z.K) {
+			return 0, false
+		}
+		return keep | lowest(tied, z.K-bits.OnesCount64(keep)), true
+	}
 	for !refine.Interchangeable(rows, tied) {
 		if w.Alike(rows, z.K) != refine.Alike {
 			return 0, false
@@ -180,11 +196,16 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 			return keep, true
 		}
 	}
-	for n := z.K - bits.OnesCount64(keep); n > 0; n-- {
-		keep |= tied & -tied
-		tied &= tied - 1
+	return keep | lowest(tied, z.K-bits.OnesCount64(keep)), true
+}
+
+// lowest returns the n smallest nodes of a set.
+func lowest(set uint64, n int) uint64 {
+	rest := set
+	for ; n > 0; n-- {
+		rest &= rest - 1
 	}
-	return keep, true
+	return set &^ rest
 }
 
 // finishWords is finish for the chosen nodes, whose rows are in z.rows. cropped
@@ -213,12 +234,12 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		for _, c := range z.cells {
 			z.order = append(z.order, int32(bits.TrailingZeros64(c)))
 		}
-	case z.typed:
+	case z.typed && !z.oneType:
 		z.solver.Budget = z.CanonBudget
 		order, q := z.solver.Coded(rows, z.typeCodes(rows, cropped), z.cells)
 		z.countCanon(q)
 		z.order = append(z.order, order...)
-	case z.edgeTypes():
+	case z.edgeTypes() && !z.typed:
 		z.colors = resize(z.colors, n)
 		for i, c := range z.cells {
 			for ; c != 0; c &= c - 1 {
