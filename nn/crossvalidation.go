@@ -36,6 +36,16 @@ type CrossValidation struct {
 	// was of each.
 	ByLoss bool
 
+	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
+	// chooses by the lowest Score.Held of the trial on the whole of the training rows,
+	// and there are no inner trials.
+	HeldOut bool
+
+	// Inner never looks at a test fold: what is tested on in its place is the part of
+	// the training rows that nested would choose by, and what is learned from is the
+	// rest of them. So a way to learn is developed.
+	Inner bool
+
 	// Learn learns from the training rows of a trial and returns the score on the
 	// test rows after each step, of which all trials have the same number. It is a
 	// function of the trial alone, called from several goroutines. It must be set.
@@ -59,6 +69,7 @@ type Trial struct {
 type Score struct {
 	Correct int     // rows
 	Loss    float64 // decides between equals: the lower one is better
+	Held    float64 // the loss on training rows that were held out; see CrossValidation.HeldOut
 }
 
 // Choice is what a protocol has chosen for a fold, and what came of it on the test
@@ -84,6 +95,7 @@ type Validated struct {
 const (
 	streamFolds = iota
 	streamValidation
+	streamInner
 )
 
 // fold is one fold of one repeat; scores are by variant.
@@ -99,7 +111,7 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 	setZero(&v.Repeats, 1)
 	setZero(&v.Variants, 1)
 	setZero(&v.Workers, 1)
-	if v.Repeats < 0 || v.Variants < 0 || v.Workers < 0 || v.Learn == nil || v.Fixed && v.Variants > 1 {
+	if v.Repeats < 0 || v.Variants < 0 || v.Workers < 0 || v.Learn == nil || v.Fixed && (v.Variants > 1 || v.HeldOut) {
 		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, Fixed %t", v.Repeats, v.Variants, v.Workers, v.Fixed)
 	}
 	folds, err := v.split(class)
@@ -124,22 +136,39 @@ func (v CrossValidation) split(class []int32) (all []*foldTrials, err error) {
 			return nil, err
 		}
 		for i, s := range outer {
-			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
-			if n := max(2, min(v.Folds-1, len(s.Train))); !v.Fixed {
-				if len(s.Train) < 2 {
-					return nil, fmt.Errorf("nn: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(rows), len(s.Train))
-				}
-				inner, err := Folds(s.Train, class, n, streamOf(v.Seed, streamValidation, r, uint64(i)))
-				if err != nil {
+			if v.Inner {
+				if s, err = v.valid(s, class, streamInner, r, uint64(i)); err != nil {
 					return nil, err
 				}
-				f.inner = inner[0]
+			}
+			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
+			if v.inner() {
+				if f.inner, err = v.valid(s, class, streamValidation, r, uint64(i)); err != nil {
+					return nil, err
+				}
 			}
 			all = append(all, f)
 		}
 	}
 	return all, nil
 }
+
+// valid splits the training rows of a split once more, into rows to learn from and
+// about as many to test on as a fold has.
+func (v CrossValidation) valid(s Split, class []int32, stream, repeat, fold uint64) (Split, error) {
+	if len(s.Train) < 2 {
+		return Split{}, fmt.Errorf("nn: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(s.Train)+len(s.Test), len(s.Train))
+	}
+	n := max(2, min(v.Folds-1, len(s.Train)))
+	inner, err := Folds(s.Train, class, n, streamOf(v.Seed, stream, repeat, fold))
+	if err != nil {
+		return Split{}, err
+	}
+	return inner[0], nil
+}
+
+// inner reports whether there are inner trials.
+func (v CrossValidation) inner() bool { return !v.Fixed && !v.HeldOut }
 
 func streamOf(parts ...uint64) *rand.Rand { return rand.New(rand.NewPCG(Seed(parts...), 0)) }
 
@@ -153,7 +182,7 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) error {
 	for i, f := range folds {
 		for n := range v.Variants {
 			byVariant[n] = append(byVariant[n], task{Trial{f.Split, i, n, false}, &f.outer[n]})
-			if !v.Fixed {
+			if v.inner() {
 				byVariant[n] = append(byVariant[n], task{Trial{f.inner, i, n, true}, &f.valid[n]})
 			}
 		}
@@ -220,7 +249,7 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 	steps := len(folds[0].outer[0])
 	for _, f := range folds {
 		for _, scores := range append(append([][]Score(nil), f.outer...), f.valid...) {
-			if (scores != nil || !v.Fixed) && len(scores) != steps || steps == 0 {
+			if (scores != nil || v.inner()) && len(scores) != steps || steps == 0 {
 				return nil, fmt.Errorf("nn: cross-validation: a trial has %d steps, another %d", len(scores), steps)
 			}
 		}
@@ -243,12 +272,27 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 			add(&all.Optimistic, f, 0, steps-1)
 			continue
 		}
-		variant, step := best(f.valid, v.ByLoss)
+		variant, step := v.bestInner(f)
 		add(&all.Nested, f, variant, step)
 		variant, step = best(f.outer, false)
 		add(&all.Optimistic, f, variant, step)
 	}
 	return all, nil
+}
+
+// bestInner returns what nested chooses for a fold.
+func (v CrossValidation) bestInner(f *foldTrials) (variant, step int) {
+	if !v.HeldOut {
+		return best(f.valid, v.ByLoss)
+	}
+	for n, curve := range f.outer {
+		for i, p := range curve {
+			if p.Held < f.outer[variant][step].Held {
+				variant, step = n, i
+			}
+		}
+	}
+	return variant, step
 }
 
 // best returns the variant and the step with the most right, of equals the one

@@ -73,7 +73,7 @@ func TestCrossValidation(t *testing.T) {
 	// score is a table that nobody could guess.
 	score := func(tr Trial, step int) Score {
 		r := newRand(Seed(uint64(tr.Fold), uint64(tr.Variant), uint64(step), map[bool]uint64{true: 1}[tr.Inner]))
-		return Score{r.IntN(len(tr.Test) + 1), float64(r.IntN(3))}
+		return Score{Correct: r.IntN(len(tr.Test) + 1), Loss: float64(r.IntN(3)), Held: float64(r.IntN(9))}
 	}
 	byLoss := false
 	run := func(workers int, prepare func(context.Context, int) error) *Validated {

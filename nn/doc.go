@@ -45,17 +45,21 @@
 //
 // # The most accurate one
 //
-// Where nothing speaks for another, begin with a [Logistic] of the kernel [Min] on
-// the words that operators.Count{Of: count.Standard()} finds: colours of nodes,
-// coarse ones and fine ones, and canonical receptive fields, each with how often
-// it stands in the graph.
+// Where nothing speaks for another, begin with a [Logistic] of the kernel [Min] and
+// ten Heads on the words that operators.Count{Of: count.Standard()} finds: colours
+// of nodes, coarse ones and fine ones, canonical receptive fields, shortest paths,
+// each with how often it stands in the graph, and what the graph is like as a whole.
 //
-//	graph ─ words, counted ─ the levels 1, 2, 4 … that a count reaches, │x│ = 1 ─ hash ─ one weight a class ─ out
+//	graph ─ words, counted ─ levels 1, 2, 4 … that a count reaches, │x│ = 1 ─ hash ┬ head 1 ┐
+//	                                                                               ├   ⋮    ┼ mean ─ out
+//	                                                                               └ head 10┘
 //
-// It has no hidden layer and nothing to draw, since the words do the work; it learns
-// from the stream in memory that does not grow, a graph costs the same in the
-// millionth step as in the first, and nothing but the number of epochs is chosen.
-// examples/benchmark -systems best compares it with the others.
+// A head has one weight a class for each level, and learns from nine tenths of the
+// graphs. What it says of the others is what an unseen graph would get, so no graph
+// is held back to find out when to stop, and nothing but that is chosen. There is no
+// hidden layer and nothing to draw, since the words do the work; it learns from the
+// stream in memory that does not grow, and a graph costs the same in the millionth
+// step as in the first. examples/benchmark -systems best compares it with the others.
 //
 // [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
 // begin with it (CNN.UseCode).
@@ -63,7 +67,7 @@
 // # Learning
 //
 // Every step makes the [Loss] of a batch smaller by way of an [Optimizer]:
-// [RMSprop], which is the paper's, [SGD] or [Adam], each with weight decay and
+// [RMSprop], which is the paper's, [SGD], [Adam] or [AdaGrad], each with weight decay and
 // gradient clipping. [EarlyStop] ends a training when it helps no more.
 //
 // A row from which nothing can be learned, such as one with an attribute of NaN or

@@ -17,13 +17,22 @@ import (
 // too many of them.
 //
 // The problem is convex, so it begins at 0 and has no seed. A graph costs
-// O(ids·classes) and a step O(Width·classes) more; the model takes 12 bytes or
-// 16, by its Optimizer, for each of Width·classes weights.
+// O(ids·classes) and a step O(Width·classes) more, but by AdaGrad; the model takes
+// 12 bytes or 16, by its Optimizer, for each of Width·classes weights.
 //
 // The fields are its settings, as those of CNN. A Logistic is used by one
 // goroutine at a time.
 type Logistic struct {
 	Width int // rows of the table; 0 = 65536
+
+	// Heads is how many models learn side by side, each from all rows but those that
+	// it leaves out; 0 = 1, which learns from all. A row is left out by one head, by a
+	// hash of its counts, and what Step reports of it is what that head says: of a row
+	// that is learned from for the tenth time too, it is what an unseen one would
+	// get, so that no rows need be held back to find out when to stop; see sinks.Fit.
+	// The model predicts by the mean of the outputs of all heads, which is more often
+	// right than one of them. Table and steps are that many times as large.
+	Heads int
 
 	// Kernel is Linear for counts as they are, Cosine for rows of unit length, or Min
 	// for rows in which a count stands as the levels 1, 2, 4, 8 … that it reaches,
@@ -35,9 +44,7 @@ type Logistic struct {
 
 	Loss Loss // "" = CrossEntropy where there are classes, else Squared
 	// Optimizer is RMSprop{Rate: 0.01} where it is nil, and for the kernel Min
-	// Adam{Rate: 0.02, Epsilon: 1e-3}. Steps of Adam are as long for a word that one
-	// graph has as for one that all have; the large Epsilon takes that back for the
-	// rarest, as a kernel machine would.
+	// AdaGrad{Rate: 0.03}, which alone takes a step in the time of the ids of a batch.
 	Optimizer Optimizer
 
 	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
@@ -55,16 +62,17 @@ var (
 	_ Model        = (*Logistic)(nil)
 	_ Checkpointer = (*Logistic)(nil)
 	_ Forker       = (*Logistic)(nil)
+	_ HeldOut      = (*Logistic)(nil)
 )
 
 func (m *Logistic) settings() settings {
 	var standard Optimizer = RMSprop{Rate: 0.01}
 	if m.Kernel == Min {
-		standard = Adam{Rate: 0.02, Epsilon: 1e-3}
+		standard = AdaGrad{Rate: 0.03}
 	}
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
-		sizes: []size{{"Width", &m.Width, 1 << 16}},
+		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
 		standard: standard,
@@ -84,38 +92,61 @@ func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
 // Notes returns Info, which it makes where it is nil.
 func (m *Logistic) Notes() map[string]string { return notes(&m.Info) }
 
+// HoldsOut reports whether there are heads, each of which leaves rows out.
+func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
+
 // String returns the settings in one line.
 func (m *Logistic) String() string { return m.settings().String() }
 
 func (m *Logistic) fits(Shape) error { return nil }
 
 func (m *Logistic) lay(p *params, s Shape) body {
-	units := m.Loss.units(s)
-	return &logisticLayer{
-		table: p.add("table", m.Width, units), bias: p.add("bias", units), kernel: m.Kernel,
+	units := m.Heads * m.Loss.units(s)
+	l := &logisticLayer{
+		table: p.add("table", m.Width, units), bias: p.add("bias", units), kernel: m.Kernel, models: m.Heads,
 	}
+	l.grads.table = l.table
+	return l
 }
 
-// logisticLayer is a Logistic at work: its features are the outputs.
+// logisticLayer is a Logistic at work: its features are the outputs of its heads.
 type logisticLayer struct {
 	table, bias *weight
 	kernel      Similarity
+	models      int
 
 	// What the ids of the batch have become: those of row i are up to ends[i].
 	at   []int32
 	x    []float32
 	ends []int
+	out  []int // the head that leaves row i out
 
-	y []float32
+	grads scattered
+	y     []float32
 }
 
 func (l *logisticLayer) init(random) {}
 
 func (l *logisticLayer) width() int { return len(l.bias.w) }
 
+func (l *logisticLayer) heads() int { return l.models }
+
+func (l *logisticLayer) left(i int) int { return l.out[i] }
+
+func (l *logisticLayer) scatter() (*scattered, *weight) { return &l.grads, l.bias }
+
+// leaves returns which of some heads leaves a row out.
+func leaves(ids []uint64, values []float64, heads int) int {
+	h := uint64(0)
+	for j, id := range ids {
+		h = mix(h ^ mix(id) ^ math.Float64bits(values[j]))
+	}
+	return int(h >> 32 % uint64(heads))
+}
+
 // hash brings the rows of a batch to the table.
 func (l *logisticLayer) hash(b batch) error {
-	l.at, l.x, l.ends = l.at[:0], l.x[:0], l.ends[:0]
+	l.at, l.x, l.ends, l.out = l.at[:0], l.x[:0], l.ends[:0], l.out[:0]
 	for i := range b.rows {
 		ids, values := b.counts.Row(i)
 		var err error
@@ -127,7 +158,7 @@ func (l *logisticLayer) hash(b batch) error {
 		if err != nil {
 			return err
 		}
-		l.ends = append(l.ends, len(l.at))
+		l.ends, l.out = append(l.ends, len(l.at)), append(l.out, leaves(ids, values, l.models))
 	}
 	return nil
 }
@@ -187,11 +218,15 @@ func (l *logisticLayer) add(id uint64, x float32) {
 // people's may be numbers from 0, so they are hashed once more (the finalizer of
 // SplitMix64, Steele, Lea and Flood 2014).
 func slot(id, width uint64) (row int32, negative bool) {
+	id = mix(id)
+	return int32((id >> 1) % width), id&1 == 1
+}
+
+func mix(id uint64) uint64 {
 	id += 0x9e3779b97f4a7c15
 	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
 	id = (id ^ id>>27) * 0x94d049bb133111eb
-	id ^= id >> 31
-	return int32((id >> 1) % width), id&1 == 1
+	return id ^ id>>31
 }
 
 func (l *logisticLayer) forward(b batch) ([]float32, error) {
@@ -205,10 +240,7 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 		y := l.y[i*n : (i+1)*n]
 		copy(y, l.bias.w)
 		for j := from; j < end; j++ {
-			w := l.table.w[int(l.at[j])*n:]
-			for c := range y {
-				y[c] += l.x[j] * w[c]
-			}
+			addTimes(l.x[j], l.table.w[int(l.at[j])*n:][:n], y)
 		}
 		from = end
 	}
@@ -216,18 +248,27 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 }
 
 func (l *logisticLayer) backward(dx []float32, b batch) {
-	clearGrad(l.table, l.bias)
+	clearGrad(l.bias)
+	l.grads.start()
 	n := l.width()
 	from := 0
 	for i, end := range l.ends {
 		d := dx[i*n : (i+1)*n]
 		kernel.Axpy(1, d, l.bias.g)
 		for j := from; j < end; j++ {
-			g := l.table.g[int(l.at[j])*n:]
-			for c, v := range d {
-				g[c] += l.x[j] * v
-			}
+			addTimes(l.x[j], d, l.grads.grad(l.at[j]))
 		}
 		from = end
+	}
+}
+
+// addTimes adds a·x to y. Rows of a few classes are too short to call a kernel for.
+func addTimes(a float32, x, y []float32) {
+	if len(x) >= 8 {
+		kernel.Axpy(a, x, y)
+		return
+	}
+	for i, v := range x {
+		y[i] += a * v
 	}
 }

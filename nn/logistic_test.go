@@ -31,7 +31,7 @@ func TestLogisticMinComparesDoublings(t *testing.T) {
 		c.Append(ids, values)
 	}
 	const width = 1 << 24
-	l := &logisticLayer{table: &weight{shape: []int{width}}, kernel: Min}
+	l := &logisticLayer{table: &weight{shape: []int{width}}, kernel: Min, models: 1}
 	if err := l.hash(batch{rows: c.Len(), counts: &c}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,5 +79,143 @@ func TestLogisticMinRefusesNegativeCounts(t *testing.T) {
 	var row *RowError
 	if !errors.As(err, &row) || row.Row != 1 {
 		t.Fatal(err)
+	}
+}
+
+// A head says of the rows that it leaves out what a model says that was trained
+// without them, and together they answer by the mean. The plain models take their
+// steps over the whole table.
+func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
+	const heads, rows, width = 3, 40, 64
+	shape := Shape{Counts: []string{"wl"}, Classes: 3}
+	b := countedRows(rows, 8, shape.Classes)
+	out := make([]int, rows)
+	for i := range out {
+		ids, values := b.Counts.Row(i)
+		out[i] = leaves(ids, values, heads)
+	}
+	m := &Logistic{Width: width, Heads: heads, Kernel: Min}
+	if err := m.Init(shape); err != nil {
+		t.Fatal(err)
+	}
+	var alone []*Logistic
+	for range heads {
+		one := &Logistic{Width: width, Kernel: Min}
+		if err := one.Init(shape); err != nil {
+			t.Fatal(err)
+		}
+		alone = append(alone, one)
+	}
+	for epoch := range 5 {
+		loss, correct := 0.0, 0
+		for h, one := range alone {
+			c := coreOf(one)
+			in, err := b.open(shape, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := c.work.forward(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dy := make([]float32, len(y))
+			c.loss.compare(y, in, shape, dy, 1.0/rows)
+			for i := range rows {
+				if out[i] != h {
+					continue
+				}
+				r := c.loss.compare(y[i*3:i*3+3], in.cut(shape, i, i+1), shape, make([]float32, 3), 1)
+				loss, correct = loss+r.loss, correct+r.correct
+				clear(dy[i*3 : i*3+3])
+			}
+			c.work.body.backward(dy, in)
+			if !c.work.params.update(c.opt, c.rule, epoch+1) {
+				t.Fatal("no step")
+			}
+			c.seen++
+		}
+		r, err := m.Step(b)
+		if err != nil || r.Correct != correct || math.Abs(r.Loss-loss/rows) > 1e-5 {
+			t.Fatalf("epoch %d: %+v, %v, want %d right and a loss of %v", epoch, r, err, correct, loss/rows)
+		}
+	}
+	table := coreOf(m).work.list[0].w
+	for h, one := range alone {
+		for i, w := range coreOf(one).work.list[0].w {
+			if got := table[i/3*3*heads+h*3+i%3]; math.Abs(float64(got-w)) > 1e-5 {
+				t.Fatalf("head %d: weight %d is %v, want %v", h, i, got, w)
+			}
+		}
+	}
+	y, err := coreOf(m).work.forward(mustOpen(t, b, shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := make([]float64, len(y))
+	for _, one := range alone {
+		z, err := coreOf(one).work.forward(mustOpen(t, b, shape))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range z {
+			mean[i] += float64(v) / heads
+		}
+	}
+	compare(t, "mean of the heads", y, mean, 1e-5)
+}
+
+func mustOpen(t *testing.T, b Batch, s Shape) batch {
+	t.Helper()
+	in, err := b.open(s, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// countedRows returns rows of up to 12 of some ids, and classes.
+func countedRows(rows, ids, classes int) Batch {
+	rng := rand.New(rand.NewPCG(5, 5))
+	var c Counts
+	class := make([]int32, rows)
+	for i := range rows {
+		var at []uint64
+		var values []float64
+		for id := range uint64(ids) {
+			if rng.IntN(2) > 0 {
+				at, values = append(at, id), append(values, float64(1+rng.IntN(9)))
+			}
+		}
+		c.Append(at, values)
+		class[i] = int32(rng.IntN(classes))
+	}
+	return Batch{Counts: &c, Targets: tensor.New(tensor.WithBacking(class))}
+}
+
+// A step over the rows of the table that a batch looks at is the step over all,
+// to the last bit, in one part and in several.
+func TestLogisticStepsWhereWordsAre(t *testing.T) {
+	shape := Shape{Counts: []string{"wl"}, Classes: 3}
+	for _, rows := range []int{20, 200} {
+		some, all := &Logistic{Width: 50, Heads: 2, Kernel: Min}, &Logistic{Width: 50, Heads: 2, Kernel: Min}
+		for _, m := range []*Logistic{some, all} {
+			if err := m.Init(shape); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := coreOf(all)
+		for step := range 4 {
+			b := countedRows(rows, 3+step, 3)
+			if _, err := some.Step(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !c.work.params.update(c.opt, c.rule, step+1) {
+				t.Fatal(err)
+			}
+			c.steps++
+		}
+		if some.Hash() != all.Hash() {
+			t.Errorf("%d rows: other weights", rows)
+		}
 	}
 }

@@ -69,6 +69,22 @@ type Noted interface {
 	Notes() map[string]string
 }
 
+// HeldOut is a model that leaves each row out of what some part of it learns, and
+// lets that part say what Step reports: a Logistic of several heads. The mean loss
+// of an epoch is then that of rows not learned from, and tells when to stop.
+type HeldOut interface {
+	Model
+
+	// HoldsOut reports whether it does, by its settings.
+	HoldsOut() bool
+}
+
+// HoldsOut reports whether a model is one that holds rows out by itself.
+func HoldsOut(m Model) bool {
+	h, ok := m.(HeldOut)
+	return ok && h.HoldsOut()
+}
+
 // InfoOf returns the notes of a model, nil when it has none.
 func InfoOf(m Predictor) map[string]string {
 	if n, ok := m.(Noted); ok {

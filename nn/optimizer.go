@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Optimizer says how gradients become steps: RMSprop, SGD or Adam. It is a
+// Optimizer says how gradients become steps: RMSprop, SGD, Adam or AdaGrad. It is a
 // setting and holds no state, so one value can serve many models.
 //
 // Two settings are common to all. WeightDecay draws weights to 0 apart from the
@@ -106,6 +106,8 @@ func parseOptimizer(name string, fields json.RawMessage) (Optimizer, error) {
 		o, err = parse[SGD](fields)
 	case "adam":
 		o, err = parse[Adam](fields)
+	case "adagrad":
+		o, err = parse[AdaGrad](fields)
 	default:
 		return nil, fmt.Errorf("optimizer %q is not known", name)
 	}

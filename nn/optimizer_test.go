@@ -34,6 +34,9 @@ func (o *plain) step(n int, w, g []float64) {
 			m := o.m[i] / (1 - math.Pow(s.Beta1, float64(n)))
 			v := o.v[i] / (1 - math.Pow(s.Beta2, float64(n)))
 			w[i] -= s.Rate * m / (math.Sqrt(v) + s.Epsilon)
+		case AdaGrad:
+			o.v[i] += gi * gi
+			w[i] -= s.Rate * gi / (math.Sqrt(o.v[i]) + s.Epsilon)
 		}
 	}
 }
@@ -44,6 +47,7 @@ func TestOptimizersFollowTheirFormulas(t *testing.T) {
 		RMSprop{}, RMSprop{Rate: 0.1, Rho: 0.5, Epsilon: 0.01},
 		SGD{}, SGD{Rate: 0.3, Momentum: 0.9}, SGD{Rate: 0.3, Momentum: 0.9, Nesterov: true},
 		Adam{}, Adam{Rate: 0.1, Beta1: 0.5, Beta2: 0.7, Epsilon: 0.01},
+		AdaGrad{}, AdaGrad{Rate: 0.1, Epsilon: 0.01},
 	} {
 		o, err := o.resolve()
 		if err != nil {
@@ -93,6 +97,8 @@ func TestOptimizerSettings(t *testing.T) {
 		{Adam{Beta1: 1}, "Adam: Beta1 is 1, want between 0 and 1"},
 		{Adam{Beta2: -1}, "Adam: Beta2 is -1"},
 		{Adam{Epsilon: -1}, "Adam: Epsilon is -1"},
+		{AdaGrad{Epsilon: -1}, "AdaGrad: Epsilon is -1"},
+		{AdaGrad{Rate: -1}, "AdaGrad: Rate is -1"},
 		{RMSprop{ClipNorm: -1}, "RMSprop: ClipNorm is -1"},
 	} {
 		if _, err := test.o.resolve(); err == nil || !strings.HasPrefix(err.Error(), test.want) {
@@ -100,7 +106,7 @@ func TestOptimizerSettings(t *testing.T) {
 		}
 	}
 	for _, o := range []Optimizer{
-		RMSprop{Rate: 0.5, ClipNorm: 1}, SGD{Momentum: 0.5, Nesterov: true, WeightDecay: 0.1}, Adam{Beta1: 0.5},
+		RMSprop{Rate: 0.5, ClipNorm: 1}, SGD{Momentum: 0.5, Nesterov: true, WeightDecay: 0.1}, Adam{Beta1: 0.5}, AdaGrad{Rate: 0.5},
 	} {
 		text, err := json.Marshal(o)
 		if err != nil {
@@ -110,7 +116,7 @@ func TestOptimizerSettings(t *testing.T) {
 			t.Errorf("%+v saved and read is %+v, %v", o, again, err)
 		}
 	}
-	for name, fields := range map[string]string{"adagrad": "{}", "adam": `{"Momentum": 1}`, "sgd": "7"} {
+	for name, fields := range map[string]string{"adadelta": "{}", "adam": `{"Momentum": 1}`, "sgd": "7"} {
 		if o, err := parseOptimizer(name, []byte(fields)); err == nil {
 			t.Errorf("%s %s was read as %+v", name, fields, o)
 		}

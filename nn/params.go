@@ -7,6 +7,7 @@ type weight struct {
 	name  string
 	shape []int
 	w, g  []float32
+	at    int // where they begin among all
 }
 
 // params is every weight of a model. All values lie in one slice and all
@@ -71,6 +72,7 @@ func (p *params) place(values []float32) {
 	at := 0
 	for _, w := range p.list {
 		end := at + product(w.shape)
+		w.at = at
 		w.w = p.w[at:end:end]
 		if p.g != nil {
 			w.g = p.g[at:end:end]

@@ -38,6 +38,9 @@ type replica struct {
 
 	x                  []float32 // features; the body's memory
 	dropped, y, dx, dy []float32
+
+	targets []int32   // of heads, like values
+	values  []float32 // see repeated
 }
 
 // lay lays out the layers of a model and allocates nothing; params.size says
@@ -67,6 +70,9 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 	if r.x, err = r.body.forward(b); err != nil {
 		return nil, err
 	}
+	if headsOf(r.body) > 1 {
+		return r.meanOfHeads(r.x, b.rows), nil
+	}
 	if r.out == nil {
 		return r.x, nil
 	}
@@ -82,6 +88,9 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 // learned is the sum of losses that the gradients are of. Where one of the two is
 // not finite there are no gradients.
 func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float64, err error) {
+	if headsOf(r.body) > 1 {
+		return r.learnHeads(b, row, all)
+	}
 	y, err := r.forward(b)
 	if err != nil {
 		return tally{}, 0, shiftRow(err, row)

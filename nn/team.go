@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
 // A large batch is cut into parts of up to maxPart rows, an even number of them
@@ -161,7 +159,7 @@ func (t *team) part(i int, r *replica) {
 			t.panics = p
 		}
 		if i > 0 && t.err == nil && t.panics == nil {
-			kernel.Axpy(1, r.g, t.core.work.g)
+			t.core.work.addGrad(r)
 		}
 		t.added.Add(1)
 		t.turn.Broadcast()

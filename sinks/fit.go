@@ -41,9 +41,12 @@ type Fit struct {
 	Memory int64
 
 	// Valid, if set, is the rows that the model is tested on after each epoch.
-	// They are made once and held in memory.
+	// They are made once and held in memory. A model that holds rows out by itself
+	// (nn.HoldsOut) needs none: where neither Valid nor Test is set the score of an
+	// epoch is that of Epoch.Train.
 	Valid *flow.Pipeline
-	// Score is what is best when it is lowest, of a test on Valid. The default
+	// Score is what is best when it is lowest, of a test on Valid, or of what a model
+	// that holds rows out has reported in an epoch. The default
 	// is the mean loss.
 	Score func(nn.Result) float64
 	// Test, if set, gives the score in place of Valid and Score: the model is
@@ -159,7 +162,7 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 	case f.Valid != nil && f.Test != nil:
 		return nil, errors.New("the fields Valid and Test are both set, want one")
 	case f.Patience > 0 && !t.scored():
-		return nil, errors.New("the field Patience is set, neither Valid nor Test is")
+		return nil, errors.New("the field Patience is set, neither Valid nor Test is, and the model holds no rows out")
 	case t.scored() && !f.Last && !weighted:
 		return nil, fmt.Errorf("a %T is no nn.Weighted, of which the best weights could be kept: set Last", f.Net)
 	}
@@ -170,7 +173,7 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 }
 
 // scored reports whether there is a test after each epoch.
-func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil }
+func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil || nn.HoldsOut(t.Net) }
 
 // lowest returns the number of the epoch with the lowest score, the first of
 // equals, and of the last where there was no test.
@@ -312,10 +315,10 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 		e.Score, err = t.Test(ctx)
 	case t.Valid != nil:
 		if e.Valid, err = t.test(ctx); err == nil {
-			if e.Score = e.Valid.Loss; t.Score != nil {
-				e.Score = t.Score(e.Valid)
-			}
+			e.Score = t.score(e.Valid)
 		}
+	case t.scored():
+		e.Score = t.score(e.Train)
 	}
 	if err == nil && (math.IsNaN(e.Score) || math.IsInf(e.Score, 0)) {
 		err = fmt.Errorf("the score of epoch %d is %v", e.Number, e.Score)
@@ -331,6 +334,14 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 		return t.OnEpoch(e)
 	}
 	return nil
+}
+
+// score is that of a result.
+func (t *fitting) score(r nn.Result) float64 {
+	if t.Score != nil {
+		return t.Score(r)
+	}
+	return r.Loss
 }
 
 // test tests the model on Valid.

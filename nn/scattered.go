@@ -1,0 +1,94 @@
+package nn
+
+import "github.com/sanflow/sanflow/nn/internal/kernel"
+
+// scattered is a table of weights of which a batch looks at a few rows. What it
+// costs to clear and add up gradients, and to take a step, are those rows.
+type scattered struct {
+	table *weight
+	size  int     // of a row
+	rows  []int32 // those that have a gradient, as they were met
+	met   []bool  // of each row, whether it is one of them
+}
+
+// start begins with a gradient of 0.
+func (s *scattered) start() {
+	s.size = product(s.table.shape[1:])
+	if s.met == nil {
+		s.met = make([]bool, s.table.shape[0])
+		clear(s.table.g)
+	}
+	for _, row := range s.rows {
+		s.met[row] = false
+		clear(s.of(s.table.g, row))
+	}
+	s.rows = s.rows[:0]
+}
+
+// of returns a row of the weights, or of their gradient.
+func (s *scattered) of(x []float32, row int32) []float32 {
+	return x[int(row)*s.size : (int(row)+1)*s.size]
+}
+
+// grad returns the gradient of a row, which is to be added to.
+func (s *scattered) grad(row int32) []float32 {
+	if !s.met[row] {
+		s.met[row] = true
+		s.rows = append(s.rows, row)
+	}
+	return s.of(s.table.g, row)
+}
+
+// add adds the gradient of another table of the same weights.
+func (s *scattered) add(from *scattered) {
+	for _, row := range from.rows {
+		kernel.Axpy(1, from.of(from.table.g, row), s.grad(row))
+	}
+}
+
+// scatterer is a body that has such a table, and other weights that are few.
+type scatterer interface {
+	scatter() (*scattered, *weight)
+}
+
+// partly is an optimizer that leaves weights without a gradient alone, so that it
+// can step some of them.
+type partly interface {
+	part(w, g []float32, at int)
+}
+
+// update takes a step as params.update does, and where it can only over the rows
+// of a table that have a gradient: the same step, to the last bit.
+func (r *replica) update(opt stepper, rule rule, n int) bool {
+	body, ok := r.body.(scatterer)
+	some, alone := opt.(partly)
+	if !ok || !alone || rule.clip > 0 || rule.decay > 0 {
+		return r.params.update(opt, rule, n)
+	}
+	table, few := body.scatter()
+	sum := squares(few.g)
+	for _, row := range table.rows {
+		sum += squares(table.of(table.table.g, row))
+	}
+	if !finite(sum) {
+		return false
+	}
+	for _, row := range table.rows {
+		some.part(table.of(table.table.w, row), table.of(table.table.g, row), table.table.at+int(row)*table.size)
+	}
+	some.part(few.w, few.g, few.at)
+	return true
+}
+
+// addGrad adds the gradient of another replica.
+func (r *replica) addGrad(from *replica) {
+	body, ok := r.body.(scatterer)
+	if !ok {
+		kernel.Axpy(1, from.g, r.g)
+		return
+	}
+	table, few := body.scatter()
+	fromTable, fromFew := from.body.(scatterer).scatter()
+	table.add(fromTable)
+	kernel.Axpy(1, fromFew.g, few.g)
+}
