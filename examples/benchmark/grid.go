@@ -44,7 +44,7 @@ var errLimit = errors.New("the limit of the cell")
 
 // runGrid fills in all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
-	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed}
+	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Inner: c.inner}
 	if err := c.checkData(ctx); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (c *config) checkData(ctx context.Context) error {
 // trials is how many a cell has.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * c.repeats * s.variants)
-	if s.fixed {
+	if s.fixed || s.heldOut {
 		return n
 	}
 	return 2 * n
@@ -195,7 +195,7 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ba
 		defer p.release()
 	}
 	all, err := nn.CrossValidation{
-		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, Workers: c.workers,
+		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: c.workers,
 		Prepare: p.prepare,
 		Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
 			defer bar.Add(1)

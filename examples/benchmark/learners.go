@@ -186,9 +186,14 @@ func network(name, about string, of networkOf) *system {
 }
 
 // bag is logistic regression on words, whose epochs are chosen.
-func bag(name, about string, words []count.Counter) *system {
-	return &system{name: name, about: about, variants: 1, identity: fmt.Sprint("words: ", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		return trained(ctx, c, d, collection.Best, collection.Making{Count: words, Workers: c.workers}, []int{32})
+func bag(name, about, kind string, words []count.Counter) *system {
+	held := kind == collection.Best
+	return &system{name: name, about: about, variants: 1, heldOut: held, identity: fmt.Sprintf("words: %v, %+v", words, collection.NewBest(kind, 1)), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
+		if err == nil {
+			p.heldOut, p.byLoss = held, !held
+		}
+		return p, err
 	}}
 }
 
@@ -217,7 +222,6 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
 		release: fields.Release,
-		byLoss:  kind == collection.Best,
 	}, nil
 }
 

@@ -36,6 +36,7 @@ func main() { cli.Main("benchmark", run) }
 type config struct {
 	data, systems    []string
 	protocol         string
+	inner            bool
 	folds, repeats   int
 	seed             uint64
 	workers          int
@@ -52,6 +53,7 @@ func parse(args []string) (*config, error) {
 	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
+	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, as long as something is developed: of each fold the test graphs are never looked at, and a part of its training graphs takes their place")
 	f.IntVar(&c.folds, "folds", 10, "folds of the cross-validation")
 	f.IntVar(&c.repeats, "repeats", 10, "repeats, each with folds of its own")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")

@@ -18,6 +18,7 @@ type report struct {
 	Protocol    string   `json:"protocol"` // that compares
 	Folds       int      `json:"folds"`
 	Repeats     int      `json:"repeats"`
+	Inner       bool     `json:"inner,omitempty"` // no test graph was looked at
 	Seed        uint64   `json:"seed"`
 	Collections []graphs `json:"collections"`
 	Cells       []*cell  `json:"cells"`

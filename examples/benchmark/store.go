@@ -33,6 +33,7 @@ type common struct {
 	Folds   int    `json:"folds"`
 	Repeats int    `json:"repeats"`
 	Seed    uint64 `json:"seed"`
+	Inner   bool   `json:"inner,omitempty"`
 	Kernels string `json:"kernels"` // round otherwise than others
 }
 
@@ -53,7 +54,7 @@ func openStore(c *config) (*store, error) {
 		return nil, fmt.Errorf("-checkpoint: %w", err)
 	}
 	s := &store{c.checkpoint}
-	this, there := common{c.folds, c.repeats, c.seed, nn.Kernels()}, common{}
+	this, there := common{c.folds, c.repeats, c.seed, c.inner, nn.Kernels()}, common{}
 	switch err := s.read("run.json", &there); {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, s.write("run.json", this)
@@ -66,7 +67,7 @@ func openStore(c *config) (*store, error) {
 		name       string
 		there, now any
 	}{
-		{"-folds", there.Folds, this.Folds}, {"-repeats", there.Repeats, this.Repeats}, {"-seed", there.Seed, this.Seed}, {"kernels", there.Kernels, this.Kernels},
+		{"-folds", there.Folds, this.Folds}, {"-repeats", there.Repeats, this.Repeats}, {"-seed", there.Seed, this.Seed}, {"-inner", there.Inner, this.Inner}, {"kernels", there.Kernels, this.Kernels},
 	} {
 		if v.there != v.now {
 			return nil, fmt.Errorf("-resume: %s is of a run with %s %v, this one has %s %v", s.dir, v.name, v.there, v.name, v.now)

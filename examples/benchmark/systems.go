@@ -18,6 +18,7 @@ type system struct {
 	// variants and fixed are those of the plan, for the progress bar.
 	variants int
 	fixed    bool
+	heldOut  bool // see plan
 	// identity says in full what is learned, and among what is chosen: a cell of
 	// another is not gone on with.
 	identity string
@@ -30,6 +31,7 @@ type plan struct {
 	chosen  func(variant, step int) string   // in words
 	release func()
 	byLoss  bool          // nested chooses by the loss
+	heldOut bool          // trials hold graphs out by themselves, and nested chooses by those
 	bounded func() string // what searches were ended, in words; nil: none can be
 }
 
@@ -49,18 +51,18 @@ var systems = []*system{
 	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
-	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.BestWords()),
+	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.Best, collection.BestWords()),
 }
 
 // ablations are the best system without one of its ingredients each.
 var ablations = leaveOneOut()
 
 func leaveOneOut() (all []*system) {
-	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields"} {
+	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields", "paths", "statistics"} {
 		words := collection.BestWords()
-		all = append(all, bag(collection.Best+"-"+name, "best without "+name, append(words[:i:i], words[i+1:]...)))
+		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
-	return all
+	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held back", collection.BestAlone, collection.BestWords()))
 }
 
 func find(name string) *system {
@@ -84,7 +86,7 @@ func usage() string {
 	for _, s := range systems {
 		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
 	}
-	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded or fields; not in all")
+	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded, fields, paths, statistics\n          or heads; not in all")
 	return b.String()
 }
 

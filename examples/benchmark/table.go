@@ -14,7 +14,7 @@ func (r *report) markdown() string {
 	if r.Protocol == "paper" {
 		first, second = second, first
 	}
-	fmt.Fprintf(&b, "%d folds × %d, seed %d; mean ± deviation over the folds, percent\n", r.Folds, r.Repeats, r.Seed)
+	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; mean ± deviation over the folds, percent\n", r.Folds, r.Repeats, r.Seed, map[bool]string{true: ", on inner splits"}[r.Inner])
 	for _, of := range r.Collections {
 		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
 		fmt.Fprintf(&b, "| | %s | behind the best | %s | the paper | chosen most often | CPU s |\n|---|---|---|---|---|---|---|\n", first, second)

@@ -65,13 +65,14 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	}
 	v := nn.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
-		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, ByLoss: c.kind == best,
+		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
 	}
+	v.HeldOut = c.kind == best && !v.Fixed
 	if c.kind == machine {
 		v.Variants, v.Fixed, e.epochs = len(kernels), false, 1
 	}
 	trainings := c.folds * c.repeats * v.Variants
-	if !v.Fixed {
+	if !v.Fixed && !v.HeldOut {
 		trainings *= 2
 	}
 	bar := cli.NewProgress("training", int64(trainings*e.epochs))

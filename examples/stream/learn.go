@@ -24,7 +24,7 @@ func names() []string { return []string{collection.Best, "online"} }
 // model returns what a system counts, and learns.
 func model(name string) (operators.Recipe, *nn.Logistic) {
 	if name == collection.Best {
-		return operators.Recipe{operators.Count{Of: collection.BestWords()}}, collection.NewBest(1)
+		return operators.Recipe{operators.Count{Of: collection.BestWords()}}, collection.NewBest(collection.Best, 1)
 	}
 	return operators.Recipe{operators.Count{Of: []count.Counter{count.WL{Height: 2}}}}, &nn.Logistic{}
 }

@@ -5,17 +5,29 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Best is what the most accurate model is called on command lines.
-const Best = "best"
+// Best is what the most accurate model is called on command lines, BestAlone the
+// same with a single head.
+const (
+	Best      = "best"
+	BestAlone = "best-heads"
+)
 
 // BestWidth is its table: collections with more words than that, such as D&D, are
 // told apart as well.
 const BestWidth = 1 << 17
 
+// BestHeads is how many models it is. Each is left out of a tenth of the graphs, which
+// say when to stop.
+const BestHeads = 10
+
 // BestWords is what it counts.
 func BestWords() []count.Counter { return count.Standard() }
 
-// NewBest returns a new one.
-func NewBest(workers int) *nn.Logistic {
-	return &nn.Logistic{Kernel: nn.Min, Width: BestWidth, Workers: workers}
+// NewBest returns a new one of that kind.
+func NewBest(kind string, workers int) *nn.Logistic {
+	m := &nn.Logistic{Kernel: nn.Min, Width: BestWidth, Heads: BestHeads, Workers: workers}
+	if kind == BestAlone {
+		m.Heads = 1
+	}
+	return m
 }

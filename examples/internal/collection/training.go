@@ -99,7 +99,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		Checkpoint: j.Checkpoint,
 	}.Run(ctx, InMemory(train))
 	for _, e := range fit.Epochs {
-		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows)})
+		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
 		o.Examples += e.Train.Rows
 		o.Seconds += e.Took.Seconds()
 	}
@@ -121,8 +121,8 @@ func (j Training) newNet(f *Fields) Net {
 		dropout = -1
 	}
 	switch j.Kind {
-	case Best:
-		return NewBest(j.Workers)
+	case Best, BestAlone:
+		return NewBest(j.Kind, j.Workers)
 	case "pslr":
 		return &nn.PSLR{Workers: j.Workers}
 	case "gru":
