@@ -83,6 +83,34 @@ func (f *forms) of(nodes []int32) uint64 {
 	return id
 }
 
+// ofMatrix returns the id of a structure of n nodes, by the bits below the diagonal
+// of its matrix, row by row.
+func (f *forms) ofMatrix(n int, key uint64) uint64 {
+	rows := f.rows[:n]
+	clear(rows)
+	for i := range n {
+		for j := range i {
+			if key&1 != 0 {
+				rows[i] |= 1 << j
+				rows[j] |= 1 << i
+			}
+			key >>= 1
+		}
+	}
+	colors := f.colors[:n]
+	clear(colors)
+	order, _ := f.solver.Bits(rows, colors)
+	h := kindGraphlet.Add(uint64(n))
+	for i, a := range order {
+		row := uint64(0)
+		for j, b := range order[:i] {
+			row |= rows[a] >> b & 1 << j
+		}
+		h = h.Add(row)
+	}
+	return uint64(h)
+}
+
 // addArcs adds what the arcs, or the edges, among some nodes are.
 func (f *forms) addArcs(h Hash, nodes []int32) Hash {
 	for i := range nodes {

@@ -19,7 +19,8 @@ import (
 //
 // Up to 5 nodes all are counted. Connected ones are listed one by one (Wernicke,
 // "Efficient detection of network motifs", 2006), in time proportional to their
-// number, which in dense graphs grows like that of all sets, nˢⁱᶻᵉ. Graphlets of 6
+// number, which in dense graphs grows like that of all sets, nˢⁱᶻᵉ; without labels
+// and directions the last node is counted and not listed, nˢⁱᶻᵉ⁻¹. Graphlets of 6
 // and 7 nodes, and smaller ones on request, are counted exactly in graphs with no
 // more than Samples of them. In others that many are drawn: sets by equal chances,
 // connected ones by adding nodes along random edges, each drawn one counted as 1
@@ -74,6 +75,8 @@ type graphletCounter struct {
 	forms forms
 	near  nearness
 	list  lister
+	plain structures
+	ids   map[uint64]uint64 // of structures, by their matrices
 	draws drawer
 	first Bag // what was counted before it became too much
 }
@@ -169,6 +172,9 @@ func (c *graphletCounter) exact(in Input, either *graph.Graph, bag *Bag) (done b
 		c.first.Reset()
 		into, left = &c.first, c.most
 	}
+	if !c.All && c.size <= maxStructure && c.near.words > 0 && !c.forms.g.Directed && !c.forms.labels.nodes && !c.forms.labels.edges {
+		return c.structures(in, bag, left)
+	}
 	c.list = lister{
 		in: in, g: either, near: &c.near, size: c.size, all: c.All, left: left,
 		nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked,
@@ -179,6 +185,29 @@ func (c *graphletCounter) exact(in Input, either *graph.Graph, bag *Bag) (done b
 	}
 	for _, e := range c.first.Entries() {
 		bag.Add(e.ID, e.Count)
+	}
+	return true, nil
+}
+
+// structures is exact for graphs of which only the structure counts.
+func (c *graphletCounter) structures(in Input, bag *Bag, left int) (done bool, err error) {
+	c.plain.in, c.plain.near, c.plain.size, c.plain.left = in, &c.near, c.size, left
+	if done, err = c.plain.run(); !done || err != nil {
+		return done, err
+	}
+	if c.ids == nil {
+		c.ids = map[uint64]uint64{}
+	}
+	for key, n := range c.plain.counts {
+		if n == 0 {
+			continue
+		}
+		id, ok := c.ids[uint64(key)]
+		if !ok {
+			id = c.forms.ofMatrix(c.size, uint64(key))
+			c.ids[uint64(key)] = id
+		}
+		bag.Add(id, float64(n))
 	}
 	return true, nil
 }

@@ -167,3 +167,53 @@ func TestDrawnGraphlets(t *testing.T) {
 		}
 	}
 }
+
+// Structures are counted by their matrices, sets of labelled nodes one by one: where
+// all labels are the same both find as many of each form.
+func TestGraphletsOfStructure(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{4, 12, 30, 70} { // one word of nodes, and two
+		for _, share := range []float64{.05, .3, .9} {
+			if n == 70 && share > .1 {
+				share /= 6
+			}
+			var edges []graph.Edge
+			for u := range int32(n) {
+				for v := range u {
+					if rng.Float64() < share {
+						edges = append(edges, graph.Edge{U: u, V: v})
+					}
+				}
+			}
+			hub := n > 4 && share < .2 // many nodes that may come last
+			for v := int32(1); hub && int(v) < n; v++ {
+				edges = append(edges, graph.Edge{U: 0, V: v})
+			}
+			bare, err := graph.New(n, false, edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			labelled := *bare
+			labelled.NodeCat, labelled.NodeCats = make([]int32, n), 1
+			for size := 3; size <= 5; size++ {
+				var found [2][]float64
+				for i, g := range []*graph.Graph{bare, &labelled} {
+					for _, samples := range []int{0, 1 << 30} {
+						_, counts, err := count.Of(count.Input{Graph: g}, count.Graphlets{Size: size, Samples: samples})
+						if err != nil {
+							t.Fatal(err)
+						}
+						slices.Sort(counts)
+						if samples > 0 && !slices.Equal(counts, found[i]) {
+							t.Errorf("%d nodes, size %d: bounded %v, without a bound %v", n, size, counts, found[i])
+						}
+						found[i] = counts
+					}
+				}
+				if !slices.Equal(found[0], found[1]) {
+					t.Errorf("%d nodes, %d edges, size %d: %v, one by one %v", n, len(edges), size, found[0], found[1])
+				}
+			}
+		}
+	}
+}
