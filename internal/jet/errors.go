@@ -2,6 +2,7 @@ package jet
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 
@@ -39,8 +40,14 @@ func refused(err error) bool {
 			return true
 		}
 	}
-	return false
+	var certificate *tls.CertificateVerificationError
+	var socket *net.OpError
+	return errors.As(err, &certificate) || errors.As(err, &socket) && socket.Op == "remote error" // what TLS calls that of the other side
 }
+
+// ErrRemade is the error of a stream that was deleted, and made again, while it was read or written: what
+// was in it is gone.
+var ErrRemade = errors.New("it was deleted, and made again")
 
 // Passing reports errors of a broker that is away, starts, or looks for a leader.
 func Passing(err error) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Index is what a reader knows of the messages of a stream: some 40 bytes each.
@@ -18,6 +19,8 @@ type Index struct {
 	total   End // of entries
 	err     error
 
+	Created time.Time // when the stream was made
+
 	Last       uint64 // sequence up to which it goes; of the goroutine that scans
 	duplicates int64
 	foreign    int64
@@ -30,9 +33,9 @@ type Entry struct {
 	Rows        int32 // 0: a hole
 }
 
-// NewIndex returns an empty one.
-func NewIndex() *Index {
-	return &Index{changed: make(chan struct{}), more: map[int32][]Span{}, first: map[int64]int32{}}
+// NewIndex returns an empty one, of a stream that was made then.
+func NewIndex(created time.Time) *Index {
+	return &Index{Created: created, changed: make(chan struct{}), more: map[int32][]Span{}, first: map[int64]int32{}}
 }
 
 // Add adds a message, or passes over one whose position is there.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -38,7 +39,7 @@ func messages(rng *rand.Rand) []*nats.Msg {
 // index reads messages, in that order, and what their end says.
 func index(t *testing.T, all []*nats.Msg) *Index {
 	t.Helper()
-	x, end := NewIndex(), End{}
+	x, end := NewIndex(time.Time{}), End{}
 	seen := map[int64]bool{}
 	for i, m := range all {
 		n, err := Read("s", m.Subject, m.Header, uint64(i+1))

@@ -26,7 +26,10 @@ func (c *Client) Scan(ctx context.Context, name string, x *Index, stranger func(
 			return
 		case err == nil || Passing(err):
 			err = c.Ask(ctx, func(ctx context.Context) error {
-				_, err := c.JS.Stream(ctx, name)
+				s, err := c.JS.Stream(ctx, name)
+				if err == nil && !s.CachedInfo().Created.Equal(x.Created) {
+					err = ErrRemade
+				}
 				return err
 			})
 		}
@@ -125,10 +128,10 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 // Count reads the headers of all messages up to sequence last, and returns what
 // the end of the stream has to say. It passes over those of strangers, of which readers
 // are to judge.
-func (c *Client) Count(ctx context.Context, name string, last uint64) (End, error) {
+func (c *Client) Count(ctx context.Context, stream *jetstream.StreamInfo, last uint64) (End, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	x, done := NewIndex(), make(chan struct{})
+	name, x, done := stream.Config.Name, NewIndex(stream.Created), make(chan struct{})
 	go func() {
 		defer close(done)
 		c.Scan(ctx, name, x, func(Foreign) error { return nil })

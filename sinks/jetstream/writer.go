@@ -365,23 +365,9 @@ func (w *writer) close(failed error) (err error) {
 // finish publishes the mark of the end. Of a queue it says what was sent, else
 // what is there.
 func (w *writer) finish(ctx context.Context) error {
-	end := w.end
-	if !w.Queue {
-		var info *nc.StreamInfo
-		err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
-			info, err = w.stream.Info(ctx, nc.WithDeletedDetails(true))
-			return err
-		})
-		if err == nil {
-			last := info.State.LastSeq
-			for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
-				last--
-			}
-			end, err = w.client.Count(ctx, w.Stream, last)
-		}
-		if err != nil {
-			return fmt.Errorf("its end: %w", err)
-		}
+	end, err := w.total(ctx)
+	if err != nil {
+		return fmt.Errorf("its end: %w", err)
 	}
 	m, err := jet.EndMessage(w.Stream, end)
 	if err != nil {
@@ -396,6 +382,27 @@ func (w *writer) finish(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// total returns what the mark of the end says, of a stream that is the one that was written.
+func (w *writer) total(ctx context.Context) (end jet.End, err error) {
+	var info *nc.StreamInfo
+	created := w.stream.CachedInfo().Created
+	err = w.client.Ask(ctx, func(ctx context.Context) (err error) {
+		info, err = w.stream.Info(ctx, nc.WithDeletedDetails(!w.Queue))
+		if err == nil && !info.Created.Equal(created) {
+			err = jet.ErrRemade
+		}
+		return err
+	})
+	if err != nil || w.Queue {
+		return w.end, err
+	}
+	last := info.State.LastSeq
+	for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
+		last--
+	}
+	return w.client.Count(ctx, info, last)
 }
 
 // Notes are messages, bytes, messages that were sent again, those that were there

@@ -55,7 +55,7 @@ var (
 )
 
 func newOrdered(ctx context.Context, r reader) flow.Reader {
-	o := &orderedReader{reader: r, index: jet.NewIndex(), plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1)}
+	o := &orderedReader{reader: r, index: jet.NewIndex(r.stream.CachedInfo().Created), plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1)}
 	o.cursor = jet.NewCursor(o.index)
 	ctx, o.stop = context.WithCancelCause(ctx)
 	o.tasks.Go(func() { o.client.Scan(ctx, o.Stream, o.index, o.stranger(ctx)) })

@@ -86,12 +86,22 @@ func newQueue(ctx context.Context, r reader) (flow.Reader, error) {
 // it is missing.
 func (q *queueReader) consumer(ctx context.Context) (cons nc.Consumer, err error) {
 	err = q.client.Ask(ctx, func(ctx context.Context) (err error) {
+		s, err := q.client.JS.Stream(ctx, q.Stream)
+		if err == nil && !s.CachedInfo().Created.Equal(q.stream.CachedInfo().Created) {
+			err = jet.ErrRemade
+		}
+		if err != nil {
+			return err
+		}
 		cons, err = q.client.JS.CreateOrUpdateConsumer(ctx, q.Stream, nc.ConsumerConfig{
 			Durable: q.Durable, FilterSubject: q.Stream + ".p.*", AckPolicy: nc.AckExplicitPolicy, AckWait: q.AckWait, MaxAckPending: q.MaxPending, MaxDeliver: -1,
 		})
 		return err
 	})
 	if err != nil {
+		if errors.Is(err, jet.ErrRemade) || errors.Is(err, nc.ErrStreamNotFound) {
+			return nil, err
+		}
 		return nil, fmt.Errorf("consumer %s: %w", q.Durable, err)
 	}
 	return cons, nil
