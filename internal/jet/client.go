@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type Client struct {
 
 	reconnects atomic.Int64
 	mu         sync.Mutex
+	why        error // the first refusal since it was connected, which tells most
 	fatal      error // why it will not come back
 }
 
@@ -45,13 +47,17 @@ func (c Connection) Dial(ctx context.Context, name string) (*Client, error) {
 		nats.Timeout(2 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			cl.reconnects.Add(1)
+			cl.refusal(nil)
 			cl.log(slog.LevelInfo, "reconnected", "server", nc.ConnectedUrlRedacted())
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { cl.log(slog.LevelWarn, "disconnected", "error", err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			cl.log(slog.LevelWarn, "connection", "error", err)
-			if errors.Is(err, nats.ErrPermissionViolation) {
+			switch {
+			case errors.Is(err, nats.ErrPermissionViolation):
 				cl.fail(err)
+			case refused(err): // the client tries again, and closes itself where that is refused too
+				cl.refusal(err)
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
@@ -89,9 +95,19 @@ func (c *Client) log(level slog.Level, what string, args ...any) {
 	}
 }
 
+// refusal keeps the first one; nil forgets it.
+func (c *Client) refusal(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why == nil || err == nil {
+		c.why = err
+	}
+}
+
 func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	err = cmp.Or(c.why, err, nats.ErrConnectionClosed)
 	if c.fatal == nil {
 		c.fatal = fmt.Errorf("%s: %w", redacted(c.url), err)
 	}
@@ -100,11 +116,7 @@ func (c *Client) fail(err error) {
 // Err returns why the connection will not come back, or nil.
 func (c *Client) Err() error {
 	if c.NC.IsClosed() {
-		err := c.NC.LastError()
-		if err == nil {
-			err = nats.ErrConnectionClosed
-		}
-		c.fail(err)
+		c.fail(c.NC.LastError())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

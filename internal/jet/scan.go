@@ -33,6 +33,9 @@ func (c *Client) Scan(ctx context.Context, name string, x *Index, stranger func(
 				return err
 			})
 		}
+		if closed := c.Err(); err != nil && closed != nil {
+			err = closed
+		}
 		if err != nil && ctx.Err() == nil {
 			x.Fail(err)
 			return

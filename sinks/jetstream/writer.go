@@ -284,7 +284,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	case o.full: // it was, and now the broker is away
 		o.full, o.since = false, time.Now()
 	case time.Since(o.since) > w.Connection.Patience && w.Connection.Patience > 0 || time.Since(o.since) > 2*time.Minute && w.Connection.Patience == 0:
-		return false, fmt.Errorf("%s waits for %v: %w", o.msg.Subject, time.Since(o.since).Round(time.Second), err)
+		return false, fmt.Errorf("%s was not acknowledged for %v: %w", o.msg.Subject, time.Since(o.since).Round(time.Second), err)
 	}
 	if errors.Is(err, nc.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		// Nobody has that subject: the broker starts, or the stream is gone.

@@ -1,0 +1,96 @@
+package jetstream_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/jet/jettest"
+	sink "github.com/sanflow/sanflow/sinks/jetstream"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/jetstream"
+)
+
+// A broker whose store is full slows who publishes, and loses nothing; where nobody makes room that
+// is an error.
+func TestFullStore(t *testing.T) {
+	jettest.NoLeaks(t)
+	o := jettest.Options(t.TempDir(), 0)
+	o.JetStreamMaxStore = 100 << 10
+	c := jetstream.Connection{URL: jettest.Start(t, o).ClientURL()}
+	src := sources.Families{Graphs: 400, Rows: 8} // 300 KB
+	fed := make(chan error, 1)
+	notes := make(chan int64, 1)
+	go func() {
+		r := flow.From(src).To(sink.Sink{Connection: c, Stream: "queue", Queue: true}).Start(context.Background())
+		err := r.Wait()
+		stages := r.Stats().Stages
+		notes <- stages[len(stages)-1].Notes["full"]
+		fed <- err
+	}()
+	n := 0
+	slow := sinkFunc(func(rec arrow.Record) {
+		if n == 0 {
+			for js := raw(t, c); ; time.Sleep(10 * time.Millisecond) { // until the store is full
+				info, err := js.AccountInfo(context.Background())
+				if err != nil || info.Store > 90<<10 {
+					break
+				}
+			}
+		}
+		n += int(rec.NumRows())
+	})
+	_, err := run(t, flow.From(jetstream.Source{Connection: c, Stream: "queue", Durable: "w", Wait: time.Minute, Pending: 2}).To(slow), flow.Options{})
+	if full, bad := <-notes, <-fed; err != nil || bad != nil || n != 400 || full == 0 {
+		t.Errorf("%d rows, %v, %v; it was full %d times", n, err, bad, full)
+	}
+	_, err = run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "kept", FullWait: 100 * time.Millisecond}), flow.Options{})
+	wantError(t, "nobody makes room", err, "kept", "it has been full for")
+}
+
+// The disk of the broker is full: who publishes waits, or says so, and when there is room and the
+// broker has been started again, everything is there.
+func TestFullDisk(t *testing.T) {
+	if os.Getenv("SANFLOW_LONG") == "" {
+		t.Skip("mounts a small disk, as root; set SANFLOW_LONG")
+	}
+	dir := t.TempDir()
+	mount := func(options string) {
+		t.Helper()
+		if text, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", dir).CombinedOutput(); err != nil {
+			t.Skipf("a small disk cannot be mounted: %v: %s", err, text)
+		}
+	}
+	mount("size=1m")
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	jettest.NoLeaks(t)
+	s := jettest.Start(t, jettest.Options(dir, 0))
+	port := s.Addr().(*net.TCPAddr).Port
+	c := jetstream.Connection{URL: s.ClientURL(), Patience: 3 * time.Second}
+	src := sources.Families{Graphs: 8000, Rows: 8}
+	want := rows(t, flow.From(src))
+	_, err := run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "s", FullWait: 3 * time.Second}), flow.Options{})
+	wantError(t, "a full disk", err, "s", "")
+	t.Log(err)
+
+	c.Patience = time.Minute
+	done := make(chan error, 1)
+	go func() { done <- flow.From(src).To(sink.Sink{Connection: c, Stream: "s"}).Run(context.Background()) }()
+	time.Sleep(2 * time.Second)
+	jettest.Stop(s)
+	mount("remount,size=64m")
+	jettest.Start(t, jettest.Options(dir, port))
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, flow.From(jetstream.Source{Connection: c, Stream: "s", Ordered: true})); !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+}
