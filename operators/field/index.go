@@ -72,12 +72,16 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetWalk(g, dir)
 	n := g.N()
 	ix.off = sized(ix.off, n+1)
+	if !g.Directed {
+		ix.listEdges()
+		return
+	}
 	clear(ix.off)
 	for u := range int32(n) {
 		for _, v := range g.Adj(u) {
 			if ix.owns(u, v) {
 				ix.off[u+1]++
-			} else if g.Directed {
+			} else {
 				ix.off[v+1]++
 			}
 		}
@@ -101,11 +105,38 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 			v := g.Neighbors[i]
 			if ix.owns(u, v) {
 				put(u, v, i)
-			} else if g.Directed {
+			} else {
 				put(v, u, ^i)
 			}
 		}
 	}
+}
+
+// listEdges is the rest of Reset for an undirected graph, whose nodes list what
+// stands in their own rows: so one pass does, and without a branch on which end
+// owns an edge, which nobody can guess.
+func (ix *Index) listEdges() {
+	off, neighbors := ix.g.Offsets, ix.g.Neighbors
+	half := len(neighbors)/2 + 1 // one is written that does not stay
+	other, entry := sized(ix.other, half), sized(ix.entry, half)
+	at, longest := 0, 0
+	ix.off[0] = 0
+	for u := range len(off) - 1 {
+		first := at
+		key := int64(off[u+1]-off[u])<<32 | int64(u)
+		for i := off[u]; i < off[u+1]; i++ {
+			v := neighbors[i]
+			if at >= len(other) { // of a graph that lists edges at one end only
+				other, entry = append(other, 0), append(entry, 0)
+			}
+			other[at], entry[at] = v, i
+			at += int(uint64(key-(int64(off[v+1]-off[v])<<32|int64(v))) >> 63)
+		}
+		ix.off[u+1] = int32(at)
+		longest = max(longest, at-first)
+	}
+	ix.longest = longest
+	ix.other, ix.entry = other[:at], entry[:at]
 }
 
 // owns tells which end of an arc lists it; of the two entries of an undirected
