@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -160,6 +161,60 @@ func TestCrossValidation(t *testing.T) {
 			for i := range steps {
 				if chosen := lower.Nested[fold]; loss(v, i) < loss(chosen.Variant, chosen.Step) {
 					t.Errorf("fold %d: chose %v, variant %d step %d has a lower loss", fold, chosen, v, i)
+				}
+			}
+		}
+	}
+}
+
+// Trials that hold rows out choose for themselves, and a comparison on inner splits
+// learns from no test row and tests on none.
+func TestCrossValidationHeldAndInner(t *testing.T) {
+	class := make([]int32, 40)
+	for i := range class {
+		class[i] = int32(i % 2)
+	}
+	held := func(fold, step int) float64 { return newRand(Seed(uint64(fold), uint64(step))).Float64() }
+	for _, inner := range []bool{false, true} {
+		var trials atomic.Int64
+		v := CrossValidation{Folds: 5, Repeats: 2, Seed: 9, HeldOut: true, Inner: inner, Workers: 2}
+		v.Learn = func(_ context.Context, tr Trial) (s []Score, err error) {
+			trials.Add(1)
+			for i := range 6 {
+				s = append(s, Score{Correct: i, Loss: -float64(i), Held: held(tr.Fold, i)})
+			}
+			return s, nil
+		}
+		all, err := v.Run(context.Background(), class)
+		if err != nil || trials.Load() != 10 {
+			t.Fatalf("%d trials, %v", trials.Load(), err)
+		}
+		for fold, c := range all.Nested {
+			for i := range 6 {
+				if held(fold, i) < held(fold, c.Step) {
+					t.Errorf("fold %d: step %d is chosen, %d is better", fold, c.Step, i)
+				}
+			}
+		}
+		v.Inner = false
+		outer, err := v.Run(context.Background(), class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for fold, s := range all.Splits {
+			want := outer.Splits[fold]
+			if !inner {
+				if fmt.Sprint(s) != fmt.Sprint(want) {
+					t.Errorf("fold %d: another split", fold)
+				}
+				continue
+			}
+			if len(s.Test) != 8 || len(s.Train) != 24 {
+				t.Errorf("fold %d: %d rows of %d", fold, len(s.Test), len(s.Train))
+			}
+			for _, row := range append(slices.Clone(s.Train), s.Test...) {
+				if !slices.Contains(want.Train, row) || slices.Contains(s.Train, row) == slices.Contains(s.Test, row) {
+					t.Errorf("fold %d: row %d is looked at", fold, row)
 				}
 			}
 		}

@@ -12,7 +12,9 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 func fitted(t *testing.T, f sinks.Fit, p flow.Pipeline) sinks.Fitted {
@@ -67,6 +69,41 @@ func TestFitStops(t *testing.T) {
 		if len(fit.Epochs) != test.want || fit.Best != test.best || net.Hash() != after[test.best] {
 			t.Errorf("patience %d: %d epochs, best %d, want %d and %d", test.patience, len(fit.Epochs), fit.Best, test.want, test.best)
 		}
+	}
+}
+
+// A model that holds rows out is given back the weights of the epoch in which it
+// knew them best, with rows to test on beside it and without.
+func TestFitHeld(t *testing.T) {
+	graphs := func(seed uint64) flow.Pipeline {
+		return flow.From(sources.Families{Graphs: 60, Seed: seed, Noise: 0.4}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}})
+	}
+	var hashes []string
+	for _, f := range []sinks.Fit{{}, {Held: true, Patience: 3}} {
+		net, after := &nn.Logistic{Width: 1 << 10, Heads: 4, Optimizer: nn.AdaGrad{Rate: 0.1}}, []string{}
+		if f.Held {
+			valid := graphs(2)
+			f.Valid = &valid
+		}
+		f.Net, f.Epochs = net, 30
+		f.OnEpoch = func(sinks.Epoch) error { after = append(after, net.Hash()); return nil }
+		fit := fitted(t, f, graphs(1))
+		best := 0
+		for i, e := range fit.Epochs {
+			if e.Score != e.Train.Loss || f.Held != (e.Valid.Rows == 60) {
+				t.Fatalf("%+v", e)
+			}
+			if e.Train.Loss < fit.Epochs[best].Train.Loss {
+				best = i
+			}
+		}
+		if fit.Best != best+1 || net.Hash() != after[best] || best == 0 {
+			t.Errorf("best is %d of %d, want %d", fit.Best, len(fit.Epochs), best+1)
+		}
+		hashes = append(hashes, after[0])
+	}
+	if hashes[0] != hashes[1] {
+		t.Error("the rows to test on have changed what was learned")
 	}
 }
 
@@ -178,6 +215,7 @@ func TestFitErrors(t *testing.T) {
 		{sinks.Fit{Net: &nn.CNN{}, Epochs: -1}, "Epochs is -1"},
 		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "neither Valid nor Test"},
 		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Test: test}, "both set"},
+		{sinks.Fit{Net: &nn.CNN{}, Held: true}, "holds no rows out"},
 		{sinks.Fit{Net: struct{ nn.Model }{&nn.CNN{}}, Test: test}, "set Last"},
 		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
 		{sinks.Fit{Net: &nn.CNN{W: 3}}, "W is 3"},

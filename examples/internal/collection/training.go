@@ -19,10 +19,13 @@ import (
 type Training struct {
 	nn.Split
 	Epochs, Batch int
-	Seed          uint64
-	Kind          string // of the model: cnn, pslr or gru, or best where Count was made
-	Pretrain      string // what teaches its first layer: rbm, autoencoder or none
-	Workers       int    // of the model
+	// Whole keeps a model that holds graphs out from stopping by what it says of them;
+	// where it stops, the curve goes on with the last score.
+	Whole    bool
+	Seed     uint64
+	Kind     string // of the model: cnn, pslr or gru, or best where Count was made
+	Pretrain string // what teaches its first layer: rbm, autoencoder or none
+	Workers  int    // of the model
 
 	Checkpoint sinks.Checkpoint
 	OnEpoch    func() // called after each epoch
@@ -48,6 +51,10 @@ type Net interface {
 	nn.Model
 	nn.Noted
 }
+
+// heldPatience is how many epochs without a lower loss of the graphs that a model
+// holds out end its training.
+const heldPatience = 10
 
 // Outcome is what came of a Training.
 type Outcome struct {
@@ -92,9 +99,14 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		}
 	}
 	valid := InMemory(test)
+	patience := 0
+	if nn.HoldsOut(o.Net) && !j.Whole {
+		patience = heldPatience
+	}
 	fit, err := sinks.Fit{
 		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
 		Valid: &valid, Last: true, // the protocols choose among all epochs
+		Held: nn.HoldsOut(o.Net), Patience: patience,
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
 	}.Run(ctx, InMemory(train))
@@ -102,6 +114,10 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
 		o.Examples += e.Train.Rows
 		o.Seconds += e.Took.Seconds()
+	}
+	for n := len(o.Curve); err == nil && n < j.Epochs; n++ {
+		o.Curve = append(o.Curve, o.Curve[n-1])
+		j.OnEpoch()
 	}
 	return o, err
 }
