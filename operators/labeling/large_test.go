@@ -66,9 +66,17 @@ func TestLargeLabelingsStop(t *testing.T) {
 	if testing.Short() || race.Enabled {
 		t.Skip("takes seconds, and without the race detector")
 	}
-	for name, g := range large(2_000_000) {
+	graphs := large(2_000_000)
+	for name, g := range graphs {
 		labels := make([]float64, g.N())
-		for _, l := range all(t) {
+		arcs := *g // both ways
+		arcs.Directed = true
+		list := all(t)
+		for i := range len(list) + 1 {
+			l, g := labeling.Labeling(labeling.WL), &arcs
+			if i < len(list) {
+				l, g = list[i], graphs[name]
+			}
 			ctx, cancel := context.WithCancel(context.Background())
 			end := make(chan time.Time, 1)
 			timer := time.AfterFunc(50*time.Millisecond, func() { end <- time.Now(); cancel() })

@@ -2,6 +2,7 @@ package labeling
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/sanflow/sanflow/operators/internal/refine"
@@ -25,11 +26,12 @@ var WL = WeisfeilerLehman{}
 // In directed graphs arcs that arrive and arcs that leave are told apart. Edge
 // types take no part.
 //
-// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Whole undirected graphs of
-// more than 16 thousand nodes are coloured on all processors, to the same labels
-// at any number of them, in 50 bytes a node; nodes are then taken to be alike
-// where 128 bits of hash of what they see agree. Input.Progress counts the nodes
-// that have a colour of their own.
+// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Whole graphs of more than 16
+// thousand nodes are coloured on all processors, to the same labels at any number of
+// them, in 50 bytes a node, and for directed graphs 4 more for a node and an arc; nodes
+// are then taken to be alike where 128 bits of hash of what they see agree.
+// Input.Progress counts the nodes that have a colour of their own. With Attributes it
+// is one processor, and of directed graphs at most 2³⁰ arcs.
 type WeisfeilerLehman struct {
 	// Rounds is h, the number of synchronous rounds; 0 refines until nothing
 	// splits any more.
@@ -67,8 +69,11 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	}
 	g := in.Graph
 	start := l.Attributes && g.NodeCats+g.SparseCard > 0
-	if workers := workersFor(0, g.N()); in.Dist == nil && !g.Directed && !start && g.N() > wlLarge {
+	if workers := workersFor(0, g.N()); in.Dist == nil && !start && g.N() > wlLarge {
 		return l.large(in, workers, labels)
+	}
+	if g.Directed && len(g.Neighbors) > math.MaxInt32/2 {
+		return fmt.Errorf("%d arcs with attributes of nodes, want at most %d: rows have 32-bit offsets", len(g.Neighbors), math.MaxInt32/2)
 	}
 	s := wlPool.Get().(*wlScratch)
 	defer wlPool.Put(s)
@@ -105,7 +110,7 @@ const wlLarge = 2 * piece
 func (l WeisfeilerLehman) large(in Input, workers int, labels []float64) error {
 	colors := make([]int32, len(labels))
 	c := refine.Coloring{
-		Workers: workers, Rounds: l.Rounds,
+		Workers: workers, Rounds: l.Rounds, Directed: in.Graph.Directed,
 		Stop: func() bool { return in.Err() != nil },
 		Told: in.Progress,
 	}

@@ -2,6 +2,7 @@ package refine
 
 import (
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -19,14 +20,22 @@ import (
 // of nodes that do not part. Nodes are taken to be alike where 128 bits of hash
 // agree.
 //
-// 42 bytes a node, and lists of the nodes that stand for fragments.
+// Of a directed graph the rows of the arcs that arrive are made beside those that
+// leave; both sides of an arc tell each other of new names, by hashes of the name and
+// the side.
+//
+// 42 bytes a node, and lists of the nodes that stand for fragments; for directed
+// graphs also 4 bytes a node and an arc.
 type Coloring struct {
 	Workers int                   // 1 or more; they do not change the result
 	Rounds  int                   // as in Number
 	Stop    func() bool           // ends the work early, if not nil
 	Told    func(done, total int) // is told how many nodes have a colour of their own, if not nil
 
+	Directed bool // the rows are the heads of arcs
+
 	off, nbr   []int32
+	inOff, in  []int32 // where Directed: the tails of the arcs that arrive
 	elems, pos []int32
 	cell       []int32 // by node: the name of its cell
 	first      []int32 // by name
@@ -54,12 +63,21 @@ type hitCell struct {
 	bounds      []int32
 }
 
-// Number writes the colour of each node of undirected rows without codes, the
-// number of nodes of smaller colour, to colors. It reports false if it was
-// stopped. A panic, of rows that are damaged, is an error.
+// Number writes the colour of each node of rows without codes, the number of nodes of
+// smaller colour, to colors. It reports false if it was stopped. A panic, of rows that
+// are damaged, is an error.
 func (c *Coloring) Number(off, nbr, colors []int32) (bool, error) {
+	if c.Directed {
+		if done, err := c.transpose(off, nbr); !done || err != nil {
+			return false, err
+		}
+	}
 	c.begin(off, nbr)
-	c.byDegree()
+	if c.Directed {
+		c.byDegrees()
+	} else {
+		c.byDegree()
+	}
 	for round := 1; round != c.Rounds && len(c.changed) > 0; round++ {
 		if c.Told != nil {
 			c.Told(c.alone, len(colors))
@@ -101,8 +119,14 @@ func (c *Coloring) begin(off, nbr []int32) {
 	c.delta = make([][2]uint64, n)
 	c.dirty = make([][]int32, c.Workers)
 	// Ranges of as many entries, and of whole words of the sets.
+	entries := func(v int) int64 {
+		if c.Directed {
+			return int64(off[v]) + int64(c.inOff[v])
+		}
+		return int64(off[v])
+	}
 	for w := range c.Workers {
-		v, _ := slices.BinarySearch(off[:n], int32(int64(len(nbr))*int64(w)/int64(c.Workers)))
+		v := sort.Search(n, func(v int) bool { return entries(v) >= entries(n)*int64(w)/int64(c.Workers) })
 		c.ranges = append(c.ranges, int32(v)&^63)
 	}
 	c.ranges = append(c.ranges, int32(n))
@@ -172,8 +196,15 @@ func (c *Coloring) rename() {
 	c.hit = c.hit[:0]
 }
 
-// hashOf returns the hash of the name of a cell.
-func hashOf(name int32) [2]uint64 { return [2]uint64{scatter(uint64(name)), scatter(^uint64(name))} }
+// The sides of an arc by which a node tells its neighbours of its name: they see it at
+// the tail of an arc that arrives, or at the head of one that leaves.
+const atTail, atHead = 0, 1
+
+// hashOf returns the hash of the name of a cell on a side of an arc.
+func hashOf(name int32, side uint64) [2]uint64 {
+	x := uint64(name) | side<<32
+	return [2]uint64{scatter(x), scatter(^x)}
+}
 
 // scatter scatters the bits of x (the finalizer of SplitMix64).
 func scatter(x uint64) uint64 {
@@ -186,13 +217,22 @@ func scatter(x uint64) uint64 {
 // push tells the neighbours of renamed nodes in the range of a worker, but for
 // those that are a cell already.
 func (c *Coloring) push(worker int) {
+	c.dirty[worker] = c.dirty[worker][:0]
+	c.pushSide(worker, c.off, c.nbr, atTail)
+	if c.Directed && !c.stopped() {
+		c.pushSide(worker, c.inOff, c.in, atHead)
+	}
+}
+
+// pushSide tells those that see the renamed nodes on a side of an arc.
+func (c *Coloring) pushSide(worker int, off, nbr []int32, side uint64) {
 	low, high := c.ranges[worker], c.ranges[worker+1]
-	dirty, steps := c.dirty[worker][:0], 0
+	dirty, steps := c.dirty[worker], 0
 	for _, r := range c.changed {
-		was, is := hashOf(r.old), hashOf(r.new)
+		was, is := hashOf(r.old, side), hashOf(r.new, side)
 		d := [2]uint64{is[0] - was[0], is[1] - was[1]}
 		for _, u := range c.elems[r.begin:r.end] {
-			row := c.nbr[c.off[u]:c.off[u+1]]
+			row := nbr[off[u]:off[u+1]]
 			if c.Workers > 1 {
 				from, _ := slices.BinarySearch(row, low)
 				to, _ := slices.BinarySearch(row, high)

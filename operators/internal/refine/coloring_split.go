@@ -10,7 +10,7 @@ import (
 type fragment struct {
 	nodes []int32
 	clean bool
-	list  []int32
+	list  []uint32
 }
 
 // split finds the fragments of cells that nobody has taken yet, puts their nodes
@@ -18,7 +18,8 @@ type fragment struct {
 // made of those.
 func (c *Coloring) split(int) {
 	var parts []fragment
-	var lists, nodes []int32
+	var lists []uint32
+	var nodes []int32
 	for {
 		i := int(c.next.Add(1)) - 1
 		if i >= len(c.hit) || i%64 == 0 && c.stopped() {
@@ -56,11 +57,21 @@ func (c *Coloring) split(int) {
 	}
 }
 
-// appendList appends the ascending list of the colours of the neighbours of v.
-func (c *Coloring) appendList(lists []int32, v int32) []int32 {
+// appendList appends the ascending list of the colours of the neighbours of v; where
+// the graph is directed, with the side on which they are told of as the lowest bit.
+func (c *Coloring) appendList(lists []uint32, v int32) []uint32 {
 	at := len(lists)
-	for _, u := range c.nbr[c.off[v]:c.off[v+1]] {
-		lists = append(lists, c.first[c.cell[u]])
+	if !c.Directed {
+		for _, u := range c.nbr[c.off[v]:c.off[v+1]] {
+			lists = append(lists, uint32(c.first[c.cell[u]]))
+		}
+	} else {
+		for _, u := range c.in[c.inOff[v]:c.inOff[v+1]] {
+			lists = append(lists, uint32(c.first[c.cell[u]])<<1|atTail)
+		}
+		for _, u := range c.nbr[c.off[v]:c.off[v+1]] {
+			lists = append(lists, uint32(c.first[c.cell[u]])<<1|atHead)
+		}
 	}
 	slices.Sort(lists[at:])
 	return lists

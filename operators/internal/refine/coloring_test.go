@@ -81,12 +81,52 @@ func TestColoringIsNumber(t *testing.T) {
 	}
 }
 
+// The same of directed graphs, whose arcs lead some way or other, or both ways, or
+// which have nodes that arcs only leave, or only reach.
+func TestColoringOfArcs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(47, 48))
+	var r Refiner
+	var b Builder
+	for i, u := range coloringGraphs(rng) {
+		n := u.N()
+		var arcs []graph.Edge
+		for v := range int32(n) {
+			for _, w := range u.Adj(v) {
+				switch way := rng.IntN(4); {
+				case i%5 == 0 && v > w: // all lead up
+				case way > 0 || i%5 < 2:
+					arcs = append(arcs, graph.Edge{U: v, V: w})
+				}
+			}
+		}
+		g, err := graph.New(n, true, arcs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rounds := range []int{0, 1, 2, 3} {
+			r.Reset(n)
+			r.Number(b.Rows(g, false), rounds, 0)
+			want := make([]int32, n)
+			for v := range want {
+				want[v] = int32(r.Start(int32(v)))
+			}
+			for _, workers := range []int{1, 2, 5} {
+				got := make([]int32, n)
+				c := Coloring{Workers: workers, Rounds: rounds, Directed: true}
+				if ok, err := c.Number(g.Offsets, g.Neighbors, got); !ok || err != nil || !slices.Equal(got, want) {
+					t.Fatalf("graph %d of %d nodes, %d rounds, %d workers: %v, want %v (%v, %v)", i, n, rounds, workers, got, want, ok, err)
+				}
+			}
+		}
+	}
+}
+
 func TestColoringStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	g := coloringGraphs(rng)[0]
-	for looks := range 6 {
-		left := looks
-		c := Coloring{Workers: 1, Stop: func() bool { left--; return left < 0 }}
+	for looks := range 12 {
+		left := looks / 2
+		c := Coloring{Workers: 1, Directed: looks%2 == 1, Stop: func() bool { left--; return left < 0 }}
 		if ok, err := c.Number(g.Offsets, g.Neighbors, make([]int32, g.N())); ok || err != nil {
 			t.Errorf("%d looks: %v, %v", looks, ok, err)
 		}
@@ -107,9 +147,11 @@ func TestColoringOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Neighbors[0] = 1 << 30
-	c := Coloring{Workers: 3}
-	if _, err := c.Number(g.Offsets, g.Neighbors, make([]int32, 300)); err == nil || errors.Unwrap(err) != nil {
-		t.Error(err)
+	for _, directed := range []bool{false, true} {
+		c := Coloring{Workers: 3, Directed: directed}
+		if _, err := c.Number(g.Offsets, g.Neighbors, make([]int32, 300)); err == nil || errors.Unwrap(err) != nil {
+			t.Error(err)
+		}
 	}
 }
 
