@@ -38,6 +38,10 @@ func (c *Contexts) Append(ids []uint64) {
 // where row i of V is a vector for thing i that was learned by the skip-gram with
 // negative sampling (Mikolov et al., "Distributed representations of words and
 // phrases", 2013): the vectors of things that stand together point the same way.
+// What all have in common, their mean over the contexts, is taken off (Mu and
+// Viswanath, "All-but-the-top", 2018), since it drowns the rest where a graph has
+// dozens of things, and then they have unit length, so that M is 1 for a thing and
+// itself.
 //
 //	deep := nn.Deep{Size: 32, Seed: 1}
 //	err := deep.Fit(ctx, contexts)
@@ -93,7 +97,35 @@ func (d *Deep) Fit(ctx context.Context, c *Contexts) error {
 		return err
 	}
 	d.ids, d.vectors = s.ids, s.rows[:len(s.ids)*s.size]
+	s.centre()
 	return nil
+}
+
+// centre takes the mean over the contexts off the vectors, and gives them unit
+// length; one that is the mean becomes 0.
+func (s *skipGram) centre() {
+	mean := make([]float64, s.size)
+	for _, word := range s.words {
+		for f, x := range s.rows[int(word)*s.size : (int(word)+1)*s.size] {
+			mean[f] += float64(x) / float64(len(s.words))
+		}
+	}
+	for i := range s.ids {
+		v := s.rows[i*s.size : (i+1)*s.size]
+		squares, before := 0.0, 0.0
+		for f, x := range v {
+			before += float64(x) * float64(x)
+			v[f] = float32(float64(x) - mean[f])
+			squares += float64(v[f]) * float64(v[f])
+		}
+		if squares <= 1e-10*before {
+			clear(v)
+			continue
+		}
+		for f := range v {
+			v[f] = float32(float64(v[f]) / math.Sqrt(squares))
+		}
+	}
 }
 
 // Vector returns the vector of a thing, borrowed; nil where there is none.

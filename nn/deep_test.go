@@ -64,6 +64,35 @@ func TestDeepLearnsWhatStandsTogether(t *testing.T) {
 	}
 }
 
+// Vectors have unit length, so M is 1 on its diagonal; that they have a direction in
+// common is taken off, and what is all of it becomes 0.
+func TestDeepVectors(t *testing.T) {
+	ctx := context.Background()
+	d := Deep{Size: 8, Seed: 3}
+	if err := d.Fit(ctx, topics(rand.New(rand.NewPCG(61, 62)), 400)); err != nil {
+		t.Fatal(err)
+	}
+	for id := range uint64(20) {
+		squares := 0.0
+		for _, x := range d.Vector(id) {
+			squares += float64(x) * float64(x)
+		}
+		if math.Abs(squares-1) > 1e-5 {
+			t.Errorf("the vector of %d has the square %v", id, squares)
+		}
+	}
+	s := &skipGram{size: 2, ids: []uint64{5, 6, 7}, words: []int32{0, 1, 2, 2}, rows: []float32{11, 20, 9, 20, 10, 20}}
+	s.centre()
+	if want := []float32{1, 0, -1, 0, 0, 0}; !slices.Equal(s.rows, want) {
+		t.Errorf("%v, want %v", s.rows, want)
+	}
+	one := &Contexts{}
+	one.Append([]uint64{9, 9})
+	if err := d.Fit(ctx, one); err != nil || !slices.Equal(d.Vector(9), make([]float32, 8)) {
+		t.Errorf("%v for the only thing there is (%v)", d.Vector(9), err)
+	}
+}
+
 // The gradients are those of −log σ(v·c) and −log σ(−v·c), by differences.
 func TestDeepGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 64))

@@ -74,7 +74,7 @@ func bothWays(name string, of count.Counter) (all []variant) {
 // learned compares counts by vectors that are learned, without classes, from what
 // stands together in all graphs of the collection.
 func learned(name string, of count.Counter) variant {
-	return variant{name, "vectors of " + of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+	return variant{name, "unit vectors of " + of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
 		var bags sinks.CollectCounts
 		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
 		if err != nil {
