@@ -70,8 +70,13 @@ func (c *choice) narrowFew() bool {
 		return c.settled()
 	}
 	var key [few]int64
+	differ, first := uint32(0), c.key[c.tied[0]]
 	for i, j := range c.tied {
 		key[i] = int64(c.key[j])
+		differ |= c.key[j] ^ first
+	}
+	if differ == 0 {
+		return false
 	}
 	var less [few]int
 	keys, last := key[:len(c.tied)], 0

@@ -7,40 +7,42 @@ import "math/bits"
 // content is arbitrary.
 type edgeTypeOf [maxWords * maxWords]uint8
 
-// readTypes reads the types of the edges of U, in z.rows, where they have one
-// attribute that is discrete and small, and reports whether it is so.
-func (z *Normalizer) readTypes() bool {
+// readTypes reads the types of the edges of U, and the rows that local.rows would
+// give, where edges have one attribute that is discrete and small, and reports
+// whether it is so. Most entries lead out of U as likely as not, so there is no
+// branch on that.
+func (z *Normalizer) readTypes(rows []uint64) bool {
 	g := z.ix.g
-	if g.EdgeCats != 1 || g.EdgeAttrs > 0 {
-		return false
+	if g.EdgeCats != 1 || g.EdgeAttrs > 0 || len(z.hood) == maxWords {
+		return false // entries that lead out of U are written to the place of node 63
 	}
 	if z.types == nil {
 		z.types = new(edgeTypeOf)
 	}
-	first, all := int32(-1), int32(0) // all: the bits of all types, but those that they have in common
+	place := z.local.place
+	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that some, or every, type has
 	for i, u := range z.hood {
-		if g.Degree(u) > 4*maxWords {
+		adj := g.Adj(u)
+		if len(adj) > 4*maxWords {
 			return false // the row of a hub is not read for a few of its edges
 		}
-		cats := g.EdgeCat[g.Offsets[u]:g.Offsets[u+1]]
-		for e, v := range g.Adj(u) {
-			at := z.local.place[v]
-			if at == 0 {
-				continue
-			}
-			c := cats[e]
-			if first < 0 {
-				first = c
-			}
-			all |= c ^ first
-			z.types[i<<6|int(at-1)&63] = uint8(c)
-			if uint32(c) > 254 {
-				return false
-			}
+		cats := g.EdgeCat[g.Offsets[u]:][:len(adj)]
+		types := z.types[i<<6:][:maxWords]
+		row := uint64(0)
+		for e, v := range adj {
+			at := place[v]
+			in := uint32(-at >> 31) // all ones for a node of U
+			c := uint32(cats[e])
+			row |= 1 << ((at - 1) & 63) & uint64(int64(int32(in)))
+			types[(at-1)&63] = uint8(c)
+			greatest = max(greatest, c&in)
+			some |= c & in
+			every &= c | ^in
 		}
+		rows[i] = row
 	}
-	z.oneType = all == 0
-	return true
+	z.oneType = some&^every == 0
+	return greatest < 255
 }
 
 // appendTypes appends the types of the edges in rows to a key, a byte each. nodes

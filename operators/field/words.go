@@ -48,8 +48,10 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		return z.nodes, z.finishWords(z.nodes, z.distN, true), nil
 	}
 	z.rows = z.hoodBits[:n]
-	z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
-	z.typed = z.edgeTypes() && z.readTypes()
+	z.typed = z.edgeTypes() && z.readTypes(z.rows)
+	if !z.typed {
+		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
+	}
 	before := z.Stats
 	cached := z.cacheable(nil, n)
 	if cached {
