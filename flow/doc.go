@@ -119,6 +119,14 @@
 // counted by record, and it hears of each record when its last claim goes; one that is
 // delivered again while its rows are still here adds to their claims. TestSettler
 //
+// Where a run begins again is a place, which only the source understands: with several
+// epochs a position comes several times. Where the reader is a Placer, the writer a
+// Resumer, and every stage between them can begin in the middle, the writer asks
+// for the place behind the last row that it has had all of, writes it down beside
+// what it made of that, and begins there in the next run; a source may delete what is
+// before a place that was written down. sinks.Train does so, with
+// sources/jetstream. jetstream.TestResumeAtPlace jetstream.TestBoundedStream
+//
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the
 // position of that; where each is to be worked on, acknowledged and found again by

@@ -47,16 +47,16 @@ func (o *opened) open(p Pipeline) error {
 		return err
 	}
 	if a, ok := o.source.reader.(Acker); ok {
-		o.source.acked = true
+		o.source.outlived = true
 		o.run.track.ack = func(pos int64) {
 			o.run.fail(o.run.guard(o.source.count.stage, func() error { a.Ack(pos); return nil }))
 		}
 	}
 	if q, ok := o.source.reader.(Settler); ok {
-		if o.source.acked {
+		if o.source.outlived {
 			return at(o.source.count.stage, errors.New("the reader is an Acker and a Settler, and can be one of them"))
 		}
-		o.source.acked = true
+		o.source.outlived = true
 		o.run.track.settle = func(pos int64) {
 			o.run.fail(o.run.guard(o.source.count.stage, func() error { q.Settle(pos); return nil }))
 		}
@@ -211,7 +211,7 @@ func (o *opened) serve() {
 		r.tasks.Go(t)
 	}
 	r.tasks.Wait()
-	if o.source.acked {
+	if o.source.outlived {
 		attend(o.source.close)
 	}
 }

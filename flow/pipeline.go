@@ -83,6 +83,7 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 	o := p.open(r)
 	if r.err() == nil {
 		o.openSink(p.sink)
+		o.resume()
 	}
 	if r.err() != nil {
 		o.close()

@@ -11,12 +11,13 @@ import (
 // sourceStage is a Source as a go-streams source.
 type sourceStage struct {
 	outlet
-	run    *run
-	reader Reader
-	schema *arrow.Schema
-	acked  bool // the reader is an Acker or a Settler, which somebody else closes
-	count  *counter
-	once   sync.Once
+	run      *run
+	reader   Reader
+	schema   *arrow.Schema
+	outlived bool // somebody asks the reader for more after its end, and closes it
+	count    *counter
+	places   *Places // of a Placer whose sink is a Resumer, or nil
+	once     sync.Once
 }
 
 // open opens src.
@@ -46,7 +47,7 @@ func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.C
 func (s *sourceStage) serve() {
 	defer close(s.out)
 	attend(s.read)
-	if !s.acked {
+	if !s.outlived {
 		attend(s.close)
 	}
 }
@@ -69,6 +70,9 @@ func (s *sourceStage) read() {
 			return
 		}
 		s.count.out(rec)
+		if s.places != nil {
+			s.places.hand(rec)
+		}
 		s.send(s.run, s.count, rec)
 	}
 }

@@ -54,7 +54,13 @@ type batcher struct {
 	since  time.Time // when the first of them came
 }
 
-var _ flow.TimedStage = (*batcher)(nil)
+var (
+	_ flow.TimedStage = (*batcher)(nil)
+	_ flow.Restarter  = (*batcher)(nil)
+)
+
+// Restarts is true where the cuts do not depend on time.
+func (b *batcher) Restarts() bool { return b.MaxWait == 0 }
 
 func (b *batcher) Schema() *arrow.Schema { return b.schema }
 

@@ -16,14 +16,22 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
 // Checkpoint lets a training be stopped at any moment, also by loss of power,
 // and gone on with later, to the same weights, byte for byte. It needs a stream
 // that is the same every time: then the batches that were learned from are
-// passed over, at the cost of making them again.
+// passed over, at the cost of making them again. Where the source knows places
+// (flow.Placer: sources/jetstream, sources.Chunks) and what stands between it and the sink
+// can begin in the middle (Batch and all stages that several workers share can,
+// Shuffle and Replay cannot), the file has a place as well, and the source begins
+// there: behind the last row before a batch that was learned from, or before it
+// where that cuts a row of the source in two. So at least one batch is made again,
+// and compared with what was learned.
 type Checkpoint struct {
 	// File holds the model, the memory of its optimizer and how many batches it
 	// has learned from. It is replaced in one step, so that it is always whole; see
@@ -63,6 +71,7 @@ type progress struct {
 	Stream  string            `json:"stream"`  // digest of all of them
 	Columns map[string]string `json:"columns"` // their types and metadata
 	State   string            `json:"state,omitempty"`
+	Place   *mark             `json:"place,omitempty"` // where to begin again
 
 	set     Checkpoint
 	net     nn.Checkpointer
@@ -74,6 +83,19 @@ type progress struct {
 	dirty   bool  // there is a step that the file does not have
 	records int64 // that came
 	durable int64 // that the file has
+
+	places *flow.Places // of the source, or nil
+	now    mark         // the last place where a row of the source and a batch began together
+	at     int64        // rows of the source before it, in this run
+	pos    int64        // of the last row
+	saved  *mark        // of the file that is gone on from
+}
+
+// mark is a place of the source, and what had been learned from before it.
+type mark struct {
+	Place   string `json:"place"`
+	Batches int    `json:"batches"`
+	Stream  string `json:"stream"`
 }
 
 // open returns nil when there are to be no checkpoints.
@@ -132,6 +154,7 @@ func (p *progress) read(r io.Reader) error {
 			return fmt.Errorf("column %q is %s, the checkpoint was made with %s", name, is, cmp.Or(was, "none"))
 		}
 	}
+	p.saved = saved.Place
 	p.skip, p.First, p.want = saved.Batches, saved.First, [2]string{saved.First, saved.Stream}
 	if p.set.Restore != nil {
 		return p.set.Restore(saved.State)
@@ -145,6 +168,7 @@ func (p *progress) pass(rec arrow.Record) (bool, error) {
 		return false, nil
 	}
 	p.records++
+	p.arrive(rec)
 	if err := addDigest(&p.digest, rec); err != nil {
 		return false, err
 	}
@@ -160,6 +184,46 @@ func (p *progress) pass(rec arrow.Record) (bool, error) {
 		return false, fmt.Errorf("%s: the first %d batches of the stream are not those of the checkpoint", p.set.File, p.skip)
 	}
 	return true, nil
+}
+
+// begin lets the source begin at the place of the checkpoint that is gone on from.
+func (p *progress) begin(from *flow.Places) error {
+	p.places = from
+	if p.saved == nil {
+		_, err := from.Place(0)
+		return err
+	}
+	digest, err := hex.DecodeString(p.saved.Stream)
+	if err == nil && (len(digest) != len(p.digest) || p.saved.Batches < 1 || p.saved.Batches >= p.skip) {
+		err = errors.New("its place is not one of a stream")
+	}
+	if err == nil {
+		err = from.Begin(p.saved.Place)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.set.File, err)
+	}
+	copy(p.digest[:], digest)
+	p.Batches, p.now = p.saved.Batches, *p.saved
+	return nil
+}
+
+// arrive remembers where a batch begins, if a row of the source does so too.
+func (p *progress) arrive(rec arrow.Record) {
+	if p.places == nil {
+		return
+	}
+	pos, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		p.places = nil
+		return
+	}
+	rows, ok := p.places.Rows()
+	if ok && rows > 0 && pos[0] != p.pos {
+		p.at, p.now = rows, mark{Batches: p.Batches, Stream: hex.EncodeToString(p.digest[:])}
+	}
+	p.places.Pass(pos)
+	p.pos = pos[len(pos)-1]
 }
 
 // clean reports whether the file has all that was learned.
@@ -209,6 +273,13 @@ func (p *progress) write() (err error) {
 			return err
 		}
 	}
+	p.Place = nil
+	if p.places != nil && p.now.Batches > 0 {
+		if p.now.Place, err = p.places.Place(p.at); err != nil {
+			return err
+		}
+		p.Place = &p.now
+	}
 	note, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -218,5 +289,8 @@ func (p *progress) write() (err error) {
 		return err
 	}
 	p.dirty, p.written, p.durable = false, time.Now(), p.records
+	if p.Place != nil {
+		p.places.Keep(p.Place.Place)
+	}
 	return nil
 }

@@ -29,6 +29,8 @@ type Predict struct {
 // operators.PerRoot has made a row of each.
 type Prediction struct {
 	Graph int64
+	// Pos is the position of the row in its source, or -1 where it has none.
+	Pos int64
 	// Root is the root of the only field of the row, or -1 where a row has
 	// several fields.
 	Root int32
@@ -95,12 +97,13 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	if err != nil {
 		return err
 	}
-	// A stream to be predicted need not know its targets.
+	// A stream to be predicted need not know its targets, nor positions.
+	pos, _ := record.Values[int64](rec, record.Pos)
 	targets, _ := record.Values[int32](rec, record.Target)
 	values, _ := record.Values[float32](rec, record.Target)
 	c := shape.Classes
 	for i, id := range ids {
-		one := Prediction{Graph: id, Root: -1, Target: -1, TargetValue: float32(math.NaN())}
+		one := Prediction{Graph: id, Pos: -1, Root: -1, Target: -1, TargetValue: float32(math.NaN())}
 		if c > 0 {
 			one.Probs = answers[i*c : (i+1)*c]
 		} else {
@@ -113,6 +116,9 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 			if x > one.Probs[one.Class] {
 				one.Class = class
 			}
+		}
+		if pos != nil {
+			one.Pos = pos[i]
 		}
 		if targets != nil {
 			one.Target = int(targets[i])

@@ -125,6 +125,14 @@ func (t *trainer) answers(rows int) *tensor.Dense {
 	return tensor.New(tensor.WithShape(rows, n), tensor.WithBacking(t.said[:rows*n]))
 }
 
+// Resume lets the source begin where the checkpoint is.
+func (t *trainer) Resume(from *flow.Places) error {
+	if t.progress == nil {
+		return nil
+	}
+	return t.progress.begin(from)
+}
+
 // Durable returns how many records a checkpoint has, or all where there are to be
 // none.
 func (t *trainer) Durable() int64 {

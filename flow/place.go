@@ -1,0 +1,154 @@
+package flow
+
+import (
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Placer is a Reader that can begin in the middle of its stream, so that a training
+// that goes on need not read again what it has learned from. A place is between two
+// rows that Next returns.
+type Placer interface {
+	Reader
+	// Begin lets Next return first what comes behind that place, which Place has
+	// returned in this run or in one before. It is called before Next, if at all. An
+	// error says that there is no such place, or that it is one of another stream.
+	Begin(place string) error
+	// Place returns the place behind the first so many rows that Next has returned
+	// in this run. The number does not fall from call to call. It is called from
+	// other goroutines than Next.
+	Place(rows int64) (string, error)
+	// Keep tells that a place is written down, and that nobody will begin before
+	// it. It is called as Place is, and does not take long.
+	Keep(place string)
+}
+
+// Resumer is a Writer that writes down how far it is, and begins there again.
+type Resumer interface {
+	Writer
+	// Resume is called once, before Write, where the source is a Placer and every
+	// stage in between can begin in the middle.
+	Resume(from *Places) error
+}
+
+// Restarter is a Stage that can begin in the middle: at a row with which one of the
+// records that it emits begins, it goes on as it would have. A Forker can anyway.
+type Restarter interface {
+	Stage
+	// Restarts reports whether that is so with its settings.
+	Restarts() bool
+}
+
+// Places is what a Resumer asks of the source of its pipeline.
+type Places struct {
+	run    *run
+	stage  string
+	reader Placer
+
+	mu    sync.Mutex
+	queue [][]int64 // positions of rows that were handed out and did not arrive
+	at    int       // in the first of them
+	rows  int64     // up to the last that arrived
+	last  int64     // its position
+	any   bool
+	lost  bool
+}
+
+// places returns what the sink may ask for, or nil.
+func (o *opened) places() *Places {
+	reader, ok := o.source.reader.(Placer)
+	if !ok {
+		return nil
+	}
+	for _, s := range o.steps {
+		r, restarts := s.stage.(Restarter)
+		if s.stage == nil || !(restarts && r.Restarts()) && !forks([]Stage{s.stage}) {
+			return nil
+		}
+	}
+	return &Places{run: o.run, stage: o.source.count.stage, reader: reader}
+}
+
+// resume lets a sink begin in the middle of the stream, where it can.
+func (o *opened) resume() {
+	w, ok := o.sink.writer.(Resumer)
+	p := o.places()
+	if !ok || p == nil || o.run.err() != nil {
+		return
+	}
+	o.source.places, o.source.outlived = p, true
+	attend(func() { o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) })) })
+	if o.run.err() != nil {
+		attend(o.sink.finish)
+	}
+}
+
+// Begin lets the source begin at a place.
+func (p *Places) Begin(place string) error {
+	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
+}
+
+// Place returns the place behind the first so many rows of this run.
+func (p *Places) Place(rows int64) (place string, err error) {
+	err = p.run.guard(p.stage, func() (err error) {
+		place, err = p.reader.Place(rows)
+		return err
+	})
+	return place, err
+}
+
+// Keep tells the source that a place is written down.
+func (p *Places) Keep(place string) {
+	p.run.fail(p.run.guard(p.stage, func() error { p.reader.Keep(place); return nil }))
+}
+
+// hand remembers the rows of a record that the source hands out.
+func (p *Places) hand(rec arrow.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.lost {
+		p.queue = append(p.queue, append([]int64(nil), positions(rec)...))
+	}
+}
+
+// Pass tells which positions have rows that arrive, in their order, and Rows counts them.
+// Rows on the way that were dropped are passed over with the next that arrives;
+// several of one position in turn are of one row of the source.
+func (p *Places) Pass(pos []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range pos {
+		if p.lost || p.any && q == p.last {
+			continue
+		}
+		for !p.lost && !p.take(q) {
+		}
+		p.last, p.any = q, true
+	}
+}
+
+// take takes one row off the queue, and reports whether it is at position q. The
+// caller holds mu.
+func (p *Places) take(q int64) bool {
+	for len(p.queue) > 0 && p.at == len(p.queue[0]) {
+		p.queue[0] = nil
+		p.queue, p.at = p.queue[1:], 0
+	}
+	if len(p.queue) == 0 {
+		p.lost = true // it is none of the source's
+		return false
+	}
+	found := p.queue[0][p.at] == q
+	p.at++
+	p.rows++
+	return found
+}
+
+// Rows returns how many rows of the source there are up to the last that arrived, and
+// whether that is known: not where stages change positions.
+func (p *Places) Rows() (n int64, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rows, !p.lost
+}
