@@ -15,11 +15,15 @@ type Index struct {
 	entries []Entry
 	more    map[int32][]Span // of entries with gaps
 	first   map[int64]int32
+	digests []Digest // of entries
+	base    Base
 	end     *End
-	total   End // of entries
+	total   End // of entries, and of what the base has
 	err     error
 
 	Created time.Time // when the stream was made
+	// BeforeEnd, if set, is called before the end of the stream is added.
+	BeforeEnd func() error
 
 	Last       uint64 // sequence up to which it goes; of the goroutine that scans
 	duplicates int64
@@ -31,11 +35,27 @@ type Entry struct {
 	Seq         uint64
 	first, last int64
 	Rows        int32 // 0: a hole
+	Late        bool  // Seq is of the side stream
+	taken       bool
+}
+
+// Base is what a reader that begins in the middle of a stream need not see again:
+// the messages that begin before position Next, of which Total tells.
+type Base struct {
+	Next    int64  `json:"next"`
+	Covered []Span `json:"covered,omitempty"` // positions beyond Next that they have too
+	Seq     uint64 `json:"seq"`               // no other message is before this one
+	Total   End    `json:"total"`
 }
 
 // NewIndex returns an empty one, of a stream that was made then.
-func NewIndex(created time.Time) *Index {
-	return &Index{Created: created, changed: make(chan struct{}), more: map[int32][]Span{}, first: map[int64]int32{}}
+func NewIndex(created time.Time) *Index { return NewIndexAt(created, Base{Seq: 1}) }
+
+// NewIndexAt returns one that begins behind a base.
+func NewIndexAt(created time.Time, b Base) *Index {
+	return &Index{
+		Created: created, changed: make(chan struct{}), more: map[int32][]Span{}, first: map[int64]int32{}, base: b, total: b.Total, Last: max(b.Seq, 1) - 1,
+	}
 }
 
 // Add adds a message, or passes over one whose position is there.
@@ -43,8 +63,11 @@ func (x *Index) Add(n *Note) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	defer x.wake()
-	x.Last = max(x.Last, n.Seq)
+	if !n.Late {
+		x.Last = max(x.Last, n.Seq)
+	}
 	switch {
+	case n.End == nil && n.First() < x.base.Next:
 	case n.End != nil:
 		if x.end == nil {
 			x.end = n.End
@@ -60,11 +83,13 @@ func (x *Index) Add(n *Note) {
 		}
 		i := int32(len(x.entries))
 		x.first[n.First()] = i
-		x.entries = append(x.entries, Entry{Seq: n.Seq, first: n.First(), last: n.Spans[len(n.Spans)-1].To, Rows: int32(n.Rows)})
+		x.entries = append(x.entries, Entry{Seq: n.Seq, first: n.First(), last: n.Spans[len(n.Spans)-1].To, Rows: int32(n.Rows), Late: n.Late})
 		if len(n.Spans) > 1 {
 			x.more[i] = n.Spans
 		}
-		x.total.Count(n)
+		d := digestOf(n)
+		x.digests = append(x.digests, d)
+		x.total.add(int64(n.Rows), d)
 	}
 }
 
@@ -113,10 +138,41 @@ type Cursor struct {
 	Order   []Entry
 	left    []int64 // at the end: first positions that are left
 	Gaps    int64   // positions that no message has
+
+	total   End   // of the base and what was taken
+	low     int32 // entries before it were taken
+	waiting bool
 }
 
-// NewCursor begins at position 0.
-func NewCursor(x *Index) *Cursor { return &Cursor{x: x} }
+// NewCursor begins where the index does.
+func NewCursor(x *Index) *Cursor {
+	return &Cursor{x: x, next: x.base.Next, covered: slices.Clone(x.base.Covered), taken: x.base.Next + positions(x.base.Covered), total: x.total}
+}
+
+// Base returns what a reader need not see that begins where the cursor is.
+func (c *Cursor) Base() Base {
+	x := c.x
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for int(c.low) < len(x.entries) && (x.entries[c.low].taken || x.entries[c.low].Late) {
+		c.low++
+	}
+	b := Base{Next: c.next, Covered: slices.Clone(c.covered), Seq: x.Last + 1, Total: c.total}
+	if int(c.low) < len(x.entries) {
+		b.Seq = x.entries[c.low].Seq
+	}
+	return b
+}
+
+// Waiting returns the position that is waited for, or -1.
+func (c *Cursor) Waiting() int64 {
+	c.x.mu.Lock()
+	defer c.x.mu.Unlock()
+	if !c.waiting {
+		return -1
+	}
+	return c.next
+}
 
 // Next returns the next message. It waits for it, and returns false at the end. A
 // position that is in no message is waited for until the end of the stream is
@@ -139,6 +195,7 @@ func (c *Cursor) look() (e Entry, found, done bool, changed <-chan struct{}, err
 	x := c.x
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	defer func() { c.waiting = changed != nil }()
 	if i, ok := x.first[c.next]; ok {
 		return c.take(i), true, false, nil, nil
 	}
@@ -195,6 +252,8 @@ func (c *Cursor) cover() {
 // take hands out entry i, which begins at next. The caller holds mu.
 func (c *Cursor) take(i int32) Entry {
 	e := c.x.entries[i]
+	c.x.entries[i].taken = true
+	c.total.add(int64(e.Rows), c.x.digests[i])
 	c.Order = append(c.Order, e)
 	spans, ok := c.x.more[i]
 	if !ok {

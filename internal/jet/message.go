@@ -37,6 +37,7 @@ type Note struct {
 	Sum    [sha256.Size]byte
 	Object string // or empty
 	Hole   bool
+	Late   bool // it is in the side stream
 	End    *End
 }
 
@@ -181,24 +182,34 @@ func parseEnd(text string) (*End, error) {
 // hashes of their positions and contents, modulo 2²⁵⁶.
 type Digest [4]uint64
 
-// Add adds a message.
-func (d *Digest) Add(n *Note) {
+// digestOf is the digest of one message.
+func digestOf(n *Note) (d Digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d ", formatSpans(n.Spans), n.Rows)
 	h.Write(n.Sum[:])
 	var sum [sha256.Size]byte
 	h.Sum(sum[:0])
+	for i := range d {
+		d[i] = binary.LittleEndian.Uint64(sum[8*i:])
+	}
+	return d
+}
+
+// Add adds the digest of other messages.
+func (d *Digest) Add(other Digest) {
 	carry := uint64(0)
 	for i := range d {
-		d[i], carry = bits.Add64(d[i], binary.LittleEndian.Uint64(sum[8*i:]), carry)
+		d[i], carry = bits.Add64(d[i], other[i], carry)
 	}
 }
 
 // Count adds a message to what the end of its stream says.
-func (e *End) Count(n *Note) {
+func (e *End) Count(n *Note) { e.add(int64(n.Rows), digestOf(n)) }
+
+func (e *End) add(rows int64, d Digest) {
 	e.Messages++
-	e.Rows += int64(n.Rows)
-	e.Digest.Add(n)
+	e.Rows += rows
+	e.Digest.Add(d)
 }
 
 // MarshalText writes 64 hexadecimal digits.

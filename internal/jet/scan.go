@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -101,6 +102,11 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 				x.Foreign(f.Seq)
 				continue
 			}
+			if n.End != nil && x.BeforeEnd != nil {
+				if err := x.BeforeEnd(); err != nil {
+					return false, err
+				}
+			}
 			x.Add(&n)
 			if n.End != nil {
 				return true, nil
@@ -130,11 +136,32 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 
 // Count reads the headers of all messages up to sequence last, and returns what
 // the end of the stream has to say. It passes over those of strangers, of which readers
-// are to judge.
-func (c *Client) Count(ctx context.Context, stream *jetstream.StreamInfo, last uint64) (End, error) {
+// are to judge. What its reader has purged is in the note of that.
+func (c *Client) Count(ctx context.Context, of *jetstream.StreamInfo, last uint64) (End, error) {
+	for {
+		side, err := c.Side(ctx, of)
+		var note Progress
+		if err == nil && side != nil {
+			note, err = side.Progress(ctx)
+		}
+		if err != nil {
+			return End{}, err
+		}
+		e, err := c.count(ctx, of, last, side, note.Base)
+		if !errors.Is(err, errPurged) {
+			return e, err
+		}
+	}
+}
+
+// errPurged says that messages were purged while they were counted.
+var errPurged = errors.New("messages were purged meanwhile")
+
+// count counts behind what a note has, for as long as that is the note.
+func (c *Client) count(ctx context.Context, of *jetstream.StreamInfo, last uint64, side *Side, base Base) (End, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	name, x, done := stream.Config.Name, NewIndex(stream.Created), make(chan struct{})
+	name, x, done := of.Config.Name, NewIndexAt(of.Created, base), make(chan struct{})
 	go func() {
 		defer close(done)
 		c.Scan(ctx, name, x, func(Foreign) error { return nil })
@@ -142,29 +169,47 @@ func (c *Client) Count(ctx context.Context, stream *jetstream.StreamInfo, last u
 	defer func() { stop(nil); <-done }()
 	for {
 		x.mu.Lock()
-		total, err, changed, at := x.total, x.err, x.changed, x.Last
-		if x.end != nil {
-			total = *x.end
-		}
-		ended := x.end != nil
+		err, changed, at, ended := x.err, x.changed, x.Last, x.end != nil
 		x.mu.Unlock()
 		switch {
 		case err != nil:
-			return total, err
-		case at >= last || ended:
-			return total, nil
+			return End{}, err
+		case at < last && !ended:
+		case side == nil:
+			return x.counted(), nil
+		default:
+			if err := side.Add(ctx, x); err != nil {
+				return End{}, err
+			}
+			return x.counted(), side.unchanged(ctx, base)
 		}
 		select {
 		case <-changed:
+		case <-time.After(time.Second):
+			if side != nil {
+				if err := side.unchanged(ctx, base); err != nil {
+					return End{}, err
+				}
+			}
 		case <-ctx.Done():
-			return total, context.Cause(ctx)
+			return End{}, context.Cause(ctx)
 		}
 	}
 }
 
+// counted is what the end of the stream says, or would.
+func (x *Index) counted() End {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.end != nil {
+		return *x.end
+	}
+	return x.total
+}
+
 // Get returns one message of a stream.
 func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *jetstream.RawStreamMsg, err error) {
-	missing := 0
+	missing, gone := 0, 0
 	err = Retry(ctx, c.Patience, func() error {
 		if err := c.Err(); err != nil {
 			return err
@@ -172,6 +217,13 @@ func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *je
 		ctx, stop := context.WithTimeout(ctx, apiWait)
 		defer stop()
 		m, err = s.GetMsg(ctx, seq)
+		if errors.Is(err, nats.ErrNoResponders) {
+			// The broker starts, or the stream is gone.
+			if _, err := s.Info(ctx); errors.Is(err, jetstream.ErrStreamNotFound) {
+				gone++
+				return fmt.Errorf("the stream was deleted: %w", err)
+			}
+		}
 		if closed := c.Err(); err != nil && closed != nil {
 			return closed
 		}
@@ -180,10 +232,7 @@ func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *je
 		}
 		return err
 	}, func(err error) bool {
-		return c.Err() != nil || missing > 20 || !Passing(err) && !errors.Is(err, jetstream.ErrMsgNotFound)
+		return c.Err() != nil || missing > 20 || gone > 4 || !Passing(err) && !errors.Is(err, jetstream.ErrMsgNotFound)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("message %d: %w", seq, err)
-	}
-	return m, nil
+	return m, err
 }

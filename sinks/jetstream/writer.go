@@ -33,8 +33,11 @@ type writer struct {
 	end      jet.End     // of a queue: what was sent
 	position int64       // of the last row, where that was in the record before
 
-	messages, bytes, again, refused, objects, full atomic.Int64
-	reconnects                                     atomic.Pointer[jet.Client]
+	side  *jet.Side // of a stream that its reader purges
+	asked time.Time // when it was asked last how far that is
+
+	messages, bytes, again, refused, objects, full, late atomic.Int64
+	reconnects                                           atomic.Pointer[jet.Client]
 }
 
 var (
@@ -50,6 +53,7 @@ type outgoing struct {
 	record int64           // number of its record
 	since  time.Time       // when it was sent first, or the stream was found to be full
 	full   bool
+	done   bool // it is in the side stream
 	tries  int
 }
 
@@ -220,8 +224,16 @@ func (w *writer) collect(ctx context.Context, now bool, most int) error {
 // acknowledged reports whether the broker has a message, for which it waits where
 // that is wished for, and sends it again where it has not.
 func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool, error) {
+	if o.full {
+		if err := w.aside(ctx); err != nil {
+			return false, err
+		}
+	}
+	if o.done {
+		return true, nil
+	}
 	if o.future == nil {
-		if !jet.Sleep(ctx, min(time.Duration(o.tries)*10*time.Millisecond, 300*time.Millisecond)) {
+		if !jet.Sleep(ctx, min(time.Duration(o.tries)*10*time.Millisecond, 100*time.Millisecond)) {
 			return false, context.Cause(ctx)
 		}
 		return false, w.publish(ctx, o)
@@ -257,6 +269,10 @@ const (
 	codeStorage = 10047
 )
 
+func noRoom(code nc.ErrorCode) bool {
+	return code == codeStore || code == codeNoRoom || code == codeAccount || code == codeMemory || code == codeStorage
+}
+
 // failed says whether a message is there all the same, is to be sent again, or
 // never will be.
 func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, error) {
@@ -265,7 +281,8 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 		switch api.ErrorCode {
 		case nc.JSErrCodeStreamWrongLastSequence, nc.JSErrCodeStreamWrongLastSequenceConstant:
 			return w.there(ctx, o)
-		case codeStore, codeNoRoom, codeAccount, codeMemory, codeStorage:
+		}
+		if noRoom(api.ErrorCode) {
 			if !o.full {
 				o.full, o.since = true, time.Now()
 				w.full.Add(1)
@@ -374,14 +391,11 @@ func (w *writer) finish(ctx context.Context) error {
 		return err
 	}
 	o := &outgoing{msg: m, since: time.Now()}
-	for {
-		if err := w.publish(ctx, o); err != nil {
-			return err
-		}
-		if done, err := w.acknowledged(ctx, o, true); done || err != nil {
-			return err
-		}
+	w.pending = append(w.pending, o)
+	if err := w.publish(ctx, o); err != nil {
+		return err
 	}
+	return w.collect(ctx, false, 0)
 }
 
 // total returns what the mark of the end says, of a stream that is the one that was written.
@@ -406,11 +420,11 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 }
 
 // Notes are messages, bytes, messages that were sent again, those that were there
-// already, objects, times the stream was full, and reconnects.
+// already, objects, times the stream was full, what was put aside then, and reconnects.
 func (w *writer) Notes() map[string]int64 {
 	n := map[string]int64{
 		"messages": w.messages.Load(), "message bytes": w.bytes.Load(), "sent again": w.again.Load(),
-		"there already": w.refused.Load(), "objects": w.objects.Load(), "full": w.full.Load(),
+		"there already": w.refused.Load(), "objects": w.objects.Load(), "full": w.full.Load(), "put aside": w.late.Load(),
 	}
 	if c := w.reconnects.Load(); c != nil {
 		n["reconnects"] = c.Reconnects()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -26,14 +27,20 @@ type orderedReader struct {
 	stop   context.CancelCauseFunc
 	tasks  sync.WaitGroup
 	err    error // of the plan; read when that is closed
+	ctx    context.Context
 
-	taken, strange, missing atomic.Int64
+	places  places
+	side    *jet.Side // of Purge
+	started bool
+
+	taken, strange, missing, fetched, purged atomic.Int64
 }
 
 // piece is a record to come: a message, or a block of rows of several.
 type piece struct {
 	parts []*part
-	skip  int   // rows at its beginning that are passed over
+	skip  int // rows at its beginning that are passed over
+	base  jet.Base
 	rows  []ref // of a block, in order; nil: those of its message
 }
 
@@ -50,20 +57,55 @@ type part struct {
 }
 
 var (
+	_ flow.Placer = (*orderedReader)(nil)
 	_ flow.Noter  = (*orderedReader)(nil)
 	_ flow.Lagger = (*orderedReader)(nil)
 )
 
-func newOrdered(ctx context.Context, r reader) flow.Reader {
-	o := &orderedReader{reader: r, index: jet.NewIndex(r.stream.CachedInfo().Created), plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1)}
-	o.cursor = jet.NewCursor(o.index)
+func newOrdered(ctx context.Context, r reader) (flow.Reader, error) {
+	o := &orderedReader{reader: r, plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1)}
 	ctx, o.stop = context.WithCancelCause(ctx)
+	o.ctx = ctx
+	o.from(jet.Base{Seq: 1})
+	o.places.first.Rows = o.Skip
+	o.places.created = r.stream.CachedInfo().Created.UnixNano()
+	if r.Purge {
+		side, err := r.client.MakeSide(ctx, r.stream.CachedInfo())
+		if err != nil {
+			o.stop(err)
+			return nil, err
+		}
+		o.side = side
+	}
+	return o, nil
+}
+
+// from begins behind a base.
+func (o *orderedReader) from(b jet.Base) {
+	o.index = jet.NewIndexAt(o.stream.CachedInfo().Created, b)
+	o.cursor = jet.NewCursor(o.index)
+}
+
+// start begins to read, when the first record is asked for: by then it is known where.
+func (o *orderedReader) start() error {
+	if o.started {
+		return nil
+	}
+	o.started = true
+	ctx := o.ctx
+	if o.Purge {
+		if err := o.mayPurge(ctx); err != nil {
+			return err
+		}
+		o.index.BeforeEnd = func() error { return o.side.Add(ctx, o.index) }
+		o.tasks.Go(func() { o.purge(ctx) })
+	}
 	o.tasks.Go(func() { o.client.Scan(ctx, o.Stream, o.index, o.stranger(ctx)) })
 	o.tasks.Go(func() {
 		defer close(o.plan)
 		o.err = o.epochs(ctx)
 	})
-	return o
+	return nil
 }
 
 // stranger returns what is to be done with messages that are not of sanflow.
@@ -74,7 +116,7 @@ func (o *orderedReader) stranger(ctx context.Context) func(jet.Foreign) error {
 	return func(f jet.Foreign) error {
 		m, err := o.client.Get(ctx, o.stream, f.Seq)
 		if err != nil {
-			return err
+			return fmt.Errorf("message %d: %w", f.Seq, err)
 		}
 		o.strange.Add(1)
 		return o.dead.Message(ctx, o.Stream, m.Subject, m.Header, m.Data, f.Why)
@@ -85,6 +127,7 @@ func (o *orderedReader) stranger(ctx context.Context) func(jet.Foreign) error {
 func (o *orderedReader) epochs(ctx context.Context) error {
 	skip, rows := o.Skip, int64(0)
 	for {
+		base := o.base()
 		e, ok, err := o.cursor.Next(ctx)
 		if err != nil {
 			return err
@@ -99,7 +142,7 @@ func (o *orderedReader) epochs(ctx context.Context) error {
 			skip -= min(skip, n)
 			continue
 		}
-		if err := o.send(ctx, &piece{parts: []*part{o.fetch(ctx, e)}, skip: int(skip)}); err != nil {
+		if err := o.send(ctx, &piece{parts: []*part{o.fetch(ctx, e)}, skip: int(skip), base: base}); err != nil {
 			return err
 		}
 		skip = 0
@@ -194,11 +237,17 @@ func (o *orderedReader) fetch(ctx context.Context, e jet.Entry) *part {
 }
 
 func (o *orderedReader) load(ctx context.Context, p *part) error {
-	m, err := o.client.Get(ctx, o.stream, p.entry.Seq)
+	o.fetched.Add(1)
+	name := o.Stream
+	get := func() (*nc.RawStreamMsg, error) { return o.client.Get(ctx, o.stream, p.entry.Seq) }
+	if p.entry.Late {
+		name, get = o.side.Name(), func() (*nc.RawStreamMsg, error) { return o.side.Get(ctx, p.entry.Seq) }
+	}
+	m, err := get()
 	if err != nil {
 		return err
 	}
-	if p.note, err = jet.Read(o.Stream, m.Subject, m.Header, m.Sequence); err != nil {
+	if p.note, err = jet.Read(name, m.Subject, m.Header, m.Sequence); err != nil {
 		return err
 	}
 	p.body = m.Data
@@ -213,13 +262,20 @@ func (o *orderedReader) Next(ctx context.Context) (arrow.Record, error) {
 	if o.closed {
 		return nil, errClosed
 	}
+	if err := o.start(); err != nil {
+		return nil, jet.Of(o.Stream, err)
+	}
 	select {
 	case p, ok := <-o.plan:
 		if ok {
 			if p.rows != nil {
 				<-o.turn
 			}
-			return o.record(ctx, p)
+			rec, err := o.record(ctx, p)
+			if err == nil {
+				o.places.hand(p, rec.NumRows())
+			}
+			return rec, err
 		}
 		if o.err == nil {
 			return nil, io.EOF
@@ -280,12 +336,12 @@ func (o *orderedReader) Close() error {
 	return nil
 }
 
-// Notes are messages that were there again, those of strangers, positions that
-// never came, and reconnects.
+// Notes are messages that were fetched, sequences that were purged, messages that were
+// there again, those of strangers, positions that never came, and reconnects.
 func (o *orderedReader) Notes() map[string]int64 {
 	_, duplicates, _ := o.index.Total()
 	return map[string]int64{
-		"duplicates": duplicates, "strange": o.strange.Load(), "missing": o.missing.Load(), "reconnects": o.client.Reconnects(),
+		"fetched": o.fetched.Load(), "purged": o.purged.Load(), "duplicates": duplicates, "strange": o.strange.Load(), "missing": o.missing.Load(), "reconnects": o.client.Reconnects(),
 	}
 }
 

@@ -66,8 +66,15 @@ type Source struct {
 	// Seed decides the order.
 	Seed uint64
 	// Skip is how many rows are passed over, in the order in which they would
-	// come, over all epochs: those that a checkpoint has.
+	// come, over all epochs. A sink that keeps places, as Train does with a
+	// Checkpoint, needs none: the reader then begins at the place that the checkpoint
+	// has, and fetches no message before it (flow.Placer).
 	Skip int64
+	// Purge deletes messages that nobody will begin before, since a checkpoint is
+	// behind them. With it a stream that has MaxBytes holds what workers are ahead of the
+	// trainer, and the broker's disk does not grow with the data; it is read once, so
+	// that Epochs is 1, and by one reader. Without it the stream is kept.
+	Purge bool
 	// Ahead is how many messages are fetched before they are asked for. The default
 	// is 8.
 	Ahead int
@@ -116,7 +123,7 @@ func (s Source) open(ctx context.Context, mem memory.Allocator, client *jet.Clie
 		}
 	}
 	if s.Ordered {
-		return newOrdered(ctx, r), nil
+		return newOrdered(ctx, r)
 	}
 	return newQueue(ctx, r)
 }
@@ -133,6 +140,8 @@ func (s Source) check() error {
 		return fmt.Errorf("Epochs is %d, Block %d, Skip %d and Ahead %d, want 0 or more", s.Epochs, s.Block, s.Skip, s.Ahead)
 	case !s.Ordered && (s.Epochs > 1 || s.Skip > 0):
 		return errors.New("Epochs and Skip are of a stream that is read in order: set Ordered")
+	case s.Purge && (!s.Ordered || s.Epochs > 1):
+		return errors.New("Purge is set, and is of a stream that is read in order, once: set Ordered, and Epochs to 1")
 	case s.MaxBytes < 0 || s.Wait < 0:
 		return fmt.Errorf("MaxBytes is %d and Wait %v, want 0 or more", s.MaxBytes, s.Wait)
 	}

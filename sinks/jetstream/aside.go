@@ -1,0 +1,69 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	nc "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sanflow/sanflow/internal/jet"
+)
+
+// aside puts the message that the reader of a full stream waits for into the stream
+// beside that (jet.Side), since nothing else will ever make room; and the end, when there is
+// only that left. Where the reader does not purge there is no such stream, and it
+// waits.
+func (w *writer) aside(ctx context.Context) error {
+	if w.Queue || time.Since(w.asked) < 50*time.Millisecond {
+		return nil
+	}
+	w.asked = time.Now()
+	err := w.putAside(ctx)
+	if err != nil && !jet.Passing(err) {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+func (w *writer) putAside(ctx context.Context) (err error) {
+	if w.side == nil {
+		if w.side, err = w.client.Side(ctx, w.stream.CachedInfo()); err != nil || w.side == nil {
+			return err
+		}
+	}
+	p, err := w.side.Progress(ctx)
+	if err != nil || p.Want < 0 {
+		return err
+	}
+	wanted, end := jet.Subject(w.Stream, p.Want), jet.EndSubject(w.Stream)
+	for _, o := range w.pending {
+		if o.msg.Subject != wanted && o.msg.Subject != end || o.done || o.underWay() {
+			continue
+		}
+		if err := w.side.Put(ctx, o.msg); err != nil {
+			return err
+		}
+		o.done = true
+		w.late.Add(1)
+	}
+	return nil
+}
+
+// underWay reports whether a message may still be stored where it belongs.
+func (o *outgoing) underWay() bool {
+	if o.future == nil {
+		return !o.full
+	}
+	select {
+	case <-o.future.Ok():
+		o.done = true
+	case err := <-o.future.Err():
+		var api *nc.APIError
+		o.future = nil
+		o.full = errors.As(err, &api) && noRoom(api.ErrorCode)
+		return !o.full
+	default:
+	}
+	return true
+}
