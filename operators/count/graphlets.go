@@ -3,6 +3,7 @@ package count
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -22,7 +23,8 @@ import (
 // number, which in dense graphs grows like that of all sets, nˢⁱᶻᵉ; without labels
 // and directions the last node is counted and not listed, nˢⁱᶻᵉ⁻¹. Graphlets of 6
 // and 7 nodes, and smaller ones on request, are counted exactly in graphs with no
-// more than Samples of them. In others that many are drawn: sets by equal chances,
+// more than Samples of them, or 100 times as many where they are counted and not
+// listed, which takes no longer. In others that many are drawn: sets by equal chances,
 // connected ones by adding nodes along random edges, each drawn one counted as 1
 // over the probability to draw it, over Samples. These estimates have the right
 // mean, need not be whole, and depend on the numbering of the nodes and on Seed.
@@ -173,6 +175,9 @@ func (c *graphletCounter) exact(in Input, either *graph.Graph, bag *Bag) (done b
 		into, left = &c.first, c.most
 	}
 	if !c.All && c.size <= maxStructure && c.near.words > 0 && !c.forms.g.Directed && !c.forms.labels.nodes && !c.forms.labels.edges {
+		if left > 0 {
+			left = min(left, math.MaxInt/100) * 100
+		}
 		return c.structures(in, bag, left)
 	}
 	c.list = lister{

@@ -196,6 +196,9 @@ func TestGraphletsOfStructure(t *testing.T) {
 			labelled := *bare
 			labelled.NodeCat, labelled.NodeCats = make([]int32, n), 1
 			for size := 3; size <= 5; size++ {
+				if n == 70 && size == 5 {
+					continue // a million of them, one by one
+				}
 				var found [2][]float64
 				for i, g := range []*graph.Graph{bare, &labelled} {
 					for _, samples := range []int{0, 1 << 30} {
