@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	sink "github.com/sanflow/sanflow/sinks/jetstream"
@@ -152,7 +154,8 @@ func (r slowReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.Reader.Next(ctx)
 }
 
-// The broker goes away and comes back, twice, while a stream is written and read.
+// The broker goes away and comes back, twice (for a minute where there is time), while a
+// stream is written and read.
 func TestBrokerAway(t *testing.T) {
 	jettest.NoLeaks(t)
 	dir := t.TempDir()
@@ -165,21 +168,24 @@ func TestBrokerAway(t *testing.T) {
 	go func() {
 		ends <- recipe.Onto(flow.From(slowly{src})).To(sink.Sink{Connection: c, Stream: "fields"}).Run(context.Background())
 	}()
-	got := make(chan []string, 1)
-	go func() {
-		got <- rows(t, flow.From(jetstream.Source{Connection: c, Stream: "fields", Ordered: true, Wait: time.Minute}))
-	}()
+	var got []string
+	keep := sinkFunc(func(rec arrow.Record) { got = append(got, flowtest.Rows(rec)...) })
+	reader := flow.From(jetstream.Source{Connection: c, Stream: "fields", Ordered: true, Wait: time.Minute}).To(keep).Start(t.Context())
+	away := 300 * time.Millisecond
+	if os.Getenv("SANFLOW_LONG") != "" {
+		away = time.Minute
+	}
 	for range 2 {
 		time.Sleep(200 * time.Millisecond)
 		jettest.Stop(s)
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(away)
 		s = jettest.Start(t, jettest.Options(dir, port))
 	}
-	if err := <-ends; err != nil {
+	if err := errors.Join(<-ends, reader.Wait()); err != nil {
 		t.Error(err)
 	}
-	if all := <-got; !slices.Equal(all, want) {
-		t.Errorf("%d rows, want %d", len(all), len(want))
+	if !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 }
 
