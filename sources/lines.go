@@ -23,6 +23,8 @@ type lines struct {
 	alive  func() error // asked before each read, so that a long scan can be stopped
 	budget *budget      // of what the text stands for; nil: there is none
 
+	unpacked int64 // of a file of a collection: its size, as its archive says
+
 	size   int64                // of the file, packed where it is packed; 0: not known
 	packed *atomic.Int64        // bytes of it that were read
 	note   func(read, of int64) // if set, told so now and then

@@ -48,7 +48,8 @@ import (
 // reader then reads the files again, graph by graph. It holds 4 bytes per node
 // of the collection, and what it takes to sort the edges of one graph, about six
 // times the CSR of that graph: next to nothing where graphs are many (COLLAB: a
-// third of the CSR of the collection in all), but felt where one is huge. Where
+// third of the CSR of the collection in all), but felt where one is huge. A large edge
+// file is unpacked and parsed ahead by other goroutines, in 1 MB for each and 2 more. Where
 // nodes or edges are not grouped by graph, it holds those files in memory as
 // well, 8 bytes per line of A and 4 per attribute value; the graphs are the same.
 type TU struct {
@@ -80,6 +81,11 @@ type TU struct {
 	// construction included: a zip of some kilobytes can list millions of graphs.
 	// The default is 1 GiB.
 	Memory int64
+	// Workers is the number of goroutines that read an edge file of more than a
+	// megabyte. The default is one per processor; the result does not depend on it.
+	Workers int
+
+	pieces int // for tests
 }
 
 // TUStats says what a [TUReader] has read so far: all of it after io.EOF.
@@ -114,6 +120,8 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
 	case t.Column < 0:
 		return nil, fmt.Errorf("sources: TU: Column is %d, want at least 0", t.Column)
+	case t.Workers < 0:
+		return nil, fmt.Errorf("sources: TU: Workers is %d, want at least 0", t.Workers)
 	case t.MaxBytes < 0:
 		return nil, fmt.Errorf("sources: TU: MaxBytes is %d, want at least 0", t.MaxBytes)
 	case t.Path == "" && t.FS == nil:

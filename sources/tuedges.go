@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -9,21 +10,46 @@ import (
 
 // edgeReader reads the edge file, line by line.
 type edgeReader struct {
-	l *lines
-	x *tuIndex
+	l     *lines
+	x     *tuIndex
+	ahead *edgesAhead // where the file is large
+	plain bool        // ahead has come to a line that it does not read
+}
+
+// openEdgeFile opens the edge file.
+func (f *tuFiles) openEdgeFile(x *tuIndex) (edgeReader, error) {
+	l, err := f.must(tuA)
+	e := edgeReader{l: l, x: x}
+	if err == nil && (f.pieces > 0 || f.workers > 1 && l.unpacked >= aheadLeast) {
+		// This goroutine and the one that unpacks have something to do too.
+		e.ahead = readAhead(l.r, x, max(1, f.workers-1), cmp.Or(f.pieces, aheadSize), l.limit)
+	}
+	return e, err
+}
+
+func (e *edgeReader) close() error {
+	if e.ahead != nil {
+		e.ahead.close()
+	}
+	return e.l.close()
 }
 
 // next returns the nodes of an edge, counted from 0 through the collection, or
 // io.EOF.
 func (e *edgeReader) next() (u, v int32, err error) {
+	if e.ahead != nil && !e.plain {
+		p, ok, err := e.ahead.next(e.l)
+		if ok || err != nil {
+			return p.u, p.v, err
+		}
+		e.plain = true
+	}
 	line, err := e.l.next()
 	if err != nil {
 		return 0, 0, err
 	}
-	if a, b, ok := twoNumbers(line); ok && a > 0 && b > 0 && int(max(a, b)) <= e.x.nodes() {
-		if u, v = int32(a-1), int32(b-1); e.x.graphOf[u] == e.x.graphOf[v] {
-			return u, v, nil
-		}
+	if u, v, ok := e.x.edge(line); ok {
+		return u, v, nil
 	}
 	if u, line, err = e.node(line); err != nil {
 		return 0, 0, err
@@ -62,12 +88,12 @@ type edgeOrder struct {
 }
 
 func scanEdges(f *tuFiles, x *tuIndex) (o edgeOrder, err error) {
-	l, err := f.must(tuA)
+	e, err := f.openEdgeFile(x)
 	if err != nil {
 		return o, err
 	}
-	defer l.close()
-	e := edgeReader{l, x}
+	defer e.close()
+	l := e.l
 	if err := l.take(4 * int64(len(x.start))); err != nil {
 		return o, err
 	}
@@ -104,11 +130,11 @@ type graphEdges struct {
 }
 
 func openEdges(f *tuFiles, x *tuIndex, o edgeOrder, values [][]int64, width int) (*graphEdges, error) {
-	l, err := f.must(tuA)
+	r, err := f.openEdgeFile(x)
 	if err != nil {
 		return nil, err
 	}
-	e := &graphEdges{edgeReader: edgeReader{l, x}}
+	e := &graphEdges{edgeReader: r}
 	e.one.cats, e.one.attrs = len(values), width
 	if e.table, err = f.table(tuEdgeLabels, values, tuEdgeAttributes, width); err == nil && !o.grouped {
 		err = e.sort(o)
@@ -222,7 +248,7 @@ func (e *graphEdges) sort(o edgeOrder) error {
 }
 
 func (e *graphEdges) close() {
-	e.l.close()
+	e.edgeReader.close()
 	e.table.close()
 }
 

@@ -2,12 +2,14 @@ package sources
 
 import (
 	"archive/zip"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
+	"runtime"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -21,8 +23,11 @@ type tuFiles struct {
 	prefix string // folder and NAME_ of the files
 	limit  int64
 	budget *budget
-	alive  func() error
-	close  func() error
+
+	workers int
+	pieces  int // for tests: the size of pieces of edge files, whatever size these have
+	alive   func() error
+	close   func() error
 }
 
 const (
@@ -41,6 +46,7 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.workers, f.pieces = cmp.Or(t.Workers, runtime.GOMAXPROCS(0)), t.pieces
 	if err := f.find(t.Name); err != nil {
 		f.close()
 		return nil, err
@@ -116,14 +122,15 @@ func (f *tuFiles) open(what string) (*lines, error) {
 	}
 	// What an archive says of the size may be a lie, so it is checked here to
 	// fail early and again while reading.
-	if info, err := file.Stat(); err != nil || info.Size() > f.limit {
+	info, err := file.Stat()
+	if err != nil || info.Size() > f.limit {
 		file.Close()
 		if err == nil {
 			err = fmt.Errorf("%d bytes unpacked, want at most %d; raise MaxBytes if that is right", info.Size(), f.limit)
 		}
 		return nil, inFile(l.file, err)
 	}
-	l.r = file
+	l.r, l.unpacked = file, info.Size()
 	return l, nil
 }
 
