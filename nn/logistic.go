@@ -72,7 +72,7 @@ func (m *Logistic) settings() settings {
 	}
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
-		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
+		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}}, late: "Heads",
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
 		standard: standard,

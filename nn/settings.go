@@ -20,6 +20,7 @@ type settings struct {
 	w, k  *int
 	sizes []size
 	words []word
+	late  string // a size that files were written before: they mean what 0 stands for
 
 	dropout   *float64 // nil: there is no dropout and no output layer
 	loss      *Loss
@@ -175,10 +176,15 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 // adopt takes over the settings of a file. Those that shape the layers must be
 // zero or agree; the others stay when they are set.
 func (set settings) adopt(saved savedSettings) error {
+	late := 0 // missing, and may be
 	for _, f := range set.sizes {
 		file, ok := saved.Sizes[f.name]
-		if !ok {
+		if !ok && f.name != set.late {
 			return fmt.Errorf("settings: %s is missing", f.name)
+		}
+		if !ok {
+			file = f.zero
+			late++
 		}
 		if *f.v != 0 && *f.v != file {
 			return fmt.Errorf("%s is %d, the file has %d", f.name, *f.v, file)
@@ -195,7 +201,7 @@ func (set settings) adopt(saved savedSettings) error {
 		}
 		*f.v = file
 	}
-	if len(saved.Sizes) != len(set.sizes) || len(saved.Words) != len(set.words) {
+	if len(saved.Sizes) != len(set.sizes)-late || len(saved.Words) != len(set.words) {
 		return fmt.Errorf("settings: %d sizes and %d words, want %d and %d",
 			len(saved.Sizes), len(saved.Words), len(set.sizes), len(set.words))
 	}

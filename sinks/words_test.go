@@ -21,7 +21,7 @@ import (
 var words = operators.Recipe{operators.Count{Of: count.Standard()}}
 
 func newWords() *nn.Logistic {
-	return &nn.Logistic{Kernel: nn.Min}
+	return &nn.Logistic{Kernel: nn.Min, Heads: 10}
 }
 
 // streamed trains on a stream of generated graphs that come once each.
