@@ -246,3 +246,34 @@ func TestLogisticLoadsFilesWithoutHeads(t *testing.T) {
 		t.Errorf("%v, %d heads", err, again.Heads)
 	}
 }
+
+// Entries times the mean of the heads' tables is what the model predicts from.
+func TestLogisticEntries(t *testing.T) {
+	shape := Shape{Counts: []string{"wl"}, Classes: 3}
+	for _, k := range []Similarity{Linear, Cosine, Min} {
+		m := ready(t, shape, &Logistic{Width: 30, Heads: 4, Kernel: k}).(*Logistic)
+		b := countedRows(7, 12, 3)
+		b.Counts.Append(nil, nil)
+		b.Targets = nil
+		rows, levels, n, err := m.Entries(b.Counts)
+		if err != nil || len(rows) != 8*n || len(levels) != 8*n {
+			t.Fatalf("%d and %d entries of %d, %v", len(rows), len(levels), n, err)
+		}
+		y, err := coreOf(m).work.forward(batch{rows: 8, counts: b.Counts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := coreOf(m).work.list
+		want := make([]float64, 8*3)
+		for i := range want {
+			row, c := i/3, i%3
+			for h := range 4 {
+				want[i] += float64(list[1].w[h*3+c]) / 4
+				for j := range n {
+					want[i] += float64(levels[row*n+j]) * float64(list[0].w[(int(rows[row*n+j])*4+h)*3+c]) / 4
+				}
+			}
+		}
+		compare(t, string(k), y, want, 1e-5)
+	}
+}

@@ -156,13 +156,13 @@ func (g *onnxGraph) output(name string, shape []int) {
 	g.outputs = append(g.outputs, onnxValue(name, onnxFloat, shape))
 }
 
-// onnxValue returns a ValueInfoProto. A dimension of -1 is B.
+// onnxValue returns a ValueInfoProto. A dimension of -1 is B, and -2 is n.
 func onnxValue(name string, kind int, shape []int) (p proto) {
 	var dims, tensor, of proto
 	for _, d := range shape {
 		var dim proto
 		if d < 0 {
-			dim.text(2, "B")
+			dim.text(2, map[int]string{-1: "B", -2: "n"}[d])
 		} else {
 			dim.varint(1, uint64(d))
 		}

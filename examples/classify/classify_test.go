@@ -220,7 +220,7 @@ func TestErrors(t *testing.T) {
 		{"-epochs x", "invalid value"},
 		{"-model-kind tree", "cnn, pslr, gru, svm or best"},
 		{"-model-kind best -k 5", "-k is of fields"},
-		{"-model-kind best -onnx x.onnx", "no operator of ONNX"},
+		{"-model-kind svm -onnx x.onnx", "no operator of ONNX"},
 		{"-pretrain dream", "rbm, autoencoder or none"},
 		{"-pretrain rbm -model-kind gru", "a gru has no first layer"},
 		{"stray", "unexpected argument"},

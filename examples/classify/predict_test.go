@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -93,9 +94,12 @@ func TestMachine(t *testing.T) {
 // alone.
 func TestBest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "words.safetensors")
-	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file)
+	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file, "-onnx", file+".onnx")
 	if r["model_kind"] != "best" || r["w"] != 0. || r["k"] != 0. || r["accuracy"].(float64) < 95 {
 		t.Errorf("%v", r)
+	}
+	if exported, err := os.ReadFile(file + ".onnx"); err != nil || !bytes.Contains(exported, []byte("levels")) {
+		t.Errorf("the ONNX model has %d bytes, %v", len(exported), err)
 	}
 	r = classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
 	if r["graphs"] != 70. || r["accuracy"].(float64) < 95 {

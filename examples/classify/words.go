@@ -27,11 +27,11 @@ func (c *config) checkWords() error {
 			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, c.kind)
 		}
 	}
-	if c.onnx != "" {
-		return errors.New("-onnx: a model of words reads them by their hash, which no operator of ONNX makes")
-	}
 	if c.kind != machine {
 		return nil
+	}
+	if c.onnx != "" {
+		return errors.New("-onnx: a support vector machine compares words with those of its vectors, which no operator of ONNX does")
 	}
 	for _, name := range []string{"epochs", "batch"} {
 		if slices.Contains(c.given, name) {
