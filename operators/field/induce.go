@@ -195,10 +195,13 @@ type subgraph struct {
 }
 
 // rows returns the arcs between n nodes as rows, with codes where the graph is
-// directed or edge types are asked for: 2t at the tail and 2t+1 at the head, or t
-// at both ends of an undirected edge.
+// directed or edge types are asked for, and there are several: 2t at the tail and
+// 2t+1 at the head, or t at both ends of an undirected edge.
 func (s *subgraph) rows(g *graph.Graph, n int, arcs []arc, edgeTypes bool) refine.Rows {
 	coded := g.Directed || edgeTypes
+	if coded {
+		coded = s.rankTypes(g, arcs, edgeTypes) > 1 || g.Directed
+	}
 	s.off = resize(s.off, n+1)
 	clear(s.off)
 	for _, e := range arcs {
@@ -219,7 +222,6 @@ func (s *subgraph) rows(g *graph.Graph, n int, arcs []arc, edgeTypes bool) refin
 		}
 		return refine.Rows{Off: s.off, Nbr: s.nbr}
 	}
-	s.rankTypes(g, arcs, edgeTypes)
 	s.code = resize(s.code, 2*len(arcs))
 	for i, e := range arcs {
 		head, tail := s.types[i], s.types[i]
@@ -235,12 +237,12 @@ func (s *subgraph) rows(g *graph.Graph, n int, arcs []arc, edgeTypes bool) refin
 }
 
 // rankTypes writes to s.types the rank of each arc's attributes among those of
-// all arcs, from 0; all 0 without edge types.
-func (s *subgraph) rankTypes(g *graph.Graph, arcs []arc, edgeTypes bool) {
+// all arcs, from 0; all 0 without edge types. It returns the number of ranks.
+func (s *subgraph) rankTypes(g *graph.Graph, arcs []arc, edgeTypes bool) int {
 	s.types = resize(s.types, len(arcs))
 	clear(s.types)
-	if !edgeTypes {
-		return
+	if !edgeTypes || len(arcs) == 0 {
+		return 1
 	}
 	s.byType = resize(s.byType, len(arcs))
 	for i := range s.byType {
@@ -256,6 +258,7 @@ func (s *subgraph) rankTypes(g *graph.Graph, arcs []arc, edgeTypes bool) {
 		}
 		s.types[e] = rank
 	}
+	return int(rank) + 1
 }
 
 // ownTypes writes to s.types the only attribute of each arc, where that is
