@@ -260,11 +260,7 @@ func online(name, about string, width int) *system {
 				fit, err := sinks.Fit{
 					Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Valid: &valid, Last: true,
 				}.Run(ctx, collection.InMemory(train))
-				var curve []nn.Score
-				for _, e := range fit.Epochs {
-					curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows)})
-				}
-				return curve, err
+				return collection.Curve(fit), err
 			},
 			chosen: func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
 			release: func() {

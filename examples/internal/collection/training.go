@@ -110,8 +110,8 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
 	}.Run(ctx, InMemory(train))
+	o.Curve = Curve(fit)
 	for _, e := range fit.Epochs {
-		o.Curve = append(o.Curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
 		o.Examples += e.Train.Rows
 		o.Seconds += e.Took.Seconds()
 	}
@@ -120,6 +120,15 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		j.OnEpoch()
 	}
 	return o, err
+}
+
+// Curve returns how the tests of a training came out, with the loss summed over the
+// rows.
+func Curve(fit sinks.Fitted) (curve []nn.Score) {
+	for _, e := range fit.Epochs {
+		curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
+	}
+	return curve
 }
 
 // InMemory is a pipeline that begins with a record, and works on one goroutine:
