@@ -45,7 +45,7 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 		return shape, err
 	}
 	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 && len(shape.Counts) == 0 {
-		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel")
+		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel, and a model of counts learns from what an operators.Count adds")
 	}
 	var channels []record.Channel
 	if err := record.Meta(s, record.NodesCat, record.MetaChannels, &channels); err != nil {

@@ -14,7 +14,8 @@
 // The columns that each sink reads:
 //
 //	Train     nodes_cat (w, k, d_v), nodes (w, k, c_v), nodes_sparse (w, k),
-//	          edges_cat (w, k, k, d_e), edges (w, k, k, c_e), target   one step per record
+//	          edges_cat (w, k, k, d_e), edges (w, k, k, c_e), target;
+//	          NAME_ids and NAME_counts of operators.Count               one step per record
 //	Predict   the same without target                                 one Prediction per row
 //	Evaluate  as Train                                                one Result per stream
 //	Pretrain  members; edges_cat and edges, or nodes_cat and nodes     one step per Batch fields
@@ -31,6 +32,8 @@
 // finite, is refused by Train, Predict and Evaluate, as a stage refuses it:
 // flow.Options.Refused says what happens then.
 //
-// Of nodes_cat, nodes and nodes_sparse at least one is there. Letters are those
-// of package record.
+// Networks need one of nodes_cat, nodes and nodes_sparse, an nn.Logistic counts.
+// Letters are those of package record. An nn.SVM answers only: Predict and
+// Predictor take one, Train and Evaluate do not; CollectCounts collects what it is
+// fitted to.
 package sinks

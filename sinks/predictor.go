@@ -133,6 +133,9 @@ func (p *Predictor) Predict(ctx context.Context, g *graph.Graph) (Answer, error)
 // PredictAll is Predict for a recipe that makes several rows of a graph, one for
 // each of its nodes, say.
 func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) ([]Answer, error) {
+	if g == nil {
+		return nil, errors.New("sinks: predictor: the graph is nil")
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -154,6 +154,7 @@ func TestPredictorErrors(t *testing.T) {
 		{context.Background(), &colours, "node_cat has 1"},
 		{context.Background(), &directed, "directed"},
 		{gone, graphs[0], "the client has gone"},
+		{context.Background(), nil, "the graph is nil"},
 	} {
 		if a, err := p.Predict(test.ctx, test.g); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v, %v, want %q", a, err, test.want)

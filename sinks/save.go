@@ -21,8 +21,9 @@ const recipeNote = "recipe"
 
 // Save keeps a model with the recipe that makes fields for it, as one file,
 // which Load reads. The file appears whole or not at all. The recipe should begin
-// with an operators.Expect: that keeps the names of classes and channels. An nn.SVM
-// which has learned from what operators.Count counted is kept as a network is:
+// with an operators.Expect: that keeps the names of classes and channels, and Load
+// refuses a file without. An nn.SVM which has learned from what operators.Count
+// counted is kept as a network is:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
