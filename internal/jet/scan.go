@@ -127,8 +127,8 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 		switch {
 		case err != nil:
 			return false, err
-		case info.NumPending > 0:
-			return false, nil // it should have given some
+		case info.NumPending > 0 || info.Delivered.Consumer >= expect:
+			return false, nil // it should have given some, or has, and they were lost on the way
 		}
 	}
 	return false, nil

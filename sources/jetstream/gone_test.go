@@ -165,3 +165,60 @@ func TestOtherSchema(t *testing.T) {
 		}
 	}
 }
+
+// What the broker has sent to who reads in order, and did not arrive, is read again, the last
+// message too, behind which there is none that would tell.
+func TestLastMessageLost(t *testing.T) {
+	jettest.NoLeaks(t)
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	js := raw(t, c)
+	src := sources.Families{Graphs: 16, Rows: 4}
+	to := sink.Sink{Connection: c, Stream: "s", NoEnd: true}
+	if _, err := run(t, flow.From(src).To(to), flow.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	stolen := make(chan int, 1)
+	steal := func() { // by asking the consumer of the reader for it
+		defer close(stolen)
+		s, err := js.Stream(context.Background(), "s")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for name := range s.ConsumerNames(context.Background()).Name() {
+			cons, err := s.Consumer(context.Background(), name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			batch, err := cons.Fetch(1, nc.FetchMaxWait(20*time.Second))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Second) // then the reader asks behind us
+			to.NoEnd = false
+			if err := flow.From(src).To(to).Run(context.Background()); err != nil {
+				t.Error(err)
+			}
+			for range batch.Messages() {
+				stolen <- 1
+				return
+			}
+		}
+	}
+	n, theft := 0, make(chan struct{})
+	_, err := run(t, flow.From(jetstream.Source{Connection: c, Stream: "s", Ordered: true}).To(sinkFunc(func(rec arrow.Record) {
+		if n += int(rec.NumRows()); n == 16 {
+			go func() {
+				defer close(theft)
+				steal()
+			}()
+		}
+	})), flow.Options{})
+	<-theft
+	if err != nil || n != 16 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	t.Logf("%d messages were stolen", len(stolen))
+}
