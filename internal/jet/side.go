@@ -55,10 +55,12 @@ func (c *Client) MakeSide(ctx context.Context, of *jetstream.StreamInfo) (*Side,
 
 // Side returns the side stream of a stream, or nil where there is none.
 func (c *Client) Side(ctx context.Context, of *jetstream.StreamInfo) (*Side, error) {
-	ask, stop := context.WithTimeout(ctx, apiWait)
-	defer stop()
 	name := sideOf(of.Config.Name)
-	s, err := c.JS.Stream(ask, name)
+	var s jetstream.Stream
+	err := c.Ask(ctx, func(ctx context.Context) (err error) {
+		s, err = c.JS.Stream(ctx, name)
+		return err
+	})
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return nil, nil
@@ -70,9 +72,10 @@ func (c *Client) Side(ctx context.Context, of *jetstream.StreamInfo) (*Side, err
 
 // last returns the message of a subject, or nil.
 func (s *Side) last(ctx context.Context, subject string) (m *jetstream.RawStreamMsg, err error) {
-	ask, stop := context.WithTimeout(ctx, apiWait)
-	defer stop()
-	m, err = s.stream.GetLastMsgForSubject(ask, subject)
+	err = s.client.Ask(ctx, func(ctx context.Context) (err error) {
+		m, err = s.stream.GetLastMsgForSubject(ctx, subject)
+		return err
+	})
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}
@@ -173,9 +176,11 @@ func (s *Side) End(ctx context.Context) (*Note, error) {
 
 // late returns the subjects of the messages that are here.
 func (s *Side) late(ctx context.Context) (subjects []string, err error) {
-	ask, stop := context.WithTimeout(ctx, apiWait)
-	defer stop()
-	info, err := s.stream.Info(ask, jetstream.WithSubjectFilter(s.name+".p.*"))
+	var info *jetstream.StreamInfo
+	err = s.client.Ask(ctx, func(ctx context.Context) (err error) {
+		info, err = s.stream.Info(ctx, jetstream.WithSubjectFilter(s.name+".p.*"))
+		return err
+	})
 	if err != nil {
 		return nil, Of(s.name, err)
 	}
@@ -204,7 +209,7 @@ func (s *Side) Purge(ctx context.Context, next int64) error {
 		if _, scan := fmt.Sscanf(strings.TrimPrefix(subject, s.name+".p."), "%d", &first); err != nil || scan != nil || first >= next {
 			continue
 		}
-		err = s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		err = s.client.Ask(ctx, func(ctx context.Context) error { return s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)) })
 	}
 	return err
 }
