@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -42,9 +43,14 @@ func (c *Client) PutBody(ctx context.Context, stream string, m *nats.Msg) error 
 	return c.Put(ctx, store, name, body)
 }
 
+// objectWait is how long one try to store or fetch an object may take.
+const objectWait = 30 * time.Second
+
 // Put stores an object, where it is not there already.
 func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name string, body []byte) error {
 	err := Retry(ctx, c.Patience, func() error {
+		ctx, stop := context.WithTimeout(ctx, objectWait)
+		defer stop()
 		if info, err := store.GetInfo(ctx, name); err == nil && info.Size == uint64(len(body)) {
 			return nil
 		}
@@ -60,6 +66,8 @@ func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name stri
 // Object returns an object of at most so many bytes.
 func (c *Client) Object(ctx context.Context, store jetstream.ObjectStore, name string, most int64) (body []byte, err error) {
 	err = Retry(ctx, c.Patience, func() error {
+		ctx, stop := context.WithTimeout(ctx, objectWait)
+		defer stop()
 		info, err := store.GetInfo(ctx, name)
 		if err != nil {
 			return err

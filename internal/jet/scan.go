@@ -123,7 +123,11 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 		if err := c.Err(); err != nil {
 			return false, err
 		}
-		info, err := cons.Info(ctx)
+		// The client's own bound is for contexts without a deadline: where the caller has one,
+		// it would wait as long for an answer that was lost.
+		ask, stop := context.WithTimeout(ctx, apiWait)
+		info, err := cons.Info(ask)
+		stop()
 		switch {
 		case err != nil:
 			return false, err
