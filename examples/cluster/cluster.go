@@ -259,7 +259,7 @@ func (c *config) job(more ...string) []string {
 	args := []string{
 		"-name", c.name, "-brokers", strconv.Itoa(c.brokers), "-epochs", strconv.Itoa(c.epochs),
 		"-seed", strconv.FormatUint(c.seed, 10), "-k", strconv.Itoa(c.k), "-w", strconv.Itoa(c.w), "-n", strconv.Itoa(c.graph.N),
-		"-repeat", strconv.Itoa(c.repeat),
+		"-repeat", strconv.Itoa(c.repeat), "-bound", strconv.Itoa(c.bound),
 	}
 	if c.data != "" {
 		args = append(args, "-data", c.data)

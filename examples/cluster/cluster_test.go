@@ -39,6 +39,11 @@ func TestSameModel(t *testing.T) {
 	}
 }
 
+// So is that of a cluster whose broker forgets what was learned.
+func TestSameModelBounded(t *testing.T) {
+	same(t, []string{"-epochs", "1", "-bound", "1"}, "-workers", "2", "-kill", "400ms")
+}
+
 // So is that of one large graph, which workers fetch, or map where it is.
 func TestSameModelOfGraph(t *testing.T) {
 	r := same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2", "-repeat", "2"}, "-workers", "1", "-compare")
@@ -88,7 +93,7 @@ func TestHundredKills(t *testing.T) {
 func TestFlags(t *testing.T) {
 	clitest.Silence(t)
 	for _, args := range [][]string{
-		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"},
+		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
 		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
 	} {
 		if err := run(context.Background(), args); err == nil {

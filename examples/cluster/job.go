@@ -118,14 +118,14 @@ func (c *config) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields}), "work")
+	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20}), "work")
 	return err
 }
 
 // train learns from the stream of fields.
 func (c *config) train(ctx context.Context) (*report, error) {
 	_, fields := c.streams()
-	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block()}
+	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block(), Purge: c.bound > 0}
 	return c.learn(ctx, flow.From(src), "train")
 }
 
@@ -168,19 +168,19 @@ func (c *config) fieldsOnly(ctx context.Context) error {
 
 // learn ends a pipeline of fields, epoch after epoch, in the model.
 func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*report, error) {
-	begin, tally, net := time.Now(), newAudit(), &nn.CNN{Seed: c.seed}
+	begin, tally, net := time.Now(), newAudit(c.large()), &nn.CNN{Seed: c.seed}
 	p = p.Via(tally)
 	if c.large() {
 		p = p.Via(operators.PerRoot{})
 	}
-	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, Checkpoint: sinks.Checkpoint{
-		File: filepath.Join(c.dir, "model.checkpoint"), Resume: true, Every: 200 * time.Millisecond,
+	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, OnRow: tally.learned, Checkpoint: sinks.Checkpoint{
+		File: filepath.Join(c.dir, "model.checkpoint"), Resume: true, Every: 200 * time.Millisecond, State: tally.state, Restore: tally.restore,
 	}})
 	if _, err := watch(ctx, p, role); err != nil {
 		return nil, err
 	}
 	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), config: c}
-	tally.judge(r, c.epochs, c.large())
+	tally.judge(r, c.epochs)
 	r.finish(time.Since(begin))
 	if r.Trained == 0 {
 		return nil, fmt.Errorf("there was nothing to learn from")

@@ -17,6 +17,10 @@
 // learns how deep in the core of the graph a node lies, and messages carry roots;
 // workers map the graph, which they fetch once where they do not have it.
 //
+// The broker keeps all fields, for any number of epochs. With -bound it forgets those
+// that were learned, and holds no more than that: a slow trainer then slows the
+// workers, and there is one epoch.
+//
 // feed, work and train go on where they were when they are started again. What is
 // killed by -kill is: workers, the feed, the trainer, and of three brokers the one
 // that leads.
@@ -43,7 +47,7 @@ type config struct {
 	graph                    input.Graph
 	k, w                     int
 	workers, brokers, epochs int
-	repeat                   int
+	repeat, bound            int
 	compare                  bool
 	seed                     uint64
 	url, role, dir, json     string
@@ -72,6 +76,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
 	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
 	f.IntVar(&c.repeat, "repeat", 1, "how often the data comes, as if it were so much larger: more work, for measuring")
+	f.IntVar(&c.bound, "bound", 0, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
 	f.BoolVar(&c.compare, "compare", false, "before it run one process that does everything, and one that makes the fields and drops them: processor time beside theirs")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
 	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills; 0 = nobody is killed")
@@ -102,6 +107,8 @@ func (c *config) check() error {
 		return errors.New("-kill is set, and there are no processes of this command's to kill")
 	case c.compare && (c.role != "" || c.workers == 0):
 		return errors.New("-compare is set, and there are no workers of this command's to compare")
+	case c.bound > 0 && c.epochs != 1:
+		return fmt.Errorf("-bound is set, and -epochs is %d: what was learned is not there for another epoch, want 1", c.epochs)
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
@@ -110,7 +117,7 @@ func (c *config) check() error {
 			return err
 		}
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("n", c.graph.N, 1))
+	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("bound", c.bound, 0), cli.AtLeast("n", c.graph.N, 1))
 }
 
 func run(ctx context.Context, args []string) error {

@@ -5,11 +5,6 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
-
-	"github.com/apache/arrow/go/v15/arrow"
-
-	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 )
 
 // report is the figures of a run.
@@ -100,65 +95,4 @@ func (r *report) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%d fields in %.1f s, %.0f a second; %d rows learned from, %d lost, %d twice; %d messages seen again, %d kills\nmodel %s\n",
 		r.Fields, r.Seconds, r.FieldsPerS, r.Trained, r.Lost, r.Duplicates, r.Redelivered, r.Kills, r.ModelSHA256)
-}
-
-// audit is an operator that counts how often each position of the stream of fields
-// came, and the fields of the first time. A trainer that goes on from a checkpoint
-// sees the stream from its beginning, so that the one that ends has seen all.
-type audit struct {
-	times  map[int64]int
-	fields int64
-}
-
-func newAudit() *audit { return &audit{times: map[int64]int{}} }
-
-func (a *audit) String() string { return "audit" }
-
-func (a *audit) Open(in *arrow.Schema) (flow.Stage, error) { return &auditStage{a, in}, nil }
-
-type auditStage struct {
-	*audit
-	schema *arrow.Schema
-}
-
-func (s *auditStage) Schema() *arrow.Schema { return s.schema }
-
-func (s *auditStage) Process(rec arrow.Record, out *flow.Out) error {
-	pos, err := record.Values[int64](rec, record.Pos)
-	if err != nil {
-		return err
-	}
-	roots, err := record.ListsOf[int32](rec, record.Roots)
-	if err != nil {
-		return err
-	}
-	for row, p := range pos {
-		s.times[p]++
-		if s.times[p] > 1 {
-			continue
-		}
-		for _, v := range roots.Row(row) {
-			if v >= 0 {
-				s.fields++
-			}
-		}
-	}
-	rec.Retain()
-	return out.Emit(rec)
-}
-
-// judge compares what came, and what the model says that it has learned from, with
-// what it should have been.
-func (a *audit) judge(r *report, epochs int, perRoot bool) {
-	for _, n := range a.times {
-		r.Duplicates += int64(max(0, n-epochs))
-		r.Lost += int64(max(0, epochs-n))
-	}
-	r.Fields, r.Positions = a.fields, int64(len(a.times))
-	want := r.Positions * int64(epochs)
-	if perRoot {
-		want = a.fields * int64(epochs)
-	}
-	r.Duplicates += max(0, r.Trained-want)
-	r.Lost += max(0, want-r.Trained)
 }

@@ -49,39 +49,57 @@
 //
 //	worker           its messages go to another one after AckWait; what it had published stays, and is not stored twice
 //	feed             begins anew: what is in the queue is refused, what was worked on is worked on again, and refused in fields
-//	trainer          goes on from its checkpoint; it reads the stream from its beginning and passes over what was learned, or
-//	                 skips it (Skip)
+//	trainer          goes on from its checkpoint, which holds its place in the stream (flow.Placer): of what was learned
+//	                 it reads again at most what cuts across a batch. Behind Shuffle, Replay or a stage that several workers
+//	                 cannot share, it reads the stream from its beginning and passes over what was learned
 //	one of 3 brokers the others go on (Replicas: 3); clients come back by themselves, and count that (flow.Noter)
 //	the only broker  everybody waits for as long as Connection.Patience; what was acknowledged is on its disk, though by default
 //	                 not synced: against loss of power, its sync_interval has to be always
 //
 // A full stream (MaxBytes, MaxMessages) slows its publisher. A queue with MaxMessages
-// bounds how far the feed is ahead. A stream of fields that is full stops the workers, and
-// may stop them for good where the position that the trainer waits for is not among those
-// in it: it has to hold all fields, and bounding it by the pace of the trainer is not
-// done. Memory: a worker holds Pending messages; a trainer Ahead messages, in later
-// epochs three blocks of rows, and some 100 bytes for each message of the stream.
+// bounds how far the feed is ahead.
+//
+// A slow trainer. Fields are kept, or forgotten when they have been learned from:
+//
+//	           kept                               Source.Purge, and Sink.MaxBytes
+//	epochs     any number                         one: learning online
+//	broker     holds the whole stream             never holds more than MaxBytes, and beside that what the trainer waits for
+//	workers    never wait                         wait while the stream is full, with Pending messages in hand
+//	trainer    begins at its checkpoint, or anew  begins at its checkpoint, which is the only way
+//
+// With Purge the trainer deletes what is before the place that its last checkpoint has.
+// The messages of a full stream may all be behind one that is missing, whose worker was
+// slow or died: that one, and the end, go to the stream NAME-late, where the trainer also
+// notes how far it is. TestBoundedStream
+//
+// Memory: a worker holds Pending messages, and those that its sink has not got rid of; a
+// trainer Ahead messages, in later epochs three blocks of rows, and some 100 bytes for
+// each message of the stream that it has seen.
 //
 // # What it costs
 //
-// A model, from one small machine (two cores that others used too, loopback, file
-// storage, one broker, k = 10), processor time as processes of examples/cluster
-// report it, with their start:
+// A model, from one small machine (two cores, loopback, file storage, one broker, one
+// worker, one epoch, k = 10), processor time of whole processes: examples/cluster -compare
+// -workers 1 -epochs 1 -data NCI1 -repeat 20, and -graph email-Enron.edges.gz -repeat 10.
 //
 //	                          NCI1, 20 fields a graph    email-Enron, 256 roots a chunk, with edges
-//	fields                    79 132                     36 692
+//	fields                    1 582 640                  366 920
 //	bytes a field             90                         490
-//	one process, everything   5.4 µs a field             18 µs
-//	worker                    6.4 µs                     15 µs
-//	broker                    3.3 µs                     6.3 µs
-//	feed and trainer          5.2 µs                     8.4 µs
+//	one process, everything   4.9 µs a field             19.6 µs
+//	fields made and dropped   4.7 µs                     15.5 µs
+//	worker                    4.6 µs                     15.9 µs
+//	broker                    1.6 µs                     6.2 µs
+//	feed                      1.4 µs                     0.4 µs
+//	trainer                   1.4 µs                     5.8 µs
 //
-// So fields that cost microseconds are not worth a broker, whose share, some 3 µs and
-// a few µs each for writing and reading a field, does not depend on what a field
-// costs; from 100 µs a field on it is small change. What one broker carries was
-// measured as 5000 messages of 40 KiB a second one by one, 200 MB/s: 400 000 fields a
-// second with edges, 2 million without, which is the work of 50 to 300 cores at the
-// 7500 fields a CPU second of a graph with hubs.
+// A worker so has 1.02 and 0.97 times the fields a CPU second of a process that drops
+// them, and 1.07 and 1.23 times those of one that does everything, which learns as well;
+// all roles together have 0.55 and 0.69 times those. What a broker costs does not depend
+// on what a field costs, but on its bytes: some 13 to 18 ns each. From 100 µs a field on
+// it is small change. What one broker carries was measured as 5000 messages of 40 KiB a
+// second one by one, 200 MB/s: 400 000 fields a second with edges, 2 million without,
+// which is the work of 50 to 300 cores at the 7500 fields a CPU second of a graph with
+// hubs.
 //
 // From that, for a graph of 10⁹ edges and 6·10⁷ nodes, a field for each node: 8 GB of
 // graph on each machine (100 s from the object store at its 80 MB/s), 2.2 core hours for
