@@ -147,25 +147,28 @@ func (s *store) write(name string, v any) error {
 
 // training is what a store keeps of a job beside the network.
 type training struct {
-	Curve    [][2]float64 `json:"curve"` // number correct, sum of losses
-	Examples int          `json:"examples"`
-	Seconds  float64      `json:"seconds"`
+	Curve    [][]float64 `json:"curve"` // number correct, sum of losses, loss of rows held out
+	Examples int         `json:"examples"`
+	Seconds  float64     `json:"seconds"`
 }
 
 func trainingOf(o *collection.Outcome) training {
-	t := training{Curve: [][2]float64{}, Examples: o.Examples, Seconds: o.Seconds}
+	t := training{Curve: [][]float64{}, Examples: o.Examples, Seconds: o.Seconds}
 	for _, p := range o.Curve {
-		t.Curve = append(t.Curve, [2]float64{float64(p.Correct), p.Loss})
+		t.Curve = append(t.Curve, []float64{float64(p.Correct), p.Loss, p.Held})
 	}
 	return t
 }
 
-func (t training) outcome() *collection.Outcome {
+func (t training) outcome() (*collection.Outcome, error) {
 	o := &collection.Outcome{Examples: t.Examples, Seconds: t.Seconds}
 	for _, p := range t.Curve {
-		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1]})
+		if len(p) != 3 {
+			return nil, fmt.Errorf("its scores are %d numbers, want 3: another version of this command wrote it", len(p))
+		}
+		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1], Held: p[2]})
 	}
-	return o
+	return o, nil
 }
 
 // finished returns the outcome of a job that has ended, without its network, or
@@ -175,11 +178,17 @@ func (s *store) finished(name string) (*collection.Outcome, error) {
 		return nil, nil
 	}
 	var t training
-	err := s.read(name, &t)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch err := s.read(name, &t); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return t.outcome(), err
+	o, err := t.outcome()
+	if err != nil {
+		return nil, fmt.Errorf("-resume: %s: %w", s.path(name), err)
+	}
+	return o, nil
 }
 
 // finish keeps the outcome of a job.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,22 +18,25 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// The test binary is the command when it is told to be; it then writes a
-// checkpoint after each step.
+// The test binary is the command when it is told to be, and how often it writes a
+// checkpoint.
 const asCommand = "CLASSIFY_AS_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asCommand) != "" {
-		checkpointEvery = -1
+	if every := os.Getenv(asCommand); every != "" {
+		var err error
+		if checkpointEvery, err = time.ParseDuration(every); err != nil {
+			panic(err)
+		}
 		main()
 		return
 	}
 	os.Exit(m.Run())
 }
 
-func command(args ...string) *exec.Cmd {
+func command(every string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.Env = append(os.Environ(), asCommand+"="+every)
 	return cmd
 }
 
@@ -50,8 +54,26 @@ func results(r map[string]any) map[string]any {
 // same accuracies as in one go.
 func TestKillAndResume(t *testing.T) {
 	data := small(t, pathsAndStars(30))
-	// Validation splits and two batch sizes' worth of jobs; no epochs are fixed.
-	args := []string{"-data", data, "-k", "3", "-folds", "2", "-batch", "8", "-select", "degree"}
+	// Validation splits and two batch sizes' worth of jobs; no epochs are fixed. There is
+	// a checkpoint after each step.
+	killAndResume(t, "-1ns", "-data", data, "-k", "3", "-folds", "2", "-batch", "8", "-select", "degree")
+}
+
+// The epochs are chosen by the graphs that each trial holds out, also of trials that
+// had ended before. Its checkpoints are of 20 MB, so there are fewer.
+func TestKillAndResumeBest(t *testing.T) {
+	files := pathsAndStars(20)
+	rng := rand.New(rand.NewPCG(3, 4))
+	var labels strings.Builder
+	for range 5 * 40 {
+		fmt.Fprintln(&labels, rng.IntN(4))
+	}
+	files["node_labels"] = labels.String()
+	killAndResume(t, "200ms", "-data", small(t, files), "-folds", "2", "-model-kind", "best")
+}
+
+func killAndResume(t *testing.T, every string, args ...string) {
+	t.Helper()
 	want := results(classify(t, args...))
 
 	dir := filepath.Join(t.TempDir(), "run")
@@ -59,14 +81,18 @@ func TestKillAndResume(t *testing.T) {
 	args = append(args, "-checkpoint", dir, "-resume")
 	rng := rand.New(rand.NewPCG(1, 2))
 	kills, mid := 0, 0 // kills, those that left a training half done
+	most, often := 8, every == "-1ns"
+	if !often {
+		most = 3
+	}
 	for {
-		cmd := command(append(args, "-json", out)...)
+		cmd := command(every, append(args, "-json", out)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if kills < 8 {
+		if kills < most {
 			before := newest(dir)
 			for deadline := time.Now().Add(20 * time.Second); newest(dir) == before && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond)
@@ -86,7 +112,7 @@ func TestKillAndResume(t *testing.T) {
 			mid++
 		}
 	}
-	if kills < 3 || mid == 0 {
+	if kills == 0 || often && (kills < 3 || mid == 0) {
 		t.Errorf("%d kills, %d in the middle of a training: too few to tell", kills, mid)
 	}
 	// Once more: nothing is left to do.
@@ -146,6 +172,21 @@ func TestResumeErrors(t *testing.T) {
 	}
 	if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "is of a run with kernels a slide rule") {
 		t.Errorf("other kernels: %v", err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Scores of before a trial said how it knew the graphs that it held out.
+	path = filepath.Join(dir, "outer-0-32.json")
+	if content, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	two := regexp.MustCompile(`,\s*[^,\]]*\]`).ReplaceAll(content, []byte("]"))
+	if err := os.WriteFile(path, two, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "outer-0-32.json: its scores are 2 numbers, want 3") {
+		t.Errorf("two numbers: %v in %s", err, two)
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
