@@ -240,6 +240,30 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// Graphs of one file may have one number, as the edge lists that a program writes to it
+// do: the nodes of each are called by its own ids.
+func TestIDsOfOneNumber(t *testing.T) {
+	clitest.Silence(t)
+	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
+	two := clitest.EdgeLists(t, lists...)
+	for _, fields := range []string{"-k 2", "-k 2 -chunk 2 -workers 2 -as arrow", "-k 2 -per graph -w 5", "-k 2 -as jsonl"} {
+		text := func(graph string) (text string) {
+			out := filepath.Join(t.TempDir(), "out")
+			if err := run(context.Background(), strings.Fields("-graph "+graph+" "+fields+" -out "+out)); err != nil {
+				t.Fatalf("%s: %v", fields, err)
+			}
+			if b, err := os.ReadFile(out); err == nil {
+				return string(b)
+			}
+			return strings.Join(rows(t, out), "\n") + "\n"
+		}
+		want := text(clitest.File(t, "a.edges", lists[0])) + text(clitest.File(t, "b.edges", lists[1]))
+		if got := text(two); got != want || !strings.Contains(got, "200") {
+			t.Errorf("%s: got\n%swant\n%s", fields, got, want)
+		}
+	}
+}
+
 // Weights of an edge list stay with its edges: in the file that is mapped, in the fields
 // of that, and in the list that is written of it again.
 func TestWeights(t *testing.T) {

@@ -30,7 +30,7 @@ func (c *config) fieldLines(ctx context.Context) (*report, error) {
 	normalize.Bound, normalize.By, normalize.Global = c.bound, c.normal, c.scope == "global"
 	from, tally := &input.Named{Source: src}, &input.Tally{}
 	p := flow.From(from).Via(tally).Via(roots).Via(operators.Chunk{Size: c.chunk}).Via(normalize).
-		Via(fieldlines.Columns{From: from}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: file})
+		Via(fieldlines.Columns{}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: file})
 	r := &report{K: c.k, W: c.roots.W, As: c.as, Out: c.out, Workers: c.workers}
 	seconds, err := c.run(ctx, p, r, from, tally, func(s []flow.StageStats) int64 { return s[len(s)-3].RowsOut })
 	if err != nil {

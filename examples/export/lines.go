@@ -51,9 +51,9 @@ func (c *config) stored(ctx context.Context, w *lines) error {
 	if err != nil {
 		return err
 	}
-	w.from = &input.Named{Source: src}
-	err = flow.From(w.from).To(w).Run(ctx)
-	w.report.ReadSeconds = w.from.Seconds
+	from := &input.Named{Source: src}
+	err = flow.From(from).To(w).Run(ctx)
+	w.report.ReadSeconds = from.Seconds
 	return err
 }
 
@@ -63,7 +63,6 @@ type lines struct {
 	report *report
 	bar    *cli.Progress
 	ctx    context.Context
-	from   *input.Named
 	b      []byte
 }
 

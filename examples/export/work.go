@@ -25,7 +25,7 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	}
 	r := &report{K: c.k, W: c.roots.W, As: c.as, Out: c.out, Workers: c.workers}
 	from, tally := &input.Named{Source: src}, &input.Tally{}
-	last := &finish{from: from}
+	last := &finish{}
 	p, err := c.pipeline(flow.From(from).Via(tally), last)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,8 @@ func (c *config) pipeline(p flow.Pipeline, last *finish) (flow.Pipeline, error) 
 	if c.per == "root" {
 		p = p.Via(operators.Chunk{Size: c.chunk})
 	}
-	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Global: c.scope == "global", Edges: c.edges})
+	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Global: c.scope == "global", Edges: c.edges, KeepGraph: true}).
+		Via(names{})
 	if c.per == "root" {
 		// Records of one size, so that the files are the same whatever the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})

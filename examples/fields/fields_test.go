@@ -254,6 +254,18 @@ func TestArrowFile(t *testing.T) {
 	}
 }
 
+// Graphs of one file may have one number, as the edge lists that a program writes to it
+// do: the nodes of each are called by its own ids.
+func TestIDsOfOneNumber(t *testing.T) {
+	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
+	_, got := fields(t, "-graph", clitest.EdgeLists(t, lists...), "-k", "2")
+	_, a := fields(t, "-graph", clitest.File(t, "a.edges", lists[0]), "-k", "2")
+	_, b := fields(t, "-graph", clitest.File(t, "b.edges", lists[1]), "-k", "2")
+	if want := append(a, b...); !bytes.Equal(got, want) || !bytes.Contains(got, []byte(`"root":200`)) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	r := clitest.JSON[map[string]any](t, run, strings.Fields("-graph preferential -n 50 -k 5 -w 20")...)
 	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s label_seconds canon_calls cache_hit_rate fallbacks") {

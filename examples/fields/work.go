@@ -35,9 +35,9 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	p = p.Via(normalize)
 	switch {
 	case text != nil:
-		p = p.Via(fieldlines.Columns{From: from}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: text})
+		p = p.Via(fieldlines.Columns{}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: text})
 	case c.out != "":
-		p = p.Via(fieldlines.Columns{From: from}).To(ipc.Sink{Path: c.out})
+		p = p.Via(fieldlines.Columns{}).To(ipc.Sink{Path: c.out})
 	}
 	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
 	bar := cli.NewProgress("receptive fields", -1)

@@ -28,13 +28,13 @@ func Normalize(k int) operators.Normalize {
 
 // Columns is the operator that makes a row of each field, with the columns of an
 // Arrow file, from chunks as Normalize leaves them. A line of JSON is made of
-// the same row.
-type Columns struct{ From *input.Named }
+// the same row. Nodes are called by the ids of their file.
+type Columns struct{}
 
 func (Columns) String() string { return "columns" }
 
 // Open implements flow.Operator.
-func (f Columns) Open(in *arrow.Schema) (flow.Stage, error) {
+func (Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	l, err := record.LayoutOf(in)
 	if err != nil {
 		return nil, err
@@ -57,11 +57,10 @@ func (f Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	if n := len(l.NodeAttr); n > 0 {
 		names = append(names, record.TensorField[float32](record.Nodes, []int{k, n}, l.NodeAttr))
 	}
-	return &fielder{Columns: f, layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
+	return &fielder{layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
 }
 
 type fielder struct {
-	Columns
 	layout record.Layout
 	k      int
 	schema *arrow.Schema
@@ -72,7 +71,7 @@ type fielder struct {
 func (f *fielder) Schema() *arrow.Schema { return f.schema }
 
 func (f *fielder) Fork() flow.Stage {
-	return &fielder{Columns: f.Columns, layout: f.layout, k: f.k, schema: f.schema}
+	return &fielder{layout: f.layout, k: f.k, schema: f.schema}
 }
 
 // chunk is a record that comes in.
@@ -116,14 +115,15 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	for row := range c.graphs.Len() {
 		var g graph.Graph
 		c.graphs.At(row, &g)
+		ids := c.graphs.Row(row).NodeID
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
 				var name [1]int32
-				f.From.Rename(c.graphs.ID(row), name[:], []int32{v})
+				input.Rename(ids, name[:], []int32{v})
 				id.Append(c.graphs.ID(row))
 				root.Append(name[0])
 				m := c.members[at*k : (at+1)*k]
-				f.From.Rename(c.graphs.ID(row), members.Extend(1), m)
+				input.Rename(ids, members.Extend(1), m)
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -17,14 +15,10 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Named is a source that notes how long it took to open, and what the nodes of its
-// graphs are called.
+// Named is a source that notes how long it took to open.
 type Named struct {
 	flow.Source
 	Seconds float64 // to open it: an edge list is read as a whole then
-
-	mu  sync.Mutex
-	ids map[int64][]int32 // of the nodes of each graph, where they are not their numbers
 }
 
 // Name is that of the source, for errors and the plan of a pipeline.
@@ -41,52 +35,12 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, cli.Cause(ctx, err)
 	}
 	s.Seconds = time.Since(start).Seconds()
-	if r.Schema().HasField(record.NodeIDs) && r.Schema().HasField(record.Offsets) {
-		return &namedReader{r, s}, nil
-	}
 	return r, nil
 }
 
-// namedReader keeps the ids of what it reads.
-type namedReader struct {
-	flow.Reader
-	of *Named
-}
-
-func (r *namedReader) Next(ctx context.Context) (arrow.Record, error) {
-	rec, err := r.Reader.Next(ctx)
-	if err != nil {
-		return rec, err
-	}
-	graphs, err := record.GraphsOf(rec)
-	if err != nil {
-		rec.Release()
-		return nil, err
-	}
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	if r.of.ids == nil {
-		r.of.ids = map[int64][]int32{}
-	}
-	for row := range graphs.Len() {
-		r.of.ids[graphs.ID(row)] = slices.Clone(graphs.Row(row).NodeID)
-	}
-	return rec, nil
-}
-
-// Names reports whether there are nodes that are not called by their numbers. It
-// is known when the first of them are here.
-func (s *Named) Names() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ids != nil
-}
-
-// Rename writes to dst what the nodes of src, of that graph, are called; -1 stays.
-func (s *Named) Rename(graph int64, dst, src []int32) {
-	s.mu.Lock()
-	ids := s.ids[graph]
-	s.mu.Unlock()
+// Rename writes to dst what the nodes of src, of a graph whose nodes have those ids,
+// are called; without ids they are called by their numbers. -1 stays.
+func Rename(ids, dst, src []int32) {
 	for i, v := range src {
 		if dst[i] = v; v >= 0 && ids != nil {
 			dst[i] = ids[v]
