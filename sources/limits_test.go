@@ -1,0 +1,83 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+// What stands for more nodes or entries than 32-bit offsets can tell is refused in one
+// line, before any of it is made, whatever it claims.
+func TestTooManyEntries(t *testing.T) {
+	crowd := func(name string) string {
+		var b strings.Builder
+		for i := range 33_000 {
+			fmt.Fprintf(&b, "%s%d ", name, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, want string
+		src        flow.Source
+	}{
+		{"graph6 of 2³⁵ nodes", "nodes on a line of", Graph6{Reader: strings.NewReader("~~_~~~~~\n")}},
+		{"graph6 of 2³⁶-1 nodes", "nodes on a line of", Graph6{Reader: strings.NewReader("~~~~~~~~??\n")}},
+		{"digraph6", "nodes on a line of", Graph6{Reader: strings.NewReader("&~~?B~~~~\n"), Directed: true}},
+		{"DOT of 2³⁰ edges", "more than 1073741823 edges", DOT{Reader: strings.NewReader("graph { {" + crowd("a") + "} -- {" + crowd("b") + "} }")}},
+		{"an edge list", "beyond 2147483647", EdgeList{Reader: strings.NewReader("0 2147483648\n")}},
+		{"an edge list that tells of nodes", "no edge", EdgeList{Reader: strings.NewReader("# 4294967296 nodes\n")}},
+		{"a list of nodes", "a comment tells of 2147483647 nodes", EdgeList{Reader: strings.NewReader("# 2147483647 nodes\n0 1\n")}},
+		{"TU of a graph beyond", "want 1 to 1", TU{FS: mapFS(map[string]string{"T_A.txt": "1, 1\n", "T_graph_indicator.txt": "2147483649\n", "T_graph_labels.txt": "0\n"})}},
+		{"TU of a node beyond", "want 1 to 1", TU{FS: mapFS(map[string]string{"T_A.txt": "1, 4294967297\n", "T_graph_indicator.txt": "1\n", "T_graph_labels.txt": "0\n"})}},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := c.src.Open(context.Background(), memory.DefaultAllocator)
+		for err == nil {
+			rec, next := r.Next(context.Background())
+			if err = next; err == nil {
+				rec.Release()
+			}
+		}
+		if r != nil {
+			r.Close()
+		}
+		runtime.ReadMemStats(&after)
+		if err == io.EOF || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > 64<<20 {
+			t.Errorf("%s: %d bytes were taken", c.name, taken)
+		}
+	}
+	for _, bad := range []int64{1 << 31, 1 << 32} {
+		b := Builder{MaxNodes: int(bad)}
+		if got := b.maxNodes(); got >= 1<<31-1 {
+			t.Errorf("a Builder takes %d nodes", got)
+		}
+	}
+}
+
+// The lines of one graph of a collection, and those of an edge list, are counted
+// before they are kept.
+func TestTooManyLines(t *testing.T) {
+	s := &edgeScan{l: &lines{file: "x"}, count: maxEdges}
+	s.found(piece{at: 1, lines: 7, edges: 1})
+	if err := s.finish(nil); err == nil || err.Error() != "sources: x:7: more than 1073741823 edges" {
+		t.Errorf("%v", err)
+	}
+	f := foresight{bytes: 8}
+	l := &lines{file: "x", size: 1 << 40, read: enoughToForesee, packed: &atomic.Int64{}}
+	l.packed.Store(16)
+	if err := f.lines(l, []byte("1 2\n3 4\n")); err == nil || !strings.Contains(err.Error(), "rows have 32-bit offsets") {
+		t.Errorf("%v", err)
+	}
+}
