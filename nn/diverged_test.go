@@ -122,6 +122,9 @@ func TestUntrained(t *testing.T) {
 // Step tells of each row what Predict would have told before.
 func TestStepPredicts(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
+		if HoldsOut(m) {
+			t.Skip("Step says what the head does that leaves a row out: see TestLogisticHeadsLeaveRowsOut")
+		}
 		coreOf(m).taught = true
 		for _, rows := range []int{3, 200} {
 			b := tensorsOf(s, randomBatch(s, rows, 1))

@@ -1,12 +1,10 @@
 package nn
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -219,31 +217,6 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 		if some.Hash() != all.Hash() {
 			t.Errorf("%d rows: other weights", rows)
 		}
-	}
-}
-
-// Files from before there were heads have one.
-func TestLogisticLoadsFilesWithoutHeads(t *testing.T) {
-	m := &Logistic{Width: 20}
-	if err := m.Init(Shape{Counts: []string{"wl"}, Classes: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Step(countedRows(9, 5, 3)); err != nil {
-		t.Fatal(err)
-	}
-	c := coreOf(m)
-	text := strings.Replace(c.meta[metaSettings], `"Heads":1,`, "", 1)
-	if text == c.meta[metaSettings] {
-		t.Fatal(text)
-	}
-	c.meta[metaSettings] = text
-	var file bytes.Buffer
-	if err := m.Save(&file); err != nil {
-		t.Fatal(err)
-	}
-	again := new(Logistic)
-	if err := again.Load(&file); err != nil || again.Heads != 1 || again.Hash() != m.Hash() {
-		t.Errorf("%v, %d heads", err, again.Heads)
 	}
 }
 

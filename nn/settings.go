@@ -20,7 +20,7 @@ type settings struct {
 	w, k  *int
 	sizes []size
 	words []word
-	late  string // a size that files were written before: they mean what 0 stands for
+	late  string // a size that files have where it is not what 0 stands for, since they were there before it
 
 	dropout   *float64 // nil: there is no dropout and no output layer
 	loss      *Loss
@@ -156,7 +156,9 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 		Loss: *set.loss, Optimizer: (*set.optimizer).name(), Rates: rates, Seed: *set.seed,
 	}
 	for _, f := range set.sizes {
-		saved.Sizes[f.name] = *f.v
+		if f.name != set.late || *f.v != f.zero {
+			saved.Sizes[f.name] = *f.v
+		}
 	}
 	for _, f := range set.words {
 		saved.Words[f.name] = *f.v
