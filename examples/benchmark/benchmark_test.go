@@ -234,22 +234,46 @@ func TestKeptFor(t *testing.T) {
 	args := []string{"-data", small(t, "SMALL", 5), "-systems", "labels", "-folds", "2", "-repeats", "1", "-checkpoint", t.TempDir(), "-resume"}
 	first := benchmark(t, args...)
 	file := filepath.Join(args[len(args)-2], "SMALL.labels.json")
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(content), `"nested": `, `"nested": 1`, 1)
 	for _, test := range []struct {
 		was, is string
 		again   bool
 	}{
-		{`"nested": `, `"nested": 1`, false}, // it is believed
-		{"svm, C", "svm, 2 C", true},
+		{`"of_system": "`, `"of_system": "`, false}, // it is believed
+		{`"of_system": "svm, C`, `"of_system": "svm, 2 C`, true},
+		{`"of_system": `, `"of_other": `, true}, // of before it was kept
 	} {
-		content, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(content), test.was) {
-			t.Fatalf("%s (%v)", content, err)
+		if !strings.Contains(other, test.was) {
+			t.Fatalf("no %s in %s", test.was, other)
 		}
-		if err := os.WriteFile(file, []byte(strings.Replace(string(content), test.was, test.is, 1)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Replace(other, test.was, test.is, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := benchmark(t, args...); *got.Cells[0].Nested == *first.Cells[0].Nested != test.again {
 			t.Errorf("%s for %s: %v %% after %v %%", test.is, test.was, *got.Cells[0].Nested, *first.Cells[0].Nested)
+		}
+	}
+
+	// What learns by epochs is kept for these too, which depend on the graphs.
+	few, many := &collection.Data{Class: make([]int32, 9)}, &collection.Data{Class: make([]int32, 9999)}
+	for name, parts := range map[string][]string{
+		"best":       {"words: ", "training ", "50 epochs", "patience "},
+		"best-heads": {"words: ", "training ", "50 epochs"},
+		"k10e":       {"k:10", "edges:true", "training ", "50 epochs", "batches"},
+		"online":     {"training ", "20 epochs"},
+	} {
+		is := find(name).on(few)
+		for _, part := range parts {
+			if !strings.Contains(is, part) {
+				t.Errorf("%s is %q, without %q", name, is, part)
+			}
+		}
+		if is == find(name).on(many) && name != "online" {
+			t.Errorf("%s is %q of many graphs too", name, is)
 		}
 	}
 }

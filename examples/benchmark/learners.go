@@ -178,7 +178,7 @@ type networkOf struct {
 }
 
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(collection.Batches), identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(collection.Batches), trains: of.kind, identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		return trained(ctx, c, d, of.kind, collection.Making{
 			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
 		}, collection.Batches)
@@ -188,13 +188,18 @@ func network(name, about string, of networkOf) *system {
 // bag is logistic regression on words, whose epochs are chosen.
 func bag(name, about, kind string, words []count.Counter) *system {
 	held := kind == collection.Best
-	return &system{name: name, about: about, variants: 1, heldOut: held, identity: fmt.Sprintf("words: %v, %+v", words, collection.NewBest(kind, 1)), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
 		if err == nil {
 			p.heldOut, p.byLoss = held, !held
 		}
 		return p, err
 	}}
+}
+
+// training is what the trials of a model that learns by epochs have in common.
+func training(kind string, d *collection.Data) collection.Training {
+	return collection.Training{Kind: kind, Pretrain: "none", Epochs: collection.MaxEpochs(len(d.Class)), Workers: 1, OnEpoch: func() {}}
 }
 
 // trained is the plan of a model that learns by epochs, in batches of a size to be
@@ -206,10 +211,9 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 	}
 	return &plan{
 		learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
-			o, err := collection.Training{
-				Split: t.Split, Epochs: collection.MaxEpochs(len(d.Class)), Batch: batches[t.Variant], Seed: seedOf(c, t),
-				Kind: kind, Pretrain: "none", Workers: 1, OnEpoch: func() {},
-			}.Learn(ctx, fields)
+			j := training(kind, d)
+			j.Split, j.Batch, j.Seed = t.Split, batches[t.Variant], seedOf(c, t)
+			o, err := j.Learn(ctx, fields)
 			if err != nil {
 				return nil, err
 			}
@@ -239,7 +243,7 @@ func seedOf(c *config, t nn.Trial) uint64 {
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
-	return &system{name: name, about: about, variants: len(heights), identity: fmt.Sprintf("width %d, heights %v, %d epochs", width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(heights), identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", collection.Revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		var rows *sinks.Collect
 		return &plan{
 			prepare: func(ctx context.Context, v int) error {

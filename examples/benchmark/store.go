@@ -40,7 +40,7 @@ type common struct {
 // kept is a file of a cell.
 type kept struct {
 	Graphs string        `json:"graphs_sha256"`
-	System string        `json:"of_system"` // in full; "" in files of before it was kept
+	System string        `json:"of_system"` // in full
 	Limit  time.Duration `json:"limit"`
 	Cell   *cell         `json:"cell"`
 }
@@ -131,7 +131,7 @@ func (s *store) finished(c *config, d *collection.Data, of *system) (*cell, erro
 		return nil, fmt.Errorf("-resume: %s is of other graphs", filepath.Join(s.dir, name))
 	case k.Cell == nil || k.Cell.Dataset != d.Name || k.Cell.System != of.name:
 		return nil, fmt.Errorf("-resume: %s is damaged: it is of another cell", filepath.Join(s.dir, name))
-	case k.System != "" && k.System != of.identity:
+	case k.System != of.on(d):
 		return nil, nil
 	case k.Cell.Status == done || strings.HasPrefix(k.Cell.Status, ">") && c.limit > 0 && c.limit <= k.Limit:
 		return k.Cell, nil
@@ -148,7 +148,7 @@ func (s *store) finish(d *collection.Data, of *system, one *cell, limit time.Dur
 	if err != nil {
 		return err
 	}
-	return s.write(cellFile(d, of), kept{sum, of.identity, limit, one})
+	return s.write(cellFile(d, of), kept{sum, of.on(d), limit, one})
 }
 
 // digest returns the SHA-256 of the graphs and their classes.

@@ -22,6 +22,15 @@ type system struct {
 	// identity says in full what is learned, and among what is chosen: a cell of
 	// another is not gone on with.
 	identity string
+	trains   string // what model by epochs, as collection.Training; "" = none
+}
+
+// on is the identity with that of the trainings on a collection.
+func (s *system) on(d *collection.Data) string {
+	if s.trains == "" {
+		return s.identity
+	}
+	return s.identity + "; " + training(s.trains, d).Identity()
 }
 
 // plan is a system at work on one collection.

@@ -29,7 +29,8 @@ import (
 type store struct{ dir string }
 
 // openStore begins a run in the directory, or goes on with the one there.
-func openStore(c *config, d *collection.Data, f *collection.Fields) (*store, error) {
+func (e *evaluation) openStore() (*store, error) {
+	c := e.c
 	if c.checkpoint == "" {
 		return nil, nil
 	}
@@ -37,7 +38,7 @@ func openStore(c *config, d *collection.Data, f *collection.Fields) (*store, err
 		return nil, fmt.Errorf("-checkpoint: %w", err)
 	}
 	s := &store{c.checkpoint}
-	this, err := identity(c, d, f)
+	this, err := e.identity()
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +69,31 @@ type setting struct {
 }
 
 // identity is all that decides the result of a run.
-func identity(c *config, d *collection.Data, f *collection.Fields) ([]setting, error) {
-	sum, err := digest(f.Record)
+func (e *evaluation) identity() ([]setting, error) {
+	c := e.c
+	sum, err := digest(e.fields.Record)
 	var list []setting
 	for _, s := range []struct {
 		name  string
 		value any
 	}{
-		{"-data", d.Name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", f.W}, {"-stride", c.stride},
+		{"-data", e.data.Name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", e.fields.W}, {"-stride", c.stride},
 		{"-select", c.selecting}, {"-normalize", c.normal},
 		{"-epochs", c.epochs}, {"-batch", c.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
 		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
-		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()},
+		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", e.learning()},
 	} {
 		list = append(list, setting{s.name, fmt.Sprint(s.value)})
 	}
 	return list, err
+}
+
+// learning says in full what is learned beside the rows, and among what is chosen.
+func (e *evaluation) learning() string {
+	if e.c.kind == machine {
+		return fmt.Sprintf("svm, C %g, kernels %v", costs, kernels)
+	}
+	return fmt.Sprintf("%s, batches %v", e.job(nn.Trial{}, e.epochs).Identity(), e.batches)
 }
 
 // digest returns the SHA-256 of the columns that are learned from.

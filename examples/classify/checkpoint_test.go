@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -160,18 +161,25 @@ func TestResumeErrors(t *testing.T) {
 			t.Errorf("%v: %v, want %q", test.args, err, test.want)
 		}
 	}
-	// Folds that other kernels have trained do not mix with those of these.
+	// Folds that other kernels have trained, or other trainings, do not mix with those of
+	// these.
 	path := filepath.Join(dir, "run.json")
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := strings.Replace(string(content), nn.Kernels(), "a slide rule", 1)
-	if err := os.WriteFile(path, []byte(others), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "is of a run with kernels a slide rule") {
-		t.Errorf("other kernels: %v", err)
+	for _, test := range []struct{ was, is, want string }{
+		{nn.Kernels(), "a slide rule", "is of a run with kernels a slide rule"},
+		{fmt.Sprintf("training %d, ", collection.Revision), "training 1, ", "is of a run with learning by training 1, CNN"},
+		{"patience 0", "patience 7", "is of a run with learning by training"},
+	} {
+		others := strings.Replace(string(content), test.was, test.is, 1)
+		if err := os.WriteFile(path, []byte(others), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s for %s: %v", test.is, test.was, err)
+		}
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)

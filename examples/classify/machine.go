@@ -14,6 +14,9 @@ import (
 // itself, so that a C means the same for each.
 var kernels = []nn.Similarity{nn.Cosine, nn.UnitMin}
 
+// costs are the C among which it chooses.
+var costs = []float64{1e-2, 1e-1, 1, 10, 100, 1000}
+
 // machines is support vector machines on words: the variants of the validation are
 // kernels, and its steps are C.
 type machines struct {
@@ -29,7 +32,7 @@ func newMachines(e *evaluation, bar *cli.Progress) (*machines, error) {
 		return nil, err
 	}
 	m := &machines{e: e, counts: counts, bar: bar}
-	m.grid.Class, m.grid.C = e.data.Class, []float64{1e-2, 1e-1, 1, 10, 100, 1000}
+	m.grid.Class, m.grid.C = e.data.Class, costs
 	m.grid.Gram = func(ctx context.Context, variant int) (*nn.Gram, error) {
 		return nn.GramOf(ctx, counts, kernels[variant], e.c.workers)
 	}

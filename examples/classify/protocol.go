@@ -52,16 +52,16 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	if c.folds > len(d.Class) {
 		return nil, fmt.Errorf("%d folds of %d graphs leave some empty; want -folds of at most the number of graphs", c.folds, len(d.Class))
 	}
-	keep, err := openStore(c, d, f)
-	if err != nil {
-		return nil, err
-	}
-	e := &evaluation{c: c, data: d, fields: f, keep: keep, batches: []int{c.batch}, epochs: c.epochs}
+	e := &evaluation{c: c, data: d, fields: f, batches: []int{c.batch}, epochs: c.epochs}
 	if c.batch == 0 {
 		e.batches = collection.Batches
 	}
 	if c.epochs == 0 {
 		e.epochs = collection.MaxEpochs(len(d.Class))
+	}
+	var err error
+	if e.keep, err = e.openStore(); err != nil {
+		return nil, err
 	}
 	v := nn.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,

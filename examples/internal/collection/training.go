@@ -99,14 +99,10 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		}
 	}
 	valid := InMemory(test)
-	patience := 0
-	if nn.HoldsOut(o.Net) && !j.Whole {
-		patience = heldPatience
-	}
 	fit, err := sinks.Fit{
 		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
 		Valid: &valid, Last: true, // the protocols choose among all epochs
-		Held: nn.HoldsOut(o.Net), Patience: patience,
+		Held: nn.HoldsOut(o.Net), Patience: j.patience(o.Net),
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
 	}.Run(ctx, InMemory(train))
@@ -129,6 +125,14 @@ func Curve(fit sinks.Fitted) (curve []nn.Score) {
 		curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
 	}
 	return curve
+}
+
+// patience is how many epochs without a better score end the training; 0 = all are made.
+func (j Training) patience(net Net) int {
+	if nn.HoldsOut(net) && !j.Whole {
+		return heldPatience
+	}
+	return 0
 }
 
 // InMemory is a pipeline that begins with a record, and works on one goroutine:
