@@ -30,8 +30,9 @@ import (
 // error. Anything else is: a line with one field, an id that is negative, not a
 // number or beyond 2 147 483 647, a file without a node.
 //
-// With Weights the third field of each line is the weight of the edge, a finite number,
-// which becomes its continuous attribute, channel weight of edge_attr. Where an edge
+// With Weights the third field of each line is the weight of the edge, a finite decimal
+// number, which becomes its continuous attribute, channel weight of edge_attr, as the
+// float32 nearest to it: 0 below 7e-46, an error beyond 3.4e38. Where an edge
 // stands on several lines, the first in the file holds for both directions, and lines
 // that differ from it are counted as Conflicts.
 //
@@ -46,7 +47,8 @@ import (
 // those are the nodes, or 1 … N if all ids lie there; otherwise the comment is
 // taken to count something else, and ignored. The id of every node is in
 // [Network.IDs], and where there are gaps in the column node_ids, so that a file that
-// the record is written to still knows it.
+// the record is written to still knows it. Roots and members of fields are numbers, not
+// ids: see operators.Normalize.
 //
 // # Cost
 //

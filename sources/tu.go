@@ -34,7 +34,8 @@ import (
 //
 // Classes, node labels and edge labels become the indices 0, 1, … of the
 // distinct values in ascending order. The names of the classes are in the
-// schema, the values behind the other indices in [TUStats].
+// schema, the values behind the other indices in [TUStats]. Real values are decimal
+// numbers, and become the nearest float32: 0 below 7e-46, an error beyond 3.4e38.
 //
 // An edge may be listed in one direction or in both, and is undirected, unless
 // Directed is set. Self-loops and repeated lines are dropped. Where the lines
