@@ -24,6 +24,12 @@ import (
 // and where nodes have classes those of the roots as root_target; it drops the
 // columns of the graph and of the neighbourhoods.
 //
+// Roots and members are numbers of nodes, from 0 in each graph, also where the graph
+// has other ids for them in node_ids. That column goes with the graph: who needs ids
+// in what is written sets KeepGraph and replaces v by [record.Row].NodeID[v], and -1
+// by -1, in a stage before PerRoot, which drops the graph; examples/export/names.go is
+// such a stage. Or the program keeps the ids of the source, such as sources.Network.IDs.
+//
 // Without an Assemble before it, Normalize gathers the neighbourhoods itself, to
 // the same fields. They are then nowhere in columns, which around the hubs of a
 // large graph are its largest by far; K must be set.

@@ -35,7 +35,9 @@
 //	index *:    or Item.ID
 //
 // A graph of an edge list whose ids have gaps has the ids of its nodes in node_ids,
-// also in the files that are written of it.
+// also in the files that the graph is written to. Columns that name nodes, as roots and
+// members of fields do, name them by number from 0: what node v is called is the value
+// at v of node_ids, where a row has that.
 //
 // A source is a value: it prints, it can be opened many times and by several
 // goroutines at once, and it never prints or exits. Each Open gives a reader of
