@@ -275,10 +275,23 @@ func TestWeights(t *testing.T) {
 		"-graph " + dir + "/mapped -graphs -as edges -out " + dir + "/again.edges",
 		"-graph " + dir + "/again.edges -weights -graphs -as arrow -out " + dir + "/again",
 		"-graph " + dir + "/mapped -k 2 -out " + dir + "/fields",
+		"-graph " + list + " -weights -k 3 -out " + dir + "/three",
+		"-graph " + list + " -weights -k 3 -as jsonl -out " + dir + "/three.jsonl",
 	} {
 		if err := run(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}
+	}
+	lines, err := os.ReadFile(dir + "/three.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line = `"members":[2,3,1],"dist":[0,1,1],"edges":[[0,1,1],[1,0,1],[1,1,0]],"nodes":[[],[],[]],"edge_attr":[[[0],[1e+09],[-4]],[[1e+09],[0],[0.5]],[[-4],[0.5],[0]]]}`
+	if !strings.Contains(string(lines), line) {
+		t.Errorf("lines\n%s\nhave no\n%s", lines, line)
+	}
+	if got := strings.Join(rows(t, dir+"/three"), "\n"); !strings.Contains(got, "members=[2,3,1] edges=[0,1000000000,-4,1000000000,0,0.5,-4,0.5,0]") {
+		t.Errorf("rows\n%s\nhave not the weights of the lines", got)
 	}
 	if got, want := rows(t, dir+"/again"), rows(t, dir+"/mapped"); !slices.Equal(got, want) || !strings.Contains(want[0], "edge_attr=[-4,0.5,") {
 		t.Errorf("%q, want %q", got, want)

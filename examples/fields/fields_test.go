@@ -30,6 +30,8 @@ type line struct {
 	Dist    []int32     `json:"dist"`
 	Edges   [][]int32   `json:"edges"`
 	Nodes   [][]float32 `json:"nodes"`
+
+	EdgeAttr [][][]float32 `json:"edge_attr"`
 }
 
 // fields runs the command and returns its lines, and the bytes of them.
@@ -143,6 +145,28 @@ func TestCollection(t *testing.T) {
 	want := `{"graph":0,"root":0,"members":[0,1],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[0,0.5],[1,1]]}
 {"graph":0,"root":1,"members":[1,0],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[1,1],[0,0.5]]}
 {"graph":2,"root":0,"members":[0,-1],"dist":[0,-1],"edges":[[0,0],[0,0]],"nodes":[[1,-2],[-1,0]]}
+`
+	if string(got) != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// Edges with types, and with two real values each: both come out.
+func TestEdgeAttributes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "DS")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"A": "1, 2\n2, 1\n2, 3\n3, 2\n", "graph_indicator": "1\n1\n1\n", "graph_labels": "0\n",
+		"edge_labels": "4\n4\n5\n5\n", "edge_attributes": "0.5, 0\n0.5, 0\n-3, 8\n-3, 8\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "DS_"+name+".txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, got := fields(t, "-graph", dir, "-k", "2", "-w", "1")
+	want := `{"graph":0,"root":0,"members":[0,1],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[],[]],"edge_attr":[[[0,0],[0.5,0]],[[0.5,0],[0,0]]]}
 `
 	if string(got) != want {
 		t.Errorf("got\n%swant\n%s", got, want)

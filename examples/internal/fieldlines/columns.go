@@ -57,6 +57,9 @@ func (Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	if n := len(l.NodeAttr); n > 0 {
 		names = append(names, record.TensorField[float32](record.Nodes, []int{k, n}, l.NodeAttr))
 	}
+	if n := len(l.EdgeAttr); n > 0 {
+		names = append(names, record.TensorField[float32](record.EdgeAttr, []int{k, k, n}, l.EdgeAttr))
+	}
 	return &fielder{layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
 }
 
@@ -97,7 +100,7 @@ func (f *fielder) read(rec arrow.Record) (c chunk, err error) {
 	get(true, func() error { c.cats, _, err = record.FixedValues[int32](rec, record.NodesCat); return err })
 	get(len(f.layout.NodeAttr) > 0, func() error { c.attrs, _, err = record.FixedValues[float32](rec, record.Nodes); return err })
 	get(len(f.layout.EdgeCat) > 0, func() error { c.edgesCat, _, err = record.FixedValues[int32](rec, record.EdgesCat); return err })
-	get(len(f.layout.EdgeCat) == 0, func() error { c.edges, _, err = record.FixedValues[float32](rec, record.Edges); return err })
+	get(len(f.layout.EdgeCat) == 0 || len(f.layout.EdgeAttr) > 0, func() error { c.edges, _, err = record.FixedValues[float32](rec, record.Edges); return err })
 	return c, err
 }
 
@@ -111,6 +114,8 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	id, root := record.NewColumn[int64](mem), record.NewColumn[int32](mem)
 	members, dist, edges := record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k*k)
 	nodesCat, nodes := record.NewFixed[int32](mem, k*cats), record.NewFixed[float32](mem, k*attrs)
+	weights := k * k * len(f.layout.EdgeAttr)
+	edgeAttr := record.NewFixed[float32](mem, weights)
 	rows, at := 0, 0 // at: the field, zero fields included
 	for row := range c.graphs.Len() {
 		var g graph.Graph
@@ -127,6 +132,7 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))
+				copy(edgeAttr.Extend(1), c.edges[min(at*weights, len(c.edges)):])
 				rows++
 			}
 			at++
@@ -138,6 +144,9 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	if attrs > 0 {
 		made = append(made, nodes.Finish(rows))
+	}
+	if weights > 0 {
+		made = append(made, edgeAttr.Finish(rows))
 	}
 	fields := array.NewRecord(f.schema, made, int64(rows))
 	for _, col := range made {

@@ -23,18 +23,20 @@ const text = "text"
 // Open implements flow.Operator.
 func (Lines) Open(in *arrow.Schema) (flow.Stage, error) {
 	l := &liner{schema: arrow.NewSchema([]arrow.Field{{Name: text, Type: record.ListType[uint8]()}}, nil)}
-	l.cats, l.attrs = in.HasField(record.NodesCat), in.HasField(record.Nodes)
+	l.cats, l.attrs, l.edges = in.HasField(record.NodesCat), in.HasField(record.Nodes), in.HasField(record.EdgeAttr)
 	return l, nil
 }
 
 type liner struct {
-	schema      *arrow.Schema
-	cats, attrs bool
-	b           []byte
+	schema             *arrow.Schema
+	cats, attrs, edges bool // nodes, and edges, have attributes
+	b                  []byte
 }
 
 func (l *liner) Schema() *arrow.Schema { return l.schema }
-func (l *liner) Fork() flow.Stage      { return &liner{schema: l.schema, cats: l.cats, attrs: l.attrs} }
+func (l *liner) Fork() flow.Stage {
+	return &liner{schema: l.schema, cats: l.cats, attrs: l.attrs, edges: l.edges}
+}
 
 func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	ids, root := rec.Column(0).(*array.Int64).Int64Values(), rec.Column(1).(*array.Int32).Int32Values()
@@ -52,6 +54,10 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	}
 	if l.attrs && err == nil {
 		attrs, _, err = record.FixedValues[float32](rec, record.Nodes)
+	}
+	var weights []float32
+	if l.edges && err == nil {
+		weights, _, err = record.FixedValues[float32](rec, record.EdgeAttr)
 	}
 	if err != nil {
 		return err
@@ -80,6 +86,10 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 				return number(b, attrs[(f*k+i)*na+a-nc])
 			})
 		})
+		if l.edges {
+			b = append(b, `,"edge_attr":`...)
+			b = attributes(b, k, weights[f*len(weights)/len(ids):(f+1)*len(weights)/len(ids)])
+		}
 		b = append(b, "}\n"...)
 	}
 	l.b = b
@@ -104,6 +114,16 @@ func numbers(b []byte, v []int32) []byte {
 		}
 	}
 	return append(b, ']')
+}
+
+// attributes writes those of k×k edges.
+func attributes(b []byte, k int, v []float32) []byte {
+	n := len(v) / (k * k)
+	return list(b, k, func(b []byte, i int) []byte {
+		return list(b, k, func(b []byte, j int) []byte {
+			return list(b, n, func(b []byte, a int) []byte { return number(b, v[(i*k+j)*n+a]) })
+		})
+	})
 }
 
 func list(b []byte, n int, item func(b []byte, i int) []byte) []byte {
