@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
@@ -40,7 +42,23 @@ func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
 	}
 	src, name, err := collection.Source(ctx, c.data, c.seed)
 	// Collections come in the order of their classes.
-	return flow.From(src).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
+	return flow.From(src).Via(classes{}).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
+}
+
+// classes is an operator that refuses graphs without classes, before it passes any on.
+type classes struct{}
+
+func (classes) String() string { return "classes" }
+
+func (classes) Open(in *arrow.Schema) (flow.Stage, error) {
+	l, err := record.LayoutOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := collection.CheckClasses(l); err != nil {
+		return nil, err
+	}
+	return operators.Expect{Layout: l}.Open(in)
 }
 
 // learn lets a system learn from the whole stream, then asks it about single graphs.

@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -56,6 +57,17 @@ func parse(args []string) (*config, error) {
 		return nil, err
 	}
 	c.systems = strings.Split(*systems, ",")
+	if c.data != "" {
+		var of []string
+		f.Visit(func(f *flag.Flag) {
+			if f.Name == "graphs" || f.Name == "noise" {
+				of = append(of, "-"+f.Name)
+			}
+		})
+		if len(of) > 0 {
+			return nil, fmt.Errorf("%s: of generated graphs, and -data %s is a collection", strings.Join(of, " and "), c.data)
+		}
+	}
 	return c, c.check()
 }
 

@@ -79,6 +79,15 @@ func TestPicture(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	clitest.Silence(t)
+	real := filepath.Join(t.TempDir(), "REG")
+	if err := os.Mkdir(real, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, text := range map[string]string{"A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_attributes": "0.5\n1.25\n"} {
+		if err := os.WriteFile(filepath.Join(real, "REG_"+suffix+".txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, test := range []struct{ args, want string }{
 		{"-systems k10", `-systems has "k10", want some of best online`},
 		{"-systems best,best", "names best twice"},
@@ -88,6 +97,9 @@ func TestErrors(t *testing.T) {
 		{"-window -1", "-window is -1"},
 		{"-out curve.gif", ".svg or .png"},
 		{"-json /nowhere/at/all", "cannot write"},
+		{"-data " + real, "the targets are real values, not classes"},
+		{"-data X -graphs 5", "-graphs: of generated graphs, and -data X is a collection"},
+		{"-data X -noise 0 -graphs 3000", "-graphs and -noise: of generated graphs"},
 		{"-data /nowhere/at/all", "neither a file or directory"},
 	} {
 		if err := run(context.Background(), strings.Fields(test.args)); err == nil || !strings.Contains(err.Error(), test.want) {

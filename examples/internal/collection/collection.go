@@ -5,6 +5,7 @@ package collection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -60,6 +61,17 @@ func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
 	return d, nil
 }
 
+// CheckClasses refuses graphs without classes.
+func CheckClasses(l record.Layout) error {
+	if l.Real {
+		return errors.New("the targets are real values, not classes")
+	}
+	if len(l.Classes) == 0 {
+		return errors.New("the graphs have no classes")
+	}
+	return nil
+}
+
 // survey notes the size and the class of each graph.
 func (d *Data) survey() error {
 	sum := 0
@@ -69,11 +81,8 @@ func (d *Data) survey() error {
 			return err
 		}
 		d.Layout = gs.Layout
-		if gs.Layout.Real {
-			return fmt.Errorf("%s: the targets are real values, not classes", d.Name)
-		}
-		if len(gs.Layout.Classes) == 0 {
-			return fmt.Errorf("%s: the graphs have no classes", d.Name)
+		if err := CheckClasses(gs.Layout); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 		class, err := record.Values[int32](rec, record.Target)
 		if err != nil {
