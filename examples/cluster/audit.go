@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -18,6 +19,7 @@ type audit struct {
 	perRoot bool // a row is learned from field by field
 
 	mu      sync.Mutex
+	earlier earlier // what restore has found
 	fields  int64
 	pending map[int64]int32 // fields of rows that were not learned from before
 	want    []int32         // rows at each position, in an epoch
@@ -121,6 +123,14 @@ func (a *audit) restore(text string) error {
 		for range r[0] {
 			a.want, a.got = append(a.want, r[1]), append(a.got, r[2])
 		}
+		a.earlier.Rows += int64(r[0]) * int64(r[2])
+	}
+	if a.earlier.Fields = c.Fields; isChild() {
+		b, err := json.Marshal(status{Earlier: &a.earlier})
+		if err != nil {
+			return err
+		}
+		fmt.Println(string(b))
 	}
 	return nil
 }

@@ -40,6 +40,8 @@ func withParent(ctx context.Context) (context.Context, context.CancelFunc) {
 type status struct {
 	Rows int64 `json:"rows"`
 	Lag  int64 `json:"lag"`
+
+	Earlier *earlier `json:"earlier,omitempty"` // of a trainer, once
 }
 
 // watch runs a pipeline, and shows how it goes on, or tells the parent.
@@ -47,7 +49,7 @@ func watch(ctx context.Context, p flow.Pipeline, role string) (flow.Stats, error
 	running := p.Start(ctx)
 	tell := func(s flow.Stats) {
 		if isChild() && len(s.Stages) > 0 {
-			b, _ := json.Marshal(status{s.Stages[len(s.Stages)-1].RowsIn, s.Stages[0].Lag}) // plain numbers
+			b, _ := json.Marshal(status{Rows: s.Stages[len(s.Stages)-1].RowsIn, Lag: s.Stages[0].Lag}) // plain numbers
 			fmt.Println(string(b))
 		}
 	}

@@ -36,8 +36,9 @@ type process struct {
 	kills   int
 	cpu     time.Duration
 	last    status
-	rows    int64 // of runs that have ended
-	best    int64 // of one run
+	earlier *earlier // that the first run which says so has found
+	rows    int64    // of runs that have ended
+	best    int64    // of one run
 	errText bytes.Buffer
 }
 
@@ -105,7 +106,9 @@ func (p *process) listen(r io.Reader) {
 		var now status
 		if json.Unmarshal(s.Bytes(), &now) == nil {
 			p.mu.Lock()
-			p.last, p.best = now, max(p.best, now.Rows)
+			if p.last, p.best = now, max(p.best, now.Rows); p.earlier == nil {
+				p.earlier = now.Earlier
+			}
 			p.mu.Unlock()
 		}
 	}
@@ -177,6 +180,7 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	begin := time.Now()
+	_, fresh := os.Stat(c.checkpoint())
 	result := filepath.Join(c.dir, "train.json")
 	feed, train := c.child("feed", 0), c.child("train", 0, "-json", result)
 	all := []*process{feed, train}
@@ -208,6 +212,9 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	tasks.Wait()
 	r.add(brokers, all)
 	r.compare(beside)
+	if fresh == nil && train.earlier != nil {
+		r.resumed(*train.earlier)
+	}
 	return r, nil
 }
 

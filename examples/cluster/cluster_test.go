@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -98,6 +99,25 @@ func TestFlags(t *testing.T) {
 	} {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%q is accepted", args)
+		}
+	}
+}
+
+// A directory goes on with its own run, and refuses to pass its model off as that of
+// another.
+func TestDirOfAnotherRun(t *testing.T) {
+	dir := t.TempDir()
+	job := []string{"-workers", "0", "-graph", "torus", "-n", "64", "-k", "4", "-dir", dir}
+	first := clitest.JSON[report](t, run, job...)
+	again := clitest.JSON[report](t, run, job...)
+	if again.ModelSHA256 != first.ModelSHA256 || again.FieldsPerS != 0 {
+		t.Errorf("a run that was complete is %+v, and then %+v", first, again)
+	}
+	clitest.Silence(t)
+	for flag, value := range map[string]string{"-k": "5", "-seed": "2", "-n": "81", "-epochs": "1", "-repeat": "2"} {
+		err := run(t.Context(), append(job, flag, value))
+		if err == nil || !strings.Contains(err.Error(), flag+" is "+value) {
+			t.Errorf("%s %s: %v, want the flag", flag, value, err)
 		}
 	}
 }

@@ -145,6 +145,7 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	r.finish(time.Since(begin))
+	r.resumed(r.before)
 	return r, nil
 }
 
@@ -174,7 +175,7 @@ func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*repo
 		p = p.Via(operators.PerRoot{})
 	}
 	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, OnRow: tally.learned, Checkpoint: sinks.Checkpoint{
-		File: filepath.Join(c.dir, "model.checkpoint"), Resume: true, Every: 200 * time.Millisecond, State: tally.state, Restore: tally.restore,
+		File: c.checkpoint(), Resume: true, Every: 200 * time.Millisecond, State: tally.state, Restore: tally.restore,
 	}})
 	if _, err := watch(ctx, p, role); err != nil {
 		return nil, err
@@ -182,6 +183,9 @@ func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*repo
 	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), config: c}
 	tally.judge(r, c.epochs)
 	r.finish(time.Since(begin))
+	if r.before = tally.earlier; c.role == "train" && !isChild() {
+		r.resumed(r.before)
+	}
 	if r.Trained == 0 {
 		return nil, fmt.Errorf("there was nothing to learn from")
 	}

@@ -21,7 +21,8 @@
 // that were learned, and holds no more than that: a slow trainer then slows the
 // workers, and there is one epoch.
 //
-// feed, work and train go on where they were when they are started again. What is
+// feed, work and train go on where they were when they are started again, and so does a
+// whole cluster with the same -dir; other settings of the job are refused there. What is
 // killed by -kill is: workers, the feed, the trainer, and of three brokers the one
 // that leads.
 package main
@@ -80,7 +81,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.compare, "compare", false, "before it run one process that does everything, and one that makes the fields and drops them: processor time beside theirs")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
 	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills; 0 = nobody is killed")
-	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; default: a temporary one")
+	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings that is there is gone on with; default: a temporary one")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -142,6 +143,11 @@ func run(ctx context.Context, args []string) error {
 		defer os.RemoveAll(c.dir)
 	} else if err := os.MkdirAll(c.dir, 0o777); err != nil {
 		return err
+	}
+	if !isChild() && (c.role == "" || c.role == "train") {
+		if err := c.sameJob(); err != nil {
+			return err
+		}
 	}
 	r, err := c.work(ctx)
 	if err != nil || r == nil {

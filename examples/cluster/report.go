@@ -32,6 +32,7 @@ type report struct {
 	AllOverAlone     float64 `json:"all_over_alone,omitempty"`
 
 	config *config
+	before earlier
 	roles  []roleLine
 }
 
