@@ -133,7 +133,7 @@ func (p *predictions) print(out io.Writer, classes []string) error {
 	for _, row := range p.Predictions {
 		count[row.Class]++
 	}
-	fmt.Fprintf(out, "%s: %d graphs, by the network in %s, trained on %s\n\n", p.Dataset, p.Graphs, p.Model, p.Trained)
+	fmt.Fprintf(out, "%s: %d graphs, by the model in %s, trained on %s\n\n", p.Dataset, p.Graphs, p.Model, p.Trained)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range classes {
 		fmt.Fprintf(w, "class %s\t%d graphs\n", strings.TrimSpace(c), count[c])
