@@ -230,7 +230,7 @@ func (c *config) show(ctx context.Context, train, feed *process, trained <-chan 
 			return
 		case <-time.After(200 * time.Millisecond):
 			train.mu.Lock()
-			bar.Set(train.last.Rows)
+			bar.Set(train.best) // a trainer that was killed passes over what it had learned from
 			train.mu.Unlock()
 		}
 	}

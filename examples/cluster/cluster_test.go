@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
@@ -95,6 +98,7 @@ func TestFlags(t *testing.T) {
 	clitest.Silence(t)
 	for _, args := range [][]string{
 		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
+		{"-url", "foo", "-role", "feed"}, {"-url", "nats://", "-role", "feed"}, {"-url", "http://a:1", "-role", "feed"}, {"-name", "a b.c"}, {"-name", ""},
 		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
 	} {
 		if err := run(context.Background(), args); err == nil {
@@ -119,5 +123,27 @@ func TestDirOfAnotherRun(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), flag+" is "+value) {
 			t.Errorf("%s %s: %v, want the flag", flag, value, err)
 		}
+	}
+}
+
+// Where no broker is yet a role waits, and stops when it is told to.
+func TestNoBroker(t *testing.T) {
+	clitest.Silence(t)
+	ports, err := freePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, stop)
+	if err := run(ctx, []string{"-role", "feed", "-url", fmt.Sprintf("127.0.0.1:%d", ports[0])}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was stopped", err)
+	}
+}
+
+// Errors name flags that there are.
+func TestGraphOfNoFormat(t *testing.T) {
+	clitest.Silence(t)
+	if err := run(t.Context(), []string{"-graph", "nope"}); err == nil || strings.Contains(err.Error(), "-format") || !strings.Contains(err.Error(), "-graph is") {
+		t.Error(err)
 	}
 }

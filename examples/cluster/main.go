@@ -7,8 +7,9 @@
 //	go run ./examples/cluster -workers 4 -brokers 3 -kill 500ms   # and somebody dies twice a second
 //	go run ./examples/cluster -workers 1 -compare -repeat 20      # what a field costs each role, beside one process
 //
-// With -url the broker is elsewhere, and each machine runs one role:
+// With -url the broker is elsewhere, a NATS server with JetStream, and each machine runs one role:
 //
+//	nats-server -js -a ADDRESS                                    # the broker
 //	cluster -url nats://broker:4222 -role feed -data NCI1.zip
 //	cluster -url nats://broker:4222 -role work -data NCI1.zip     # on any number of machines
 //	cluster -url nats://broker:4222 -role train -data NCI1.zip -dir run -json result.json
@@ -72,7 +73,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.w, "w", 20, "receptive fields per graph of a collection")
 	f.IntVar(&c.workers, "workers", 2, "processes that make fields; 0 = one process for everything, without a broker")
 	f.IntVar(&c.brokers, "brokers", 1, "servers of the broker, 1 or 3; with -url how many keep each stream")
-	f.StringVar(&c.url, "url", "", "broker that is there, nats://…; needs -role")
+	f.StringVar(&c.url, "url", "", "broker that is there, nats://… (nats-server -js starts one); needs -role")
 	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
 	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
 	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
@@ -102,6 +103,8 @@ func (c *config) check() error {
 		return fmt.Errorf("-role is %q, want feed, work or train", c.role)
 	case (c.role == "") != (c.url == "") && c.role != roleFields:
 		return errors.New("-url and -role belong together: one of them is missing")
+	case c.name == "" || strings.ContainsAny(c.name, " \t\r\n.*>/\\"):
+		return fmt.Errorf("-name is %q, want a name without spaces, dots, stars and slashes", c.name)
 	case c.kill < 0:
 		return fmt.Errorf("-kill is %v, want 0 or more", c.kill)
 	case c.kill > 0 && (c.role != "" && !isChild() || c.workers == 0):
@@ -113,9 +116,12 @@ func (c *config) check() error {
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
+	if err := checkURL(c.url); err != nil {
+		return err
+	}
 	if c.graph.Path != "" {
 		if err := c.graph.Check(); err != nil {
-			return err
+			return fmt.Errorf("-graph is %q, want a file whose name ends as .edges, .txt, .g6, .dot or .arrow do, or one of %s", c.graph.Path, strings.Join(input.Families, ", "))
 		}
 	}
 	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("bound", c.bound, 0), cli.AtLeast("n", c.graph.N, 1))
@@ -164,6 +170,11 @@ func run(ctx context.Context, args []string) error {
 
 // work does what the command line asks for.
 func (c *config) work(ctx context.Context) (*report, error) {
+	if c.url != "" && !isChild() {
+		if err := c.await(ctx); err != nil {
+			return nil, err
+		}
+	}
 	switch c.role {
 	case roleBroker:
 		return nil, c.broker(ctx)
