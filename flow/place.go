@@ -28,7 +28,8 @@ type Placer interface {
 type Resumer interface {
 	Writer
 	// Resume is called once, before Write, where the source is a Placer and every
-	// stage in between can begin in the middle.
+	// stage in between can begin in the middle. Rows are remembered on their way from
+	// a call of Begin or Place here on; without one they are not, and cost nothing.
 	Resume(from *Places) error
 }
 
@@ -40,7 +41,9 @@ type Restarter interface {
 	Restarts() bool
 }
 
-// Places is what a Resumer asks of the source of its pipeline.
+// Places is what a Resumer asks of the source of its pipeline. A pipeline makes it: the
+// zero value cannot be used. Begin is called in Resume alone, the others from any
+// goroutine until the writer is closed.
 type Places struct {
 	run    *run
 	stage  string
@@ -53,6 +56,7 @@ type Places struct {
 	last  int64     // its position
 	any   bool
 	lost  bool
+	asked bool // for a place, so that rows are to be remembered
 }
 
 // places returns what the sink may ask for, or nil.
@@ -86,16 +90,24 @@ func (o *opened) resume() {
 
 // Begin lets the source begin at a place.
 func (p *Places) Begin(place string) error {
+	p.ask()
 	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
 }
 
 // Place returns the place behind the first so many rows of this run.
 func (p *Places) Place(rows int64) (place string, err error) {
+	p.ask()
 	err = p.run.guard(p.stage, func() (err error) {
 		place, err = p.reader.Place(rows)
 		return err
 	})
 	return place, err
+}
+
+func (p *Places) ask() {
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
 }
 
 // Keep tells the source that a place is written down.
@@ -107,7 +119,7 @@ func (p *Places) Keep(place string) {
 func (p *Places) hand(rec arrow.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.lost {
+	if p.asked && !p.lost {
 		p.queue = append(p.queue, append([]int64(nil), positions(rec)...))
 	}
 }
@@ -150,5 +162,5 @@ func (p *Places) take(q int64) bool {
 func (p *Places) Rows() (n int64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rows, !p.lost
+	return p.rows, p.asked && !p.lost
 }

@@ -9,7 +9,7 @@ import "math"
 //	v = v + g²
 //	w = w - Rate·g/(√v + Epsilon)
 //
-// A weight without a gradient stays as it is, so that a Logistic takes a step in
+// Without WeightDecay and ClipNorm a weight without a gradient stays as it is, so that a Logistic takes a step in
 // the time of the words that a batch has, and not in that of its whole table.
 type AdaGrad struct {
 	Rate    float64 // learning rate; 0 = 0.01

@@ -19,7 +19,7 @@ import (
 //	paper   for each repeat, the ones with the best mean accuracy on the test
 //	        folds: optimistic, since the test folds take part in a choice
 //
-// All trials with the same seed, folds and repeats have the same rows, whatever is
+// All trials with the same seed, folds, repeats and Inner have the same rows, whatever is
 // learned.
 type CrossValidation struct {
 	Folds   int    // 0 = 10
@@ -38,7 +38,8 @@ type CrossValidation struct {
 
 	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
 	// chooses by the lowest Score.Held of the trial on the whole of the training rows,
-	// and there are no inner trials.
+	// and there are no inner trials. Learn must set Score.Held then, and ByLoss has
+	// no part in it.
 	HeldOut bool
 
 	// Inner never looks at a test fold: what is tested on in its place is the part of
@@ -62,7 +63,7 @@ type Trial struct {
 	Split
 	Fold    int // of all repeats, from 0
 	Variant int
-	Inner   bool // Test is a part of the training rows of the fold
+	Inner   bool // one that nested chooses by: Test is a part of the training rows of the fold
 }
 
 // Score is how a test came out.
@@ -112,7 +113,7 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 	setZero(&v.Variants, 1)
 	setZero(&v.Workers, 1)
 	if v.Repeats < 0 || v.Variants < 0 || v.Workers < 0 || v.Learn == nil || v.Fixed && (v.Variants > 1 || v.HeldOut) {
-		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, Fixed %t", v.Repeats, v.Variants, v.Workers, v.Fixed)
+		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, Fixed %t, HeldOut %t", v.Repeats, v.Variants, v.Workers, v.Fixed, v.HeldOut)
 	}
 	folds, err := v.split(class)
 	if err != nil {

@@ -65,4 +65,5 @@ var (
 	_ flow.RefusingWriter = (*evaluator)(nil)
 	_ flow.DurableWriter  = (*trainer)(nil)
 	_ flow.TimedWriter    = (*trainer)(nil)
+	_ flow.Resumer        = (*trainer)(nil)
 )

@@ -46,9 +46,9 @@ import (
 // "# Nodes: 4941" (the first such comment counts): if all ids lie in 0 … N-1,
 // those are the nodes, or 1 … N if all ids lie there; otherwise the comment is
 // taken to count something else, and ignored. The id of every node is in
-// [Network.IDs], and where there are gaps in the column node_ids, so that a file that
-// the record is written to still knows it. Roots and members of fields are numbers, not
-// ids: see operators.Normalize.
+// [Network.IDs], and where ids are not the numbers of the nodes in the column
+// node_ids, so that a file that the record is written to still knows them. Roots and
+// members of fields are numbers, not ids: see operators.Normalize.
 //
 // # Cost
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Index is what a reader knows of the messages of a stream: some 40 bytes each.
+// Index is what a reader knows of the messages of a stream: some 100 bytes each.
 type Index struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed when there is more

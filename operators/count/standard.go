@@ -1,8 +1,8 @@
 package count
 
 // Standard returns what to count where nothing is known of the graphs: the words
-// of the recipe that classifies best of all that were tried (see examples/benchmark
-// -systems best), which needs no hand for a new collection:
+// of the most accurate model here (see examples/benchmark -systems best), which needs
+// no hand for a new collection:
 //
 //	size, labels        how large a graph is and what it is made of
 //	wl, height 4        what stands around a node, exactly
@@ -14,8 +14,8 @@ package count
 //
 // Words that a collection has no use for cost time, and next to no accuracy; README.md
 // has a table of what each is worth. A graph of n nodes and m edges costs O(m^1.5)
-// for the triangles, O(n·m) for the paths, which begin at 512 of the nodes where
-// there are more, and a few microseconds a node for the rest. The slice is the
+// for the triangles, O(min(n, 512)·m) for the paths, which begin at 512 of the nodes
+// where there are more, and a few microseconds a node for the rest. The slice is the
 // caller's.
 func Standard() []Counter {
 	return []Counter{

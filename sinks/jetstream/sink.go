@@ -47,7 +47,9 @@ type Sink struct {
 	// one that is there.
 	Recipe string
 	// MaxBytes and MaxMessages are the most that a stream that is made holds. When it is
-	// full the sink waits, and with it the pipeline. The default is no bound.
+	// full the sink waits, and with it the pipeline, for messages that are taken or, where the
+	// stream is kept, purged by its reader. One that is there keeps the bounds it has. The
+	// default is no bound.
 	MaxBytes    int64
 	MaxMessages int64
 	// FullWait is how long it waits for a full stream. The default is an hour.

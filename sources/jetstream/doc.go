@@ -50,7 +50,7 @@
 //	worker           its messages go to another one after AckWait; what it had published stays, and is not stored twice
 //	feed             begins anew: what is in the queue is refused, what was worked on is worked on again, and refused in fields
 //	trainer          goes on from its checkpoint, which holds its place in the stream (flow.Placer): of what was learned
-//	                 it reads again at most what cuts across a batch. Behind Shuffle, Replay or a stage that several workers
+//	                 it reads again the last batch, and what cuts across it. Behind Shuffle, Replay or a stage that several workers
 //	                 cannot share, it reads the stream from its beginning and passes over what was learned
 //	one of 3 brokers the others go on (Replicas: 3); clients come back by themselves, and count that (flow.Noter)
 //	the only broker  everybody waits for as long as Connection.Patience; what was acknowledged is on its disk, though by default

@@ -73,7 +73,9 @@ type Source struct {
 	// Purge deletes messages that nobody will begin before, since a checkpoint is
 	// behind them. With it a stream that has MaxBytes holds what workers are ahead of the
 	// trainer, and the broker's disk does not grow with the data; it is read once, so
-	// that Epochs is 1, and by one reader. Without it the stream is kept.
+	// that Epochs is 1, and by one reader. Without it the stream is kept. It needs a
+	// sink that keeps places, as sinks.Train with a Checkpoint does, and stages that
+	// can begin in the middle, and makes the stream NAME-late, which stays.
 	Purge bool
 	// Ahead is how many messages are fetched before they are asked for. The default
 	// is 8.
