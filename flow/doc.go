@@ -125,7 +125,7 @@
 // for the place behind the last row that it has had all of, writes it down beside
 // what it made of that, and begins there in the next run; a source may delete what is
 // before a place that was written down. sinks.Train does so, with
-// sources/jetstream. jetstream.TestResumeAtPlace jetstream.TestBoundedStream
+// sources/jetstream. sources/jetstream.TestResumeAtPlace sources/jetstream.TestBoundedStream
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the

@@ -22,7 +22,7 @@ func TestGuaranteesHaveTests(t *testing.T) {
 	if !found {
 		t.Fatal("there are no guarantees")
 	}
-	named := regexp.MustCompile(`(?:(\w+)\.)?\b(Test\w+)`)
+	named := regexp.MustCompile(`(?:([\w/]+)\.)?\b(Test\w+)`)
 	guarantees, _, _ := strings.Cut(text, "# Positions")
 	for _, item := range strings.Split(guarantees, "\n  - ")[1:] {
 		item, _, _ = strings.Cut(item, "\n\n")

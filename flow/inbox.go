@@ -30,6 +30,7 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	select {
 	case v, ok := <-b.in:
 		if !ok {
+			b.run.stopped() // whoever gave may have ended because the context did
 			return nil, false
 		}
 		rec, err := b.check(v)

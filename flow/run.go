@@ -19,6 +19,7 @@ const (
 
 // run is what the stages of one running pipeline share.
 type run struct {
+	caller context.Context // it ends before ctx does, which is made from it
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	opts   Options
@@ -31,9 +32,9 @@ type run struct {
 	letters sync.Mutex // one call of Options.DeadLetters at a time
 }
 
-func newRun(ctx context.Context, opts Options) *run {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return &run{ctx: ctx, cancel: cancel, opts: opts.withDefaults(), track: newTracker()}
+func newRun(caller context.Context, opts Options) *run {
+	ctx, cancel := context.WithCancelCause(caller)
+	return &run{caller: caller, ctx: ctx, cancel: cancel, opts: opts.withDefaults(), track: newTracker()}
 }
 
 // fail keeps the first error and ends the run: from now on every stage
@@ -69,10 +70,15 @@ func (r *run) err() error {
 // stopped reports whether the run has ended before its time. A caller that
 // drops something because of it has lost it, so the reason is kept.
 func (r *run) stopped() bool {
-	if r.ctx.Err() == nil {
-		return false
+	why := context.Cause(r.ctx)
+	if why == nil {
+		// Adapters have runs of their own: the one before may have heard of the end
+		// of the caller's context, and closed its output, before this one has.
+		if why = context.Cause(r.caller); why == nil {
+			return false
+		}
 	}
-	r.fail(&Error{Stage: "run", Graph: NoGraph, Err: context.Cause(r.ctx)})
+	r.fail(&Error{Stage: "run", Graph: NoGraph, Err: why})
 	return true
 }
 
