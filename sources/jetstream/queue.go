@@ -56,8 +56,9 @@ type queueReader struct {
 
 // message is a message in hand, which may have come several times.
 type message struct {
-	note jet.Note
-	msgs []nc.Msg
+	note  jet.Note
+	first nc.Msg   // of msgs; it stays, so that it is read without mu
+	msgs  []nc.Msg // as it came, and came again; under mu
 }
 
 var (
@@ -279,7 +280,7 @@ func (q *queueReader) take(ctx context.Context, m nc.Msg) error {
 	case same: // it is on its way already
 		here.msgs = append(here.msgs, m)
 	case here == nil:
-		here = &message{n, []nc.Msg{m}}
+		here = &message{n, m, []nc.Msg{m}}
 		q.hand[n.First()] = here
 		q.at = time.Now()
 		defer func() { q.in <- here }() // there is room
@@ -333,7 +334,7 @@ func (q *queueReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // record decodes a message; nil where it went to the dead letters.
 func (q *queueReader) record(ctx context.Context, m *message) (arrow.Record, error) {
-	body := m.msgs[0].Data()
+	body := m.first.Data()
 	var err error
 	if m.note.Object != "" {
 		body, err = q.object(ctx, m.note.Object)
@@ -345,7 +346,7 @@ func (q *queueReader) record(ctx context.Context, m *message) (arrow.Record, err
 	if err == nil || ctx.Err() != nil {
 		return rec, err
 	}
-	err = q.bury(ctx, m.msgs[0], jet.Foreign{Seq: m.note.Seq, Subject: m.msgs[0].Subject(), Why: err})
+	err = q.bury(ctx, m.first, jet.Foreign{Seq: m.note.Seq, Subject: m.first.Subject(), Why: err})
 	if err == nil {
 		q.Settle(m.note.First())
 	}
