@@ -70,13 +70,14 @@ func (r *run) err() error {
 // stopped reports whether the run has ended before its time. A caller that
 // drops something because of it has lost it, so the reason is kept.
 func (r *run) stopped() bool {
+	// Adapters have runs of their own: the one before may have heard of the end of
+	// the caller's context, and closed its output, before this one has.
+	if r.ctx.Err() == nil && r.caller.Err() == nil {
+		return false
+	}
 	why := context.Cause(r.ctx)
 	if why == nil {
-		// Adapters have runs of their own: the one before may have heard of the end
-		// of the caller's context, and closed its output, before this one has.
-		if why = context.Cause(r.caller); why == nil {
-			return false
-		}
+		why = context.Cause(r.caller)
 	}
 	r.fail(&Error{Stage: "run", Graph: NoGraph, Err: why})
 	return true

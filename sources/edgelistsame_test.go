@@ -14,7 +14,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 )
 
 // same compares what is read on several processors, in pieces, with what is read
@@ -171,15 +170,8 @@ func TestEdgeListWeights(t *testing.T) {
 	defer mem.AssertSize(t, 0)
 	r := n.Reader(mem)
 	defer r.Close()
-	rec, err := r.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec, gs := first(t, r)
 	defer rec.Release()
-	gs, err := record.GraphsOf(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g graph.Graph
 	if gs.At(0, &g); !g.Same(n.Graph) || len(gs.Layout.EdgeAttr) != 1 || gs.Layout.EdgeAttr[0].Name != "weight" {
 		t.Errorf("the record has another graph, or a copy: %+v", gs.Layout)

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -143,21 +145,29 @@ func TestNodesLists(t *testing.T) {
 	}
 }
 
+// first returns the first record of a reader, which the caller owns, and its graphs.
+func first(t *testing.T, r flow.Reader) (arrow.Record, *record.Graphs) {
+	t.Helper()
+	rec, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gs, err := record.GraphsOf(rec)
+	if err != nil {
+		rec.Release()
+		t.Fatal(err)
+	}
+	return rec, gs
+}
+
 func TestNodesRecord(t *testing.T) {
 	mem := flowtest.Mem(t)
 	r, err := Nodes{FS: mapFS(fourNodes())}.Open(context.Background(), mem)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := r.Next(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec, gs := first(t, r)
 	defer rec.Release()
-	gs, err := record.GraphsOf(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g graph.Graph
 	gs.At(0, &g)
 	if !slices.Equal(gs.NodeClass(0), []int32{1, 0, -1, 1}) || g.SparseCard != 5 || !slices.Equal(g.Sparse(3), []int32{0, 4}) {
