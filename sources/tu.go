@@ -84,9 +84,9 @@ type TU struct {
 	Memory int64
 	// Workers is the number of goroutines that read an edge file of more than a
 	// megabyte. The default is one per processor; the result does not depend on it.
+	// Their text is beside Memory, and they are no more than have room in a sixteenth
+	// of it: 62 where that is 1 GiB, one below 64 MiB.
 	Workers int
-
-	pieces int // for tests
 }
 
 // TUStats says what a [TUReader] has read so far: all of it after io.EOF.
@@ -116,6 +116,12 @@ func (t TU) String() string {
 // Open checks the settings and all files, and returns a *[TUReader]. The
 // reader stops with the error of ctx when that ends.
 func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	return t.open(ctx, mem, 0)
+}
+
+// open is Open that reads edge files ahead in pieces of that size, whatever size they
+// have; 0 is the usual one.
+func (t TU) open(ctx context.Context, mem memory.Allocator, pieces int) (flow.Reader, error) {
 	switch {
 	case t.Rows < 0:
 		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
@@ -142,6 +148,7 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	if err != nil {
 		return nil, err
 	}
+	files.pieces = pieces
 	r := &TUReader{tu: t, files: files, ctx: ctx}
 	files.alive = func() error { return context.Cause(r.ctx) }
 	r.csr.alive = files.alive

@@ -45,6 +45,7 @@ var errTooLong = io.ErrShortBuffer
 
 const (
 	aheadSize  = 256 << 10 // bytes of a piece
+	aheadBytes = 1 << 20   // that it takes with its pairs, which grow from nothing
 	aheadLeast = 1 << 20   // of a file that is worth goroutines
 )
 

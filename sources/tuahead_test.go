@@ -11,22 +11,33 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
+
+// inPieces is a collection that is read ahead whatever its size.
+type inPieces struct {
+	TU
+	size int
+}
+
+func (p inPieces) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	return p.open(ctx, mem, p.size)
+}
 
 // aheadOf compares a collection that is read in pieces, ahead, with one that is read
 // line by line: graphs, counts, and the error with its place.
 func aheadOf(t *testing.T, name string, tu TU) {
 	t.Helper()
-	tu.Workers, tu.pieces = 1, 0
+	tu.Workers = 1
 	want, _, reader, wantErr := readAll(t, tu)
 	var stats TUStats
 	if wantErr == nil {
 		stats = reader.(*TUReader).Stats()
 	}
 	for _, pieces := range []int{7, 100} {
-		tu.Workers, tu.pieces = 1+pieces%4, pieces
-		got, _, reader, err := readAll(t, tu)
+		tu.Workers = 1 + pieces%4
+		got, _, reader, err := readAll(t, inPieces{tu, pieces})
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) || len(got) != len(want) {
 			t.Fatalf("%s, in pieces of %d: %d graphs and %v, want %d and %v", name, pieces, len(got), err, len(want), wantErr)
 		}
@@ -105,7 +116,7 @@ func TestTUAheadEnds(t *testing.T) {
 	delete(files, "T_edge_labels.txt")
 	delete(files, "T_edge_attributes.txt")
 	files["T_A.txt"] = strings.Repeat(files["T_A.txt"], 1000)
-	tu := TU{FS: mapFS(files), Rows: 1, Workers: 3, pieces: 50}
+	tu := inPieces{TU{FS: mapFS(files), Rows: 1, Workers: 3}, 50}
 	r, err := tu.Open(t.Context(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +133,17 @@ func TestTUAheadEnds(t *testing.T) {
 	stop()
 	if _, err := tu.Open(ctx, memory.DefaultAllocator); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+	// As many workers as have room, however many are asked for.
+	for _, c := range []struct{ memory, workers, want int }{{0, 1000, 62}, {1 << 30, 2, 2}, {64 << 20, 1000, 2}, {48 << 20, 3, 1}, {1 << 20, 3, -2}} {
+		most, err := newBudget("TU", int64(c.memory), 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := openFiles(TU{FS: mapFS(files), Workers: c.workers}, most)
+		if err != nil || f.workers != c.want {
+			t.Errorf("%+v: %d workers, %v", c, f.workers, err)
+		}
 	}
 	// A file that cannot be read on.
 	a := readAhead(io.MultiReader(strings.NewReader("1, 2\n1, "), goneDisk{}), &tuIndex{graphOf: make([]int32, 2), start: []int32{0, 2}}, 2, 64, 1000)

@@ -25,7 +25,7 @@ type tuFiles struct {
 	budget *budget
 
 	workers int
-	pieces  int // for tests: the size of pieces of edge files, whatever size these have
+	pieces  int // the size of pieces of edge files, whatever size these have, or 0
 	alive   func() error
 	close   func() error
 }
@@ -46,7 +46,7 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.workers, f.pieces = cmp.Or(t.Workers, runtime.GOMAXPROCS(0)), t.pieces
+	f.workers = min(cmp.Or(t.Workers, runtime.GOMAXPROCS(0)), int(memory.most/16/aheadBytes)-2)
 	if err := f.find(t.Name); err != nil {
 		f.close()
 		return nil, err
