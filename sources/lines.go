@@ -94,8 +94,10 @@ func (l *lines) fill() {
 	if l.last = l.alive(); l.last != nil {
 		return
 	}
-	copy(l.buf, l.buf[l.start:l.end])
-	l.start, l.end = 0, l.end-l.start
+	if l.start > 0 { // a long line comes in many reads, and must not be moved for each
+		copy(l.buf, l.buf[l.start:l.end])
+		l.start, l.end = 0, l.end-l.start
+	}
 	if l.end == len(l.buf) {
 		var buf []byte
 		if buf, l.last = grow(l, l.buf, max(64<<10, len(l.buf))); l.last != nil {
