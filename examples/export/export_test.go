@@ -299,6 +299,13 @@ func TestWeights(t *testing.T) {
 	if got := rows(t, dir+"/fields"); len(got) != 3 || !strings.Contains(strings.Join(got, ""), "edges=[0,0.5,0.5,0]") {
 		t.Errorf("fields %q, want some with a weight", got)
 	}
+	const table = "../../sources/parquet/testdata/duckdb.weights.parquet"
+	if err := run(context.Background(), strings.Fields("-graph "+table+" -weights -graphs -as edges -out "+dir+"/table.edges")); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := os.ReadFile(dir + "/table.edges"); err != nil || !strings.Contains(string(lines), "\n238 2 0.14285715\n") && !strings.Contains(string(lines), "\n2 238 0.14285715\n") {
+		t.Errorf("the second row, 7919%%600*2, 2, 1/7, is not among the lines of %s: %v", table, err)
+	}
 	for _, args := range []string{"-graph " + dir + "/mapped", "-graph torus", "-data " + dir} {
 		if err := run(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights are those of an edge list") {
 			t.Errorf("%s: %v", args, err)

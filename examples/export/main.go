@@ -58,6 +58,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 func main() { cli.Main("export", run) }
@@ -103,7 +104,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
-	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list is the weight of the edge, and an attribute of it; default: ignored")
+	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	cli.Bound(f, &c.bound)
@@ -164,8 +165,8 @@ func (c *config) check() (err error) {
 		if err := c.graph.Check(); err != nil {
 			return err
 		}
-	case c.graph.Weights:
-		return fmt.Errorf("-weights are those of an edge list, and %s is none", c.data+c.graph.Path)
+	case c.graph.Weights && !parquet.IsEdges(c.data+c.graph.Path):
+		return fmt.Errorf("-weights are those of an edge list or a table of edges, and %s is neither", c.data+c.graph.Path)
 	}
 	packings := map[string][]string{"parquet": {"none", "zstd", "snappy"}, "arrow": {"none", "zstd", "lz4"}}[c.as]
 	if packings == nil {

@@ -55,7 +55,7 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 		return sources.Nodes{Path: path}, nil
 	case "parquet":
 		if parquet.IsEdges(path) {
-			return parquet.Edges{Path: path, Directed: c.graph.Directed, Workers: c.workers, Progress: input.Bar("rows of edges")}, nil
+			return parquet.Edges{Path: path, Directed: c.graph.Directed, Weights: c.graph.Weights, Workers: c.workers, Progress: input.Bar("rows of edges")}, nil
 		}
 		return parquet.Source{Path: path}, nil
 	case "arrow":

@@ -43,3 +43,37 @@ func set[T int32 | int64 | uint32 | uint64](list []graph.Edge, x []T, from bool)
 	}
 	return 0, nil, true
 }
+
+// weights sets the weight of each edge. It is not ok where a value is none, and tells
+// which.
+func weights(list []float32, values any) (row int, v any, ok bool) {
+	switch x := values.(type) {
+	case []int32:
+		return weigh(list, x)
+	case []int64:
+		return weigh(list, x)
+	case []uint32:
+		return weigh(list, x)
+	case []uint64:
+		return weigh(list, x)
+	case []float32:
+		return weigh(list, x)
+	case []float64:
+		return weigh(list, x)
+	}
+	return 0, values, false
+}
+
+func weigh[T int32 | int64 | uint32 | uint64 | float32 | float64](list []float32, x []T) (int, any, bool) {
+	if len(x) != len(list) {
+		return len(x), nil, false
+	}
+	for i, v := range x {
+		w := float32(v)
+		if w-w != 0 { // infinite, or no number
+			return i, v, false
+		}
+		list[i] = w
+	}
+	return 0, nil, true
+}

@@ -31,6 +31,11 @@ import (
 // dropped and counted, and the result is an edge list's, for the same cost and the
 // same at any number of workers. Row groups are read side by side, each worker in the
 // memory that its first took, so that the peak is an edge list's and a row group.
+//
+// With Weights one more column is the weight of each edge, a number of any type, which
+// becomes its attribute as that of [sources.EdgeList] does: channel weight of edge_attr,
+// the float32 nearest to it, finite; of rows that repeat an edge the first holds. DuckDB
+// takes 0.5 for a DECIMAL, which is none of these types: CAST(w AS DOUBLE) is.
 type Edges struct {
 	// Path is a file, or a directory of files *.parquet, as for Source.
 	Path string
@@ -39,6 +44,12 @@ type Edges struct {
 	From, To string
 	// Directed keeps each row as one arc.
 	Directed bool
+	// Weights keeps a column of numbers as an attribute of the edge. The default is to
+	// read no column but those of the ends.
+	Weights bool
+	// Weight is that column. The default is the first that is neither end; a name is as
+	// good as Weights.
+	Weight string
 	// Workers is the number of goroutines. The default is one per processor.
 	Workers int
 	// MaxBytes bounds the memory of a worker for one row group. The default is
@@ -71,6 +82,7 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 	if s.Workers < 0 || s.Memory < 0 || (s.From == "") != (s.To == "") {
 		return nil, fmt.Errorf("sources: ParquetEdges: Workers %d, Memory %d, From %q, To %q: want at least 0, and both columns or none", s.Workers, s.Memory, s.From, s.To)
 	}
+	s.Weights = s.Weights || s.Weight != ""
 	files := Source{Path: s.Path, MaxBytes: s.MaxBytes, Unverified: s.Unverified}.files()
 	files.Source = "ParquetEdges"
 	inputs, err := files.Inputs()
@@ -82,8 +94,8 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 	if err := t.count(inputs); err != nil {
 		return nil, err
 	}
-	for _, in := range inputs {
-		if err := t.file(ctx, in); err != nil {
+	for i, in := range inputs {
+		if err := t.file(ctx, i, in); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -119,9 +131,24 @@ type edgeTable struct {
 	rows int64 // of all files
 
 	mu    sync.Mutex
-	lists [][]graph.Edge
+	parts []part // as they come
 	read  int64
 	left  int64 // of Memory
+}
+
+// part is the edges of a row group, and their weights if they are kept.
+type part struct {
+	file, group int
+	edges       []graph.Edge
+	weights     []float32
+}
+
+// each is the bytes of a row until it is in the graph.
+func (t *edgeTable) each() int64 {
+	if t.Weights {
+		return 12
+	}
+	return 8
 }
 
 // count refuses a table that cannot fit before any of it is read.
@@ -137,7 +164,7 @@ func (t *edgeTable) count(inputs []tabular.Input) error {
 	switch most := int64(math.MaxInt32 / 2); {
 	case t.rows > most:
 		return inFile(t.Path, fmt.Errorf("%d edges, want at most %d: rows have 32-bit offsets", t.rows, most))
-	case t.rows > t.left/8:
+	case t.rows > t.left/t.each():
 		return inFile(t.Path, t.tooMuch())
 	}
 	return nil
@@ -178,7 +205,7 @@ func open(in tabular.Input) (opened, error) {
 }
 
 // file reads the row groups of a file side by side.
-func (t *edgeTable) file(ctx context.Context, in tabular.Input) error {
+func (t *edgeTable) file(ctx context.Context, number int, in tabular.Input) error {
 	if in.Verify != nil {
 		if err := in.Verify(ctx); err != nil {
 			return err
@@ -189,7 +216,7 @@ func (t *edgeTable) file(ctx context.Context, in tabular.Input) error {
 	errs := map[int]error{} // by row group
 	for range t.Workers {
 		wg.Go(func() {
-			at, err := t.groups(ctx, in, &next)
+			at, err := t.groups(ctx, number, in, &next)
 			if err != nil {
 				next.Store(math.MaxInt32) // those before this one were taken, and are read
 				t.mu.Lock()
@@ -209,7 +236,7 @@ func (t *edgeTable) file(ctx context.Context, in tabular.Input) error {
 // groups reads row groups as long as there are any, and returns that of an error.
 // The decoders are made so that no file makes them panic; should one do so, it is an
 // error of the file.
-func (t *edgeTable) groups(ctx context.Context, in tabular.Input, next *atomic.Int64) (at int, err error) {
+func (t *edgeTable) groups(ctx context.Context, number int, in tabular.Input, next *atomic.Int64) (at int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("it cannot be read: %v", p)
@@ -235,21 +262,27 @@ func (t *edgeTable) groups(ctx context.Context, in tabular.Input, next *atomic.I
 		if err != nil {
 			return at, err
 		}
-		if err := t.take(8 * int64(b.Rows)); err != nil {
+		if err := t.take(t.each() * int64(b.Rows)); err != nil {
 			return at, err
 		}
-		list := make([]graph.Edge, b.Rows)
+		p := part{file: number, group: at, edges: make([]graph.Edge, b.Rows)}
 		before := int64(0)
 		for _, g := range d.footer.groups[:at] {
 			before += g.rows
 		}
-		for i, c := range cols {
-			if row, v, ok := ends(list, b.Data[c].Values, i == 0); !ok {
+		for i, c := range cols[:2] {
+			if row, v, ok := ends(p.edges, b.Data[c].Values, i == 0); !ok {
 				return at, fmt.Errorf("row %d: column %q: node %v, want 0 to %d", before+int64(row), d.columns[c].Name, v, math.MaxInt32)
 			}
 		}
+		if t.Weights {
+			p.weights = make([]float32, b.Rows)
+			if row, v, ok := weights(p.weights, b.Data[cols[2]].Values); !ok {
+				return at, fmt.Errorf("row %d: column %q: %v is no weight, want a number up to %g", before+int64(row), d.columns[cols[2]].Name, v, float32(math.MaxFloat32))
+			}
+		}
 		t.mu.Lock()
-		t.lists = append(t.lists, list)
+		t.parts = append(t.parts, p)
 		t.read += int64(b.Rows)
 		if t.Progress != nil {
 			t.Progress(t.read, t.rows)
@@ -258,40 +291,18 @@ func (t *edgeTable) groups(ctx context.Context, in tabular.Input, next *atomic.I
 	}
 }
 
-// choose finds the two columns.
-func (t *edgeTable) choose(columns []tabular.Column) (cols [2]int, use []bool, err error) {
-	use = make([]bool, len(columns))
-	if len(columns) < 2 {
-		return cols, use, fmt.Errorf("%d columns, want the two ends of an edge", len(columns))
-	}
-	for i, name := range [2]string{t.From, t.To} {
-		cols[i] = i
-		if name != "" {
-			cols[i] = -1
-			for j, c := range columns {
-				if c.Name == name {
-					cols[i] = j
-				}
-			}
-		}
-		if cols[i] < 0 {
-			return cols, use, fmt.Errorf("there is no column %q", name)
-		}
-		c := columns[cols[i]]
-		if !isInteger(c) {
-			return cols, use, fmt.Errorf("column %q is %s, want integers, which are the ids of nodes", c.Name, c.Type)
-		}
-		use[cols[i]] = true
-	}
-	if cols[0] == cols[1] {
-		return cols, use, fmt.Errorf("both ends are column %q", t.From)
-	}
-	return cols, use, nil
-}
-
 // network makes the graph.
 func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
-	e := &rows.Edges{Lists: t.lists, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
+	if t.Weights { // the first row of an edge holds
+		slices.SortFunc(t.parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.group, b.group)) })
+	}
+	var lists [][]graph.Edge
+	var values [][]float32
+	for _, p := range t.parts {
+		lists, values = append(lists, p.edges), append(values, p.weights)
+	}
+	t.parts = nil
+	e := &rows.Edges{Lists: lists, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
 	ids, err := e.IDs(nil)
 	if err != nil {
 		return nil, err
@@ -314,8 +325,15 @@ func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
 		return nil, err
 	}
 	n.Graph = &graph.Graph{Offsets: offsets, Neighbors: neighbors, Directed: t.Directed}
+	conflicts := int64(0)
+	if t.Weights {
+		n.Graph.EdgeAttrs = 1
+		if n.Graph.EdgeAttr, conflicts, err = e.Values(offsets, neighbors, t.Directed, values); err != nil {
+			return nil, err
+		}
+	}
 	n.Stats = sources.EdgeListStats{
-		EdgeCounts: sources.EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay},
+		EdgeCounts: sources.EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay, Conflicts: conflicts},
 		Lines:      t.rows, Isolated: rows.Isolated(n.Graph),
 	}
 	return n, nil

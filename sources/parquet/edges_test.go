@@ -73,6 +73,57 @@ func TestEdgesOfDuckDB(t *testing.T) {
 	}
 }
 
+// Weights of a table that DuckDB 1.5.6 has written are those of the same lines as text:
+//
+//	SET threads=1;
+//	COPY (SELECT (i*7919)%600*2 AS src, ((i*i)%600*2)::INTEGER AS dst, (i%1009)/7 AS weight, (i%251)::SMALLINT AS hops, 'x' AS what
+//	FROM range(5000) t(i)) TO 'duckdb.weights.parquet' (ROW_GROUP_SIZE 2048)
+func TestEdgesWeightsOfDuckDB(t *testing.T) {
+	var weight, hops strings.Builder
+	for i := range 5000 {
+		fmt.Fprintln(&weight, i*7919%600*2, i*i%600*2, float64(i%1009)/7)
+		fmt.Fprintln(&hops, i*i%600*2, i*7919%600*2, i%251)
+	}
+	path := "testdata/duckdb.weights.parquet"
+	for _, c := range []struct {
+		s    in.Edges
+		text string
+	}{
+		{in.Edges{Weights: true}, weight.String()},
+		{in.Edges{Weight: "weight"}, weight.String()},
+		{in.Edges{Weight: "hops", From: "dst", To: "src"}, hops.String()},
+	} {
+		for _, directed := range []bool{false, true} {
+			for _, workers := range []int{1, 2, 3} {
+				c.s.Path, c.s.Directed, c.s.Workers = path, directed, workers
+				got, err := c.s.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := sources.EdgeList{Reader: strings.NewReader(c.text), Directed: directed, Weights: true}.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Stats != want.Stats || !slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || got.Stats.Conflicts == 0 ||
+					got.Graph.EdgeAttrs != 1 || !slices.Equal(got.Graph.EdgeAttr, want.Graph.EdgeAttr) || got.Graph.Check() != nil {
+					t.Errorf("%+v: %+v, want %+v, or another graph", c.s, got.Stats, want.Stats)
+				}
+			}
+		}
+	}
+	r, err := in.Edges{Path: path, Weights: true}.Open(t.Context(), memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if l, err := record.LayoutOf(r.Schema()); err != nil || len(l.EdgeAttr) != 1 || l.EdgeAttr[0].Name != "weight" {
+		t.Errorf("%+v, %v", l.EdgeAttr, err)
+	}
+	if n, err := (in.Edges{Path: path}).Read(t.Context()); err != nil || n.Graph.EdgeAttrs != 0 || n.Stats.Conflicts != 0 {
+		t.Errorf("without Weights: %+v, %v", n.Stats, err)
+	}
+}
+
 // table writes a file of two columns, a row group for each pair of slices.
 func table(t *testing.T, groups ...[2][]int64) string {
 	t.Helper()
@@ -112,6 +163,52 @@ func table(t *testing.T, groups ...[2][]int64) string {
 	return path
 }
 
+// weighted writes a file of two ends and a weight, an edge each.
+func weighted(t *testing.T, weights ...float64) string {
+	t.Helper()
+	var fields schema.FieldList
+	for i, name := range []string{"u", "v", "w"} {
+		n, err := schema.NewPrimitiveNode(name, parquet.Repetitions.Required, []parquet.Type{parquet.Types.Int32, parquet.Types.Int32, parquet.Types.Double}[i], -1, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields = append(fields, n)
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := file.NewParquetWriter(&b, root)
+	group := w.AppendRowGroup()
+	ends := make([]int32, len(weights))
+	for i := range ends {
+		ends[i] = int32(i)
+	}
+	for range 3 {
+		c, err := group.NextColumn()
+		if err == nil {
+			switch c := c.(type) {
+			case *file.Int32ColumnChunkWriter:
+				_, err = c.WriteBatch(ends, nil, nil)
+			case *file.Float64ColumnChunkWriter:
+				_, err = c.WriteBatch(weights, nil, nil)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "w.parquet")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestEdgesErrors(t *testing.T) {
 	good := [2][]int64{{0, 1}, {1, 2}}
 	for _, c := range []struct {
@@ -127,6 +224,14 @@ func TestEdgesErrors(t *testing.T) {
 		{in.Edges{Path: table(t, good), Memory: 8}, "2 edges take more than 8 bytes of memory; raise Memory if that is right"},
 		{in.Edges{Path: table(t, good), Memory: 100}, "raise Memory"},
 		{in.Edges{Path: "testdata/duckdb.edges.parquet", From: "src", To: "what"}, `column "what" is `},
+		{in.Edges{Path: table(t, good), Weights: true}, "2 columns, want the two ends of an edge and its weight"},
+		{in.Edges{Path: table(t, good), Weight: "b"}, `column "b" is an end and the weight`},
+		{in.Edges{Path: table(t, good), Weight: "c"}, `no column "c"`},
+		{in.Edges{Path: table(t, good), Weights: true, Memory: 16}, "2 edges take more than 16 bytes"},
+		{in.Edges{Path: "testdata/duckdb.edges.parquet", Weights: true}, `column "what" is of a type without numbers, want numbers, which are the weights of edges`},
+		{in.Edges{Path: weighted(t, 0.5, math.Inf(-1)), Weights: true}, `row 1: column "w": -Inf is no weight, want a number up to 3.4028235e+38`},
+		{in.Edges{Path: weighted(t, 0.5, 1, math.NaN()), Weights: true}, `row 2: column "w": NaN is no weight`},
+		{in.Edges{Path: weighted(t, 3.5e38), Weights: true}, `row 0: column "w": 3.5e+38 is no weight`},
 		{in.Edges{Path: "testdata/nowhere.parquet"}, "no such file"},
 		{in.Edges{}, "no Path"},
 	} {
@@ -176,7 +281,7 @@ func TestEdgesMemory(t *testing.T) {
 
 // A table that was damaged anywhere is an error or a graph, and not a panic.
 func TestEdgesDamaged(t *testing.T) {
-	whole, err := os.ReadFile("testdata/duckdb.edges.parquet")
+	whole, err := os.ReadFile("testdata/duckdb.weights.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +296,7 @@ func TestEdgesDamaged(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := in.Edges{Path: path, Memory: 1 << 30}.Read(t.Context())
+		n, err := in.Edges{Path: path, Weights: i%3 > 0, Memory: 1 << 30}.Read(t.Context())
 		if err == nil && n.Graph.Check() != nil {
 			t.Errorf("byte %d: %v", at, n.Graph.Check())
 		}
