@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -83,25 +87,59 @@ func (c *config) broker(ctx context.Context) error {
 	o := &server.Options{ServerName: b.Name, Host: "127.0.0.1", Port: b.Port, JetStream: true, StoreDir: b.Dir, NoSigs: true, NoLog: true}
 	if b.Cluster > 0 {
 		o.Cluster = server.ClusterOpts{Name: "cluster", Host: "127.0.0.1", Port: b.Cluster, NoAdvertise: true}
-		o.Routes = server.RoutesFromStr(joined(b.Routes))
+		o.Routes = server.RoutesFromStr(strings.Join(b.Routes, ","))
+	}
+	if err := b.await(ctx); err != nil {
+		return err
 	}
 	s, err := server.NewServer(o)
 	if err != nil {
 		return err
 	}
 	s.Start()
+	for begin := time.Now(); (s.Addr() == nil || b.Cluster > 0 && s.ClusterAddr() == nil) && ctx.Err() == nil; {
+		if time.Since(begin) > time.Minute { // it tells nobody else that it cannot listen
+			s.Shutdown()
+			return errPort
+		}
+		wait(ctx, 10*time.Millisecond)
+	}
 	<-ctx.Done()
 	s.Shutdown()
 	s.WaitForShutdown()
 	return nil
 }
 
-func joined(routes []string) (all string) {
-	for i, r := range routes {
-		if i > 0 {
-			all += ","
-		}
-		all += r
+// errPort is the error of a server whose port somebody else has.
+var errPort = errors.New("its port is taken")
+
+// await waits until nobody has the ports of a server that comes back: a connection of
+// somebody's may have got one meanwhile. One that comes first takes others.
+func (b brokerSettings) await(ctx context.Context) error {
+	patience := time.Duration(0)
+	if _, err := os.Stat(b.Dir); err == nil {
+		patience = time.Minute
 	}
-	return all
+	for begin := time.Now(); ; {
+		err := errors.Join(listenable(b.Port), listenable(b.Cluster))
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(begin) > patience {
+			return fmt.Errorf("%w: %w", errPort, err)
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+}
+
+// listenable listens at a port for a moment; 0 is none.
+func listenable(port int) error {
+	if port == 0 {
+		return nil
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }

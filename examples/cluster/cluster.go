@@ -1,179 +1,39 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
 )
-
-// process is a child that is started again when it was killed.
-type process struct {
-	role, name string
-	args, env  []string
-
-	mu      sync.Mutex
-	cmd     *exec.Cmd // while it runs
-	killed  bool      // by us
-	done    bool
-	starts  int
-	kills   int
-	cpu     time.Duration
-	last    status
-	earlier *earlier // that the first run which says so has found
-	rows    int64    // of runs that have ended
-	best    int64    // of one run
-	errText bytes.Buffer
-}
-
-// keep runs a process until it ends by itself, or ctx does.
-func (p *process) keep(ctx context.Context) error {
-	for {
-		err := p.once(ctx)
-		p.mu.Lock()
-		again := p.killed
-		p.killed, p.done = false, err == nil && !again
-		text := strings.TrimSpace(p.errText.String())
-		p.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case again:
-			continue
-		case err != nil:
-			return fmt.Errorf("%s: %w: %s", p.name, err, text)
-		}
-		return nil
-	}
-}
-
-func (p *process) once(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(self, p.args...)
-	cmd.Env = append(os.Environ(), append(p.env, childEnv+"=1")...)
-	p.errText.Reset()
-	cmd.Stderr = &p.errText
-	in, err := cmd.StdinPipe() // its end tells the child that we have gone
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	lines, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	if err := cmd.Start(); err != nil {
-		p.mu.Unlock()
-		return err
-	}
-	p.cmd = cmd
-	p.starts++
-	p.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
-	p.listen(lines)
-	err = cmd.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cmd = nil
-	p.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	p.rows, p.last = p.rows+p.last.Rows, status{}
-	return err
-}
-
-func (p *process) listen(r io.Reader) {
-	for s := bufio.NewScanner(r); s.Scan(); {
-		var now status
-		if json.Unmarshal(s.Bytes(), &now) == nil {
-			p.mu.Lock()
-			if p.last, p.best = now, max(p.best, now.Rows); p.earlier == nil {
-				p.earlier = now.Earlier
-			}
-			p.mu.Unlock()
-		}
-	}
-}
-
-// kill kills the process, if it runs.
-func (p *process) kill() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil || p.killed || p.done {
-		return false
-	}
-	p.killed = true
-	p.kills++
-	_ = p.cmd.Process.Kill() // SIGKILL
-	return true
-}
-
-func (p *process) runs() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cmd != nil && !p.killed && !p.done
-}
 
 // cluster starts brokers, feed, workers and trainer, and returns when the trainer
 // has ended.
 func (c *config) cluster(ctx context.Context) (*report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	brokers, url, err := c.servers()
-	if err != nil {
-		return nil, err
-	}
-	c.url = url
-	var tasks sync.WaitGroup
-	defer tasks.Wait()
+	t := &tasks{ctx: ctx, cancel: cancel}
+	defer t.Wait()
 	defer cancel(nil)
-	start := func(p *process, ended func()) {
-		tasks.Go(func() {
-			if err := p.keep(ctx); err != nil {
-				cancel(err)
-				return
-			}
-			ended()
-		})
-	}
-	for _, b := range brokers {
-		start(b, func() {})
-	}
-	nc, err := connect(ctx, url)
-	if err != nil {
-		return nil, errors.Join(context.Cause(ctx), err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
+	b, err := c.startBrokers(t)
 	if err != nil {
 		return nil, err
 	}
-	if err := ready(ctx, js, len(brokers)); err != nil {
+	defer b.nc.Close()
+	rows, err := c.rows(ctx) // a large graph is prepared, which is the same for everybody
+	if err != nil {
 		return nil, err
-	}
-	if c.large() {
-		if _, err := c.prepare(ctx); err != nil { // it is the same for everybody
-			return nil, err
-		}
 	}
 	beside, err := c.beside(ctx)
 	if err != nil {
@@ -189,28 +49,28 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	}
 	trained := make(chan struct{})
 	for _, p := range all {
-		start(p, func() {
+		t.start(p, func() {
 			if p == train {
 				close(trained)
 			}
 		})
 	}
-	k := &killer{config: c, js: js, brokers: brokers, all: all}
+	k := &killer{config: c, js: b.js, brokers: b.all, all: all}
 	if c.kill > 0 {
-		tasks.Go(func() { k.run(ctx, trained) })
+		t.Go(func() { k.run(ctx, trained) })
 	}
-	c.show(ctx, train, feed, trained)
+	c.show(ctx, train, feed, rows, trained)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	r, err := c.collect(ctx, result, feed, js)
+	r, err := c.collect(ctx, result, b.js)
 	if err != nil {
 		return nil, err
 	}
 	r.finish(time.Since(begin))
 	cancel(nil)
-	tasks.Wait()
-	r.add(brokers, all)
+	t.Wait()
+	r.add(b.all, all)
 	r.compare(beside)
 	if fresh == nil && train.earlier != nil {
 		r.resumed(*train.earlier)
@@ -218,8 +78,53 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	return r, nil
 }
 
+// tasks are the processes that run, and what else does.
+type tasks struct {
+	sync.WaitGroup
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// start keeps a process. What ends it ends everything, unless that is its own end.
+func (t *tasks) start(p *process, ended func()) {
+	t.Go(func() {
+		if err := p.keep(t.ctx); err != nil {
+			t.cancel(err)
+			return
+		}
+		ended()
+	})
+}
+
+// rows returns how many rows there are to learn from in an epoch, or -1 where only the
+// feed will tell.
+func (c *config) rows(ctx context.Context) (int64, error) {
+	if !c.large() {
+		return -1, nil
+	}
+	path, err := c.prepare(ctx)
+	if err != nil {
+		return -1, err
+	}
+	f, err := mapped.Open(path)
+	if err != nil {
+		return -1, err
+	}
+	defer f.Close()
+	rec, err := f.Record(0)
+	if err != nil {
+		return -1, err
+	}
+	defer rec.Release()
+	gs, err := record.GraphsOf(rec)
+	if err != nil {
+		return -1, err
+	}
+	return int64(gs.Nodes(0)) * int64(c.repeat), nil
+}
+
 // show shows how far the trainer is.
-func (c *config) show(ctx context.Context, train, feed *process, trained <-chan struct{}) {
+func (c *config) show(ctx context.Context, train, feed *process, rows int64, trained <-chan struct{}) {
 	bar := cli.NewProgress("rows learned from", -1)
 	defer bar.Done()
 	for {
@@ -229,9 +134,14 @@ func (c *config) show(ctx context.Context, train, feed *process, trained <-chan 
 		case <-ctx.Done():
 			return
 		case <-time.After(200 * time.Millisecond):
-			train.mu.Lock()
-			bar.Set(train.best) // a trainer that was killed passes over what it had learned from
-			train.mu.Unlock()
+			if n, done := feed.progress(); rows < 0 && done {
+				rows = n
+			}
+			if rows > 0 {
+				bar.Total(rows * int64(c.epochs))
+			}
+			n, _ := train.progress() // a trainer that was killed passes over what it had learned from
+			bar.Set(n)
 		}
 	}
 }
@@ -277,87 +187,8 @@ func (c *config) job(more ...string) []string {
 	return append(args, more...)
 }
 
-// servers returns the processes of the broker, and its URL.
-func (c *config) servers() (all []*process, url string, err error) {
-	ports, err := freePorts(2 * c.brokers)
-	if err != nil {
-		return nil, "", err
-	}
-	var urls, routes []string
-	for i := range c.brokers {
-		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", ports[2*i]))
-		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", ports[2*i+1]))
-	}
-	for i := range c.brokers {
-		b := brokerSettings{Name: fmt.Sprintf("broker-%d", i), Dir: filepath.Join(c.dir, fmt.Sprintf("broker-%d", i)), Port: ports[2*i]}
-		if c.brokers > 1 {
-			b.Cluster, b.Routes = ports[2*i+1], routes
-		}
-		text, err := json.Marshal(b)
-		if err != nil {
-			return nil, "", err
-		}
-		all = append(all, &process{role: roleBroker, name: b.Name, args: []string{"-role", roleBroker, "-url", urls[i], "-dir", b.Dir}, env: []string{brokerEnv + "=" + string(text)}})
-	}
-	return all, strings.Join(urls, ","), nil
-}
-
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
-// connect waits for the broker.
-func connect(ctx context.Context, url string) (*nats.Conn, error) {
-	for begin := time.Now(); ; {
-		nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
-		if err == nil {
-			return nc, nil
-		}
-		if time.Since(begin) > time.Minute || !wait(ctx, 50*time.Millisecond) {
-			return nil, err
-		}
-	}
-}
-
-// ready waits until the broker can make streams on all of its servers.
-func ready(ctx context.Context, js jetstream.JetStream, servers int) error {
-	var err error
-	for begin := time.Now(); time.Since(begin) < time.Minute; {
-		try, stop := context.WithTimeout(ctx, 2*time.Second)
-		_, err = js.CreateOrUpdateStream(try, jetstream.StreamConfig{Name: "ready", Replicas: servers, Storage: jetstream.MemoryStorage})
-		if err == nil {
-			err = js.DeleteStream(try, "ready")
-		}
-		stop()
-		if err == nil {
-			return nil
-		}
-		if !wait(ctx, 100*time.Millisecond) {
-			return context.Cause(ctx)
-		}
-	}
-	return fmt.Errorf("the broker does not come up: %w", err)
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // collect reads what the trainer says, and compares it with the feed.
-func (c *config) collect(ctx context.Context, result string, feed *process, js jetstream.JetStream) (*report, error) {
+func (c *config) collect(ctx context.Context, result string, js jetstream.JetStream) (*report, error) {
 	b, err := os.ReadFile(result)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,17 +83,53 @@ func TestPrepareOtherGraph(t *testing.T) {
 	}
 }
 
-// A hundred kills, of leading brokers too.
+// A hundred kills in one run, of leading brokers too. As a command:
+//
+//	cluster -workers 2 -brokers 3 -kill 80ms -seed 3 -graph rmat -n 262144 -k 10 -epochs 120
 func TestHundredKills(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("takes minutes; set SANFLOW_LONG")
 	}
-	kills := 0
-	for seed := 1; kills < 100; seed++ {
-		r := same(t, []string{"-epochs", "60", "-seed", string(rune('0' + seed%10))}, "-workers", "4", "-brokers", "3", "-kill", "400ms")
-		kills += r.Kills
-		t.Logf("seed %d: %d kills, %d messages seen again", seed, r.Kills, r.Redelivered)
+	for _, workers := range []string{"2", "4", "1"} {
+		for epochs := 120; ; epochs *= 2 {
+			r := same(t, []string{"-graph", "rmat", "-n", "262144", "-seed", "3", "-epochs", strconv.Itoa(epochs)}, "-workers", workers, "-brokers", "3", "-kill", "80ms")
+			t.Logf("%s workers, %d epochs: %d kills, %d messages seen again, %.0f s", workers, epochs, r.Kills, r.Redelivered, r.Seconds)
+			if r.Kills >= 100 || t.Failed() {
+				break
+			}
+		}
 	}
+}
+
+// Ports that others took are left to them.
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := parse([]string{"-workers", "1", "-dir", t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	c.freePorts = func(n int) ([]int, error) {
+		ports, err := freePorts(n)
+		if asked++; asked == 1 && err == nil {
+			ports[0] = l.Addr().(*net.TCPAddr).Port
+		}
+		return ports, err
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	all := &tasks{ctx: ctx, cancel: cancel}
+	b, err := c.startBrokers(all)
+	if err != nil || asked != 2 {
+		t.Errorf("asked %d times for ports: %v", asked, err)
+	} else {
+		b.nc.Close()
+	}
+	cancel(nil)
+	all.Wait()
 }
 
 func TestFlags(t *testing.T) {

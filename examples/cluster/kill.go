@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,26 +37,26 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 			return
 		case <-time.After(time.Duration((0.5 + rng.Float64()) * slower * float64(k.kill))):
 		}
-		roles := []string{"work", "train", "feed"}
-		if len(k.brokers) > 1 {
-			roles = append(roles, roleBroker)
+		k.once(ctx, rng)
+	}
+}
+
+// once kills one of a role of those that have somebody who runs.
+func (k *killer) once(ctx context.Context, rng *rand.Rand) {
+	who := map[string][]*process{}
+	for _, p := range k.all {
+		if p.runs() {
+			who[p.role] = append(who[p.role], p)
 		}
-		role := roles[rng.IntN(len(roles))]
-		if role == roleBroker {
-			if b := k.leader(ctx); b != nil {
-				b.kill()
-			}
-			continue
+	}
+	if len(k.brokers) > 1 {
+		if b := k.leader(ctx); b != nil {
+			who[roleBroker] = append(who[roleBroker], b)
 		}
-		var who []*process
-		for _, p := range k.all {
-			if p.role == role && p.runs() {
-				who = append(who, p)
-			}
-		}
-		if len(who) > 0 {
-			who[rng.IntN(len(who))].kill()
-		}
+	}
+	if roles := slices.Sorted(maps.Keys(who)); len(roles) > 0 {
+		some := who[roles[rng.IntN(len(roles))]]
+		some[rng.IntN(len(some))].kill()
 	}
 }
 

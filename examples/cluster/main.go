@@ -56,10 +56,11 @@ type config struct {
 	name                     string
 	kill                     time.Duration
 	args                     []string
+	freePorts                func(n int) ([]int, error)
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{args: args}
+	c := &config{args: args, freePorts: freePorts}
 	f := cli.Flags("cluster", `learns from fields that workers make around a broker, whoever is killed meanwhile.
 
   cluster -workers 2                          processes on this machine, and a broker

@@ -186,6 +186,13 @@ func (p *Progress) Add(n int64) {
 	}
 }
 
+// Total says how many steps there are, as soon as somebody knows.
+func (p *Progress) Total(n int64) {
+	if p != nil && n != p.bar.GetMax64() {
+		p.bar.ChangeMax64(n)
+	}
+}
+
 // Set says where things stand.
 func (p *Progress) Set(n int64) {
 	if p != nil {
