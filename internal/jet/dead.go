@@ -173,15 +173,42 @@ func (c *Client) Unhole(ctx context.Context, stream string, spans []Span) error 
 
 // Publish publishes a message and waits for it. One that is there is fine.
 func (c *Client) Publish(ctx context.Context, stream string, m *nats.Msg) error {
-	err := c.Ask(ctx, func(ctx context.Context) error {
+	_, err := c.Offer(ctx, stream, m)
+	return err
+}
+
+// Offer publishes a message and waits for it, and reports whether its position was taken.
+func (c *Client) Offer(ctx context.Context, stream string, m *nats.Msg) (taken bool, err error) {
+	err = c.Ask(ctx, func(ctx context.Context) error {
 		_, err := c.JS.PublishMsg(ctx, m)
-		var api *jetstream.APIError
-		if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		if taken = Taken(err); taken {
 			return nil
 		}
 		return err
 	})
-	return Of(stream, err)
+	return taken, Of(stream, err)
+}
+
+// There reports whether a stream has a message where m belongs, and not a hole. One with
+// another content is an error.
+func (c *Client) There(ctx context.Context, stream string, m *nats.Msg) (there bool, err error) {
+	err = c.Ask(ctx, func(ctx context.Context) error {
+		s, err := c.JS.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
+		got, err := s.GetLastMsgForSubject(ctx, m.Subject)
+		switch there = err == nil && got.Header.Get(headKind) != kindHole; {
+		case err == nil && !there, errors.Is(err, jetstream.ErrMsgNotFound):
+			return nil
+		case err != nil:
+			return err
+		case SumOf(got.Header) != SumOf(m.Header):
+			return fmt.Errorf("%s has another content: what was refused of it can be sent when that is done", m.Subject)
+		}
+		return nil
+	})
+	return there, Of(stream, err)
 }
 
 // Was returns a message as it was before it became a letter, or nil.

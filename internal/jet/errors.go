@@ -49,6 +49,34 @@ func refused(err error) bool {
 // was in it is gone.
 var ErrRemade = errors.New("it was deleted, and made again")
 
+// Codes of the broker, which its client does not name.
+const (
+	codeStore   jetstream.ErrorCode = 10077 // no room in the stream, or on the disk
+	codeNoRoom  jetstream.ErrorCode = 10023
+	codeAccount jetstream.ErrorCode = 10002
+	codeMemory  jetstream.ErrorCode = 10028
+	codeStorage jetstream.ErrorCode = 10047
+)
+
+// Full reports errors of a stream, an account or a disk that is full.
+func Full(err error) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case codeStore, codeNoRoom, codeAccount, codeMemory, codeStorage:
+		return true
+	}
+	return false
+}
+
+// Taken reports the error of a message whose position another one has.
+func Taken(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
 // Passing reports errors of a broker that is away, starts, or looks for a leader.
 func Passing(err error) bool {
 	for _, e := range []error{
@@ -65,5 +93,5 @@ func Passing(err error) bool {
 	// Who writes at the moment in which a connection breaks gets the error of the socket.
 	var socket *net.OpError
 	var api *jetstream.APIError
-	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != 10077)
+	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != codeStore)
 }

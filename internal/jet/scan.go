@@ -74,68 +74,97 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 		defer stop()
 		_ = c.JS.DeleteConsumer(ctx, name, cons.CachedInfo().Name) // or the broker does, when nobody reads
 	}()
-	expect := uint64(1)
-	for ctx.Err() == nil {
-		batch, err := cons.Fetch(512, jetstream.FetchMaxWait(idleFetch))
-		if err != nil {
-			return false, err
-		}
-		got := false
-		for m := range batch.Messages() {
-			meta, err := m.Metadata()
-			if err != nil {
-				return false, err
-			}
-			if meta.Sequence.Consumer != expect {
-				return false, nil // one was lost on the way
-			}
-			expect, got = expect+1, true
-			n, err := Read(name, m.Subject(), m.Headers(), meta.Sequence.Stream)
-			if err != nil {
-				f := Foreign{meta.Sequence.Stream, m.Subject(), err}
-				if stranger == nil {
-					return false, f
-				}
-				if err := stranger(f); err != nil {
-					return false, err
-				}
-				x.Foreign(f.Seq)
-				continue
-			}
-			if n.End != nil && x.BeforeEnd != nil {
-				if err := x.BeforeEnd(); err != nil {
-					return false, err
-				}
-			}
-			x.Add(&n)
-			if n.End != nil {
-				return true, nil
-			}
-		}
-		if err := batch.Error(); err != nil && !Passing(err) {
-			return false, err
-		} else if err != nil {
-			return false, nil
-		}
-		if got {
-			continue
-		}
-		if err := c.Err(); err != nil {
-			return false, err
-		}
-		// The client's own bound is for contexts without a deadline: where the caller has one,
-		// it would wait as long for an answer that was lost.
-		ask, stop := context.WithTimeout(ctx, apiWait)
-		info, err := cons.Info(ask)
-		stop()
-		switch {
-		case err != nil:
-			return false, err
-		case info.NumPending > 0 || info.Delivered.Consumer >= expect:
-			return false, nil // it should have given some, or has, and they were lost on the way
+	s := scanner{c, name, x, stranger, cons, 1}
+	for again := true; again && ctx.Err() == nil; {
+		if done, again, err = s.fetch(ctx); err != nil || done {
+			return done, err
 		}
 	}
 	return false, nil
+}
+
+// scanner reads headers by a consumer.
+type scanner struct {
+	*Client
+	name     string
+	x        *Index
+	stranger func(Foreign) error
+	cons     jetstream.Consumer
+	expect   uint64 // its number of the next message
+}
+
+// fetch fetches once. Where it can go on, more is true; else another consumer is
+// needed.
+func (s *scanner) fetch(ctx context.Context) (done, more bool, err error) {
+	batch, err := s.cons.Fetch(512, jetstream.FetchMaxWait(idleFetch))
+	if err != nil {
+		return false, false, err
+	}
+	got := false
+	for m := range batch.Messages() {
+		meta, err := m.Metadata()
+		if err != nil {
+			return false, false, err
+		}
+		if meta.Sequence.Consumer != s.expect {
+			return false, false, nil // one was lost on the way
+		}
+		s.expect++
+		got = true
+		if done, err := s.take(m, meta.Sequence.Stream); err != nil || done {
+			return done, false, err
+		}
+	}
+	switch err := batch.Error(); {
+	case err != nil && !Passing(err):
+		return false, false, err
+	case err != nil:
+		return false, false, nil
+	case got:
+		return false, true, nil
+	}
+	more, err = s.idle(ctx)
+	return false, more, err
+}
+
+// take adds a message, and reports whether it is the end.
+func (s *scanner) take(m jetstream.Msg, seq uint64) (done bool, err error) {
+	n, err := Read(s.name, m.Subject(), m.Headers(), seq)
+	if err != nil {
+		f := Foreign{seq, m.Subject(), err}
+		if s.stranger == nil {
+			return false, f
+		}
+		if err := s.stranger(f); err != nil {
+			return false, err
+		}
+		s.x.Foreign(seq)
+		return false, nil
+	}
+	if n.End != nil && s.x.BeforeEnd != nil {
+		if err := s.x.BeforeEnd(); err != nil {
+			return false, err
+		}
+	}
+	s.x.Add(&n)
+	return n.End != nil, nil
+}
+
+// idle looks, where nothing came, whether something should have.
+func (s *scanner) idle(ctx context.Context) (more bool, err error) {
+	if err := s.Err(); err != nil {
+		return false, err
+	}
+	// The client's own bound is for contexts without a deadline: where the caller has one,
+	// it would wait as long for an answer that was lost.
+	ctx, stop := context.WithTimeout(ctx, apiWait)
+	defer stop()
+	info, err := s.cons.Info(ctx)
+	if err != nil {
+		return false, err
+	}
+	// It should have given some, or has, and they were lost on the way.
+	return info.NumPending == 0 && info.Delivered.Consumer < s.expect, nil
 }
 
 // Count reads the headers of all messages up to sequence last, and returns what

@@ -2,10 +2,7 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/internal/jet"
 )
@@ -59,9 +56,8 @@ func (o *outgoing) underWay() bool {
 	case <-o.future.Ok():
 		o.done = true
 	case err := <-o.future.Err():
-		var api *nc.APIError
 		o.future = nil
-		o.full = errors.As(err, &api) && noRoom(api.ErrorCode)
+		o.full = jet.Full(err)
 		return !o.full
 	default:
 	}

@@ -59,7 +59,10 @@ func (l *Letters) Close() { l.client.Close() }
 // came or which has its columns, and deletes it there. The holes that were left for it,
 // and the end of the stream that has them, are deleted too, so that what workers make
 // of it now takes its place; run them again afterwards. It returns how many letters were
-// sent. A row that has not the columns of the stream is an error, and stays.
+// sent. A row that has not the columns of the stream is an error, and stays; so is one
+// whose position is taken, as that of the first row of a message is while other rows of
+// that are worked on. One that is there already, since an earlier call was interrupted,
+// is not sent twice.
 func Resend(ctx context.Context, c Connection, dead, to string) (n int, err error) {
 	client, err := c.Dial(ctx, "resend")
 	if err != nil {
@@ -134,13 +137,26 @@ func resend(ctx context.Context, client *jet.Client, to string, want *arrow.Sche
 	} else {
 		return err
 	}
+	there, err := client.There(ctx, to, msg)
+	if err != nil {
+		return err
+	}
 	if holes := m.Header.Get(jet.HeadHole); holes != "" {
 		if err := client.Unhole(ctx, holes, spans); err != nil {
 			return err
 		}
 	}
+	if there {
+		return nil
+	}
 	jet.Afresh(msg)
-	return client.Publish(ctx, to, msg)
+	taken, err := client.Offer(ctx, to, msg)
+	if err == nil && taken { // somebody was quicker
+		if there, err = client.There(ctx, to, msg); err == nil && !there {
+			err = fmt.Errorf("%s is taken", msg.Subject)
+		}
+	}
+	return err
 }
 
 // rowOf reads the row of a letter, with the columns of that schema.

@@ -260,38 +260,21 @@ func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool
 	return w.failed(ctx, o, err)
 }
 
-// Codes of the broker, which its client does not name.
-const (
-	codeStore   = 10077 // no room in the stream, or on the disk
-	codeNoRoom  = 10023
-	codeAccount = 10002
-	codeMemory  = 10028
-	codeStorage = 10047
-)
-
-func noRoom(code nc.ErrorCode) bool {
-	return code == codeStore || code == codeNoRoom || code == codeAccount || code == codeMemory || code == codeStorage
-}
-
 // failed says whether a message is there all the same, is to be sent again, or
 // never will be.
 func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, error) {
-	var api *nc.APIError
-	if errors.As(err, &api) {
-		switch api.ErrorCode {
-		case nc.JSErrCodeStreamWrongLastSequence, nc.JSErrCodeStreamWrongLastSequenceConstant:
-			return w.there(ctx, o)
+	switch {
+	case jet.Taken(err):
+		return w.there(ctx, o)
+	case jet.Full(err):
+		if !o.full {
+			o.full, o.since = true, time.Now()
+			w.full.Add(1)
 		}
-		if noRoom(api.ErrorCode) {
-			if !o.full {
-				o.full, o.since = true, time.Now()
-				w.full.Add(1)
-			}
-			if time.Since(o.since) > w.FullWait {
-				return false, fmt.Errorf("it has been full for %v: %w", w.FullWait, err)
-			}
-			return false, nil
+		if time.Since(o.since) > w.FullWait {
+			return false, fmt.Errorf("it has been full for %v: %w", w.FullWait, err)
 		}
+		return false, nil
 	}
 	switch {
 	case w.client.Err() != nil:
@@ -416,7 +399,32 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 	for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
 		last--
 	}
-	return w.client.Count(ctx, info, last)
+	if end, err = w.client.Count(ctx, info, last); err != nil {
+		return end, err
+	}
+	return end, w.behind(ctx, last)
+}
+
+// behind wants that nothing of ours is behind an end that somebody has marked before, where
+// no reader looks.
+func (w *writer) behind(ctx context.Context, last uint64) error {
+	var end, m *nc.RawStreamMsg
+	err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
+		if end, err = w.stream.GetLastMsgForSubject(ctx, jet.EndSubject(w.Stream)); err == nil && end.Sequence < last {
+			m, err = w.stream.GetMsg(ctx, last)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, nc.ErrMsgNotFound):
+		return nil // it has no end, or the last message is gone
+	case err != nil || m == nil:
+		return err
+	}
+	if _, err := jet.Read(w.Stream, m.Subject, m.Header, m.Sequence); err != nil {
+		return nil // a stranger's
+	}
+	return fmt.Errorf("it was marked before, as message %d, and there are messages up to %d, which nobody will read: delete the mark %s, and run this again", end.Sequence, last, end.Subject)
 }
 
 // Notes are messages, bytes, messages that were sent again, those that were there

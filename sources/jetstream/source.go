@@ -41,7 +41,10 @@ type Source struct {
 	// of it. The default is 1 GiB.
 	MaxBytes int64
 	// Dead says where messages go that cannot be read or worked on. The default
-	// is nowhere: then they end the run, and stay in the stream.
+	// is nowhere: then they end the run, and stay in the stream. With Ordered those go
+	// there whose headers are not of sanflow, which are passed over; one that is ours and
+	// is damaged ends the run all the same, since its rows are counted, and without them
+	// another model would come out. A worker makes it again when it is deleted.
 	Dead Dead
 
 	// Durable is the name that the workers of a queue have in common.
