@@ -17,8 +17,9 @@ import (
 // Stats but for the counts of the Cache, as one without.
 //
 // Entries lie one behind the other in one array and are never changed, so reading
-// takes no lock. A full array is dropped as a whole: what is still in use is
-// back soon, and there is no order of eviction to keep.
+// takes no lock. A full array is dropped as a whole, at once when the cache has its
+// full size and otherwise when the next one is full: what is still in use is back
+// soon, and there is no order of eviction to keep.
 type Cache struct {
 	words   int // size of an array
 	current atomic.Pointer[generation]
@@ -27,7 +28,8 @@ type Cache struct {
 // NewCache returns an empty cache that uses about the given number of bytes at
 // most. Memory is taken when the first field is remembered.
 func NewCache(bytes int) *Cache {
-	// Half for the array in use, half for one that a reader may still hold.
+	// Half for the array in use, half for the one before, which is asked too while
+	// the cache grows, and may still be held by a reader afterwards.
 	return &Cache{words: max(bytes/16, 64)}
 }
 
@@ -52,6 +54,9 @@ type generation struct {
 	// met holds hashes of problems met once, nil while the cache still grows: at
 	// its full size, only what comes a second time is worth keeping.
 	met []atomic.Uint32
+	// before is the smaller array that this one replaced while the cache grew, or
+	// nil: what is asked for again moves here.
+	before atomic.Pointer[generation]
 }
 
 const (
@@ -66,7 +71,7 @@ const (
 func (c *Cache) newGeneration(words int) *generation {
 	words = min(words, c.words)
 	slots := 1
-	for slots*16 <= words { // entries are longer than eight words
+	for slots*8 <= words { // entries are longer than four words
 		slots *= 2
 	}
 	g := &generation{size: words, slots: make([]atomic.Uint64, slots)}
@@ -85,6 +90,18 @@ func (c *Cache) find(hash uint64, key []uint64) []uint64 {
 	if g == nil {
 		return nil
 	}
+	value := g.find(hash, key)
+	if value == nil {
+		if b := g.before.Load(); b != nil {
+			if value = b.find(hash, key); value != nil {
+				c.add(hash, key, value)
+			}
+		}
+	}
+	return value
+}
+
+func (g *generation) find(hash uint64, key []uint64) []uint64 {
 	mask := uint64(len(g.slots) - 1)
 	for i := range uint64(probes) {
 		s := g.slots[(hash+i)&mask].Load()
@@ -131,7 +148,13 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	if begin+size > int64(len(g.words)) {
 		// Full. Only one of the workers that notice replaces the array.
 		if c.current.Load() == g && size < int64(c.words)/4 {
-			c.current.CompareAndSwap(g, c.newGeneration(growth*g.size))
+			next := c.newGeneration(growth * g.size)
+			if next.size > g.size {
+				next.before.Store(g)
+			}
+			if c.current.CompareAndSwap(g, next) {
+				g.before.Store(nil)
+			}
 		}
 		return
 	}

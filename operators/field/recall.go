@@ -21,18 +21,31 @@ type recall struct {
 // window counts what came of the last questions about problems of some size.
 type window struct {
 	lookups, hits int
+	poor          int // windows with few known since one with more, or since the first
 	skip          int // problems not to be looked up
 }
 
-// Where fewer than 1 of 4 problems of a window was known, the next 15 windows
-// do without the cache: asking and remembering costs some per cent of a field,
-// and the problems that come back are mostly the easy ones. Small problems come
-// back more often than large ones, so each size has windows of its own.
+// Asking and remembering costs some per cent of a field, so where fewer than 1 of 8
+// problems of a window was known, the cache is left alone for a while, longer each
+// time: 1, 3, 7 windows, then 15. The first windows count for nothing, since the
+// cache may still be empty. Small problems come back more often than large ones, so
+// each size has windows of its own.
 const (
 	recallWindow = 64
-	recallRatio  = 4
-	recallPause  = 15 * recallWindow
+	recallRatio  = 8
+	recallFirst  = 4
+	recallPause  = 15
 )
+
+// end ends a window.
+func (w *window) end() {
+	if w.hits*recallRatio >= recallWindow {
+		w.poor = min(w.poor, recallFirst)
+	} else if w.poor++; w.poor > recallFirst {
+		w.skip = recallWindow * min(1<<min(w.poor-recallFirst, 8)-1, recallPause)
+	}
+	w.lookups, w.hits = 0, 0
+}
 
 // maxCached is the number of nodes up to which problems are looked up. Larger
 // ones seldom come twice, and a row is one word.
@@ -60,10 +73,9 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, r
 		return nil
 	}
 	q.begin(z, kind, nodes, dist)
-	q.key = append(q.key, rows...)
+	q.key = appendTriangle(q.key, rows)
 	switch g := z.ix.g; {
 	case z.typed:
-		q.key = append(q.key, packedBytes)
 		q.key = z.appendTypes(q.key, rows, kind == finishField)
 	case z.edgeTypes():
 		q.key = append(q.key, uint64(g.EdgeCats)<<32|uint64(g.EdgeAttrs))
@@ -107,10 +119,7 @@ func (q *recall) ask(z *Normalizer) []uint64 {
 		q.at.hits++
 	}
 	if q.at.lookups++; q.at.lookups == recallWindow {
-		if q.at.hits*recallRatio < recallWindow {
-			q.at.skip = recallPause
-		}
-		q.at.lookups, q.at.hits = 0, 0
+		q.at.end()
 	}
 	return value
 }
@@ -129,23 +138,33 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	g, n := z.ix.g, len(nodes)
 	nodeAttrs, edgeTypes := z.nodeAttrs(), z.edgeTypes()
 	settings := kind | uint64(n)<<8 | uint64(z.K)<<16
-	for i, on := range [...]bool{z.Uniform, g.Directed, nodeAttrs, edgeTypes} {
+	for i, on := range [...]bool{z.Uniform, g.Directed, nodeAttrs, edgeTypes, z.typed && kind&listOfArcs == 0, z.CropBudget|z.CanonBudget != 0} {
 		if on {
 			settings |= 1 << (32 + i)
 		}
 	}
-	// levels has a bit where the distance grows.
+	// levels has a bit where the distance grows; it fits behind the settings of
+	// most problems.
 	levels := uint64(0)
 	for i := 1; i < n; i++ {
-		if dist[i] != dist[i-1] {
-			levels |= 1 << i
-		}
+		d := dist[i] - dist[i-1]
+		levels |= uint64((d|-d)>>7) << ((i - 1) & 63)
 	}
-	q.key = append(q.key[:0], settings, uint64(z.CropBudget), uint64(z.CanonBudget), levels)
-	if nodeAttrs && q.appendBytes(g, nodes) {
-		return
+	q.key = q.key[:0]
+	bytes := nodeAttrs && q.appendBytes(g, nodes)
+	if bytes {
+		settings |= 1 << 38
 	}
-	if nodeAttrs {
+	if n <= shortLevels {
+		settings |= levels << (65 - shortLevels)
+	} else {
+		q.key = append(q.key, levels)
+	}
+	q.key = append(q.key, settings)
+	if z.CropBudget|z.CanonBudget != 0 {
+		q.key = append(q.key, uint64(z.CropBudget), uint64(z.CanonBudget))
+	}
+	if nodeAttrs && !bytes {
 		q.key = append(q.key, uint64(g.NodeCats)<<32|uint64(g.NodeAttrs))
 		for _, v := range nodes {
 			q.key = appendValues(q.key, row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs))
@@ -153,31 +172,50 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	}
 }
 
-// packedBytes stands before attributes that take a byte each.
-const packedBytes = 1 << 63
+// shortLevels is the number of nodes up to which the levels share a word with the
+// settings, of which 39 bits are in use.
+const shortLevels = 26
+
+// appendTriangle appends the lower triangle of a symmetric matrix without a
+// diagonal, bit by bit.
+func appendTriangle(key, rows []uint64) []uint64 {
+	word, used := uint64(0), 0
+	for i, row := range rows {
+		row &= 1<<i - 1
+		word |= row << (used & 63)
+		if used += i; used >= 64 {
+			key = append(key, word)
+			used -= 64
+			word = row >> ((i - used) & 63)
+		}
+	}
+	return append(key, word)
+}
 
 // appendBytes appends the only attribute of the nodes where it is discrete and
-// small, and reports whether it is so.
+// small, a byte each, and reports whether it is so.
 func (q *recall) appendBytes(g *graph.Graph, nodes []int32) bool {
 	if g.NodeCats != 1 || g.NodeAttrs > 0 {
 		return false
 	}
 	begin := len(q.key)
-	q.key = append(q.key, packedBytes)
-	word := uint64(0)
+	word, all := uint64(0), uint32(0)
 	for i, v := range nodes {
-		c := uint64(uint32(g.NodeCat[v]))
-		if c > 255 {
-			q.key = q.key[:begin]
-			return false
-		}
-		word = word<<8 | c
+		c := uint32(g.NodeCat[v])
+		all |= c
+		word = word<<8 | uint64(c)
 		if i%8 == 7 {
 			q.key = append(q.key, word)
 			word = 0
 		}
 	}
-	q.key = append(q.key, word)
+	if all > 255 {
+		q.key = q.key[:begin]
+		return false
+	}
+	if len(nodes)%8 != 0 {
+		q.key = append(q.key, word)
+	}
 	return true
 }
 
