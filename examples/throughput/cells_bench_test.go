@@ -51,12 +51,12 @@ func cells(b *testing.B, name string, attributes bool, load func(*testing.B) []g
 			}
 			var walk field.Assembler
 			var ix field.Index
-			z := field.Normalizer{K: k, IgnoreAttributes: !attributes}
+			z := field.Normalizer{K: k, IgnoreAttributes: !attributes, Cache: field.NewCache(16 << 20)}
 			members, cats := make([]int32, k), make([]int32, k)
 			fields := 0
 			start := processor()
 			for b.Loop() {
-				z.Cache = field.NewCache(16 << 20)
+				z.Cache.Reset()
 				for i := range graphs {
 					g := &graphs[i]
 					ix.Reset(g, field.Both)

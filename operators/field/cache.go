@@ -42,6 +42,18 @@ func (c *Cache) Bytes() int {
 	return 0
 }
 
+// Reset forgets all fields and keeps the memory for others. No one may be using c.
+func (c *Cache) Reset() {
+	g := c.current.Load()
+	if g == nil {
+		return
+	}
+	clear(g.slots)
+	clear(g.met)
+	g.used.Store(0)
+	g.before.Store(nil)
+}
+
 // generation is one array of entries with a hash table of their places.
 type generation struct {
 	size int // in words, all together

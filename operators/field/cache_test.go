@@ -160,3 +160,26 @@ func TestCacheAllocatesNothingPerField(t *testing.T) {
 		t.Errorf("%v allocations for %d fields, want 0", n, g.N())
 	}
 }
+
+// What is forgotten is not found again, and comes back as it was.
+func TestCacheReset(t *testing.T) {
+	cache := field.NewCache(1 << 20)
+	for _, c := range []named{{"grid", grid(30, 30, 4, false)}, {"random", random(rand.New(rand.NewPCG(51, 52)), 600, 1000, false)}} {
+		want := fields(t, c.g, field.Both, &field.Normalizer{K: 8}, nil)
+		var hits []int64
+		for range 2 {
+			cache.Reset()
+			z := field.Normalizer{K: 8, Cache: cache}
+			got := fields(t, c.g, field.Both, &z, nil)
+			for v := range want {
+				if !slices.Equal(got[v], want[v]) {
+					t.Fatalf("%s, root %d: %v, without a cache %v", c.name, v, got[v], want[v])
+				}
+			}
+			hits = append(hits, z.Stats.CacheHits)
+		}
+		if hits[0] == 0 || hits[1] > hits[0]+64 { // the second time the array does not have to grow
+			t.Errorf("%s: %d hits, and after a reset %d", c.name, hits[0], hits[1])
+		}
+	}
+}

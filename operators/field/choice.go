@@ -64,44 +64,41 @@ func (c *choice) narrow() bool {
 // BenchmarkField on power and polbooks.
 const few = 16
 
-// narrowFew is narrow for a few nodes: it counts, for each, the smaller ones.
+// narrowFew is narrow for a few nodes: it takes those of least key until no more are
+// needed.
 func (c *choice) narrowFew() bool {
 	if c.need == len(c.tied) {
 		return c.settled()
 	}
-	var key [few]int64
-	differ, first := uint32(0), c.key[c.tied[0]]
-	for i, j := range c.tied {
-		key[i] = int64(c.key[j])
-		differ |= c.key[j] ^ first
+	var key [few]uint32
+	var node, same [few]int32
+	n := copy(node[:], c.tied)
+	for i, j := range node[:n] {
+		key[i] = c.key[j]
 	}
-	if differ == 0 {
-		return false
-	}
-	var less [few]int
-	keys, last := key[:len(c.tied)], 0
-	for i, x := range keys {
-		n := 0
-		for _, y := range keys {
-			n -= int((y - x) >> 63)
+	for {
+		least := key[0]
+		for _, x := range key[1:n] {
+			least = min(least, x)
 		}
-		less[i] = n
-		if n < c.need {
-			last = max(last, n)
+		// Nobody can guess which these are, so there is no branch.
+		equal, greater := 0, 0
+		for i, x := range key[:n] {
+			v, differ := node[i%few], x^least
+			more := int((differ | -differ) >> 31)
+			same[equal%few] = v
+			node[greater%few], key[greater%few] = v, x
+			equal += 1 - more
+			greater += more
 		}
-	}
-	kept := c.tied[:0]
-	for i, j := range c.tied {
-		switch n := less[i%few]; {
-		case n < last:
-			c.taken = append(c.taken, j)
-		case n == last:
-			kept = append(kept, j)
+		if equal >= c.need {
+			c.tied = append(c.tied[:0], same[:equal]...)
+			return c.settled()
 		}
+		c.taken = append(c.taken, same[:equal]...)
+		c.need -= equal
+		n = greater
 	}
-	c.tied = kept
-	c.need -= last
-	return c.settled()
 }
 
 // settled takes all tied nodes if all are needed.

@@ -74,11 +74,9 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	}
 	z.keep = z.keep[:0]
 	for m := keep; m != 0; m &= m - 1 {
-		v := bits.TrailingZeros64(m)
-		z.bits[len(z.keep)] = refine.Squeeze(z.hoodBits[v], keep)
-		z.keep = append(z.keep, int32(v))
+		z.keep = append(z.keep, int32(bits.TrailingZeros64(m)))
 	}
-	z.rows = z.bits[:len(z.keep)]
+	z.rows = z.bits[:refine.SqueezeRows(z.bits[:], z.hoodBits[:], keep)]
 	z.subset(z.keep)
 	order = z.finishWords(z.nodes, z.distN, true)
 	if cached {

@@ -97,11 +97,20 @@ func CompareEdges(g *graph.Graph, a, b int32) int {
 // CompareNodes compares the attributes of two nodes of g by value: discrete
 // ones, then continuous ones, then the sparse one as an ascending list.
 func CompareNodes(g *graph.Graph, u, v int32) int {
-	return cmp.Or(
-		slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats)),
-		compareValues(row(g.NodeAttr, u, g.NodeAttrs), row(g.NodeAttr, v, g.NodeAttrs)),
-		slices.Compare(g.Sparse(u), g.Sparse(v)),
-	)
+	c := 0
+	switch {
+	case g.NodeCats == 1:
+		c = cmp.Compare(g.NodeCat[u], g.NodeCat[v])
+	case g.NodeCats > 1:
+		c = slices.Compare(row(g.NodeCat, u, g.NodeCats), row(g.NodeCat, v, g.NodeCats))
+	}
+	if c == 0 && g.NodeAttrs > 0 {
+		c = compareValues(row(g.NodeAttr, u, g.NodeAttrs), row(g.NodeAttr, v, g.NodeAttrs))
+	}
+	if c == 0 && g.SparseCard > 0 {
+		c = slices.Compare(g.Sparse(u), g.Sparse(v))
+	}
+	return c
 }
 
 // compareValues compares lists of values of equal length. -0 comes before 0, and

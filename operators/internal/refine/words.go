@@ -379,3 +379,27 @@ func Squeeze(x, mask uint64) uint64 {
 	}
 	return out
 }
+
+// SqueezeRows writes to out, for each node of mask, its row among rows as Squeeze
+// leaves it, and returns their number. The gaps of mask are closed one after the
+// other, highest first, in all rows alike, so that nobody has to guess how many bits
+// a row has.
+func SqueezeRows(out, rows []uint64, mask uint64) int {
+	n := 0
+	for m := mask; m != 0; m &= m - 1 {
+		out[n&63] = rows[bits.TrailingZeros64(m)] & mask
+		n++
+	}
+	out = out[:n]
+	top := bits.Len64(mask)
+	for gaps := ^mask & below(top); gaps != 0; {
+		high := bits.Len64(gaps)               // behind the highest gap
+		low := bits.Len64(^gaps & below(high)) // where it begins
+		width, keep := uint(high-low)&63, below(low&63)
+		for i, x := range out {
+			out[i] = x&keep | x>>width&^keep
+		}
+		gaps &= keep
+	}
+	return n
+}

@@ -197,3 +197,32 @@ func FuzzWords(f *testing.F) {
 		checkWords(t, g, dist)
 	})
 }
+
+func TestSqueezeRowsIsSqueezeOfEach(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var out [64]uint64
+	for range 2000 {
+		rows := make([]uint64, 1+rng.IntN(64))
+		for i := range rows {
+			rows[i] = rng.Uint64()
+		}
+		mask := rng.Uint64() >> (64 - len(rows))
+		if rng.IntN(2) == 0 {
+			mask |= rng.Uint64() >> (64 - len(rows))
+		}
+		n := refine.SqueezeRows(out[:], rows, mask)
+		at := 0
+		for v, row := range rows {
+			if mask>>v&1 == 0 {
+				continue
+			}
+			if want := refine.Squeeze(row, mask); out[at] != want {
+				t.Fatalf("%064b in %064b: %064b, want %064b", row, mask, out[at], want)
+			}
+			at++
+		}
+		if at != n {
+			t.Fatalf("%d rows, want %d", n, at)
+		}
+	}
+}
