@@ -3,6 +3,8 @@ package field
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // cropLarge is crop for a neighbourhood of more than 64 nodes of what onWords
@@ -60,7 +62,7 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	if c.need <= 0 {
 		return false // not the last level is cut
 	}
-	near := firstOf(z.dist, z.dist[c.base-1])
+	near := firstOf(z.dist[:c.base], z.dist[c.base-1])
 	m := n - c.base
 	c.begin(c.need, m)
 	if rows == nil {
@@ -117,6 +119,9 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 
 // firstOf returns the first place of a level; levels ascend.
 func firstOf(dist []uint8, level uint8) int {
+	if n := len(dist); n > 0 && n <= maxWords && dist[n-1] == level {
+		return bits.Len64(refine.Starts(dist)) - 1
+	}
 	i, _ := slices.BinarySearch(dist, level)
 	return i
 }

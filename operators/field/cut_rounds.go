@@ -90,7 +90,7 @@ func (c *cut) thirdRound(z *Normalizer, rows []uint64, near int) bool {
 	before := uint64(1)<<c.base - 1
 	level := before &^ (1<<near - 1)
 	if near > 0 {
-		far := firstOf(z.dist, z.dist[near-1])
+		far := firstOf(z.dist[:near], z.dist[near-1])
 		here := uint64(1)<<near - 1<<far
 		for i := far; i < near; i++ {
 			c.color[i] = round1(uint32(bits.OnesCount64(rows[i]&(1<<far-1))), uint32(bits.OnesCount64(rows[i]&here)), uint32(bits.OnesCount64(rows[i]&level)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // recall asks the cache for problems and decides when that is not worth while.
@@ -145,12 +146,8 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	}
 	// levels has a bit where the distance grows; it fits behind the settings of
 	// most problems.
-	levels := uint64(0)
-	for i := 1; i < n; i++ {
-		d := dist[i] - dist[i-1]
-		levels |= uint64((d|-d)>>7) << ((i - 1) & 63)
-	}
-	q.key = q.key[:0]
+	levels := refine.Starts(dist) >> 1
+	q.key = append(q.key[:0], 0) // the settings, which tell how to read what follows
 	bytes := nodeAttrs && q.appendBytes(g, nodes)
 	if bytes {
 		settings |= 1 << 38
@@ -160,7 +157,7 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	} else {
 		q.key = append(q.key, levels)
 	}
-	q.key = append(q.key, settings)
+	q.key[0] = settings
 	if z.CropBudget|z.CanonBudget != 0 {
 		q.key = append(q.key, uint64(z.CropBudget), uint64(z.CanonBudget))
 	}

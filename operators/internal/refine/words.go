@@ -26,19 +26,32 @@ type Words struct {
 // ascend in node order, as a breadth-first search leaves them. More than 64
 // nodes panic.
 func (w *Words) Reset(levels []uint8) {
-	w.n, w.starts, w.open = len(levels), 0, 0
-	for begin := 0; begin < len(levels); {
-		end := begin + 1
-		for end < len(levels) && levels[end] == levels[begin] {
-			end++
-		}
-		w.starts |= 1 << begin
-		if end-begin > 1 {
-			w.open |= 1 << begin
-		}
-		w.cell[begin] = below(end) &^ below(begin)
-		begin = end
+	n := len(levels)
+	w.n, w.starts, w.open = n, 0, 0
+	if n == 0 {
+		return
 	}
+	starts := Starts(levels)
+	w.starts = starts
+	w.open = starts &^ (starts>>1 | 1<<(n-1))
+	for s := starts; s != 0; {
+		begin := bits.TrailingZeros64(s)
+		s &= s - 1
+		end := min(bits.TrailingZeros64(s), n)
+		w.cell[begin&63] = below(end) &^ below(begin)
+	}
+}
+
+// Starts returns where a level begins: bit i is set where that of node i is not that
+// of node i-1, and bit 0.
+func Starts(levels []uint8) uint64 {
+	starts, last := uint64(1), levels[0]
+	for i, level := range levels {
+		d := level - last
+		last = level
+		starts |= uint64((d|-d)>>7) << (i & 63)
+	}
+	return starts
 }
 
 // below returns the set of the nodes smaller than v.
