@@ -24,19 +24,25 @@ type Predictor interface {
 	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
 }
 
+// Evaluator is a Predictor that can be tested on rows whose targets are known: a
+// [Model], or an [SVM]. sinks.Evaluate drives it.
+type Evaluator interface {
+	Predictor
+
+	// Evaluate tests the model on a batch with targets, as Step of a [Model] does
+	// before it learns. The model does not change.
+	Evaluate(Batch) (Result, error)
+}
+
 // Model is a network that learns from a stream: what sinks.Train, sinks.Evaluate
 // and sinks.Predict drive. Those of this package are also [Weighted], [Noted] and
 // a [Checkpointer], which a model of your own may be or not.
 type Model interface {
-	Predictor
+	Evaluator
 
 	// Step predicts the batch, then learns from it. An error leaves the model
 	// as it was; a *RowError names a row without which it would be none.
 	Step(Batch) (Result, error)
-
-	// Evaluate tests the model on a batch with targets, as Step does before it
-	// learns. The model does not change.
-	Evaluate(Batch) (Result, error)
 
 	// Seen is the number of rows learned from, Accuracy the share of them that
 	// was predicted right before it was learned from.

@@ -195,6 +195,20 @@ func (p *svmPair) sort() {
 	}
 }
 
+// String returns the settings in one line, zero ones as what they stand for, and,
+// of a machine that has learned, how much it keeps.
+func (m *SVM) String() string {
+	s := *m
+	if err := s.resolve(); err != nil {
+		s = *m // as it was set
+	}
+	text := fmt.Sprintf("SVM{C: %v, Kernel: %s, Tolerance: %v", s.C, s.Kernel, s.Tolerance)
+	if len(m.pairs) > 0 {
+		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.Support()))
+	}
+	return text + "}"
+}
+
 // Classes returns the classes that were learned, ascending.
 func (m *SVM) Classes() []int32 { return slices.Clone(m.classes) }
 

@@ -11,8 +11,9 @@ import (
 )
 
 var (
-	_ Forker = (*SVM)(nil)
-	_ Noted  = (*SVM)(nil)
+	_ Forker    = (*SVM)(nil)
+	_ Noted     = (*SVM)(nil)
+	_ Evaluator = (*SVM)(nil)
 )
 
 // FitCounts learns from all rows of c, of the classes given, compared by Kernel.
@@ -161,13 +162,7 @@ func (m *SVM) Fork() Predictor {
 // each class has, float32 (B, classes): an SVM knows no probabilities. Of classes
 // with the same share Class takes the first.
 func (m *SVM) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	if m.kept == nil {
-		return nil, ErrUntrained
-	}
-	if len(m.shape.Counts) == 0 {
-		return nil, ErrNotReady
-	}
-	in, err := b.open(m.shape, false)
+	in, err := m.open(b, false)
 	if err != nil {
 		return nil, err
 	}
@@ -175,19 +170,72 @@ func (m *SVM) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return dst, err
 	}
-	clear(p)
+	n := m.shape.Classes
+	err = m.decideAll(in, func(row int, decisions []float64) { m.shares(decisions, p[row*n:(row+1)*n]) })
+	if err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// Evaluate tests the machine on a batch with targets. The loss of a row is by how
+// much the decisions between its class and each other miss the margin, added up: of
+// two classes the hinge loss. A class that was not learned has none, and is never
+// right.
+func (m *SVM) Evaluate(b Batch) (Result, error) {
+	in, err := m.open(b, true)
+	if err != nil || in.rows == 0 {
+		return Result{}, err
+	}
+	for i, class := range in.targets {
+		if class < 0 || int(class) >= m.shape.Classes {
+			return Result{}, rowErrorf(i, "class %d, want 0 to %d", class, m.shape.Classes-1)
+		}
+	}
+	t := tally{rows: in.rows}
+	err = m.decideAll(in, func(row int, decisions []float64) {
+		if m.vote(decisions) == in.targets[row] {
+			t.correct++
+		}
+		t.loss += m.missed(decisions, in.targets[row])
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return t.result(), nil
+}
+
+// open is that of b for a machine that can answer.
+func (m *SVM) open(b Batch, targets bool) (batch, error) {
+	switch {
+	case m.kept == nil:
+		return batch{}, ErrUntrained
+	case len(m.shape.Counts) == 0:
+		return batch{}, ErrNotReady
+	}
+	return b.open(m.shape, targets)
+}
+
+// decideAll calls f with the decisions about each row.
+func (m *SVM) decideAll(in batch, f func(row int, decisions []float64)) (err error) {
 	var k, decisions []float64
 	for i := range in.rows {
 		ids, values := in.counts.Row(i)
 		if k, err = m.Similar(ids, values, k[:0]); err != nil {
-			return nil, &RowError{i, err}
+			return &RowError{i, err}
 		}
 		decisions = m.Decide(k, decisions[:0])
-		for c, votes := range m.votes(decisions) {
-			p[i*m.shape.Classes+int(m.classes[c])] = float32(votes) / float32(len(m.pairs))
-		}
+		f(i, decisions)
 	}
-	return dst, nil
+	return nil
+}
+
+// shares sets the share of the votes that each class of the shape has.
+func (m *SVM) shares(decisions []float64, p []float32) {
+	clear(p)
+	for c, votes := range m.votes(decisions) {
+		p[m.classes[c]] = float32(votes) / float32(len(m.pairs))
+	}
 }
 
 // checkMin returns an error where there is a count that Min has no meaning for.

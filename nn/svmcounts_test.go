@@ -3,11 +3,15 @@ package nn
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"gorgonia.org/tensor"
 )
 
 // On counts, with room for all rows or for two, the machine is that of their Gram
@@ -226,5 +230,82 @@ func TestSVMCountsErrors(t *testing.T) {
 	}
 	if err := m.Init(Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err == nil {
 		t.Error("an SVM that looks at fields")
+	}
+}
+
+// A batch is tested by the same decisions that Predict and Classify make, and by how
+// much those about the right class miss the margin.
+func TestSVMEvaluate(t *testing.T) {
+	ctx := context.Background()
+	for _, classes := range []int{2, 3} {
+		c, class := randomCounts(rand.New(rand.NewPCG(uint64(classes), 7)), 60, classes)
+		m := &SVM{C: .5}
+		if err := m.Init(Shape{Counts: []string{"wl"}, Classes: classes + 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Evaluate(Batch{Counts: c}); err != ErrUntrained {
+			t.Errorf("%v before Fit", err)
+		}
+		if err := m.FitCounts(ctx, c, class); err != nil {
+			t.Fatal(err)
+		}
+		class[0] = int32(classes) // which it has not learned
+		right, loss := 0, 0.0
+		for i := range c.Len() {
+			ids, values := c.Row(i)
+			got, err := m.Classify(ids, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == class[i] {
+				right++
+			}
+			k, _ := m.Similar(ids, values, nil)
+			for j, d := range m.Decide(k, nil) {
+				pair := [][2]int32{{0, 1}, {0, 2}, {1, 2}}[j]
+				switch class[i] {
+				case pair[0]:
+					loss += max(0, 1-d)
+				case pair[1]:
+					loss += max(0, 1+d)
+				}
+			}
+		}
+		targets := tensor.New(tensor.WithBacking(class))
+		got, err := m.Evaluate(Batch{Counts: c, Targets: targets})
+		if err != nil || got.Rows != 60 || got.Correct != right || math.Abs(got.Loss-loss/60) > 1e-12 {
+			t.Errorf("%+v (%v), want %d of 60 right and a loss of %v", got, err, right, loss/60)
+		}
+		class[7] = int32(classes) + 1
+		var bad *RowError
+		if _, err := m.Evaluate(Batch{Counts: c, Targets: targets}); !errors.As(err, &bad) || bad.Row != 7 {
+			t.Errorf("%v of a class that there is none of", err)
+		}
+		if _, err := m.Evaluate(Batch{Counts: c}); err == nil {
+			t.Error("no error without targets")
+		}
+	}
+	if _, err := new(SVM).Evaluate(Batch{}); err != ErrUntrained {
+		t.Errorf("%v of an empty machine", err)
+	}
+}
+
+func TestSVMString(t *testing.T) {
+	m := &SVM{Kernel: Min}
+	if got := m.String(); got != "SVM{C: 1, Kernel: min, Tolerance: 0.001}" {
+		t.Error(got)
+	}
+	c := new(Counts)
+	for i := range 4 {
+		c.Append([]uint64{uint64(i % 2)}, []float64{1})
+	}
+	if err := m.FitCounts(context.Background(), c, []int32{5, 6, 5, 6}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.String(), fmt.Sprintf("SVM{C: 1, Kernel: min, Tolerance: 0.001, 2 classes, %d support vectors}", len(m.Support())); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := (&SVM{C: -3}).String(); !strings.Contains(got, "C: -3") {
+		t.Error(got)
 	}
 }

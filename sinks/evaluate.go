@@ -15,8 +15,9 @@ import (
 // know of a stream that the model does not learn from. Records may have any
 // number of rows; the model is not changed.
 type Evaluate struct {
-	// Net is tested. It must be set.
-	Net nn.Model
+	// Net is tested: an nn.Model, or an nn.SVM that has learned from counts. It must
+	// be set.
+	Net nn.Evaluator
 	// Done is called with the result of all rows when the stream has ended
 	// without an error, unless it had none. It must be set. An error ends the
 	// run.

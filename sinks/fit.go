@@ -27,8 +27,8 @@ import (
 // where train and valid are pipelines without a sink, up to fields. The zero
 // value of all fields but Net is a training of 100 epochs without a test.
 type Fit struct {
-	// Net learns. It must be set, and with Valid or Test be nn.Weighted unless
-	// Last is set too.
+	// Net learns. It must be set, and where epochs are scored, by Valid, Test or rows
+	// that it holds out itself, be nn.Weighted unless Last is set too.
 	Net nn.Model
 	// Epochs is how often each row is learned from, at most. The default is 100.
 	Epochs int
@@ -49,8 +49,7 @@ type Fit struct {
 	// Test is set.
 	Held bool
 	// Score is what is best when it is lowest, of a test on Valid, or of what a model
-	// that holds rows out has reported in an epoch. The default
-	// is the mean loss.
+	// that holds rows out has reported in an epoch. The default is the mean loss.
 	Score func(nn.Result) float64
 	// Test, if set, gives the score in place of Valid and Score: the model is
 	// asked by other means.
@@ -177,11 +176,12 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 	return t, f.Valid.To(&t.valid).Run(ctx)
 }
 
-// scored reports whether there is a test after each epoch.
+// scored reports whether epochs have scores: by a test after each, or by the rows that
+// the model holds out.
 func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil || nn.HoldsOut(t.Net) }
 
 // lowest returns the number of the epoch with the lowest score, the first of
-// equals, and of the last where there was no test.
+// equals, and of the last where epochs have none.
 func (t *fitting) lowest() int {
 	if !t.scored() {
 		return len(t.done)

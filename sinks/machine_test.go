@@ -65,6 +65,11 @@ func TestPredictorOfMachine(t *testing.T) {
 	if err != nil || right < 30 {
 		t.Fatalf("%d of %d right, of 6 classes (%v)", right, len(said), err)
 	}
+	tested := nn.Result{}
+	err = recipe.Onto(flow.From(test)).To(sinks.Evaluate{Net: svm, Done: func(r nn.Result) error { tested = r; return nil }}).Run(context.Background())
+	if err != nil || tested.Rows != len(said) || tested.Correct != right || !(tested.Loss > 0) {
+		t.Errorf("%+v (%v), want %d of %d right", tested, err, right, len(said))
+	}
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
@@ -91,6 +96,7 @@ func TestMachineErrors(t *testing.T) {
 		want   string
 	}{
 		{&nn.SVM{}, recipe, nn.ErrUntrained.Error()},
+		{trained, operators.Recipe{counting}, "does not say what its graphs are like: begin it with an operators.Expect"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), familiar(), "an SVM looks at counts, and there are none"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), operators.Recipe{operators.Expect{Layout: few}, counting}, "the model has learned class 4, the data have 4 classes"},
 	} {

@@ -62,7 +62,7 @@ type Answer struct {
 func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	layout := r.Graphs()
 	if layout == nil {
-		return nil, errors.New("sinks: predictor: the recipe does not say what its graphs are like: begin it with operators.Expect")
+		return nil, fmt.Errorf("sinks: predictor: %w", errNoLayout)
 	}
 	p := &Predictor{net: m, recipe: r, layout: *layout, classes: layout.Classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	if err := fitSVM(m, r, *layout); err != nil {

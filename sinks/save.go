@@ -19,10 +19,12 @@ import (
 // recipeNote is the note of a model's file that holds the recipe.
 const recipeNote = "recipe"
 
+var errNoLayout = errors.New("the recipe does not say what its graphs are like: begin it with an operators.Expect{Layout: …}")
+
 // Save keeps a model with the recipe that makes fields for it, as one file,
-// which Load reads. The file appears whole or not at all. The recipe should begin
-// with an operators.Expect: that keeps the names of classes and channels, and Load
-// refuses a file without. An nn.SVM which has learned from what operators.Count
+// which Load reads. The file appears whole or not at all. The recipe must begin
+// with an operators.Expect, which keeps the names of classes and channels: Load
+// needs it. An nn.SVM which has learned from what operators.Count
 // counted is kept as a network is:
 //
 //	var bags sinks.CollectCounts
@@ -48,16 +50,16 @@ func Write(w io.Writer, m nn.Noted, r operators.Recipe) error {
 // note adds the recipe to the notes of a model, and, for whoever lists them, the
 // names of classes and channels.
 func note(m nn.Noted, r operators.Recipe) error {
+	layout := r.Graphs()
+	if layout == nil {
+		return fmt.Errorf("sinks: save: %w", errNoLayout)
+	}
 	text, err := r.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
 	notes := m.Notes()
 	notes[recipeNote] = string(text)
-	layout := r.Graphs()
-	if layout == nil {
-		return nil
-	}
 	if err := fitSVM(m, r, *layout); err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
