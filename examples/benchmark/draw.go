@@ -1,8 +1,9 @@
 package main
 
 import (
-	"bytes"
+	"fmt"
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,45 +14,71 @@ import (
 )
 
 // draw is the picture of -out: a row per collection with a panel for each protocol,
-// dots with bars of one deviation over the folds, and the paper's figures as ticks.
+// dots with bars of one deviation over the folds, the paper's figures as ticks, and
+// the share of the largest class as a line.
 func (r *report) draw(format string) ([]byte, error) {
-	height := vg.Length(len(r.Collections)) * 6 * vg.Centimeter
-	w, err := plotDraw.NewFormattedCanvas(24*vg.Centimeter, height, format)
+	figures := false
+	for _, one := range r.Cells {
+		figures = figures || one.Figure != nil
+	}
+	legend := []picture.Key{
+		{Sign: sign(drawMean), Text: fmt.Sprintf("mean over %d folds × %d; bar: one standard deviation of the folds to either side (the mean's own error is smaller)", r.Folds, r.Repeats)},
+		{Sign: sign(drawMajority), Text: "share of the largest class"},
+	}
+	if figures {
+		legend = append(legend, picture.Key{Sign: sign(drawFigure), Text: "the paper's figure"})
+	}
+	height := vg.Length(len(r.Collections)) * 6.5 * vg.Centimeter
+	sheet, err := picture.NewSheet(26*vg.Centimeter, height, format, legend...)
 	if err != nil {
 		return nil, err
 	}
-	canvas := plotDraw.New(w)
-	canvas.SetColor(color.White)
-	canvas.Fill(canvas.Rectangle.Path())
 	tiles := plotDraw.Tiles{Rows: len(r.Collections), Cols: 2, PadX: vg.Points(12), PadY: vg.Points(10),
 		PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(8)}
 	for i, of := range r.Collections {
+		low, high := r.span(of)
 		for j, protocol := range []string{"nested", "paper"} {
-			p, err := r.panel(of.Name, protocol)
+			p, err := r.panel(of, protocol)
 			if err != nil {
 				return nil, err
 			}
-			p.Draw(tiles.At(canvas, j, i))
+			p.Y.Min, p.Y.Max = low, high
+			p.Draw(tiles.At(sheet.Canvas, j, i))
 		}
 	}
-	var out bytes.Buffer
-	_, err = w.WriteTo(&out)
-	return out.Bytes(), err
+	return sheet.Bytes()
+}
+
+// span is what of the scale both panels of a collection show, so that they compare.
+func (r *report) span(of graphs) (low, high float64) {
+	low, high = of.LargestClass, of.LargestClass
+	add := func(mean, std float64) { low, high = min(low, mean-std), max(high, mean+std) }
+	for _, one := range r.row(of.Name) {
+		if one.Figure != nil {
+			add(*one.Figure, 0)
+		}
+		if one.Status == done {
+			add(*one.Nested, *one.Std)
+			add(*one.Paper, *one.PaperStd)
+		}
+	}
+	return low - 1, high + 1
 }
 
 // panel is one collection by one protocol.
-func (r *report) panel(name, protocol string) (*plot.Plot, error) {
+func (r *report) panel(of graphs, protocol string) (*plot.Plot, error) {
 	p := picture.New()
-	p.Title.Text = name + ", " + map[string]string{"nested": "nested", "paper": "paper-style"}[protocol]
+	p.Title.Text = of.Name + ", " + map[string]string{"nested": "nested", "paper": "paper-style"}[protocol]
 	p.Y.Label.Text = "accuracy, %"
+	p.Y.Tick.Marker = picture.Percent{}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = nil, color.Gray{215}
 	p.Add(grid)
 	var dots withBars
 	var ticks plotter.XYs
 	var names []string
-	for i, one := range r.row(name) {
-		names = append(names, one.System)
+	for i, one := range r.row(of.Name) {
+		names = append(names, one.axis())
 		if one.Figure != nil {
 			ticks = append(ticks, plotter.XY{X: float64(i), Y: *one.Figure})
 		}
@@ -65,14 +92,32 @@ func (r *report) panel(name, protocol string) (*plot.Plot, error) {
 		dots.XYs = append(dots.XYs, plotter.XY{X: float64(i), Y: y})
 		dots.std = append(dots.std, std)
 	}
+	left, right := -.6, float64(len(names))-.4
+	majority, err := plotter.NewLine(plotter.XYs{{X: left, Y: of.LargestClass}, {X: right, Y: of.LargestClass}})
+	if err != nil {
+		return nil, err
+	}
+	majority.LineStyle = dashed
+	p.Add(majority)
 	if err := addDots(p, dots, ticks); err != nil {
 		return nil, err
 	}
 	p.NominalX(names...)
 	p.X.Tick.Label.Rotation = 0.6
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = plotDraw.XRight, plotDraw.YTop
-	p.X.Min, p.X.Max = -.6, float64(len(names))-.4
+	p.X.Min, p.X.Max = left, right
 	return p, nil
+}
+
+// axis is the system as it stands below a panel, where a cell may be empty.
+func (one *cell) axis() string {
+	switch {
+	case one.Status == done:
+		return one.System
+	case strings.HasPrefix(one.Status, ">"):
+		return one.System + " " + one.Status
+	}
+	return one.System + " failed"
 }
 
 // addDots draws our figures and the paper's.
@@ -82,7 +127,7 @@ func addDots(p *plot.Plot, dots withBars, ticks plotter.XYs) error {
 		if err != nil {
 			return err
 		}
-		s.Color, s.Radius, s.Shape = picture.Red, vg.Points(7), dash{}
+		s.GlyphStyle = figureStyle
 		p.Add(s)
 	}
 	if len(dots.XYs) == 0 {
@@ -97,7 +142,7 @@ func addDots(p *plot.Plot, dots withBars, ticks plotter.XYs) error {
 	if err != nil {
 		return err
 	}
-	s.Color, s.Radius, s.Shape = picture.Blue, vg.Points(3), plotDraw.CircleGlyph{}
+	s.GlyphStyle = meanStyle
 	p.Add(bars, s)
 	return nil
 }
@@ -109,6 +154,34 @@ type withBars struct {
 }
 
 func (b withBars) YError(i int) (low, high float64) { return b.std[i], b.std[i] }
+
+// The signs.
+var (
+	meanStyle   = plotDraw.GlyphStyle{Color: picture.Blue, Radius: vg.Points(3), Shape: plotDraw.CircleGlyph{}}
+	figureStyle = plotDraw.GlyphStyle{Color: picture.Red, Radius: vg.Points(7), Shape: dash{}}
+	dashed      = plotDraw.LineStyle{Color: picture.Gray, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(4), vg.Points(3)}}
+)
+
+// sign is one of them in the legend.
+type sign func(*plotDraw.Canvas)
+
+func (s sign) Thumbnail(c *plotDraw.Canvas) { s(c) }
+
+func drawMean(c *plotDraw.Canvas) {
+	at := c.Center()
+	c.DrawGlyph(meanStyle, at)
+	style := plotDraw.LineStyle{Color: picture.Blue, Width: vg.Points(1)}
+	for _, y := range []vg.Length{c.Min.Y, c.Max.Y} {
+		c.StrokeLine2(style, at.X, at.Y, at.X, y)
+		c.StrokeLine2(style, at.X-vg.Points(3), y, at.X+vg.Points(3), y)
+	}
+}
+
+func drawMajority(c *plotDraw.Canvas) {
+	c.StrokeLine2(dashed, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+}
+
+func drawFigure(c *plotDraw.Canvas) { c.DrawGlyph(figureStyle, c.Center()) }
 
 // dash is a short horizontal line.
 type dash struct{}

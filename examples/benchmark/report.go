@@ -30,10 +30,16 @@ type graphs struct {
 	Graphs       int     `json:"graphs"`
 	Classes      int     `json:"classes"`
 	AverageNodes float64 `json:"average_nodes"`
+	LargestClass float64 `json:"largest_class"` // its share, in percent
 }
 
 func collectionOf(d *collection.Data) graphs {
-	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Average}
+	of, most := make([]int, len(d.Layout.Classes)), 0
+	for _, class := range d.Class {
+		of[class]++
+		most = max(most, of[class])
+	}
+	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Average, 100 * float64(most) / float64(len(d.Class))}
 }
 
 // result fills in what came of a cross-validation.

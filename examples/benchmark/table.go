@@ -23,7 +23,7 @@ func (r *report) markdown() string {
 		}
 	}
 	if r.below() {
-		fmt.Fprintf(&b, "\n↓ below the paper's figure by %s\n", first)
+		fmt.Fprint(&b, "\n↓ below the paper's figure\n")
 	}
 	for _, line := range r.bounded() {
 		fmt.Fprintf(&b, "\n%s\n", line)
@@ -41,11 +41,14 @@ func (one *cell) columns(protocol string) []string {
 		return []string{one.System, one.Status, "", "", figure, "", fmt.Sprintf("%.0f", one.CPU)}
 	}
 	first, second := fmt.Sprintf("%.1f ± %.1f", *one.Nested, *one.Std), fmt.Sprintf("%.1f ± %.1f", *one.Paper, *one.PaperStd)
+	if one.below("nested") {
+		first += " ↓"
+	}
+	if one.below("paper") {
+		second += " ↓"
+	}
 	if protocol == "paper" {
 		first, second = second, first
-	}
-	if one.below(protocol) {
-		first += " ↓"
 	}
 	behind := fmt.Sprintf("%.1f ± %.1f", *one.Behind, *one.BehindSE)
 	if *one.Behind == 0 {
@@ -54,7 +57,7 @@ func (one *cell) columns(protocol string) []string {
 	return []string{one.System, first, behind, second, figure, one.Chosen, fmt.Sprintf("%.3g", one.CPU)}
 }
 
-// below reports whether the cell does not reach the paper's figure.
+// below reports whether the cell does not reach the paper's figure by a protocol.
 func (one *cell) below(protocol string) bool {
 	if one.Status != done || one.Figure == nil {
 		return false
@@ -67,7 +70,7 @@ func (one *cell) below(protocol string) bool {
 
 func (r *report) below() bool {
 	for _, one := range r.Cells {
-		if one.below(r.Protocol) {
+		if one.below("nested") || one.below("paper") {
 			return true
 		}
 	}

@@ -87,7 +87,7 @@ func (c *config) learn(ctx context.Context, name string, r *report) (*system, er
 		return nil, errors.New("there are no graphs")
 	}
 	w.end()
-	r.Graphs = w.seen
+	r.Graphs, r.Largest = w.seen, percent(slices.Max(w.classes), w.seen)
 	return w.one, c.ask(ctx, w.one, recipe, net)
 }
 
@@ -99,7 +99,8 @@ type watch struct {
 	start  time.Time
 	cpu    time.Duration // at the start; what looking at the heap took is added to it
 
-	seen, right, before int // before: right up to the last point
+	seen, right, before int   // before: right up to the last point
+	classes             []int // how many graphs of each
 	half                time.Duration
 }
 
@@ -109,6 +110,10 @@ var decades = []int{100, 1_000, 10_000, 100_000, 1_000_000}
 
 func (w *watch) row(p sinks.Prediction) error {
 	w.seen++
+	for p.Target >= len(w.classes) {
+		w.classes = append(w.classes, 0)
+	}
+	w.classes[p.Target]++
 	if p.Class == p.Target {
 		w.right++
 	}

@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		defer files[i].Cleanup()
 	}
-	r := &report{Workers: c.workers, Seed: c.seed}
+	r := &report{Workers: c.workers, Seed: c.seed, Window: c.window}
 	for _, name := range c.systems {
 		one, err := c.learn(ctx, name, r)
 		if err != nil {

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	plotDraw "gonum.org/v1/plot/vg/draw"
 
 	"github.com/sanflow/sanflow/examples/internal/picture"
 )
@@ -20,7 +21,9 @@ type report struct {
 	Graphs  int       `json:"graphs"`
 	Seed    uint64    `json:"seed"`
 	Workers int       `json:"workers"`
-	PeakMB  float64   `json:"peak_rss_mb"` // of the process, all systems
+	Window  int       `json:"window"`        // graphs of a point of the curves
+	Largest float64   `json:"largest_class"` // share of the graphs
+	PeakMB  float64   `json:"peak_rss_mb"`   // of the process, all systems
 	Systems []*system `json:"systems"`
 }
 
@@ -79,32 +82,51 @@ func (r *report) print(out io.Writer) error {
 	return err
 }
 
-// draw is the picture of -out: accuracy in each window, a line for each system.
+// draw is the picture of -out: accuracy in each window, a line for each system, and
+// the share of the largest class.
 func (r *report) draw(format string) ([]byte, error) {
 	p := picture.New()
-	p.Title.Text = fmt.Sprintf("%s, %d graphs, before each is learned from", r.Dataset, r.Graphs)
-	p.X.Label.Text, p.Y.Label.Text = "graphs", "right in the last window, %"
+	p.Title.Text = fmt.Sprintf("%s, %d graphs, each asked about before it is learned from", r.Dataset, r.Graphs)
+	p.X.Label.Text, p.Y.Label.Text = "graphs so far", fmt.Sprintf("right in each window of %d, %%", r.Window)
+	p.Y.Tick.Marker = picture.Percent{}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = nil, color.Gray{215}
 	p.Add(grid)
+	var legend []picture.Key
+	add := func(name string, at plotter.XYs) (*plotter.Line, error) {
+		line, err := plotter.NewLine(at)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(line)
+		legend = append(legend, picture.Key{Sign: line, Text: name})
+		return line, nil
+	}
 	for i, s := range r.Systems {
 		var at plotter.XYs
 		for _, point := range s.Curve {
 			at = append(at, plotter.XY{X: float64(point.Graphs), Y: point.Accuracy})
 		}
-		line, err := plotter.NewLine(at)
+		line, err := add(fmt.Sprintf("%s, %.1f %% of all graphs; a point errs by ± %.1f, one deviation, by chance", s.System, s.Accuracy, r.chance(s.Accuracy)), at)
 		if err != nil {
 			return nil, err
 		}
 		line.Color, line.Width = []color.Color{picture.Blue, picture.Orange}[i], vg.Points(1.5)
-		p.Add(line)
-		p.Legend.Add(s.System, line)
 	}
-	w, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
+	line, err := add("share of the largest class", plotter.XYs{{X: 0, Y: r.Largest}, {X: float64(r.Graphs), Y: r.Largest}})
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	_, err = w.WriteTo(&out)
-	return out.Bytes(), err
+	line.Color, line.Dashes = picture.Gray, []vg.Length{vg.Points(4), vg.Points(3)}
+	sheet, err := picture.NewSheet(18*vg.Centimeter, 10*vg.Centimeter, format, legend...)
+	if err != nil {
+		return nil, err
+	}
+	p.Draw(plotDraw.Crop(sheet.Canvas, vg.Points(6), -vg.Points(14), vg.Points(6), -vg.Points(6)))
+	return sheet.Bytes()
+}
+
+// chance is by how much a window of graphs misses an accuracy by chance.
+func (r *report) chance(accuracy float64) float64 {
+	return math.Sqrt(accuracy * (100 - accuracy) / float64(min(r.Window, r.Graphs)))
 }

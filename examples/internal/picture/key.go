@@ -1,0 +1,69 @@
+package picture
+
+import (
+	"bytes"
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Key is a line of the legend: a sign, and what it stands for.
+type Key struct {
+	Sign plot.Thumbnailer
+	Text string
+}
+
+// Sheet is a white page with a legend at its foot, where it covers nothing.
+type Sheet struct {
+	draw.Canvas // above the legend
+	out         vg.CanvasWriterTo
+}
+
+// NewSheet returns a page of a format whose part above the legend is so large.
+func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, error) {
+	const line = 15 // points
+	foot := vg.Points(line*float64(len(legend)) + 6)
+	out, err := draw.NewFormattedCanvas(width, height+foot, format)
+	if err != nil {
+		return nil, err
+	}
+	all := draw.New(out)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	l := plot.NewLegend()
+	l.TextStyle = New().Legend.TextStyle
+	l.Left, l.Top, l.Padding, l.ThumbnailWidth = true, true, vg.Points(3), vg.Points(24)
+	for _, key := range legend {
+		l.Add(key.Text, key.Sign)
+	}
+	l.Draw(draw.Crop(all, vg.Points(12), 0, 0, -height))
+	return &Sheet{draw.Crop(all, 0, 0, foot, 0), out}, nil
+}
+
+// Bytes returns the page as a file.
+func (s *Sheet) Bytes() ([]byte, error) {
+	var b bytes.Buffer
+	_, err := s.out.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// Percent are ticks at whole numbers, a round number apart.
+type Percent struct{}
+
+// Ticks implements plot.Ticker.
+func (Percent) Ticks(low, high float64) (all []plot.Tick) {
+	step := 1.
+	for _, s := range []float64{1, 2, 5, 10, 20, 50, 100} {
+		if step = s; (high-low)/s <= 7 {
+			break
+		}
+	}
+	for v := step * math.Ceil(low/step); v <= high; v += step {
+		all = append(all, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
+	}
+	return all
+}
