@@ -21,12 +21,12 @@ import (
 // for five epochs; then the weights of the best one are taken.
 func ExampleEvaluate() {
 	recipe := operators.Recipe{
-		operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 12}, operators.Assemble{K: 4}, operators.Normalize{},
+		operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 6}, operators.Assemble{K: 4}, operators.Normalize{},
 	}
 	train := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 1})).Via(operators.Batch{Size: 16})
 	validation := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 2}))
 
-	net := &nn.CNN{Seed: 1, Optimizer: nn.Adam{Rate: 0.01}}
+	net := &nn.CNN{Seed: 1, Optimizer: nn.Adam{Rate: 0.02}}
 	stop := nn.EarlyStop{Patience: 5}
 	for done := false; !done; {
 		err := train.To(sinks.Train{Net: net}).Run(context.Background())

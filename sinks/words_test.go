@@ -84,7 +84,7 @@ func TestStreamOfWordsTakesBoundedMemory(t *testing.T) {
 // The model answers for single graphs as in the stream, when it has been saved and
 // read too.
 func TestPredictorOfWords(t *testing.T) {
-	net := streamed(t, 600, nil)
+	net := streamed(t, 150, nil)
 	var file bytes.Buffer
 	test := sources.Families{Graphs: 60, Seed: 9, Noise: 0.4}
 	graphs, layout := collectedGraphs(t, test)

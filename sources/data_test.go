@@ -47,8 +47,8 @@ func TestTUDataSets(t *testing.T) {
 		{"REDDIT-BINARY", 2000, 3782, 859254, 995508, []int{1000, 1000}, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.edges > 200_000 {
-				t.Skip("left out by -short: more than 200 000 edges")
+			if (testing.Short() || raceDetector) && c.edges > 200_000 {
+				t.Skip("left out by -short and by -race: more than 200 000 edges")
 			}
 			got, layout, reader, err := readAll(t, TU{Path: filepath.Join(dir, "tu", c.name+".zip")})
 			if err != nil {

@@ -227,7 +227,7 @@ func TestEdgeListDataSets(t *testing.T) {
 		{"email-Enron", false, 36692, 183831, 0, 0, 0},
 		{"cnr-2000", false, 325557, 2738969, 0, 0, 0},
 	} {
-		if testing.Short() && c.m > 1e6 {
+		if (testing.Short() || raceDetector) && c.m > 1e6 {
 			continue
 		}
 		s := EdgeList{Path: filepath.Join(dir, c.name+".edges.gz"), Directed: c.directed}
