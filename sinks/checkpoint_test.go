@@ -31,7 +31,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		power := errors.New("no power")
-		for _, stop := range []int{0, 1, 6, 11} {
+		for _, stop := range some(0, 1, 6, 11) {
 			file := filepath.Join(t.TempDir(), "checkpoint")
 			steps := 0 // that OnStep has seen, kept in the checkpoint
 			train := func(limit int) sinks.Train {
