@@ -269,10 +269,10 @@ func TestCancel(t *testing.T) {
 		for _, after := range []time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond} {
 			s := open()
 			ctx, stop := context.WithCancel(t.Context())
-			var stopped time.Time
-			timer := time.AfterFunc(after, func() { stopped = time.Now(); stop() })
+			stopped := make(chan time.Time, 1)
+			timer := time.AfterFunc(after, func() { stopped <- time.Now(); stop() })
 			err := drainSource(ctx, s)
-			took := time.Since(stopped)
+			ended := time.Now()
 			if timer.Stop() { // it was faster than that
 				stop()
 				continue
@@ -280,7 +280,7 @@ func TestCancel(t *testing.T) {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if took > leak.Patience {
+			if took := ended.Sub(<-stopped); took > leak.Patience {
 				t.Errorf("%s goes on for %v", name, took)
 			}
 			stop()

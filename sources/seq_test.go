@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -86,7 +87,9 @@ func TestSeqAsGraphs(t *testing.T) {
 
 // A full record goes on at once, one that is not after MaxWait, and none
 // before there is a graph.
-func TestSeqWaits(t *testing.T) {
+func TestSeqWaits(t *testing.T) { synctest.Test(t, seqWaits) }
+
+func seqWaits(t *testing.T) {
 	mem := flowtest.Mem(t)
 	c := make(chan Item, 10)
 	g, err := graph.New(1, false, nil)
@@ -113,12 +116,12 @@ func TestSeqWaits(t *testing.T) {
 	if rows, _, err := next(); rows != 3 || err != nil {
 		t.Errorf("%d rows, %v, want 3", rows, err)
 	}
-	if rows, took, err := next(); rows != 1 || err != nil || took < 20*time.Millisecond {
+	if rows, took, err := next(); rows != 1 || err != nil || took != 20*time.Millisecond {
 		t.Errorf("%d rows after %v, %v, want 1 after 20 ms", rows, took, err)
 	}
-	begin := time.Now() // before the clock of what is sent
+	begin := time.Now()
 	time.AfterFunc(50*time.Millisecond, func() { c <- Item{Graph: g}; close(c) })
-	if rows, _, err := next(); rows != 1 || err != nil || time.Since(begin) < 50*time.Millisecond {
+	if rows, _, err := next(); rows != 1 || err != nil || time.Since(begin) != 50*time.Millisecond {
 		t.Errorf("%d rows after %v, %v, want 1 after 50 ms", rows, time.Since(begin), err)
 	}
 	if _, _, err := next(); err != io.EOF {
