@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/reugn/go-streams/extension"
 
 	"github.com/sanflow/sanflow/flow"
@@ -204,7 +205,10 @@ func TestIdleAdapters(t *testing.T) {
 		in2 <- record.NewBuilder(mem, record.Layout{}).Record()
 		close(in)
 		close(in2)
-		time.Sleep(20 * time.Millisecond)
+		left := mem.(*memory.CheckedAllocator)
+		for start := time.Now(); left.CurrentAlloc() > 0 && time.Since(start) < leak.Patience; {
+			time.Sleep(time.Millisecond)
+		}
 	}
 }
 
