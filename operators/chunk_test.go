@@ -364,7 +364,7 @@ func TestChunkMemory(t *testing.T) {
 			if chunks++; chunks > 1 {
 				return nil
 			}
-			for before, same := int64(-1), 0; same < 10; { // the rest of the pipeline fills up
+			for before, same := int64(-1), 0; same < 30; { // the rest of the pipeline fills up
 				time.Sleep(10 * time.Millisecond)
 				if now := mem.now.Load(); now == before {
 					same++
