@@ -65,7 +65,9 @@ import (
 //	10 MB per worker
 //	8 m, or 4 m if Directed, and 4 m while it is read, for Weights
 //
-// of which the graph is what stays. More than 2³⁰ lines are refused, for rows have
+// of which the graph is what stays. Weights take time as well: each line looks for its
+// entries in two rows anywhere, so that 10 M lines between 2 M nodes take 6.2 s of
+// processor time and not 1.4. More than 2³⁰ lines are refused, for rows have
 // 32-bit offsets, and so are more than Memory allows: where the first 16 MB of a file
 // foretell it, before the rest is read.
 type EdgeList struct {
