@@ -295,7 +295,7 @@ func TestServeAbandoned(t *testing.T) {
 func TestServeShutdown(t *testing.T) {
 	defer leak.VerifyNone(t)
 	l := testLimits
-	l.time, l.grace = time.Hour, 2*time.Second
+	l.time, l.grace = time.Hour, 4*time.Second
 	address, in, stop := serving(t, l, func(ctx context.Context, g *graph.Graph) error {
 		if g.N() == 100 {
 			time.Sleep(100 * time.Millisecond)
