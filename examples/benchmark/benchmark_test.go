@@ -182,7 +182,7 @@ func TestKillAndResume(t *testing.T) {
 	if got := benchmark(t, append(args, "-table", table, "-out", picture)...); !reflect.DeepEqual(got, want) {
 		t.Errorf("after %d kills: other cells", kills)
 	}
-	for file, part := range map[string]string{table: "**SMALL**, 25 graphs", picture: "<svg"} {
+	for file, part := range map[string]string{table: "**SMALL**, 25 graphs", picture: "one standard deviation of the folds"} {
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), part) {
 			t.Errorf("%s: %.200s (%v)", file, text, err)
 		}

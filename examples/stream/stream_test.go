@@ -72,7 +72,7 @@ func TestStream(t *testing.T) {
 func TestPicture(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "curve.svg")
 	learned(t, "-graphs", "60", "-answers", "0", "-out", out)
-	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), "</svg>") {
+	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), "</svg>") || !strings.Contains(string(text), "share of the largest class") {
 		t.Errorf("%.100s (%v)", text, err)
 	}
 }
