@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -63,6 +64,9 @@ func TestKillAndResume(t *testing.T) {
 // The epochs are chosen by the graphs that each trial holds out, also of trials that
 // had ended before. Its checkpoints are of 20 MB, so there are fewer.
 func TestKillAndResumeBest(t *testing.T) {
+	if race.Enabled {
+		t.Skip("a minute; TestBest trains the same, and nothing new runs beside it")
+	}
 	files := pathsAndStars(20)
 	rng := rand.New(rand.NewPCG(3, 4))
 	var labels strings.Builder
