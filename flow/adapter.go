@@ -45,8 +45,8 @@ func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
 	go func() {
 		defer r.cancel(nil)
 		defer close(f.done)
+		defer f.leave(ctx)
 		f.serve()
-		f.leave(ctx)
 	}()
 	return f
 }
@@ -147,8 +147,8 @@ func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
 	go func() {
 		defer r.cancel(nil)
 		defer close(s.ended)
+		defer s.leave(ctx)
 		s.serve()
-		s.leave(ctx)
 	}()
 	return s
 }

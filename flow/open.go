@@ -101,12 +101,10 @@ func (o *opened) count(stage any) *counter {
 func (o *opened) openSink(sink Sink) {
 	sink = orDiscard(sink)
 	o.sink = &sinkStage{inbox: inbox{run: o.run, count: o.count(sink)}, done: make(chan struct{})}
-	attend(func() {
-		var err error
-		o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
-		o.sink.count.of(o.sink.writer)
-		o.run.fail(err)
-	})
+	var err error
+	o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
+	o.sink.count.of(o.sink.writer)
+	o.run.fail(err)
 }
 
 func orDiscard(s Sink) Sink {
@@ -166,7 +164,9 @@ func (o *opened) close() {
 
 // serve connects the stages and returns when all is done. What leaves one of our
 // stages is what comes into the next; a foreign flow is wired as go-streams
-// does it.
+// does it. Each has a goroutine, which code of a stage may end: so what is to be done
+// behind such code is deferred, here and in what is called. The sink has that of the
+// caller.
 func (o *opened) serve() {
 	r := o.run
 	tasks := []func(){o.source.serve}
@@ -194,8 +194,8 @@ func (o *opened) serve() {
 			i += n
 		}
 		tasks = append(tasks, func() {
+			defer seg.drain()
 			seg.serve()
-			seg.drain()
 		})
 		last = seg.end()
 	}
@@ -203,17 +203,17 @@ func (o *opened) serve() {
 	if _, nothing := o.sink.writer.(discard); nothing {
 		last.discard = o.sink
 	}
-	tasks = append(tasks, func() {
-		o.sink.serve()
-		o.sink.drain()
-	})
 	for _, t := range tasks {
 		r.tasks.Go(t)
 	}
-	r.tasks.Wait()
-	if o.source.outlived {
-		attend(o.source.close)
-	}
+	defer func() {
+		r.tasks.Wait()
+		if o.source.outlived {
+			o.source.close()
+		}
+	}()
+	defer o.sink.drain()
+	o.sink.serve()
 }
 
 // stretch returns how many steps from i on form a segment: stages that can be

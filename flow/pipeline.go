@@ -80,22 +80,29 @@ func (r *Running) Stats() Stats {
 func (p Pipeline) Start(ctx context.Context) *Running {
 	r := newRun(ctx, p.opts)
 	running := &Running{run: r, done: make(chan struct{})}
-	o := p.open(r)
-	if r.err() == nil {
-		o.openSink(p.sink)
-		o.resume()
-	}
-	if r.err() != nil {
-		o.close()
-		r.cancel(nil)
-		close(running.done)
-		return running
-	}
-	running.counts = o.counts
+	ready := make(chan struct{})
+	o := &opened{run: r, names: namer{}}
 	go func() {
 		defer close(running.done)
 		defer r.cancel(nil)
-		o.serve()
+		roomy()
+		isOpen := false
+		defer func() { // also where a stage ends this goroutine
+			if !isOpen {
+				o.close()
+				close(ready)
+			}
+		}()
+		if r.fail(o.open(p)); r.err() == nil {
+			o.openSink(p.sink)
+			o.resume()
+		}
+		if isOpen = r.err() == nil; isOpen {
+			running.counts = o.counts
+			close(ready)
+			o.serve()
+		}
 	}()
+	<-ready
 	return running
 }

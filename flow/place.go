@@ -82,10 +82,12 @@ func (o *opened) resume() {
 		return
 	}
 	o.source.places, o.source.outlived = p, true
-	attend(func() { o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) })) })
-	if o.run.err() != nil {
-		attend(o.sink.finish)
-	}
+	defer func() {
+		if o.run.err() != nil {
+			o.sink.finish()
+		}
+	}()
+	o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) }))
 }
 
 // Begin lets the source begin at a place.

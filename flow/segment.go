@@ -63,10 +63,11 @@ type job struct {
 // comes is left in the inbox.
 func (s *segment) serve() {
 	defer close(s.end().out)
-	attend(s.work)
+	s.work()
 }
 
 func (s *segment) work() {
+	roomy()
 	defer s.release()
 	if !s.begin() {
 		return

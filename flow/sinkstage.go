@@ -24,8 +24,8 @@ func (s *sinkStage) AwaitCompletion() { <-s.done }
 
 func (s *sinkStage) serve() {
 	defer close(s.done)
-	attend(s.work)
-	attend(s.finish)
+	defer s.finish()
+	s.work()
 }
 
 // work writes what comes in, to its end.

@@ -46,10 +46,10 @@ func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.C
 
 func (s *sourceStage) serve() {
 	defer close(s.out)
-	attend(s.read)
 	if !s.outlived {
-		attend(s.close)
+		defer s.close()
 	}
+	s.read()
 }
 
 // read hands on what the reader gives, to its end.

@@ -18,7 +18,7 @@ func (s *segment) parallel(forks [][]Stage) {
 	var workers sync.WaitGroup
 	for i, stages := range forks {
 		workers.Go(func() {
-			attend(func() { closed[i] = s.worker(stages, turns) })
+			closed[i] = s.worker(stages, turns)
 		})
 	}
 	workers.Wait()
