@@ -66,7 +66,7 @@ func (c Chunk) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &chunker{c, schema}, nil
+	return &chunker{Chunk: c, schema: schema}, nil
 }
 
 // chunker is a running Chunk. It holds nothing back; it is a Flusher since what
@@ -75,6 +75,7 @@ func (c Chunk) Open(in *arrow.Schema) (flow.Stage, error) {
 type chunker struct {
 	Chunk
 	schema *arrow.Schema
+	roots  *record.Lists[int32] // of the rows under construction; nil before the first record
 }
 
 var _ flow.Flusher = (*chunker)(nil)
@@ -85,6 +86,9 @@ func (c *chunker) Process(rec arrow.Record, out *flow.Out) error {
 	roots, err := record.ListsOf[int32](rec, record.Roots)
 	if err != nil {
 		return err
+	}
+	if c.roots == nil {
+		c.roots = record.NewLists[int32](out.Mem())
 	}
 	for row := 0; row < roots.Len(); {
 		end := c.run(&roots, row)
@@ -129,11 +133,10 @@ func used(roots []int32) []int32 {
 
 // emit hands on graphs that need only one row each, rows row to end of roots.
 func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, end int, out *flow.Out) error {
-	col := record.NewLists[int32](out.Mem())
 	for ; row < end; row++ {
-		fill(col.Grow(c.Size), used(roots.Row(row)), -1)
+		fill(c.roots.Grow(c.Size), used(roots.Row(row)), -1)
 	}
-	rec, err := record.Project(c.schema, graphs, map[string]arrow.Array{record.Roots: col.Finish()})
+	rec, err := record.Project(c.schema, graphs, map[string]arrow.Array{record.Roots: c.roots.Finish()})
 	if err != nil {
 		return err
 	}
@@ -160,10 +163,9 @@ func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 	}
 	for len(roots) > 0 {
 		n := min(len(roots), c.Size)
-		col := record.NewLists[int32](out.Mem())
-		fill(col.Grow(c.Size), roots[:n], -1)
+		fill(c.roots.Grow(c.Size), roots[:n], -1)
 		roots = roots[n:]
-		rec, err := record.Project(c.schema, graph, map[string]arrow.Array{record.Roots: col.Finish()})
+		rec, err := record.Project(c.schema, graph, map[string]arrow.Array{record.Roots: c.roots.Finish()})
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -306,13 +305,4 @@ func (b *Builder) Release() {
 	for _, p := range b.parts {
 		p.Release()
 	}
-}
-
-// newRecord makes a record of columns that it takes over.
-func newRecord(s *arrow.Schema, cols []arrow.Array, rows int) arrow.Record {
-	rec := array.NewRecord(s, cols, int64(rows))
-	for _, c := range cols {
-		c.Release()
-	}
-	return rec
 }

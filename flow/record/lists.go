@@ -279,6 +279,9 @@ func (b *Fixed[T]) Grow(rows int) []T { return b.v.grow(rows * b.width) }
 // caller writes all of them.
 func (b *Fixed[T]) Extend(rows int) []T { return b.v.extend(rows * b.width) }
 
+// Shrink drops that many rows at the end.
+func (b *Fixed[T]) Shrink(rows int) { b.v.n -= rows * b.width }
+
 // Finish returns the column of the given number of rows, which the caller
 // owns, and empties b.
 func (b *Fixed[T]) Finish(rows int) arrow.Array {
