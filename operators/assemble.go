@@ -143,7 +143,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 
 func checkRoots(roots []int32, n int) error {
 	for _, r := range roots {
-		if r < -1 || int(r) >= n {
+		if uint32(r+1) > uint32(n) { // less than -1, or n and more
 			return fmt.Errorf("root %d is not among the %d nodes", r, n)
 		}
 	}

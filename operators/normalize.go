@@ -153,7 +153,8 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 		drop = append(drop, graphColumns...)
 	}
 	var fields []arrow.Field
-	for _, o := range z.outputs() {
+	z.made = z.outputs()
+	for _, o := range z.made {
 		f := o.field
 		if t, ok := f.Type.(*arrow.FixedSizeListType); ok && t.Len() <= 0 {
 			return nil, fmt.Errorf("w = %d fields of k = %d nodes do not fit column %q", z.w, z.K, f.Name)
@@ -181,15 +182,16 @@ type normalizer struct {
 	graphs *record.Graphs
 	hoods  hoods
 	finder field.EdgeFinder
-	entry  []int32  // (k, k), or (w, k, k) of the row in hand where two columns are made of them
-	bits   []uint64 // (w, k) edges of the row in hand, bit j for that to member j
-	known  []bool   // (w) fields whose edges are in bits
-	field  []int32  // (w, k) members of the row in hand
-	hops   []uint8  // (w, k) their distances from the root
-	used   int      // fields of that row without the zero fields at its end
+	entry  []int32 // (k, k), or (w, k, k) of the row in hand where two columns are made of them
+	field  []int32 // (w, k) members of the row in hand, in the column itself
+	hops   []uint8 // (w, k) their distances from the root; nil where nobody wants them
+	used   int     // fields of that row without the zero fields at its end
 	labels labels
 
-	columns []column // of outputs; nil before the first record
+	made     []output // outputs, from Open to the first record
+	columns  []column // of these; nil before the first record
+	members  *record.Fixed[int32]
+	adjacent *record.Fixed[float32] // (w, k, k), or nil where edges have attributes
 }
 
 func (z *normalizer) Fork() RowBuilder {
@@ -212,19 +214,28 @@ func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 
 // start makes what a worker keeps from record to record.
 func (z *normalizer) start(mem memory.Allocator) {
-	for _, o := range z.outputs() {
+	if z.made == nil { // of a fork
+		z.made = z.outputs()
+	}
+	for _, o := range z.made {
 		z.columns = append(z.columns, o.begin(mem))
 	}
-	z.norm.K, z.norm.By, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.By, z.IgnoreAttributes, z.Uniform
+	z.made = nil
+	z.norm.K, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.IgnoreAttributes, z.Uniform
+	if z.By != labeling.WL { // which is what it takes by itself, without asking for each field
+		z.norm.By = z.By
+	}
 	z.norm.Cache = z.cache
 	if z.Edges {
 		fields := 1
 		if z.twice() {
 			fields = z.w
 		}
-		z.entry, z.bits, z.known = make([]int32, fields*z.K*z.K), make([]uint64, z.w*z.K), make([]bool, z.w)
+		z.entry = make([]int32, fields*z.K*z.K)
 	}
-	z.field, z.hops = make([]int32, z.w*z.K), make([]uint8, z.w*z.K)
+	if z.Distances > 0 {
+		z.hops = make([]uint8, z.w*z.K)
+	}
 }
 
 func (z *normalizer) Row(ctx context.Context, row int) error {
@@ -245,9 +256,34 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		}
 	}
 	z.norm.Context = ctx
-	k, members := z.K, z.field
 	z.used = z.hoods.used()
+	if err := z.fields(ctx, &g, index, global); err != nil {
+		z.members.Shrink(1)
+		if z.adjacent != nil {
+			z.adjacent.Shrink(1)
+		}
+		return err
+	}
+	// Nothing can fail any more: the row is appended whole or not at all.
+	for _, c := range z.columns {
+		if c.append != nil {
+			c.append(&g, row)
+		}
+	}
+	return nil
+}
+
+// fields makes the fields of the row in hand, where they belong: their members, and
+// edges without attributes, are written nowhere else.
+func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.Index, global []float64) error {
+	k, kk := z.K, z.K*z.K
+	members, edges := z.members.Extend(1), []float32(nil)
+	z.field = members
 	fill(members[z.used*k:], nil, -1)
+	if z.adjacent != nil {
+		edges = z.adjacent.Extend(1)
+		clear(edges[z.used*kk:])
+	}
 	for i := range z.used {
 		if i%16 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -258,30 +294,28 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 			for j := range m {
 				m[j] = -1
 			}
-			if z.Edges {
-				z.known[i] = true
-				clear(z.bits[i*k : (i+1)*k])
+			if edges != nil {
+				clear(edges[i*kk : (i+1)*kk])
 			}
 			continue
 		}
 		if err := z.norm.Normalize(index, hood, dist, global, m); err != nil {
 			return err
 		}
-		if z.Edges {
-			z.known[i] = z.norm.Rows(z.bits[i*k : (i+1)*k])
+		if edges != nil && !z.norm.Adjacency(edges[i*kk:(i+1)*kk]) {
+			z.finder.Edges(g, m, z.entry)
+			field.Adjacency(z.entry, edges[i*kk:(i+1)*kk])
 		}
-		// Members and neighbourhood are both in the order of distances, so the
-		// distance of member j is that of node j, whichever node it is.
-		copy(z.hops[i*k:(i+1)*k], dist)
+		if z.hops != nil {
+			// Members and neighbourhood are both in the order of distances, so the
+			// distance of member j is that of node j, whichever node it is.
+			copy(z.hops[i*k:(i+1)*k], dist)
+		}
 	}
 	if z.twice() {
 		for i := range z.used {
-			z.finder.Edges(&g, members[i*k:(i+1)*k], z.entry[i*k*k:(i+1)*k*k])
+			z.finder.Edges(g, members[i*k:(i+1)*k], z.entry[i*kk:(i+1)*kk])
 		}
-	}
-	// Nothing can fail any more: the row is appended whole or not at all.
-	for _, c := range z.columns {
-		c.append(&g, row)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package operators
 
 import (
-	"math/bits"
-
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -15,7 +13,7 @@ import (
 // and the graphs call for, in their order, without the suffix.
 func (z *normalizer) outputs() []output {
 	l, w, k := z.layout, z.w, z.K
-	all := []output{tensor(record.Members, []int{w, k}, nil, func(_ *graph.Graph, out []int32) { copy(out, z.field) })}
+	all := []output{written(record.Members, []int{w, k}, nil, &z.members)}
 	cats, write := l.NodeCat, func(g *graph.Graph, out []int32) { field.NodeCats(g, z.field[:z.used*k], front(z, out, -1)) }
 	if z.Distances > 0 {
 		cats, write = append([]record.Channel{{Name: "distance", Card: z.Distances}}, l.NodeCat...), z.distances
@@ -35,7 +33,7 @@ func (z *normalizer) outputs() []output {
 		all = append(all, tensor(record.Edges, []int{w, k, k, c}, l.EdgeAttr, ofEdges(z, field.EdgeAttrs, 0)))
 	}
 	if z.Edges && d+c == 0 {
-		all = append(all, tensor(record.Edges, []int{w, k, k, 1}, []record.Channel{{Name: "edge"}}, z.adjacency))
+		all = append(all, written(record.Edges, []int{w, k, k, 1}, []record.Channel{{Name: "edge"}}, &z.adjacent))
 	}
 	if z.Mask {
 		all = append(all, tensor(record.Mask, []int{w, k}, nil, z.mask))
@@ -58,21 +56,35 @@ type output struct {
 // column is an output under construction.
 type column struct {
 	name    string
-	append  func(g *graph.Graph, row int)
+	append  func(g *graph.Graph, row int) // nil where fields writes it
 	finish  func(rows int) arrow.Array
 	release func()
 }
 
 // tensor is an output of a fixed size; write sets all of a row.
 func tensor[T record.Value](name string, shape []int, channels []record.Channel, write func(g *graph.Graph, out []T)) output {
-	width := 1
-	for _, n := range shape {
-		width *= n
-	}
 	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
-		b := record.NewFixed[T](mem, width)
+		b := record.NewFixed[T](mem, size(shape))
 		return column{name, func(g *graph.Graph, _ int) { write(g, b.Extend(1)) }, b.Finish, b.Release}
 	}}
+}
+
+// written is an output of a fixed size that is written through builder.
+func written[T record.Value](name string, shape []int, channels []record.Channel, builder **record.Fixed[T]) output {
+	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
+		b := record.NewFixed[T](mem, size(shape))
+		*builder = b
+		return column{name, nil, b.Finish, b.Release}
+	}}
+}
+
+// size is the number of values of a tensor.
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }
 
 // sparse is the sparse attributes of the members.
@@ -164,23 +176,4 @@ func (z *normalizer) entries(g *graph.Graph, i int) []int32 {
 	}
 	z.finder.Edges(g, z.field[i*k:(i+1)*k], z.entry)
 	return z.entry
-}
-
-// adjacency writes 1 for an edge, from the bits where they are known.
-func (z *normalizer) adjacency(g *graph.Graph, out []float32) {
-	k, kk := z.K, z.K*z.K
-	front(z, out, 0)
-	for i := range z.used {
-		edges := out[i*kk : (i+1)*kk]
-		if !z.known[i] {
-			field.Adjacency(z.entries(g, i), edges)
-			continue
-		}
-		clear(edges)
-		for j, m := range z.bits[i*k : (i+1)*k] {
-			for ; m != 0; m &= m - 1 {
-				edges[j*k+bits.TrailingZeros64(m)] = 1
-			}
-		}
-	}
 }

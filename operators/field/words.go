@@ -52,7 +52,6 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if !z.typed {
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
-	before := z.Stats
 	cached := z.cacheable(nil, n)
 	if cached {
 		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.rows); value != nil {
@@ -61,6 +60,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 			return z.hood, z.order, nil
 		}
 	}
+	before := z.Stats // only here: a copy right behind Fields++ waits for that
 	if n <= z.K {
 		order = z.finishWords(z.hood, z.dist, false)
 		if cached {
@@ -112,6 +112,30 @@ func (z *Normalizer) Rows(rows []uint64) bool {
 		rows[i] = row
 	}
 	clear(rows[len(z.order):])
+	return true
+}
+
+// Adjacency writes to out, (K, K) row-major, 1 for the edges of the field that
+// Normalize made last and 0 elsewhere, where it knows them, as Rows says.
+func (z *Normalizer) Adjacency(out []float32) bool {
+	if z.rows == nil {
+		return false
+	}
+	k := z.K
+	out = out[:k*k]
+	clear(out)
+	place := &z.placeOf
+	members := uint64(0)
+	for i, v := range z.order {
+		place[v&63] = uint8(i)
+		members |= 1 << (v & 63)
+	}
+	for i, v := range z.order {
+		row := out[i*k : (i+1)*k]
+		for m := z.rows[v] & members; m != 0; m &= m - 1 {
+			row[place[bits.TrailingZeros64(m)&63]] = 1
+		}
+	}
 	return true
 }
 
