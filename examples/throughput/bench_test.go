@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"runtime"
 	"syscall"
 	"testing"
@@ -73,7 +72,6 @@ func direct(g *graph.Graph, roots []int32, k int) error {
 	const size = 1024
 	var walk field.Assembler
 	var finder field.EdgeFinder
-	rows := make([]uint64, k)
 	z := field.Normalizer{K: k, Cache: field.NewCache(16 << 20)}
 	ix := field.NewIndex(g, field.Both)
 	members, entry, edges := make([]int32, size*k), make([]int32, k*k), make([]float32, size*k*k)
@@ -84,24 +82,13 @@ func direct(g *graph.Graph, roots []int32, k int) error {
 		if err := z.Normalize(ix, hood, dist, nil, m); err != nil {
 			return err
 		}
-		if z.Rows(rows) {
-			adjacency(rows, edges[i*k*k:(i+1)*k*k])
+		if z.Adjacency(edges[i*k*k : (i+1)*k*k]) {
 			continue
 		}
 		finder.Edges(g, m, entry)
 		field.Adjacency(entry, edges[i*k*k:])
 	}
 	return nil
-}
-
-// adjacency is what Normalize does with the rows of a field.
-func adjacency(rows []uint64, out []float32) {
-	clear(out)
-	for i, m := range rows {
-		for row := out[i*len(rows):]; m != 0; m &= m - 1 {
-			row[bits.TrailingZeros64(m)] = 1
-		}
-	}
 }
 
 // processor is the time that the process has used.

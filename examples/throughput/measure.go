@@ -151,7 +151,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k, bound int) (cell, 
 	least := min(c.seconds, 0.2) // seconds to measure even if all roots are done
 	var rates []float64          // of whole passes
 	for out.Seconds < least {
-		watch := &stopwatch{limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
+		watch := &stopwatch{now: c.now(), limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
 		err := fields(rec, roots, k, bound, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
 		out.Fields += watch.fields
 		out.Seconds += watch.took.Seconds()
@@ -170,7 +170,9 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k, bound int) (cell, 
 			return out, err
 		}
 		out.Passes++
-		rates = append(rates, float64(watch.fields)/watch.took.Seconds())
+		if watch.took > 0 { // some clocks of processor time tick slowly
+			rates = append(rates, float64(watch.fields)/watch.took.Seconds())
+		}
 	}
 	if n := float64(len(rates)); n > 1 {
 		out.SE = stat.StdDev(rates, nil) / math.Sqrt(n)
@@ -198,11 +200,21 @@ func recordOf(g *graph.Graph) (arrow.Record, error) {
 	return b.Record(), nil
 }
 
+// now returns the clock that rates are measured by.
+func (c *config) now() func() time.Duration {
+	if c.cpu {
+		return cli.CPU
+	}
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
 // stopwatch is a sink that counts fields, from when it is opened, before the first
 // graph flows, and ends the run when the time since the first of them is up.
 type stopwatch struct {
+	now    func() time.Duration
 	limit  time.Duration
-	start  time.Time
+	start  time.Duration
 	ready  time.Duration // until the first fields
 	took   time.Duration // until the last ones
 	first  int64         // fields that were there first
@@ -212,7 +224,7 @@ type stopwatch struct {
 var errTimeIsUp = errors.New("the time is up")
 
 func (s *stopwatch) Open(*arrow.Schema) (flow.Writer, error) {
-	s.start = time.Now()
+	s.start = s.now()
 	return s, nil
 }
 
@@ -228,7 +240,7 @@ func (s *stopwatch) Write(_ context.Context, rec arrow.Record) error {
 			}
 		}
 	}
-	s.took = time.Since(s.start)
+	s.took = s.now() - s.start
 	if s.first == 0 {
 		s.first, s.ready = s.fields, s.took
 	}

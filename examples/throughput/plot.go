@@ -32,6 +32,9 @@ func newPlot(c *config) *plot.Plot {
 	if c.workers == 1 {
 		p.Y.Label.Text = "fields/s, one worker"
 	}
+	if c.cpu {
+		p.Y.Label.Text += ", by processor time"
+	}
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.Y.Tick.Marker = decades{}
 	p.Legend.Left, p.Legend.Top = false, true

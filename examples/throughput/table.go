@@ -59,6 +59,9 @@ func printTable(out io.Writer, c *config, results []result) error {
 	if c.workers > 1 {
 		workers = fmt.Sprintf("%d workers", c.workers)
 	}
+	if c.cpu {
+		workers += ", seconds of processor time"
+	}
 	_, err := fmt.Fprintf(out, "%s; the paper's figures are for one core at 2.8 GHz\n", workers)
 	return err
 }

@@ -63,7 +63,7 @@ func TestMeasureSizes(t *testing.T) {
 	clitest.Silence(t)
 	plot := filepath.Join(t.TempDir(), "p.svg")
 	r := clitest.JSON[struct{ Results []result }](t, run,
-		strings.Fields("-graphs rmat,torus -n 400,100 -k 3,5 -bound 8,0 -seconds 0.02 -out "+plot)...)
+		strings.Fields("-graphs rmat,torus -n 400,100 -k 3,5 -bound 8,0 -seconds 0.02 -cpu -out "+plot)...)
 	var got []string
 	for _, g := range r.Results {
 		for _, c := range g.Cells {
