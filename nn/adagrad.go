@@ -9,8 +9,9 @@ import "math"
 //	v = v + g²
 //	w = w - Rate·g/(√v + Epsilon)
 //
-// Without WeightDecay and ClipNorm a weight without a gradient stays as it is, so that a Logistic takes a step in
-// the time of the words that a batch has, and not in that of its whole table.
+// Without WeightDecay and ClipNorm a weight without a gradient stays as it is, so
+// that a Logistic takes a step in the time of the words that a batch has, and not
+// in that of its whole table.
 type AdaGrad struct {
 	Rate    float64 // learning rate; 0 = 0.01
 	Epsilon float64 // keeps the quotient finite; 0 = 1e-7

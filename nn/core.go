@@ -70,7 +70,7 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 		return err
 	}
 	c.start()
-	c.work.init(*m.settings().seed)
+	c.work.init(m.settings().seedOr0())
 	*m = next
 	*m.settings().core = c
 	return nil

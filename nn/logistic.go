@@ -29,7 +29,7 @@ type Logistic struct {
 	// it leaves out; 0 = 1, which learns from all. A row is left out by one head, by a
 	// hash of its counts, and what Step reports of it is what that head says: of a row
 	// that is learned from for the tenth time too, it is what an unseen one would
-	// get, so that no rows need be held back to find out when to stop; see sinks.Fit.
+	// get, and no others need be set aside to find out when to stop; see sinks.Fit.
 	// The model predicts by the mean of the outputs of all heads, which is more often
 	// right than one of them. Table and steps are that many times as large.
 	Heads int
@@ -74,7 +74,7 @@ func (m *Logistic) settings() settings {
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}}, late: "Heads",
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
-		loss:  &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
+		loss:  &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
 		standard: standard,
 	}
 }

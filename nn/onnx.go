@@ -15,9 +15,9 @@ import (
 //
 // Its output is what Predict returns: probabilities (B, classes), or value (B,
 // 1) where numbers are learned. Info goes along as metadata. CNN, PSLR and GRU
-// can be exported, and Logistic, whose inputs its own ExportONNX tells; a sparse channel, whose lists have no fixed length, cannot.
-// A discrete value that its channel does not have is not noticed by every
-// runtime.
+// can be exported, and Logistic, whose inputs its own ExportONNX tells; a sparse
+// channel, whose lists have no fixed length, cannot. A discrete value that its
+// channel does not have is not noticed by every runtime.
 func ExportONNX(w io.Writer, m Exporter) error { return m.ExportONNX(w) }
 
 // Exporter is a model that can be exported: CNN, PSLR, GRU and Logistic, and a model of

@@ -43,7 +43,7 @@ var _ Model = (*PSLR)(nil)
 func (m *PSLR) settings() settings {
 	return settings{
 		kind: "pslr", name: "PSLR", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
-		loss: &m.Loss, optimizer: &m.Optimizer, seed: new(uint64), workers: &m.Workers,
+		loss: &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }
 

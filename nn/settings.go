@@ -26,7 +26,7 @@ type settings struct {
 	loss      *Loss
 	optimizer *Optimizer
 	standard  Optimizer // what a nil one stands for; nil = RMSprop{}
-	seed      *uint64
+	seed      *uint64   // nil: nothing is drawn by lot
 	workers   *int
 }
 
@@ -126,8 +126,19 @@ func (set settings) String() string {
 	if set.dropout != nil {
 		fmt.Fprintf(&b, "Dropout: %v, ", *set.dropout)
 	}
-	fmt.Fprintf(&b, "Loss: %s, Optimizer: %+v, Seed: %d}", *set.loss, *set.optimizer, *set.seed)
-	return b.String()
+	fmt.Fprintf(&b, "Loss: %s, Optimizer: %+v", *set.loss, *set.optimizer)
+	if set.seed != nil {
+		fmt.Fprintf(&b, ", Seed: %d", *set.seed)
+	}
+	return b.String() + "}"
+}
+
+// seedOr0 is the seed, and 0 where there is none.
+func (set settings) seedOr0() uint64 {
+	if set.seed == nil {
+		return 0
+	}
+	return *set.seed
 }
 
 // savedSettings is what a file says of a model beside its shape.
@@ -153,7 +164,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	}
 	saved := savedSettings{
 		Sizes: map[string]int{}, Words: map[string]string{},
-		Loss: *set.loss, Optimizer: (*set.optimizer).name(), Rates: rates, Seed: *set.seed,
+		Loss: *set.loss, Optimizer: (*set.optimizer).name(), Rates: rates, Seed: set.seedOr0(),
 	}
 	for _, f := range set.sizes {
 		if f.name != set.late || *f.v != f.zero {
@@ -214,7 +225,7 @@ func (set settings) adopt(saved savedSettings) error {
 		return fmt.Errorf("%s is %q, the file has %q", "Loss", *set.loss, saved.Loss)
 	}
 	*set.loss = saved.Loss
-	if *set.seed == 0 {
+	if set.seed != nil && *set.seed == 0 {
 		*set.seed = saved.Seed
 	}
 	if *set.optimizer != nil {
