@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -37,9 +38,9 @@ type CrossValidation struct {
 	ByLoss bool
 
 	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
-	// chooses by the lowest Score.Held of the trial on the whole of the training rows,
-	// and there are no inner trials. Learn must set Score.Held then, and ByLoss has
-	// no part in it.
+	// chooses by the lowest Score.HeldOut of the trial on the whole of the training rows,
+	// and there are no inner trials. A Learn that leaves Score.HeldOut at 0, in all
+	// steps of a trial, is an error then, and ByLoss has no part in it.
 	HeldOut bool
 
 	// Inner never looks at a test fold: what is tested on in its place is the part of
@@ -70,7 +71,7 @@ type Trial struct {
 type Score struct {
 	Correct int     // rows
 	Loss    float64 // decides between equals: the lower one is better
-	Held    float64 // the loss on training rows that were held out; see CrossValidation.HeldOut
+	HeldOut float64 // the loss on training rows that were held out; see CrossValidation.HeldOut
 }
 
 // Choice is what a protocol has chosen for a fold, and what came of it on the test
@@ -245,16 +246,30 @@ func together(ctx context.Context, workers, n int, f func(ctx context.Context, i
 	return errors.Join(errs...)
 }
 
-// choose lets each protocol choose.
-func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
+// check finds trials that have not the scores that a protocol chooses by.
+func (v CrossValidation) check(folds []*foldTrials) error {
 	steps := len(folds[0].outer[0])
-	for _, f := range folds {
+	for i, f := range folds {
 		for _, scores := range append(append([][]Score(nil), f.outer...), f.valid...) {
 			if (scores != nil || v.inner()) && len(scores) != steps || steps == 0 {
-				return nil, fmt.Errorf("nn: cross-validation: a trial has %d steps, another %d", len(scores), steps)
+				return fmt.Errorf("nn: cross-validation: a trial has %d steps, another %d", len(scores), steps)
+			}
+		}
+		for n, scores := range f.outer {
+			if v.HeldOut && !slices.ContainsFunc(scores, func(s Score) bool { return s.HeldOut != 0 }) {
+				return fmt.Errorf("nn: cross-validation: HeldOut is set, and Learn has not set it in a score of fold %d, variant %d", i, n)
 			}
 		}
 	}
+	return nil
+}
+
+// choose lets each protocol choose.
+func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
+	if err := v.check(folds); err != nil {
+		return nil, err
+	}
+	steps := len(folds[0].outer[0])
 	all := new(Validated)
 	add := func(to *[]Choice, f *foldTrials, variant, step int) {
 		*to = append(*to, Choice{variant, step, f.outer[variant][step].Correct, len(f.Test)})
@@ -275,7 +290,7 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 		}
 		variant, step := v.bestInner(f)
 		add(&all.Nested, f, variant, step)
-		variant, step = best(f.outer, false)
+		variant, step = best(f.outer, moreRight)
 		add(&all.Optimistic, f, variant, step)
 	}
 	return all, nil
@@ -283,26 +298,26 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 
 // bestInner returns what nested chooses for a fold.
 func (v CrossValidation) bestInner(f *foldTrials) (variant, step int) {
-	if !v.HeldOut {
-		return best(f.valid, v.ByLoss)
+	if v.HeldOut {
+		return best(f.outer, func(p, q Score) bool { return p.HeldOut < q.HeldOut })
 	}
-	for n, curve := range f.outer {
-		for i, p := range curve {
-			if p.Held < f.outer[variant][step].Held {
-				variant, step = n, i
-			}
-		}
+	if v.ByLoss {
+		return best(f.valid, func(p, q Score) bool { return p.Loss < q.Loss })
 	}
-	return variant, step
+	return best(f.valid, moreRight)
 }
 
-// best returns the variant and the step with the most right, of equals the one
-// with the least loss, the first of those; or that with the least loss.
-func best(scores [][]Score, byLoss bool) (variant, step int) {
+// moreRight reports whether a score is better than another: more rows are right, or
+// as many at less loss.
+func moreRight(p, q Score) bool {
+	return p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss
+}
+
+// best returns the variant and the step with the best score, the first of equals.
+func best(scores [][]Score, better func(p, q Score) bool) (variant, step int) {
 	for n, curve := range scores {
 		for i, p := range curve {
-			q := scores[variant][step]
-			if !byLoss && p.Correct > q.Correct || (byLoss || p.Correct == q.Correct) && p.Loss < q.Loss {
+			if better(p, scores[variant][step]) {
 				variant, step = n, i
 			}
 		}

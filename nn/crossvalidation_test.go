@@ -74,7 +74,7 @@ func TestCrossValidation(t *testing.T) {
 	// score is a table that nobody could guess.
 	score := func(tr Trial, step int) Score {
 		r := newRand(Seed(uint64(tr.Fold), uint64(tr.Variant), uint64(step), map[bool]uint64{true: 1}[tr.Inner]))
-		return Score{Correct: r.IntN(len(tr.Test) + 1), Loss: float64(r.IntN(3)), Held: float64(r.IntN(9))}
+		return Score{Correct: r.IntN(len(tr.Test) + 1), Loss: float64(r.IntN(3)), HeldOut: float64(r.IntN(9))}
 	}
 	byLoss := false
 	run := func(workers int, prepare func(context.Context, int) error) *Validated {
@@ -181,7 +181,7 @@ func TestCrossValidationHeldAndInner(t *testing.T) {
 		v.Learn = func(_ context.Context, tr Trial) (s []Score, err error) {
 			trials.Add(1)
 			for i := range 6 {
-				s = append(s, Score{Correct: i, Loss: -float64(i), Held: held(tr.Fold, i)})
+				s = append(s, Score{Correct: i, Loss: -float64(i), HeldOut: held(tr.Fold, i)})
 			}
 			return s, nil
 		}
@@ -230,6 +230,9 @@ func TestCrossValidationErrors(t *testing.T) {
 		}
 		return make([]Score, 1), nil
 	}
+	unset := func(_ context.Context, tr Trial) ([]Score, error) {
+		return []Score{{HeldOut: 1 - float64(tr.Fold)}, {Loss: 1}}, nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, test := range []struct {
@@ -241,6 +244,7 @@ func TestCrossValidationErrors(t *testing.T) {
 		{context.Background(), CrossValidation{Folds: 3, Learn: learn}, "a trial has 2 steps, another 1"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Workers: 2}, "fold 2 has no luck"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: learn, Fixed: true, Variants: 2}, "Fixed"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: unset, HeldOut: true}, "has not set it in a score of fold 1,"},
 		{context.Background(), CrossValidation{Folds: 7, Learn: learn}, "7 folds of 6 rows"},
 		{ctx, CrossValidation{Folds: 3, Learn: fails}, "canceled"},
 	} {

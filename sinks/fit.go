@@ -43,11 +43,11 @@ type Fit struct {
 	// Valid, if set, is the rows that the model is tested on after each epoch.
 	// They are made once and held in memory.
 	Valid *flow.Pipeline
-	// Held scores an epoch by what a model that holds rows out by itself (nn.HoldsOut)
-	// has reported in it, Epoch.Train, so that no rows need be held back; Valid is then
+	// HeldOut scores an epoch by what a model that holds rows out by itself (nn.HoldsOut)
+	// has reported in it, Epoch.Train, and none need be kept from it; Valid is then
 	// a test and nothing else. Such a model is scored so too where neither Valid nor
 	// Test is set.
-	Held bool
+	HeldOut bool
 	// Score is what is best when it is lowest, of a test on Valid, or of what a model
 	// that holds rows out has reported in an epoch. The default is the mean loss.
 	Score func(nn.Result) float64
@@ -165,8 +165,8 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 		return nil, errors.New("the fields Valid and Test are both set, want one")
 	case f.Patience > 0 && !t.scored():
 		return nil, errors.New("the field Patience is set, neither Valid nor Test is, and the model holds no rows out")
-	case f.Held && (f.Test != nil || !nn.HoldsOut(f.Net)):
-		return nil, fmt.Errorf("the field Held is set, and a %T holds no rows out, or Test is set too", f.Net)
+	case f.HeldOut && (f.Test != nil || !nn.HoldsOut(f.Net)):
+		return nil, fmt.Errorf("the field HeldOut is set, and a %T holds no rows out, or Test is set too", f.Net)
 	case t.scored() && !f.Last && !weighted:
 		return nil, fmt.Errorf("a %T is no nn.Weighted, of which the best weights could be kept: set Last", f.Net)
 	}
@@ -319,11 +319,11 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	case t.Test != nil:
 		e.Score, err = t.Test(ctx)
 	case t.Valid != nil:
-		if e.Valid, err = t.test(ctx); err == nil && !t.Held {
+		if e.Valid, err = t.test(ctx); err == nil && !t.HeldOut {
 			e.Score = t.score(e.Valid)
 		}
 	}
-	if t.Held || t.Test == nil && t.Valid == nil && t.scored() {
+	if t.HeldOut || t.Test == nil && t.Valid == nil && t.scored() {
 		e.Score = t.score(e.Train)
 	}
 	if err == nil && (math.IsNaN(e.Score) || math.IsInf(e.Score, 0)) {

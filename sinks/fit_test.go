@@ -79,9 +79,9 @@ func TestFitHeld(t *testing.T) {
 		return flow.From(sources.Families{Graphs: 60, Seed: seed, Noise: 0.4}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}})
 	}
 	var hashes []string
-	for _, f := range []sinks.Fit{{}, {Held: true, Patience: 3}} {
+	for _, f := range []sinks.Fit{{}, {HeldOut: true, Patience: 3}} {
 		net, after := &nn.Logistic{Width: 1 << 10, Heads: 4, Optimizer: nn.AdaGrad{Rate: 0.1}}, []string{}
-		if f.Held {
+		if f.HeldOut {
 			valid := graphs(2)
 			f.Valid = &valid
 		}
@@ -90,7 +90,7 @@ func TestFitHeld(t *testing.T) {
 		fit := fitted(t, f, graphs(1))
 		best := 0
 		for i, e := range fit.Epochs {
-			if e.Score != e.Train.Loss || f.Held != (e.Valid.Rows == 60) {
+			if e.Score != e.Train.Loss || f.HeldOut != (e.Valid.Rows == 60) {
 				t.Fatalf("%+v", e)
 			}
 			if e.Train.Loss < fit.Epochs[best].Train.Loss {
@@ -215,7 +215,7 @@ func TestFitErrors(t *testing.T) {
 		{sinks.Fit{Net: &nn.CNN{}, Epochs: -1}, "Epochs is -1"},
 		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "neither Valid nor Test"},
 		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Test: test}, "both set"},
-		{sinks.Fit{Net: &nn.CNN{}, Held: true}, "holds no rows out"},
+		{sinks.Fit{Net: &nn.CNN{}, HeldOut: true}, "holds no rows out"},
 		{sinks.Fit{Net: struct{ nn.Model }{&nn.CNN{}}, Test: test}, "set Last"},
 		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
 		{sinks.Fit{Net: &nn.CNN{W: 3}}, "W is 3"},

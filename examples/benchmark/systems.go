@@ -71,7 +71,7 @@ func leaveOneOut() (all []*system) {
 		words := collection.BestWords()
 		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
-	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held back", collection.BestAlone, collection.BestWords()))
+	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held out", collection.BestAlone, collection.BestWords()))
 }
 
 func find(name string) *system {

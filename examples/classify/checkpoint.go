@@ -165,7 +165,7 @@ type training struct {
 func trainingOf(o *collection.Outcome) training {
 	t := training{Curve: [][]float64{}, Examples: o.Examples, Seconds: o.Seconds}
 	for _, p := range o.Curve {
-		t.Curve = append(t.Curve, []float64{float64(p.Correct), p.Loss, p.Held})
+		t.Curve = append(t.Curve, []float64{float64(p.Correct), p.Loss, p.HeldOut})
 	}
 	return t
 }
@@ -176,7 +176,7 @@ func (t training) outcome() (*collection.Outcome, error) {
 		if len(p) != 3 {
 			return nil, fmt.Errorf("its scores are %d numbers, want 3: another version of this command wrote it", len(p))
 		}
-		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1], Held: p[2]})
+		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1], HeldOut: p[2]})
 	}
 	return o, nil
 }

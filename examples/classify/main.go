@@ -84,7 +84,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
-	f.StringVar(&c.onnx, "onnx", "", "file for the same network as an ONNX model, for other runtimes")
+	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
 	f.StringVar(&c.load, "load", "", "file that -model has written: its network says what -data is, nothing is trained")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {

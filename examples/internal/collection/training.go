@@ -102,7 +102,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 	fit, err := sinks.Fit{
 		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
 		Valid: &valid, Last: true, // the protocols choose among all epochs
-		Held: nn.HoldsOut(o.Net), Patience: j.patience(o.Net),
+		HeldOut: nn.HoldsOut(o.Net), Patience: j.patience(o.Net),
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
 	}.Run(ctx, InMemory(train))
@@ -122,7 +122,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 // rows.
 func Curve(fit sinks.Fitted) (curve []nn.Score) {
 	for _, e := range fit.Epochs {
-		curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), Held: e.Train.Loss})
+		curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
 	}
 	return curve
 }
