@@ -125,7 +125,10 @@
 // for the place behind the last row that it has had all of, writes it down beside
 // what it made of that, and begins there in the next run; a source may delete what is
 // before a place that was written down. sinks.Train does so, with
-// sources/jetstream. sources/jetstream.TestResumeAtPlace sources/jetstream.TestBoundedStream
+// sources/jetstream, and with sources.Mapped and sources.Chunks of it, where the place is
+// a row of the file and a chunk of a graph. Other files are read again from the
+// beginning, and what was learned from is passed over.
+// sources/jetstream.TestResumeAtPlace sources/jetstream.TestBoundedStream sources.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the

@@ -26,7 +26,9 @@ import (
 //
 // Each record of Source is a stream of its own for the operators (flow.Direct),
 // and what they make of it is in memory at once; chunks share the graph. A row
-// that an operator refuses ends the run.
+// that an operator refuses ends the run. Where Source knows places (flow.Placer), as Mapped
+// does, a training that goes on begins at a chunk: the operators see the graph of that again,
+// and what follows Chunks sees none of the chunks before it.
 type Chunks struct {
 	Source flow.Source
 	Via    []flow.Operator
@@ -53,7 +55,13 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	return &chunksReader{reader: r, direct: d, mem: mem}, nil
+	c := &chunksReader{reader: r, direct: d, mem: mem}
+	if of, ok := r.(flow.Placer); ok {
+		p := &chunksPlacer{chunksReader: c, of: of}
+		c.begun = p.note
+		return p, nil
+	}
+	return c, nil
 }
 
 type chunksReader struct {
@@ -61,7 +69,9 @@ type chunksReader struct {
 	direct *flow.Direct
 	mem    memory.Allocator
 	ready  []arrow.Record
-	next   int64 // position
+	next   int64              // position
+	skip   int64              // rows that are passed over
+	begun  func(arrow.Record) // if set, hears of each record of the source
 	closed bool
 }
 
@@ -75,8 +85,13 @@ func (r *chunksReader) Next(ctx context.Context) (arrow.Record, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case len(r.ready) > 0:
-			rec := r.ready[0]
+			left := r.skip
+			rec := behind(r.ready[0], &r.skip)
 			r.ready = slices.Delete(r.ready, 0, 1)
+			r.next += left - r.skip
+			if rec == nil {
+				continue
+			}
 			defer rec.Release()
 			return r.number(rec)
 		}
@@ -86,6 +101,9 @@ func (r *chunksReader) Next(ctx context.Context) (arrow.Record, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if r.begun != nil {
+			r.begun(rec)
 		}
 		r.ready, err = r.direct.Process(ctx, rec)
 		rec.Release()

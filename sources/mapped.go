@@ -27,6 +27,10 @@ import (
 //	flow.From(sources.EdgeList{Path: "web.edges.gz"}).To(sinks.IPC{Path: "web.arrow"})
 //	flow.From(sources.Mapped{Path: "web.arrow"}).
 //		Via(operators.Select{}).Via(operators.Chunk{}). …
+//
+// A training that goes on begins at the row that its checkpoint names (flow.Placer), and
+// touches no page before it; of one large graph, at a chunk, by [Chunks]. The file may have been
+// copied meanwhile: it is known by its checksum.
 type Mapped struct {
 	// Path is the file.
 	Path string
@@ -73,36 +77,67 @@ type mappedReader struct {
 	file   *mapped.File
 	graphs bool // are in the records
 	next   int
+	skip   int64 // rows of the next record that are passed over
+	trail  trail
 	closed bool
 }
+
+var _ flow.Placer = (*mappedReader)(nil)
 
 func (r *mappedReader) Schema() *arrow.Schema { return r.file.Schema() }
 
 func (r *mappedReader) Next(ctx context.Context) (arrow.Record, error) {
-	switch {
-	case r.closed:
-		return nil, errClosed
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case r.next == r.file.Len():
-		return nil, io.EOF
-	}
-	rec, err := r.file.Record(r.next)
-	if err == nil {
-		if err = r.check(ctx, rec); err != nil {
-			rec.Release()
-			rec = nil
+	for {
+		switch {
+		case r.closed:
+			return nil, errClosed
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case r.next == r.file.Len():
+			return nil, io.EOF
+		}
+		rec, err := r.file.Record(r.next)
+		if err == nil {
+			if err = r.check(ctx, rec); err != nil {
+				rec.Release()
+			}
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("sources: Mapped: %s: record %d: %w", r.Path, r.next, err)
+			}
+			return nil, err
+		}
+		at := spot{int64(r.next), r.skip}
+		r.next++
+		if rec = behind(rec, &r.skip); rec != nil {
+			r.trail.hand(at, rec.NumRows())
+			return rec, nil
 		}
 	}
-	if err != nil {
-		if ctx.Err() == nil {
-			err = fmt.Errorf("sources: Mapped: %s: record %d: %w", r.Path, r.next, err)
-		}
-		return nil, err
-	}
-	r.next++
-	return rec, nil
 }
+
+// Begin begins at a place, which may be of a copy of the file.
+func (r *mappedReader) Begin(place string) error {
+	var at placed
+	if err := readPlace(place, &at); err != nil || at.Record < 0 || at.Record > int64(r.file.Len()) || at.Row < 0 {
+		return fmt.Errorf("sources: Mapped: %s: the place cannot be read", r.Path)
+	}
+	if is := r.file.Identity(); at.Of != is {
+		return fmt.Errorf("sources: Mapped: %s: the place is of another file: %s, and this is %s", r.Path, at.Of, is)
+	}
+	r.next, r.skip = int(at.Record), at.Row
+	r.trail.begin(at.spot)
+	return nil
+}
+
+// Place returns the place behind so many rows of this run.
+func (r *mappedReader) Place(rows int64) (string, error) {
+	return placed{r.file.Identity(), r.trail.find(rows)}.text()
+}
+
+// Keep has nothing to delete.
+func (r *mappedReader) Keep(string) {}
 
 func (r *mappedReader) check(ctx context.Context, rec arrow.Record) error {
 	if !r.graphs {

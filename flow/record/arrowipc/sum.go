@@ -73,6 +73,15 @@ func (f *File) gap(at, end int64) error {
 // HasSum reports whether the file has a checksum.
 func (f *File) HasSum() bool { return f.sum != nil }
 
+// Identity tells the file from others: by its checksum, or, where it has none, by how many
+// batches and bytes it has.
+func (f *File) Identity() string {
+	if f.sum == nil {
+		return fmt.Sprintf("%d batches in %d bytes", f.Len(), f.size)
+	}
+	return fmt.Sprintf("crc32c %08x of %d bytes", f.sum.crc, f.sum.size)
+}
+
 // Verify compares the file with its checksum, if it has one: ErrSum. It reads all
 // bytes, and ends with the context.
 func (f *File) Verify(ctx context.Context) error {

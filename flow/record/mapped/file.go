@@ -100,6 +100,10 @@ func (f *File) Record(i int) (arrow.Record, error) {
 // HasSum reports whether the file has a checksum, as those of sinks.IPC do.
 func (f *File) HasSum() bool { return f.ipc.HasSum() }
 
+// Identity tells the file from others: by its checksum, or, where it has none, by how many
+// records and bytes it has.
+func (f *File) Identity() string { return f.ipc.Identity() }
+
 // Verify reads the whole file and compares it with its checksum, if it has one.
 // It must not be called after Close.
 func (f *File) Verify(ctx context.Context) error {

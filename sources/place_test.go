@@ -1,0 +1,108 @@
+package sources_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+var errStopped = errors.New("stopped by the test")
+
+// A training from a mapped file, of graphs or of chunks of them, that is stopped again and again
+// begins at the place that its checkpoint has: it learns the same, and the source reads nothing
+// before the batch that was learned from last.
+func TestResumeAtPlace(t *testing.T) {
+	const graphs, perRecord, size = 120, 7, 16
+	recipe := operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 6}, operators.Normalize{K: 5}}
+	families := sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: graphs, Rows: perRecord})}
+	for name, p := range map[string]flow.Pipeline{
+		"graphs": recipe.Onto(flow.From(families)),
+		"chunks": recipe[2:].Onto(flow.From(sources.Chunks{Source: families, Via: []flow.Operator{recipe[0], operators.Select{}, operators.Chunk{Size: 5}}})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(14, 4))
+			p = p.Via(operators.Batch{Size: size})
+			whole := &nn.CNN{Seed: 1}
+			run := p.To(sinks.Train{Net: whole}).Start(t.Context())
+			if err := run.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			all := run.Stats().Stages[0].RowsOut
+			file := filepath.Join(t.TempDir(), "checkpoint")
+			for learned, stops := int64(0), 0; ; stops++ {
+				net, steps, last, before := &nn.CNN{Seed: 1}, 0, 1+rng.IntN(5), learned
+				run := p.With(flow.Options{Mem: flowtest.Mem(t)}).To(sinks.Train{
+					Net: net, Checkpoint: sinks.Checkpoint{File: file, Resume: true, Every: -1},
+					OnStep: func(r nn.Result) error {
+						if steps++; steps > last { // within a step, which is done again
+							return errStopped
+						}
+						learned += int64(r.Rows)
+						return nil
+					},
+				}).Start(t.Context())
+				err := run.Wait()
+				if in := run.Stats().Stages[0].RowsOut; before > size && in > all-before+size {
+					t.Errorf("behind %d rows it read %d of %d", before, in, all)
+				}
+				if err == nil {
+					if net.Hash() != whole.Hash() || net.Seen() != whole.Seen() || stops < 2 {
+						t.Errorf("%s after %d rows and %d stops, want %s after %d", net.Hash(), net.Seen(), stops, whole.Hash(), whole.Seen())
+					}
+					return
+				}
+				if !errors.Is(err, errStopped) {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A place of one file is none of another, and what is no place is an error.
+func TestPlaceOfOtherFile(t *testing.T) {
+	open := func(seed uint64) flow.Placer {
+		t.Helper()
+		src := sources.Chunks{
+			Source: sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: 8, Rows: 3, Seed: seed})}, Via: []flow.Operator{operators.Select{}, operators.Chunk{Size: 4}},
+		}
+		r, err := src.Open(t.Context(), flowtest.Mem(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		return r.(flow.Placer)
+	}
+	r := open(1)
+	if _, err := r.Place(0); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Release()
+	place, err := r.Place(rec.NumRows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(1).Begin(place); err != nil { // the same again, elsewhere
+		t.Error(err)
+	}
+	for text, want := range map[string]string{place: "another file", "": "cannot be read", `{"next":-1}`: "cannot be read", `{"source":"x"}`: "cannot be read"} {
+		if err := open(2).Begin(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", fmt.Sprint(text), err, want)
+		}
+	}
+}
