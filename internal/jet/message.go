@@ -91,7 +91,10 @@ func Afresh(m *nats.Msg) { m.Header.Del(nats.MsgIdHdr) }
 // SumOf returns the sum in the headers of a message, as a text.
 func SumOf(h nats.Header) string { return h.Get(headSum) }
 
-var errForeign = errors.New("it is not of sanflow: it has no positions")
+var (
+	errForeign = errors.New("it is not of sanflow: it has no positions")
+	errNoSum   = errors.New("it has no checksum")
+)
 
 // Read reads the headers of a message; what anybody may have put there is
 // checked.
@@ -115,11 +118,13 @@ func Read(stream, subject string, h nats.Header, seq uint64) (n Note, err error)
 	if err != nil || rows < 0 || rows > math.MaxInt32 {
 		return n, fmt.Errorf("it says that it has %.20q rows", h.Get(headRows))
 	}
-	sum, err := hex.DecodeString(h.Get(headSum))
-	if err != nil || len(sum) != len(n.Sum) {
-		return n, errors.New("it has no checksum")
+	sum := h.Get(headSum)
+	if len(sum) != hex.EncodedLen(len(n.Sum)) { // which may be as long as a message
+		return n, errNoSum
 	}
-	copy(n.Sum[:], sum)
+	if _, err := hex.Decode(n.Sum[:], []byte(sum)); err != nil {
+		return n, errNoSum
+	}
 	switch kind := h.Get(headKind); {
 	case kind == kindHole && rows == 0:
 		n.Hole = true
@@ -134,7 +139,7 @@ func Read(stream, subject string, h nats.Header, seq uint64) (n Note, err error)
 	case !n.Hole && count > int64(rows): // or it would keep others from what is theirs
 		return n, fmt.Errorf("it says that it has %d rows at %d positions", rows, count)
 	}
-	if n.Object = h.Get(headObject); n.Object != "" && n.Object != hex.EncodeToString(sum) {
+	if n.Object = h.Get(headObject); n.Object != "" && n.Object != hex.EncodeToString(n.Sum[:]) {
 		return n, fmt.Errorf("it names the object %.80q, want that of its checksum", n.Object)
 	}
 	n.Rows = rows

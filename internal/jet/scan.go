@@ -206,6 +206,11 @@ func (c *Client) count(ctx context.Context, of *jetstream.StreamInfo, last uint6
 		x.mu.Unlock()
 		switch {
 		case err != nil:
+			if side != nil { // an end that counts what was purged since is none to complain of
+				if moved := side.unchanged(ctx, base); moved != nil {
+					return End{}, moved
+				}
+			}
 			return End{}, err
 		case at < last && !ended:
 		case side == nil:

@@ -28,7 +28,7 @@ func letters(t *testing.T, js nc.JetStream, stream string) uint64 {
 // A letter whose position is taken by something else stays, with what is there; one that is
 // there already, since somebody was interrupted before it was deleted, is not sent twice.
 func TestResendTaken(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	src := sources.Families{Graphs: 20, Rows: 4}
@@ -105,7 +105,7 @@ func TestResendTaken(t *testing.T) {
 // Who reads in order passes over what is not of sanflow, which is a letter then; a message
 // of ours that is damaged is the end all the same, and no letter: its rows were counted.
 func TestOrderedDead(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	ours := func(noEnd bool) {

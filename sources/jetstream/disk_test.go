@@ -21,7 +21,7 @@ import (
 // A broker whose store is full slows who publishes, and loses nothing; where nobody makes room that
 // is an error.
 func TestFullStore(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	o := jettest.Options(t.TempDir(), 0)
 	o.JetStreamMaxStore = 100 << 10
 	c := jetstream.Connection{URL: jettest.Start(t, o).ClientURL()}
@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	mount("size=1m")
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
-	jettest.NoLeaks(t)
+	t.Parallel()
 	s := jettest.Start(t, jettest.Options(dir, 0))
 	port := s.Addr().(*net.TCPAddr).Port
 	c := jetstream.Connection{URL: s.ClientURL(), Patience: 3 * time.Second}

@@ -13,7 +13,7 @@ import (
 
 // Messages behind the mark of the end, which nobody would read, are an error of who has sent them.
 func TestBehindEnd(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	to := sink.Sink{Connection: c, Stream: "fields"}
 	send := func(graphs int) error {

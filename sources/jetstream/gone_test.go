@@ -49,7 +49,7 @@ func after(n int, do func()) sinkFunc {
 // A stream that is deleted ends who writes it, who works on it and who reads it in order, and one
 // that was made again since is not taken for it.
 func TestStreamDeleted(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	src := sources.Families{Graphs: 40, Rows: 4}
@@ -122,7 +122,7 @@ func (r *interruptedReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // The consumer that reads headers is deleted while the stream is read in order: nothing is lost.
 func TestOrderedConsumerDeleted(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	src := sources.Families{Graphs: 80, Rows: 4}
@@ -153,7 +153,7 @@ func TestOrderedConsumerDeleted(t *testing.T) {
 // A stream with other columns than the pipeline wants is an error before anything is read, and
 // one whose schema is none is told from it.
 func TestOtherSchema(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	kept(t, c, "fields", 16)
@@ -179,7 +179,7 @@ func TestOtherSchema(t *testing.T) {
 // What the broker has sent to who reads in order, and did not arrive, is read again, the last
 // message too, behind which there is none that would tell.
 func TestLastMessageLost(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	js := raw(t, c)
 	src := sources.Families{Graphs: 16, Rows: 4}

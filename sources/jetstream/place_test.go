@@ -27,7 +27,7 @@ var errStop = errors.New("stopped by the test")
 // A training that is stopped again and again begins at the place that its checkpoint
 // has: it learns the same, and fetches what is behind that.
 func TestResumeAtPlace(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	const graphs, perMessage, size = 80, 5, 16
 	src := sources.Families{Graphs: graphs, Rows: perMessage}
@@ -117,7 +117,7 @@ func (h holdStage) Process(rec arrow.Record, out *flow.Out) error {
 // its MaxBytes, though it is filled by messages behind the one that comes last,
 // all rows are learned from once, and the model is that of one process.
 func TestBoundedStream(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	const graphs, perMessage, bound = 240, 5, 25_000
 	src := sources.Families{Graphs: graphs, Rows: perMessage}
@@ -217,7 +217,7 @@ func TestBoundedStream(t *testing.T) {
 
 // Who purges must know places; who begins before what was purged is told.
 func TestPurgeRefused(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	if _, err := run(t, recipe.Onto(flow.From(sources.Families{Graphs: 100, Rows: 5})).To(sink.Sink{Connection: c, Stream: "fields"}), flow.Options{}); err != nil {
 		t.Fatal(err)

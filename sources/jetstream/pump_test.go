@@ -24,7 +24,7 @@ func (forgetful) Info(context.Context) (*nc.ConsumerInfo, error) { return &nc.Co
 // it: a server says so that came back, leads, and has not heard of it all. Where it stays
 // so, another consumer is made.
 func TestForgetfulConsumer(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := Connection{URL: jettest.Start(t, nil).ClientURL()}
 	src := sources.Families{Graphs: 12, Rows: 4}
 	if err := flow.From(src).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}).Run(t.Context()); err != nil {

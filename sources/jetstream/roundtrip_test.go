@@ -62,7 +62,7 @@ func (f sinkFunc) Write(_ context.Context, rec arrow.Record) error {
 // What a trainer reads that workers have made from what a feed has sent is what one
 // process makes, in its order, epoch after epoch, and so is the model.
 func TestRoundTrip(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	src := sources.Families{Graphs: 150, Rows: 8}
 	if _, err := run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}), flow.Options{}); err != nil {

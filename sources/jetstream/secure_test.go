@@ -78,7 +78,7 @@ func (a *authority) path(name string) string { return filepath.Join(a.dir, name)
 // A broker with certificates is used where they are right, on both sides; else that is said at once,
 // and not after Patience.
 func TestTLS(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	ours, theirs := newAuthority(t, "ca"), newAuthority(t, "ca")
 	ours.issue("server", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
 	ours.issue("client", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
@@ -126,7 +126,7 @@ func TestRevoked(t *testing.T) {
 	if race.Enabled {
 		t.Skip("nats-server 2.15 reads its options without a lock while they are loaded again")
 	}
-	jettest.NoLeaks(t)
+	t.Parallel()
 	o := jettest.Options(t.TempDir(), 0)
 	o.Username, o.Password = "ann", "secret"
 	s := jettest.Start(t, o)
@@ -168,7 +168,7 @@ func ends(t *testing.T, c jetstream.Connection, take, give func(), want string) 
 
 // A credential that expires while somebody reads is an error that says so.
 func TestExpires(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -26,7 +26,7 @@ const strangers = 40 // messages to a stream
 // letters; what was ours comes all the same. TestDamagedMessages has more of them, without a
 // broker.
 func TestStranger(t *testing.T) {
-	jettest.NoLeaks(t)
+	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
 	s := stranger{t, c, raw(t, c), rand.New(rand.NewPCG(1, 2)), nil}
 	kept(t, c, "model", 12)

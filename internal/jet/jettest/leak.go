@@ -1,28 +1,37 @@
 package jettest
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
 
-// NoLeaks wants that at the end of a test no goroutine is left that a client of
-// the broker, or a pipeline, has started. Those of a broker in the same process are
-// its own. One is let pass: nats.go's ObjectStore.Put takes the channel away from the
-// goroutine that it has just started for it, and where that had not begun it waits
-// for ever.
-func NoLeaks(t testing.TB) {
-	t.Cleanup(func() {
-		var left []string
-		for range 200 {
-			if left = ours(); len(left) == 0 {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
+// Main runs the tests of a package, which mostly wait for brokers: more of them at once than there
+// are processors. At their end no goroutine is to be left that a client of the broker, or
+// a pipeline, has started. Those of a broker in the same process are its own. One is let
+// pass: nats.go's ObjectStore.Put takes the channel away from the goroutine that it has just
+// started for it, and where that had not begun it waits for ever.
+func Main(m *testing.M) {
+	flag.Parse()
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
+		_ = flag.Set("test.parallel", "6")
+	}
+	code := m.Run()
+	var left []string
+	for range 200 {
+		if left = ours(); len(left) == 0 {
+			os.Exit(code)
 		}
-		t.Errorf("%d goroutines are left, the first is\n%s", len(left), left[0])
-	})
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Printf("%d goroutines are left, the first is\n%s\n", len(left), left[0])
+	os.Exit(1)
 }
 
 // ours returns the goroutines with code of the client or of pipelines.
