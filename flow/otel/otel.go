@@ -1,6 +1,6 @@
-// Package otel exports the statistics of a run by OpenTelemetry's metric API:
-// instruments whose callback takes a snapshot (flow.Running.Stats) whenever
-// somebody collects. Nothing is done in between, and which exporter there is, if
+// Package otel exports the statistics of a run by OpenTelemetry, as metrics and as
+// spans. Metrics are instruments whose callback takes a snapshot (flow.Running.Stats)
+// whenever somebody collects. Nothing is done in between, and which exporter there is, if
 // any, is the caller's affair.
 //
 //	run := pipeline.Start(ctx)
@@ -21,6 +21,16 @@
 //	sanflow.stage.events    {event}   counter; "event" is the name of a note
 //	sanflow.stage.lag       {message} gauge; of sources that know what waits for them
 //	sanflow.done            {row}     gauge, without "stage": the low watermark
+//
+// Trace makes spans: one of a run, and in it one of each stage. There are none of records,
+// and none goes from machine to machine in the headers of messages: a record takes
+// microseconds to a few milliseconds, of which spans of all its stages would be a good part.
+// Where a record is and what became of it is found by its position, which is the same on
+// every machine: in the stream, in checkpoints, and in dead letters with the stage and the
+// reason. What is slow the metrics tell by stage.
+//
+// It is OpenTelemetry, and not Prometheus, since that has one interface for both, and a
+// Prometheus exporter of its own.
 package otel
 
 import (
