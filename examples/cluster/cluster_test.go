@@ -85,14 +85,14 @@ func TestPrepareOtherGraph(t *testing.T) {
 
 // A hundred kills in one run, of leading brokers too. As a command:
 //
-//	cluster -workers 2 -brokers 3 -kill 80ms -seed 3 -graph rmat -n 262144 -k 10 -epochs 120
+//	cluster -workers 2 -brokers 3 -kill 80ms -seed 3 -graph rmat -n 262144 -repeat 4 -epochs 40
 func TestHundredKills(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("takes minutes; set SANFLOW_LONG")
 	}
 	for _, workers := range []string{"2", "4", "1"} {
-		for epochs := 120; ; epochs *= 2 {
-			r := same(t, []string{"-graph", "rmat", "-n", "262144", "-seed", "3", "-epochs", strconv.Itoa(epochs)}, "-workers", workers, "-brokers", "3", "-kill", "80ms")
+		for epochs := 40; ; epochs *= 2 {
+			r := same(t, []string{"-graph", "rmat", "-n", "262144", "-repeat", "4", "-seed", "3", "-epochs", strconv.Itoa(epochs)}, "-workers", workers, "-brokers", "3", "-kill", "80ms")
 			t.Logf("%s workers, %d epochs: %d kills, %d messages seen again, %.0f s", workers, epochs, r.Kills, r.Redelivered, r.Seconds)
 			if r.Kills >= 100 || t.Failed() {
 				break

@@ -76,6 +76,26 @@
 // trainer Ahead messages, in later epochs three blocks of rows, and some 100 bytes for
 // each message of the stream that it has seen.
 //
+// # What was tried
+//
+// Kills. examples/cluster -graph rmat -n 262144 -repeat 4 -epochs 40 -seed 3 -brokers 3 -kill
+// 80ms, on two busy cores, in one run each:
+//
+//	workers  kills  of them brokers  seconds  messages seen again  lost  twice
+//	1          347  56               537      697                  0     0
+//	2          432  63               475      695                  1568  0
+//	4          383  49               457      989                  0     0
+//
+// Where nothing was lost the model is that of one process. What was lost found a defect, which is
+// mended: a server that came back and led the consumer of the queue had not heard of its messages
+// yet, and a worker ended (TestForgetfulConsumer).
+//
+// Connections. TestSoak, ten minutes with -race: 874 connections cut in 11 streams of 200
+// graphs, three epochs each, all rows those of one process; after the first, the sixth and the
+// last 2.4, 2.2 and 2.6 MB of heap, 19, 20 and 19 goroutines. A broker that is away for a minute,
+// twice, while a stream is written and read: TestBrokerAway. 10 000 damaged messages:
+// TestDamagedMessages, 7436 refused, the others records as their headers say.
+//
 // # What it costs
 //
 // A model, from one small machine (two cores, loopback, file storage, one broker, one

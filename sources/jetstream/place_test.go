@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -245,4 +246,76 @@ func TestPurgeRefused(t *testing.T) {
 		t.Error(err)
 	}
 	wantError(t, "another checkpoint", train(filepath.Join(t.TempDir(), "c")), "fields", "were purged")
+}
+
+// A reader that purges passes over the holes of dead letters, and over what is not of sanflow, and
+// deletes them with the rest; with three servers as with one.
+func TestPurgeDeadLetters(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{1, 3} {
+		if servers > 1 && os.Getenv("SANFLOW_LONG") == "" {
+			continue // it takes them some seconds to find each other
+		}
+		c := jetstream.Connection{URL: jettest.Cluster(t, servers), Replicas: servers}
+		js := raw(t, c)
+		const graphs, refused = 60, 12
+		src := sources.Families{Graphs: graphs, Rows: 4}
+		letters, err := sink.OpenLetters(t.Context(), c, sink.Dead{Stream: "dead", Holes: "fields"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer letters.Close()
+		p := recipe.Onto(flow.From(src).Via(picky{true}))
+		work := func(noEnd bool) {
+			t.Helper()
+			to := sink.Sink{Connection: c, Stream: "fields", MaxBytes: 1 << 20, NoEnd: noEnd}
+			if _, err := run(t, p.To(to), flow.Options{Refused: flow.Keep, DeadLetters: letters.Put}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		work(true)
+		if _, err := js.Publish(t.Context(), "fields.p.4711", []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		work(false)
+		from := jetstream.Source{Connection: c, Stream: "fields", Ordered: true, Purge: true, Dead: jetstream.Dead{Stream: "strange"}}
+		file := filepath.Join(t.TempDir(), "checkpoint")
+		for stops := 0; ; stops++ {
+			net, rows := &nn.CNN{Seed: 1}, 0
+			_, err := run(t, flow.From(from).Via(operators.Batch{Size: 8}).To(sinks.Train{
+				Net: net, Checkpoint: sinks.Checkpoint{File: file, Resume: true, Every: -1},
+				OnStep: func(r nn.Result) error {
+					if rows += r.Rows; rows > 20 && stops < 2 {
+						return errStop
+					}
+					return nil
+				},
+			}), flow.Options{})
+			if errors.Is(err, errStop) {
+				continue
+			}
+			want := &nn.CNN{Seed: 1}
+			_, bad := run(t, p.Via(operators.Batch{Size: 8}).To(sinks.Train{Net: want}), flow.Options{Refused: flow.Skip})
+			if err != nil || bad != nil || net.Hash() != want.Hash() || net.Seen() != graphs-refused {
+				t.Errorf("%d servers: %s after %d, want %s after %d: %v, %v", servers, net.Hash(), net.Seen(), want.Hash(), graphs-refused, err, bad)
+			}
+			break
+		}
+		for stream, want := range map[string]uint64{"dead": refused, "strange": 1} {
+			s, err := js.Stream(t.Context(), stream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := s.CachedInfo().State.Msgs; n != want {
+				t.Errorf("%d servers: %d messages in %s, want %d", servers, n, stream, want)
+			}
+		}
+		s, err := js.Stream(t.Context(), "fields")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := s.CachedInfo().State.FirstSeq; first < 15 {
+			t.Errorf("%d servers: the stream begins at %d", servers, first)
+		}
+	}
 }

@@ -2,6 +2,9 @@
 package jettest
 
 import (
+	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,4 +43,59 @@ func Start(t testing.TB, o *server.Options) *server.Server {
 func Stop(s *server.Server) {
 	s.Shutdown()
 	s.WaitForShutdown()
+}
+
+// Cluster starts so many brokers that keep streams together, and returns their URLs.
+func Cluster(t testing.TB, servers int) (urls string) {
+	t.Helper()
+	if servers == 1 {
+		return Start(t, nil).ClientURL()
+	}
+	var ports []int
+	var routes []string
+	for range servers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		routes = append(routes, "nats://"+l.Addr().String())
+		l.Close()
+	}
+	var all []*server.Server
+	for i, port := range ports {
+		o := Options(t.TempDir(), 0)
+		o.ServerName = fmt.Sprintf("broker-%d", i)
+		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port, NoAdvertise: true}
+		o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() { Stop(s) })
+		all = append(all, s)
+	}
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		leads := 0
+		for _, s := range all {
+			if s.ReadyForConnections(time.Second) && s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == servers {
+				leads++
+			}
+		}
+		if leads == 1 {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the brokers do not find each other")
+		}
+	}
+	for i, s := range all {
+		if i > 0 {
+			urls += ","
+		}
+		urls += s.ClientURL()
+	}
+	return urls
 }
