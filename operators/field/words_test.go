@@ -177,6 +177,12 @@ func TestRows(t *testing.T) {
 					continue
 				}
 				field.Edges(c.g, members, entry)
+				got, want := make([]float32, k*k), make([]float32, k*k)
+				got[0] = 7
+				field.Adjacency(entry, want)
+				if !z.Adjacency(got) || !slices.Equal(got, want) {
+					t.Fatalf("%s, k=%d, root %d: adjacency %v, want %v", c.name, k, root, got, want)
+				}
 				for i, row := range rows {
 					for j := range k {
 						if row>>j&1 == 1 != (entry[i*k+j] >= 0) {
