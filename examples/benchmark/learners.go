@@ -73,14 +73,14 @@ func bothWays(name string, of count.Counter) (all []variant) {
 
 // learned compares counts by vectors that are learned, without classes, from what
 // stands together in all graphs of the collection.
-func learned(name string, of count.Counter) variant {
-	return variant{name, "unit vectors of " + of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+func learned(name string, of count.Counter, size int) variant {
+	return variant{name, fmt.Sprintf("unit vectors of %d numbers of %v", size, of), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
 		var bags sinks.CollectCounts
 		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
 		if err != nil {
 			return nil, err
 		}
-		vectors := nn.Deep{Seed: w.c.seed, Workers: w.c.workers}
+		vectors := nn.Deep{Size: size, Seed: w.c.seed, Workers: w.c.workers}
 		if err := vectors.Fit(ctx, bags.Contexts[0]); err != nil {
 			return nil, err
 		}
