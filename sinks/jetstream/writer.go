@@ -31,6 +31,7 @@ type writer struct {
 	pending  []*outgoing // in the order in which they were sent
 	written  int64       // records
 	end      jet.End     // of a queue: what was sent
+	counted  counted     // there
 	position int64       // of the last row
 	sum      string      // of the last message
 	twice    bool        // the record in hand begins where the last one has ended
@@ -154,7 +155,7 @@ func (w *writer) send(ctx context.Context, rec arrow.Record, pos []int64) error 
 		return fmt.Errorf("position %d has rows in two records, but a message is known by its positions: give each row one of its own (sources.Chunks does)", pos[0])
 	}
 	w.sum = jet.SumOf(m.Header)
-	if w.Queue {
+	if w.Queue && w.counted.add(spans) {
 		n, err := jet.Read(w.Stream, m.Subject, m.Header, 0)
 		if err != nil {
 			return err

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	sink "github.com/sanflow/sanflow/sinks/jetstream"
 	"github.com/sanflow/sanflow/sources"
@@ -38,5 +42,51 @@ func TestBehindEnd(t *testing.T) {
 	}
 	if got := rows(t, flow.From(jetstream.Source{Connection: c, Stream: "fields", Ordered: true})); len(got) != 40 {
 		t.Errorf("%d rows, want 40", len(got))
+	}
+}
+
+// The end of a queue counts each record once, whoever has given it again: in one run, or in one
+// that begins anew.
+func TestEndOfQueue(t *testing.T) {
+	t.Parallel()
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	r, err := sources.Families{Graphs: 12, Rows: 4}.Open(t.Context(), memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var recs []arrow.Record
+	for range 3 {
+		rec, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rec.Release()
+		recs = append(recs, rec)
+	}
+	for _, order := range [][]int{{0, 0, 1, 0, 2, 1}, {0, 1, 2}} {
+		w, err := sink.Sink{Connection: c, Stream: "queue", Queue: true}.Open(r.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range order {
+			if err := w.Write(t.Context(), recs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(nil); err != nil { // of the second run, if its end is another
+			t.Fatal(err)
+		}
+	}
+	s, err := raw(t, c).Stream(t.Context(), "queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetLastMsgForSubject(t.Context(), "queue.end")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := jet.Read("queue", m.Subject, m.Header, m.Sequence); err != nil || n.End == nil || n.End.Messages != 3 || n.End.Rows != 12 {
+		t.Errorf("the end is %+v, want that of 12 rows: %v", n.End, err)
 	}
 }
