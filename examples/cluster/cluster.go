@@ -63,7 +63,7 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	r, err := c.collect(ctx, result, b.js)
+	r, err := c.collect(ctx, result, b.js, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +111,23 @@ func (c *config) rows(ctx context.Context) (int64, error) {
 		return -1, err
 	}
 	defer f.Close()
-	rec, err := f.Record(0)
-	if err != nil {
-		return -1, err
+	nodes := 0
+	for i := range f.Len() {
+		rec, err := f.Record(i)
+		if err != nil {
+			return -1, err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			rec.Release()
+			return -1, err
+		}
+		for row := range gs.Len() {
+			nodes += gs.Nodes(row)
+		}
+		rec.Release()
 	}
-	defer rec.Release()
-	gs, err := record.GraphsOf(rec)
-	if err != nil {
-		return -1, err
-	}
-	return int64(gs.Nodes(0)) * int64(c.repeat), nil
+	return int64(nodes) * int64(c.repeat), nil
 }
 
 // show shows how far the trainer is.
@@ -188,7 +195,7 @@ func (c *config) job(more ...string) []string {
 }
 
 // collect reads what the trainer says, and compares it with the feed.
-func (c *config) collect(ctx context.Context, result string, js jetstream.JetStream) (*report, error) {
+func (c *config) collect(ctx context.Context, result string, js jetstream.JetStream, rows int64) (*report, error) {
 	b, err := os.ReadFile(result)
 	if err != nil {
 		return nil, err
@@ -198,28 +205,60 @@ func (c *config) collect(ctx context.Context, result string, js jetstream.JetStr
 		return nil, err
 	}
 	graphs, _ := c.streams()
-	for begin := time.Now(); time.Since(begin) < time.Minute && ctx.Err() == nil; {
-		err = func() error { // a broker that was killed just now may be on its way back
-			ask, stop := context.WithTimeout(ctx, 2*time.Second)
-			defer stop()
-			sent, err := endOf(ask, js, graphs)
-			if err != nil {
-				return err
-			}
-			cons, err := js.Consumer(ask, graphs, "fields")
-			if err != nil {
-				return err
-			}
-			r.Lost += max(0, sent.Rows-r.Positions)
-			r.Redelivered = max(0, int64(cons.CachedInfo().Delivered.Consumer)-sent.Messages)
-			return nil
-		}()
+	sent, err := awaitEnd(ctx, js, graphs)
+	if err != nil {
+		return nil, err
+	}
+	r.expect(sent.Rows, rows)
+	err = persist(ctx, func(ctx context.Context) error {
+		cons, err := js.Consumer(ctx, graphs, "fields")
 		if err == nil {
-			return r, nil
+			r.Redelivered = max(0, int64(cons.CachedInfo().Delivered.Consumer)-sent.Messages)
+		}
+		return err
+	})
+	return r, err
+}
+
+// persist asks the broker until it answers: one that was killed just now may be on its
+// way back.
+func persist(ctx context.Context, ask func(context.Context) error) error {
+	var err error
+	for begin := time.Now(); time.Since(begin) < time.Minute && ctx.Err() == nil; {
+		try, stop := context.WithTimeout(ctx, 2*time.Second)
+		err = ask(try)
+		stop()
+		if err == nil {
+			return nil
 		}
 		wait(ctx, 200*time.Millisecond)
 	}
-	return nil, errors.Join(context.Cause(ctx), fmt.Errorf("the count of what was sent: %w", err))
+	return errors.Join(context.Cause(ctx), err)
+}
+
+// awaitEnd returns what a stream has had, for which a moment's silence of the broker is
+// waited for. That there is no such stream is told sooner.
+func awaitEnd(ctx context.Context, js jetstream.JetStream, name string) (e end, err error) {
+	missing := 0
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		e, err = endOf(ctx, js, name)
+		if missing++; !errors.Is(err, jetstream.ErrStreamNotFound) {
+			missing = 0
+		} else if missing > 5 { // a server that has just started may not know yet
+			return nil
+		}
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return e, context.Cause(ctx)
+	case missing > 0:
+		err = jetstream.ErrStreamNotFound
+	}
+	if err != nil {
+		err = fmt.Errorf("the count of what was sent: stream %s: %w", name, err)
+	}
+	return e, err
 }
 
 // end is the mark of the end of a stream.

@@ -2,9 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
@@ -98,17 +104,41 @@ func (c *config) feed(ctx context.Context) error {
 		return err
 	}
 	graphs, _ := c.streams()
+	client, err := c.connection().Dial(ctx, "to "+graphs)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t, err := c.join(ctx, client, graphs, 0)
+	if err != nil {
+		return err
+	}
+	if c.large() {
+		rows, err := c.rows(ctx)
+		if err != nil {
+			return err
+		}
+		t[termRows] = strconv.FormatInt(rows, 10)
+	}
+	text, err := t.text()
+	if err != nil {
+		return err
+	}
 	p := flow.From(src)
 	if !c.large() {
 		p = p.Via(operators.Batch{Size: perMessage})
 	}
-	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file}), "feed")
+	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed")
 	return err
 }
 
 // make makes fields until the queue is done.
 func (c *config) make(ctx context.Context) error {
 	graphs, fields := c.streams()
+	text, err := c.joinWork(ctx, graphs, fields)
+	if err != nil {
+		return err
+	}
 	src := in.Source{Connection: c.connection(), Stream: graphs, Durable: "fields", Wait: time.Hour, AckWait: 3 * time.Second, Pending: 8}
 	p := flow.From(src)
 	if c.large() {
@@ -118,15 +148,61 @@ func (c *config) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20}), "work")
+	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20, Recipe: text}), "work")
 	return err
+}
+
+// joinWork compares a worker's settings with the feed's, and with those of other workers, and
+// returns what the stream of fields keeps.
+func (c *config) joinWork(ctx context.Context, graphs, fields string) (string, error) {
+	client, err := c.connection().Dial(ctx, "from "+graphs)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	if _, err := c.join(ctx, client, graphs, time.Hour); err != nil {
+		return "", err
+	}
+	t, err := c.join(ctx, client, fields, 0)
+	if err != nil {
+		return "", err
+	}
+	maps.DeleteFunc(t, func(flag, _ string) bool { // others differ from worker to worker
+		return !slices.Contains([]string{"graph", "k", "w", "bound"}, flag)
+	})
+	return t.text()
 }
 
 // train learns from the stream of fields.
 func (c *config) train(ctx context.Context) (*report, error) {
-	_, fields := c.streams()
+	graphs, fields := c.streams()
+	client, err := c.connection().Dial(ctx, "from "+fields)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	if _, err := c.join(ctx, client, fields, time.Hour); err != nil {
+		return nil, err
+	}
+	t, err := c.join(ctx, client, graphs, 0)
+	if err != nil {
+		return nil, err
+	}
 	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block(), Purge: c.bound > 0}
-	return c.learn(ctx, flow.From(src), "train")
+	r, err := c.learn(ctx, flow.From(src), "train")
+	if err != nil {
+		return nil, err
+	}
+	sent, err := awaitEnd(ctx, client.JS, graphs)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		r.gone = graphs
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.expect(sent.Rows, t.rows())
+	return r, nil
 }
 
 // alone does everything in one process.
@@ -143,6 +219,11 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 	r, err := c.learn(ctx, recipe.Onto(flow.From(src)).Via(operators.Replay{Epochs: c.epochs, Seed: c.seed, Block: c.block(), Rows: batch}), "alone")
 	if err != nil {
 		return nil, err
+	}
+	if rows, err := c.rows(ctx); err != nil {
+		return nil, err
+	} else if rows >= 0 {
+		r.expect(0, rows)
 	}
 	r.finish(time.Since(begin))
 	r.resumed(r.before)

@@ -22,6 +22,11 @@
 // that were learned, and holds no more than that: a slow trainer then slows the
 // workers, and there is one epoch.
 //
+// Lost and twice are counted in rows learned from, each in each epoch: graphs of a
+// collection, nodes of a large graph. As many are wanted as the feed has sent; where it is
+// otherwise the figures are written all the same, and the command fails. The settings that
+// decide the model are kept with the streams, and a role with others is refused.
+//
 // feed, work and train go on where they were when they are started again, and so does a
 // whole cluster with the same -dir; other settings of the job are refused there. What is
 // killed by -kill is: workers, the feed, the trainer, and of three brokers the one
@@ -31,6 +36,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -56,6 +62,7 @@ type config struct {
 	name                     string
 	kill                     time.Duration
 	args                     []string
+	given                    map[string]bool // flags that were set
 	freePorts                func(n int) ([]int, error)
 }
 
@@ -66,7 +73,9 @@ func parse(args []string) (*config, error) {
   cluster -workers 2                          processes on this machine, and a broker
   cluster -workers 0                          one process: the same model
   cluster -workers 4 -brokers 3 -kill 500ms   somebody dies twice a second
-  cluster -url nats://broker:4222 -role work  one role, beside others on other machines`)
+  cluster -url nats://broker:4222 -role work  one role, beside others on other machines
+
+Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a large graph. If there are any it fails.`)
 	f.StringVar(&c.data, "data", "", "TU collection, by name, zip or directory; default: generated graphs")
 	f.StringVar(&c.graph.Path, "graph", "", "instead of -data one large graph: a file, or a graph to generate: "+strings.Join(input.Families, ", "))
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
@@ -88,7 +97,8 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
-	c.graph.Seed = c.seed
+	c.graph.Seed, c.given = c.seed, map[string]bool{}
+	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
 	return c, c.check()
 }
 
@@ -165,8 +175,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	if !isChild() {
 		r.print(os.Stdout)
+	} else if c.role == "train" {
+		return nil // the parent says what is wrong with it
 	}
-	return nil
+	return r.err()
 }
 
 // work does what the command line asks for.
