@@ -81,14 +81,19 @@
 // Kills. examples/cluster -graph rmat -n 262144 -repeat 4 -epochs 40 -seed 3 -brokers 3 -kill
 // 80ms, on two busy cores, in one run each:
 //
-//	workers  kills  of them brokers  seconds  messages seen again  lost  twice
-//	1          347  56               537      697                  0     0
-//	2          432  63               475      695                  1568  0
-//	4          383  49               457      989                  0     0
+//	workers  kills  of them brokers  seconds  messages seen again  lost                   twice
+//	1          347  56               537      697                  0                      0
+//	2          432  63               475      695                  1568 of 2248 chunks    0
+//	4          383  49               457      989                  0                      0
+//	2          304  54               432      750                  0                      0
 //
 // Where nothing was lost the model is that of one process. What was lost found a defect, which is
 // mended: a server that came back and led the consumer of the queue had not heard of its messages
-// yet, and a worker ended (TestForgetfulConsumer).
+// yet, and a worker ended (TestForgetfulConsumer). The last run is one after that: the trainer was
+// killed 127 times, the workers 56 and 67, the servers 23, 16 and 15, and the feed was done before;
+// 575 216 fields, in 40 epochs 23 008 640 rows learned from, and the model c05b7653… of one process.
+// Since then what is lost is counted in rows learned from, of those that the feed has sent, and
+// the command fails where there is any.
 //
 // Connections. TestSoak, ten minutes with -race: 874 connections cut in 11 streams of 200
 // graphs, three epochs each, all rows those of one process; after the first, the sixth and the
