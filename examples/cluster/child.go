@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -117,7 +118,7 @@ var errPort = errors.New("its port is taken")
 // somebody's may have got one meanwhile. One that comes first takes others.
 func (b brokerSettings) await(ctx context.Context) error {
 	patience := time.Duration(0)
-	if _, err := os.Stat(b.Dir); err == nil {
+	if _, err := os.Stat(filepath.Join(b.Dir, "jetstream")); err == nil { // the directory itself is there for the first, too
 		patience = time.Minute
 	}
 	for begin := time.Now(); ; {
