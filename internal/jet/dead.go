@@ -35,7 +35,8 @@ type Dead struct {
 	// come, so that who reads it in order does not wait for them.
 	Holes string
 	// After is how often a message is delivered at most before it goes there
-	// unread. Being killed with it in hand counts. The default is 32.
+	// unread. Being killed with it in hand counts. It counts from 0 again with another
+	// consumer, which is made where the broker has lost that of the queue. The default is 32.
 	After int
 }
 
@@ -143,32 +144,40 @@ func (l *Letters) hole(ctx context.Context, pos int64) error {
 
 // Unhole deletes the holes at these positions, and the mark of the end.
 func (c *Client) Unhole(ctx context.Context, stream string, spans []Span) error {
-	err := c.Ask(ctx, func(ctx context.Context) error {
-		s, err := c.JS.Stream(ctx, stream)
+	subjects := []string{EndSubject(stream)}
+	for _, x := range spans {
+		for p := x.From; p <= x.To; p++ {
+			subjects = append(subjects, Subject(stream, p))
+		}
+	}
+	for i, subject := range subjects {
+		if err := c.clear(ctx, stream, subject, i > 0); err != nil {
+			return Of(stream, err)
+		}
+	}
+	return nil
+}
+
+// clear deletes the message of a subject, perhaps only a hole, until it is not there.
+func (c *Client) clear(ctx context.Context, stream, subject string, hole bool) error {
+	for {
+		m, err := c.Last(ctx, stream, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && hole && m.Header.Get(headKind) != kindHole {
+			return nil
+		}
+		if err == nil {
+			err = c.Ask(ctx, func(ctx context.Context) error {
+				s, err := c.JS.Stream(ctx, stream)
+				if err == nil {
+					err = s.DeleteMsg(ctx, m.Sequence)
+				}
+				return err
+			})
+		}
 		if err != nil {
 			return err
 		}
-		subjects := []string{EndSubject(stream)}
-		for _, x := range spans {
-			for p := x.From; p <= x.To; p++ {
-				subjects = append(subjects, Subject(stream, p))
-			}
-		}
-		for i, subject := range subjects {
-			m, err := s.GetLastMsgForSubject(ctx, subject)
-			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && i > 0 && m.Header.Get(headKind) != kindHole {
-				continue
-			}
-			if err == nil {
-				err = s.DeleteMsg(ctx, m.Sequence)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return Of(stream, err)
+	}
 }
 
 // Publish publishes a message and waits for it. One that is there is fine.
@@ -177,12 +186,17 @@ func (c *Client) Publish(ctx context.Context, stream string, m *nats.Msg) error 
 	return err
 }
 
-// Offer publishes a message and waits for it, and reports whether its position was taken.
+// Offer publishes a message and waits for it, and reports whether its position was taken. The
+// broker says so of one that is on its way too, as this one is when it is sent again: it is sent
+// until there is one.
 func (c *Client) Offer(ctx context.Context, stream string, m *nats.Msg) (taken bool, err error) {
 	err = c.Ask(ctx, func(ctx context.Context) error {
 		_, err := c.JS.PublishMsg(ctx, m)
-		if taken = Taken(err); taken {
-			return nil
+		if taken = Taken(err); !taken {
+			return err
+		}
+		if _, err = c.get(ctx, stream, getRequest{LastFor: m.Subject}); errors.Is(err, jetstream.ErrMsgNotFound) {
+			return fmt.Errorf("%s: %w", m.Subject, errUnderWay)
 		}
 		return err
 	})
@@ -192,22 +206,13 @@ func (c *Client) Offer(ctx context.Context, stream string, m *nats.Msg) (taken b
 // There reports whether a stream has a message where m belongs, and not a hole. One with
 // another content is an error.
 func (c *Client) There(ctx context.Context, stream string, m *nats.Msg) (there bool, err error) {
-	err = c.Ask(ctx, func(ctx context.Context) error {
-		s, err := c.JS.Stream(ctx, stream)
-		if err != nil {
-			return err
-		}
-		got, err := s.GetLastMsgForSubject(ctx, m.Subject)
-		switch there = err == nil && got.Header.Get(headKind) != kindHole; {
-		case err == nil && !there, errors.Is(err, jetstream.ErrMsgNotFound):
-			return nil
-		case err != nil:
-			return err
-		case SumOf(got.Header) != SumOf(m.Header):
-			return fmt.Errorf("%s has another content: what was refused of it can be sent when that is done", m.Subject)
-		}
-		return nil
-	})
+	got, err := c.Last(ctx, stream, m.Subject)
+	switch there = err == nil && got.Header.Get(headKind) != kindHole; {
+	case err == nil && !there, errors.Is(err, jetstream.ErrMsgNotFound):
+		return false, nil
+	case err == nil && SumOf(got.Header) != SumOf(m.Header):
+		err = fmt.Errorf("%s has another content: what was refused of it can be sent when that is done", m.Subject)
+	}
 	return there, Of(stream, err)
 }
 

@@ -56,7 +56,12 @@ const (
 	codeAccount jetstream.ErrorCode = 10002
 	codeMemory  jetstream.ErrorCode = 10028
 	codeStorage jetstream.ErrorCode = 10047
+
+	codeInProcess jetstream.ErrorCode = 10158 // it was sent before, and its servers have not agreed on it yet
 )
+
+// errUnderWay is the error of a message whose position is that of one that did not arrive.
+var errUnderWay = errors.New("another one was on its way, and is not there")
 
 // Full reports errors of a stream, an account or a disk that is full.
 func Full(err error) bool {
@@ -71,20 +76,21 @@ func Full(err error) bool {
 	return false
 }
 
-// Taken reports the error of a message whose position another one has.
+// Taken reports the error of a message whose position another one has, or will have if it arrives.
 func Taken(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// Passing reports errors of a broker that is away, starts, or looks for a leader.
+// Passing reports errors of a broker that is away, starts, or looks for a leader, and of a
+// message that was sent before and may arrive yet.
 func Passing(err error) bool {
 	for _, e := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
 		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrTooManyStalledMsgs,
 		jetstream.ErrNoHeartbeat, jetstream.ErrConsumerLeadershipChanged, jetstream.ErrServerShutdown, context.DeadlineExceeded,
 		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrJetStreamNotEnabled, jetstream.ErrConsumerDeleted,
-		net.ErrClosed,
+		net.ErrClosed, errUnderWay,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -93,5 +99,5 @@ func Passing(err error) bool {
 	// Who writes at the moment in which a connection breaks gets the error of the socket.
 	var socket *net.OpError
 	var api *jetstream.APIError
-	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != codeStore)
+	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != codeStore || api.ErrorCode == codeInProcess)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // What a socket says when the other side is killed is a broker that is away.
@@ -51,5 +53,13 @@ func TestOf(t *testing.T) {
 	}
 	if Of("a", nil) != nil || !errors.Is(Of("a", bad), bad) {
 		t.Error("an error is lost, or made")
+	}
+}
+
+// A message that is sent again while the servers agree on it is neither refused nor there.
+func TestInProcessPasses(t *testing.T) {
+	err := fmt.Errorf("published: %w", &jetstream.APIError{Code: 409, ErrorCode: 10158, Description: "duplicate message id is in process"})
+	if !Passing(err) || Taken(err) || Full(err) {
+		t.Errorf("%v: passing %t, taken %t, full %t, want the first alone", err, Passing(err), Taken(err), Full(err))
 	}
 }

@@ -254,7 +254,11 @@ func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *je
 		}
 		ctx, stop := context.WithTimeout(ctx, apiWait)
 		defer stop()
-		m, err = s.GetMsg(ctx, seq)
+		if missing == 0 {
+			m, err = s.GetMsg(ctx, seq)
+		} else {
+			m, err = c.get(ctx, s.CachedInfo().Config.Name, getRequest{Seq: seq})
+		}
 		if errors.Is(err, nats.ErrNoResponders) {
 			// The broker starts, or the stream is gone.
 			if _, err := s.Info(ctx); errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -266,7 +270,7 @@ func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *je
 			return closed
 		}
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			missing++ // by a follower that is behind
+			missing++ // perhaps of a follower that is behind
 		}
 		return err
 	}, func(err error) bool {

@@ -72,10 +72,7 @@ func (c *Client) Side(ctx context.Context, of *jetstream.StreamInfo) (*Side, err
 
 // last returns the message of a subject, or nil.
 func (s *Side) last(ctx context.Context, subject string) (m *jetstream.RawStreamMsg, err error) {
-	err = s.client.Ask(ctx, func(ctx context.Context) (err error) {
-		m, err = s.stream.GetLastMsgForSubject(ctx, subject)
-		return err
-	})
+	m, err = s.client.Last(ctx, s.name, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}

@@ -87,7 +87,7 @@ func Resend(ctx context.Context, c Connection, dead, to string) (n int, err erro
 	}
 	state := letters.CachedInfo().State
 	for seq := state.FirstSeq; seq <= state.LastSeq; seq++ {
-		m, err := letters.GetMsg(ctx, seq)
+		m, err := client.At(ctx, dead, seq)
 		if errors.Is(err, nc.ErrMsgNotFound) {
 			continue
 		}

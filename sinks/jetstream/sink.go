@@ -62,8 +62,10 @@ type Sink struct {
 	Most int
 	// NoEnd leaves the stream open when the pipeline ends well, for others to add
 	// to. Without it there is a mark behind the last message then, with the count
-	// and digest of all: of several workers of one queue each sets it, and the
-	// first one's counts, since a worker ends when the whole queue is done.
+	// and digest of all: of several workers of one queue each sets that mark, and the
+	// first one's counts, since a worker ends when the whole queue is done. Where
+	// Queue is set it has what one sink has sent: of several that write one queue each
+	// but the last to end sets NoEnd.
 	NoEnd bool
 }
 

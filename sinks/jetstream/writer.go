@@ -271,9 +271,12 @@ func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool
 // failed says whether a message is there all the same, is to be sent again, or
 // never will be.
 func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, error) {
+	taken := jet.Taken(err)
 	switch {
-	case jet.Taken(err):
-		return w.there(ctx, o)
+	case taken:
+		if done, err := w.there(ctx, o); done || err != nil {
+			return done, err
+		}
 	case jet.Full(err):
 		if !o.full {
 			o.full, o.since = true, time.Now()
@@ -287,7 +290,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	switch {
 	case w.client.Err() != nil:
 		return false, w.client.Err()
-	case !jet.Passing(err):
+	case !taken && !jet.Passing(err):
 		return false, err
 	case o.full: // it was, and now the broker is away
 		o.full, o.since = false, time.Now()
@@ -303,21 +306,18 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	return false, nil
 }
 
-// there compares a message with the one that has its position already.
+// there compares a message with the one that has its position already. Where there is none, one
+// was on its way and did not arrive, or somebody has worked on it since: it is sent again, which the
+// broker's window of de-duplication, and what is behind the queue, let pass without harm.
 func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
-	var m *nc.RawStreamMsg
-	err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
-		m, err = w.stream.GetLastMsgForSubject(ctx, o.msg.Subject)
-		return err
-	})
+	m, err := w.client.Last(ctx, w.Stream, o.msg.Subject)
 	switch {
-	case errors.Is(err, nc.ErrMsgNotFound) && w.Queue:
-		w.refused.Add(1)
-		return true, nil // somebody has worked on it since
 	case errors.Is(err, nc.ErrMsgNotFound):
-		return false, nil // one was on its way, and did not arrive
+		return false, nil
 	case err != nil:
 		return false, err
+	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header) && o.msg.Subject == jet.EndSubject(w.Stream):
+		return false, fmt.Errorf("%s has another content already: somebody else has marked the end: of several that write one queue each but the last sets NoEnd", o.msg.Subject)
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header):
 		return false, fmt.Errorf("%s has another content already: two runs with different settings, or a stranger, write it", o.msg.Subject)
 	}
@@ -416,23 +416,27 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 // behind wants that nothing of ours is behind an end that somebody has marked before, where
 // no reader looks.
 func (w *writer) behind(ctx context.Context, last uint64) error {
-	var end, m *nc.RawStreamMsg
-	err := w.client.Ask(ctx, func(ctx context.Context) (err error) {
-		if end, err = w.stream.GetLastMsgForSubject(ctx, jet.EndSubject(w.Stream)); err == nil && end.Sequence < last {
-			m, err = w.stream.GetMsg(ctx, last)
+	end, err := w.client.Last(ctx, w.Stream, jet.EndSubject(w.Stream))
+	if errors.Is(err, nc.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for at := end.Sequence; ; {
+		m, err := w.client.Next(ctx, w.Stream, w.Stream+".p.*", at+1)
+		if errors.Is(err, nc.ErrMsgNotFound) || err == nil && m.Sequence > last { // it came since
+			return nil
 		}
-		return err
-	})
-	switch {
-	case errors.Is(err, nc.ErrMsgNotFound):
-		return nil // it has no end, or the last message is gone
-	case err != nil || m == nil:
-		return err
+		if err != nil {
+			return err
+		}
+		at = m.Sequence
+		if _, err := jet.Read(w.Stream, m.Subject, m.Header, at); err != nil {
+			continue // a stranger's
+		}
+		return fmt.Errorf("it was marked before, as message %d, and behind that is message %d, which nobody will read: delete the mark %s, and run this again; of several that write one stream at different times each but the last sets NoEnd", end.Sequence, at, end.Subject)
 	}
-	if _, err := jet.Read(w.Stream, m.Subject, m.Header, m.Sequence); err != nil {
-		return nil // a stranger's
-	}
-	return fmt.Errorf("it was marked before, as message %d, and there are messages up to %d, which nobody will read: delete the mark %s, and run this again", end.Sequence, last, end.Subject)
 }
 
 // Notes are messages, bytes, messages that were sent again, those that were there

@@ -114,7 +114,7 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 	}
 	q.lag.Store(int64(info.NumPending))
 	if q.end == nil {
-		m, err := q.stream.GetLastMsgForSubject(ask, jet.EndSubject(q.Stream))
+		m, err := q.client.Last(ask, q.Stream, jet.EndSubject(q.Stream))
 		if errors.Is(err, nc.ErrMsgNotFound) {
 			return false, nil
 		}
@@ -191,7 +191,7 @@ func (q *queueReader) unfinished(ctx context.Context) (n int, err error) {
 	}
 	q.mu.Unlock()
 	for seq := range seqs {
-		_, err := q.stream.GetMsg(ctx, seq)
+		_, err := q.client.At(ctx, q.Stream, seq)
 		switch {
 		case err == nil:
 			n++

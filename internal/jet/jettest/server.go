@@ -51,6 +51,20 @@ func Cluster(t testing.TB, servers int) (urls string) {
 	if servers == 1 {
 		return Start(t, nil).ClientURL()
 	}
+	all, _ := Servers(t, servers)
+	for i, s := range all {
+		if i > 0 {
+			urls += ","
+		}
+		urls += s.ClientURL()
+	}
+	return urls
+}
+
+// Servers starts brokers that keep streams together, and returns them and their options, by which
+// one that was stopped can be started again.
+func Servers(t testing.TB, servers int) (all []*server.Server, options []*server.Options) {
+	t.Helper()
 	var ports []int
 	var routes []string
 	for range servers {
@@ -63,7 +77,6 @@ func Cluster(t testing.TB, servers int) (urls string) {
 		routes = append(routes, "nats://"+l.Addr().String())
 		l.Close()
 	}
-	var all []*server.Server
 	for i, port := range ports {
 		o := Options(t.TempDir(), 0)
 		o.ServerName = fmt.Sprintf("broker-%d", i)
@@ -75,7 +88,7 @@ func Cluster(t testing.TB, servers int) (urls string) {
 		}
 		s.Start()
 		t.Cleanup(func() { Stop(s) })
-		all = append(all, s)
+		all, options = append(all, s), append(options, o)
 	}
 	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		leads := 0
@@ -91,11 +104,5 @@ func Cluster(t testing.TB, servers int) (urls string) {
 			t.Fatal("the brokers do not find each other")
 		}
 	}
-	for i, s := range all {
-		if i > 0 {
-			urls += ","
-		}
-		urls += s.ClientURL()
-	}
-	return urls
+	return all, options
 }
