@@ -83,11 +83,6 @@ func (r *roles) train(t *testing.T, more ...string) (got report, err error) {
 	return got, err
 }
 
-var roleJobs = map[string][]string{
-	"collection": {"-w", "2", "-k", "2"},
-	"graph":      {"-graph", "torus", "-n", "900", "-k", "3", "-repeat", "2"},
-}
-
 // Each role by itself, one after the other: they wait more than they work.
 func TestRoles(t *testing.T) {
 	for name, job := range map[string][]string{
