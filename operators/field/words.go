@@ -98,12 +98,7 @@ func (z *Normalizer) Rows(rows []uint64) bool {
 	if z.rows == nil {
 		return false
 	}
-	place := &z.placeOf
-	members := uint64(0)
-	for i, v := range z.order {
-		place[v&63] = uint8(i)
-		members |= 1 << (v & 63)
-	}
+	place, members := &z.placeOf, z.place()
 	for i, v := range z.order {
 		row := uint64(0)
 		for m := z.rows[v] & members; m != 0; m &= m - 1 {
@@ -124,12 +119,7 @@ func (z *Normalizer) Adjacency(out []float32) bool {
 	k := z.K
 	out = out[:k*k]
 	clear(out)
-	place := &z.placeOf
-	members := uint64(0)
-	for i, v := range z.order {
-		place[v&63] = uint8(i)
-		members |= 1 << (v & 63)
-	}
+	place, members := &z.placeOf, z.place()
 	for i, v := range z.order {
 		row := out[i*k : (i+1)*k]
 		for m := z.rows[v] & members; m != 0; m &= m - 1 {
@@ -137,6 +127,15 @@ func (z *Normalizer) Adjacency(out []float32) bool {
 		}
 	}
 	return true
+}
+
+// place notes in placeOf where each member is in the field, and returns the members.
+func (z *Normalizer) place() (members uint64) {
+	for i, v := range z.order {
+		z.placeOf[v&63] = uint8(i)
+		members |= 1 << (v & 63)
+	}
+	return members
 }
 
 // subset writes the chosen nodes and their distances to z.nodes and z.distN.
