@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -28,16 +30,7 @@ func BenchmarkStream(b *testing.B) {
 	for _, name := range paperGraphs {
 		for _, k := range []int{5, 10, 50} {
 			b.Run(fmt.Sprintf("graph=%s/k=%d", name, k), func(b *testing.B) {
-				c := config{seed: 1}
-				g, err := c.load(context.Background(), name, 10000)
-				if err != nil {
-					b.Skip(err)
-				}
-				rec, err := recordOf(g)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer rec.Release()
+				g, rec := loaded(b, name)
 				roots := make([]int32, 0, g.N())
 				stride := max(1, g.M()*k/1000000) // a third of a second at most
 				for v := 0; v < g.N(); v += stride {
@@ -65,6 +58,21 @@ func BenchmarkStream(b *testing.B) {
 			})
 		}
 	}
+}
+
+// loaded returns a graph by name and a record of it, which lives as long as the benchmark.
+func loaded(b *testing.B, name string) (*graph.Graph, arrow.Record) {
+	b.Helper()
+	g, err := (&config{seed: 1}).load(context.Background(), name, 10000)
+	if err != nil {
+		b.Skip(err)
+	}
+	rec, err := recordOf(g)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(rec.Release)
+	return g, rec
 }
 
 // direct makes the fields with the functions that the operators are made of.

@@ -67,16 +67,7 @@ func BenchmarkWorkers(b *testing.B) {
 // of a small graph several times over, so that a run takes some milliseconds.
 func twin(b *testing.B, name string) flow.Pipeline {
 	const k, least = 10, 50000
-	c := config{seed: 1}
-	g, err := c.load(context.Background(), name, 10000)
-	if err != nil {
-		b.Skip(err)
-	}
-	rec, err := recordOf(g)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(rec.Release)
+	g, rec := loaded(b, name)
 	var roots []int32
 	for len(roots) < least {
 		for v := range g.N() {
