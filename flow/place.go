@@ -17,7 +17,8 @@ type Placer interface {
 	Begin(place string) error
 	// Place returns the place behind the first so many rows that Next has returned
 	// in this run. The number does not fall from call to call. It is called from
-	// other goroutines than Next.
+	// other goroutines than Next, the first time before Next is, if at all: what
+	// nobody asks for need not be remembered.
 	Place(rows int64) (string, error)
 	// Keep tells that a place is written down, and that nobody will begin before
 	// it. It is called as Place is, and does not take long.

@@ -30,7 +30,7 @@ import (
 //
 // A training that goes on begins at the row that its checkpoint names (flow.Placer), and
 // touches no page before it; of one large graph, at a chunk, by [Chunks]. The file may have been
-// copied meanwhile: it is known by its checksum.
+// copied meanwhile: it is known by its checksum, and one that has none by its size alone.
 type Mapped struct {
 	// Path is the file.
 	Path string
