@@ -48,7 +48,8 @@
 // Where nothing speaks for another, begin with a [Logistic] of the kernel [Min] and
 // ten Heads on the words that operators.Count{Of: count.Standard()} finds: colours
 // of nodes, coarse ones and fine ones, canonical receptive fields, shortest paths,
-// each with how often it stands in the graph, and what the graph is like as a whole.
+// degrees and those around them, each with how often it stands in the graph, and what
+// the graph is like as a whole.
 //
 //	graph ─ words, counted ─ levels 1, 2, 4 … that a count reaches, │x│ = 1 ─ hash ┬ head 1 ┐
 //	                                                                               ├   ⋮    ┼ mean ─ out

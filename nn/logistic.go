@@ -44,7 +44,9 @@ type Logistic struct {
 
 	Loss Loss // "" = CrossEntropy where there are classes, else Squared
 	// Optimizer is RMSprop{Rate: 0.01} where it is nil, and for the kernel Min
-	// AdaGrad{Rate: 0.03}, which alone takes a step in the time of the ids of a batch.
+	// AdaGrad{Rate: 0.05, Epsilon: 1e-3}, which alone takes a step in the time of the
+	// ids of a batch; such an Epsilon, of the size of one gradient, keeps first steps
+	// of words that were just met short.
 	Optimizer Optimizer
 
 	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
@@ -68,7 +70,7 @@ var (
 func (m *Logistic) settings() settings {
 	var standard Optimizer = RMSprop{Rate: 0.01}
 	if m.Kernel == Min {
-		standard = AdaGrad{Rate: 0.03}
+		standard = AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	}
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,

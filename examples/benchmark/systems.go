@@ -67,7 +67,7 @@ var systems = []*system{
 var ablations = leaveOneOut()
 
 func leaveOneOut() (all []*system) {
-	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields", "paths", "statistics"} {
+	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields", "paths", "profiles", "statistics"} {
 		words := collection.BestWords()
 		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
@@ -95,7 +95,7 @@ func usage() string {
 	for _, s := range systems {
 		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
 	}
-	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded, fields, paths, statistics\n          or heads; not in all")
+	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded, fields, paths,\n          profiles, statistics or heads; not in all")
 	return b.String()
 }
 

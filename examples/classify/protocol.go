@@ -57,7 +57,7 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 		e.batches = collection.Batches
 	}
 	if c.epochs == 0 {
-		e.epochs = collection.MaxEpochs(len(d.Class))
+		e.epochs = collection.MaxEpochs(c.kind, len(d.Class))
 	}
 	var err error
 	if e.keep, err = e.openStore(); err != nil {

@@ -205,7 +205,7 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 // all is a counter of each kind, by itself and with other settings.
 var all = []count.Counter{
 	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 3, Plain: true},
-	count.Labels{}, count.Size{}, count.Statistics{},
+	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{},
 	count.Paths{}, count.Paths{Length: 2}, count.Paths{Plain: true},
 	count.Graphlets{}, count.Graphlets{Size: 3, All: true}, count.Graphlets{Size: 5, Plain: true}, count.Graphlets{Size: 6},
 	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}}, count.Fields{K: []int{5}, Plain: true},

@@ -13,6 +13,7 @@
 //	Paths      pairs of nodes by the length of a shortest path
 //	Labels     labels of the nodes
 //	Size       nodes and edges
+//	Profiles   nodes by the degrees around them
 //	Statistics numbers of the whole graph, by how near they are
 //
 // and anything with a Count method and a name.

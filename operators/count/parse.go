@@ -17,7 +17,7 @@ var registry = settings.New[Counter]()
 func init() {
 	for name, c := range map[string]Counter{
 		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
-		"statistics": Statistics{},
+		"profiles": Profiles{}, "statistics": Statistics{},
 	} {
 		if err := Register(name, c); err != nil {
 			panic("count: " + err.Error())

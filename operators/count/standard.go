@@ -10,6 +10,7 @@ package count
 //	wl, rounded         the same for hubs, of which no two have the same degree
 //	fields of 3 to 8    canonical receptive fields: which nodes are joined
 //	paths               which nodes are how far from each other
+//	profiles            which degrees are around which
 //	statistics          what the graph is like as a whole
 //
 // Words that a collection has no use for cost time, and next to no accuracy; README.md
@@ -21,6 +22,6 @@ package count
 func Standard() []Counter {
 	return []Counter{
 		Size{}, Labels{}, WL{Height: 4}, WL{Height: 1, Triangles: true}, WL{Height: 2, Rounded: true},
-		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Statistics{},
+		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Profiles{}, Statistics{},
 	}
 }

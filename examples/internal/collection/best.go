@@ -25,7 +25,10 @@ func BestWords() []count.Counter { return count.Standard() }
 
 // NewBest returns a new one of that kind.
 func NewBest(kind string, workers int) *nn.Logistic {
-	m := &nn.Logistic{Kernel: nn.Min, Width: BestWidth, Heads: BestHeads, Workers: workers}
+	m := &nn.Logistic{
+		Kernel: nn.Min, Width: BestWidth, Heads: BestHeads, Workers: workers,
+		Optimizer: nn.AdaGrad{Rate: 0.05, Epsilon: 1e-3}, // the default, by which trainings that were kept are known
+	}
 	if kind == BestAlone {
 		m.Heads = 1
 	}

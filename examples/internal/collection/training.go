@@ -38,9 +38,10 @@ var Batches = []int{16, 32, 64}
 // for the accuracy on validation splits to level off. That takes 20 epochs of a
 // few steps each on MUTAG and PTC_MR and 30 on IMDB-BINARY; the generated
 // collection still gains a little at 50. NCI1 is at its best after 10 to 20
-// epochs of a hundred steps each.
-func MaxEpochs(graphs int) int {
-	if graphs <= 2000 {
+// epochs of a hundred steps each, and the model of words after up to 50, where it is
+// not stopped before.
+func MaxEpochs(kind string, graphs int) int {
+	if kind == Best || kind == BestAlone || graphs <= 2000 {
 		return 50
 	}
 	return 30
