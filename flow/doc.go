@@ -123,8 +123,8 @@
 // epochs a position comes several times. Where the reader is a Placer, the writer a
 // Resumer, and every stage between them can begin in the middle, the writer asks
 // for the place behind the last row that it has had all of, writes it down beside
-// what it made of that, and begins there in the next run; a source may delete what is
-// before a place that was written down. sinks.Train does so, with
+// what it made of that, and begins there in the next run, perhaps within what becomes
+// of the first row (Skipper); a source may delete what is before a place that was written down. sinks.Train does so, with
 // sources/jetstream, and with sources.Mapped and sources.Chunks of it, where the place is
 // a row of the file and a chunk of a graph. Other files are read again from the
 // beginning, and what was learned from is passed over.

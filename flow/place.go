@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -42,6 +43,15 @@ type Restarter interface {
 	Restarts() bool
 }
 
+// Skipper is a Restarter that can also begin within what has become of a row of the
+// source: where it is the last stage before the sink, and emits the rows that it gets.
+type Skipper interface {
+	Restarter
+	// Skip leaves out the first so many rows that come. It is called before Process, if
+	// at all.
+	Skip(rows int64)
+}
+
 // Places is what a Resumer asks of the source of its pipeline. A pipeline makes it: the
 // zero value cannot be used. Begin is called in Resume alone, the others from any
 // goroutine until the writer is closed.
@@ -49,12 +59,13 @@ type Places struct {
 	run    *run
 	stage  string
 	reader Placer
+	last   Skipper // the last stage, or nil
 
 	mu    sync.Mutex
 	queue [][]int64 // positions of rows that were handed out and did not arrive
 	at    int       // in the first of them
 	rows  int64     // up to the last that arrived
-	last  int64     // its position
+	pos   int64     // its position
 	any   bool
 	lost  bool
 	asked bool // for a place, so that rows are to be remembered
@@ -66,13 +77,15 @@ func (o *opened) places() *Places {
 	if !ok {
 		return nil
 	}
+	p := &Places{run: o.run, stage: o.source.count.stage, reader: reader}
 	for _, s := range o.steps {
 		r, restarts := s.stage.(Restarter)
 		if s.stage == nil || !(restarts && r.Restarts()) && !forks([]Stage{s.stage}) {
 			return nil
 		}
+		p.last, _ = s.stage.(Skipper)
 	}
-	return &Places{run: o.run, stage: o.source.count.stage, reader: reader}
+	return p
 }
 
 // resume lets a sink begin in the middle of the stream, where it can.
@@ -95,6 +108,21 @@ func (o *opened) resume() {
 func (p *Places) Begin(place string) error {
 	p.ask()
 	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
+}
+
+// Within reports whether BeginWithin can be used.
+func (p *Places) Within() bool { return p.last != nil }
+
+// BeginWithin lets the source begin at a place, and the sink get what becomes of its rows
+// from there on but for the first so many rows.
+func (p *Places) BeginWithin(place string, rows int64) error {
+	if rows > 0 && p.last == nil {
+		return errors.New("the place is within what becomes of a row, and the last stage cannot begin there")
+	}
+	if err := p.Begin(place); err != nil || rows == 0 {
+		return err
+	}
+	return p.run.guard(p.stage, func() error { p.last.Skip(rows); return nil })
 }
 
 // Place returns the place behind the first so many rows of this run.
@@ -134,12 +162,12 @@ func (p *Places) Pass(pos []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range pos {
-		if p.lost || p.any && q == p.last {
+		if p.lost || p.any && q == p.pos {
 			continue
 		}
 		for !p.lost && !p.take(q) {
 		}
-		p.last, p.any = q, true
+		p.pos, p.any = q, true
 	}
 }
 

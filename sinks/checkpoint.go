@@ -30,9 +30,10 @@ import (
 // of one) and what stands between it and the sink
 // can begin in the middle (Batch and all stages that several workers share can,
 // Shuffle and Replay cannot), the file has a place as well, and the source begins
-// there: behind the last row before a batch that was learned from, or before it
-// where that cuts a row of the source in two. So at least one batch is made again,
-// and compared with what was learned.
+// there: behind the last row before a batch that was learned from, or before that row
+// where the batch begins within what has become of it (PerRoot) and Batch is the last
+// stage, which then leaves out what is before the batch. So at least one batch is made
+// again, and compared with what was learned.
 type Checkpoint struct {
 	// File holds the model, the memory of its optimizer and how many batches it
 	// has learned from. It is replaced in one step, so that it is always whole; see
@@ -86,15 +87,18 @@ type progress struct {
 	durable int64 // that the file has
 
 	places *flow.Places // of the source, or nil
-	now    mark         // the last place where a row of the source and a batch began together
+	now    mark         // the last place where a batch began
 	at     int64        // rows of the source before it, in this run
 	pos    int64        // of the last row
+	part   int64        // rows that are of the same row of the source as the last one
+	any    bool         // one came
 	saved  *mark        // of the file that is gone on from
 }
 
 // mark is a place of the source, and what had been learned from before it.
 type mark struct {
 	Place   string `json:"place"`
+	Rows    int64  `json:"rows,omitempty"` // behind Place that are of batches before it
 	Batches int    `json:"batches"`
 	Stream  string `json:"stream"`
 }
@@ -195,21 +199,21 @@ func (p *progress) begin(from *flow.Places) error {
 		return err
 	}
 	digest, err := hex.DecodeString(p.saved.Stream)
-	if err == nil && (len(digest) != len(p.digest) || p.saved.Batches < 1 || p.saved.Batches >= p.skip) {
+	if err == nil && (len(digest) != len(p.digest) || p.saved.Batches < 1 || p.saved.Batches >= p.skip || p.saved.Rows < 0) {
 		err = errors.New("its place is not one of a stream")
 	}
 	if err == nil {
-		err = from.Begin(p.saved.Place)
+		err = from.BeginWithin(p.saved.Place, p.saved.Rows)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.set.File, err)
 	}
 	copy(p.digest[:], digest)
-	p.Batches, p.now = p.saved.Batches, *p.saved
+	p.Batches, p.now, p.part = p.saved.Batches, *p.saved, p.saved.Rows
 	return nil
 }
 
-// arrive remembers where a batch begins, if a row of the source does so too.
+// arrive remembers where a batch begins, if there is a place for it.
 func (p *progress) arrive(rec arrow.Record) {
 	if p.places == nil {
 		return
@@ -219,12 +223,23 @@ func (p *progress) arrive(rec arrow.Record) {
 		p.places = nil
 		return
 	}
-	rows, ok := p.places.Rows()
-	if ok && rows > 0 && pos[0] != p.pos {
-		p.at, p.now = rows, mark{Batches: p.Batches, Stream: hex.EncodeToString(p.digest[:])}
+	if rows, ok := p.places.Rows(); ok && rows > 0 {
+		here := mark{Batches: p.Batches, Stream: hex.EncodeToString(p.digest[:])}
+		if pos[0] != p.pos {
+			p.at, p.now = rows, here
+		} else if p.places.Within() {
+			here.Rows = p.part
+			p.at, p.now = rows-1, here
+		}
 	}
 	p.places.Pass(pos)
-	p.pos = pos[len(pos)-1]
+	for _, at := range pos {
+		if p.any && at != p.pos {
+			p.part = 0
+		}
+		p.pos, p.any = at, true
+		p.part++
+	}
 }
 
 // clean reports whether the file has all that was learned.
