@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 )
@@ -93,6 +94,62 @@ func TestDurable(t *testing.T) {
 		})
 	}
 }
+
+// loose is a vault of which every third record is durable before those that came earlier.
+type loose struct{ vault }
+
+func (l *loose) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
+
+func (l *loose) Ahead() (ahead []int64) {
+	for i := int64(2); i < l.records; i += 3 {
+		ahead = append(ahead, i)
+	}
+	return append(ahead, -1, l.records) // nothing that was written
+}
+
+// TestAhead settles records that are durable before others that came earlier, each once.
+func TestAhead(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		hook hook
+		want []int64
+	}{
+		{"stays", failing("close", 0, false), []int64{2, 5, 8}},
+		{"ends well", nil, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	} {
+		var settled []int64
+		src := settling{numbers{Records: 10, Rows: 1}, func(pos int64) { settled = append(settled, pos) }}
+		sink := &loose{vault{keeper: keeper{hook: c.hook}, durable: func(n int64, closed bool) int64 {
+			if closed && c.hook == nil {
+				return n
+			}
+			return 0
+		}}}
+		err := flow.From(src).To(sink).With(flow.Options{Mem: checked(t)}).Run(context.Background())
+		slices.Sort(settled)
+		if (err != nil) != (c.hook != nil) || !slices.Equal(settled, c.want) {
+			t.Errorf("%s: %v; settled %v, want %v", c.name, err, settled, c.want)
+		}
+	}
+}
+
+// settling is numbers whose reader hears of each record when that has left the pipeline.
+type settling struct {
+	numbers
+	settle func(pos int64)
+}
+
+func (s settling) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	r, err := s.numbers.Open(ctx, mem)
+	return settlingReader{r, s}, err
+}
+
+type settlingReader struct {
+	flow.Reader
+	settling
+}
+
+func (r settlingReader) Settle(pos int64) { r.settle(pos) }
 
 // TestCloseBeforeTheRest: a writer without Durable may fail in Close; rows that
 // nobody accounts for are not acknowledged then.

@@ -139,6 +139,16 @@ type DurableWriter interface {
 	Durable() int64
 }
 
+// LooseWriter is a DurableWriter some of whose records become durable before others
+// that came earlier, which may have to wait for what a source gives when it is told of these.
+type LooseWriter interface {
+	DurableWriter
+	// Ahead returns records that have become durable since it was asked last, though one
+	// before them is not, as numbers that count from 0 in the order of Write. It is asked
+	// after Durable is. One may be there again.
+	Ahead() []int64
+}
+
 // Timed is a Stage or a Writer that has something to do when time has passed,
 // even though nothing comes in: a [Flusher] with a longest wait, or a sink that
 // publishes what it has. A Stage is also a [TimedStage], a Writer a

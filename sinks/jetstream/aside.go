@@ -35,20 +35,21 @@ func (w *writer) putAside(ctx context.Context) (err error) {
 	}
 	wanted, end := jet.Subject(w.Stream, p.Want), jet.EndSubject(w.Stream)
 	for _, o := range w.pending {
-		if o.msg.Subject != wanted && o.msg.Subject != end || o.done || o.underWay() {
+		if o.msg.Subject != wanted && o.msg.Subject != end || o.done || w.underWay(o) {
+			w.scattered = w.scattered || o.done
 			continue
 		}
 		if err := w.side.Put(ctx, o.msg); err != nil {
 			return err
 		}
-		o.done = true
+		o.done, w.scattered = true, true
 		w.late.Add(1)
 	}
 	return nil
 }
 
 // underWay reports whether a message may still be stored where it belongs.
-func (o *outgoing) underWay() bool {
+func (w *writer) underWay(o *outgoing) bool {
 	if o.future == nil {
 		return !o.full
 	}
@@ -56,10 +57,21 @@ func (o *outgoing) underWay() bool {
 	case <-o.future.Ok():
 		o.done = true
 	case err := <-o.future.Err():
-		o.future = nil
-		o.full = jet.Full(err)
+		if o.future = nil; jet.Full(err) {
+			w.noRoom(o)
+		} else {
+			o.full = false
+		}
 		return !o.full
 	default:
 	}
 	return true
+}
+
+// noRoom notes that the stream is full, and since when.
+func (w *writer) noRoom(o *outgoing) {
+	if !o.full {
+		o.full, o.since = true, time.Now()
+		w.full.Add(1)
+	}
 }

@@ -72,6 +72,12 @@
 // slow or died: that one, and the end, go to the stream NAME-late, where the trainer also
 // notes how far it is. TestBoundedStream
 //
+// A worker whose hand has been full for AckWait, of messages that are behind what the trainer
+// waits for, takes the first ones of the queue beyond Pending, past the consumer, which would
+// give them to nobody while all hands are full: so a worker that died with them stops the
+// others for AckWait and no longer. Sink.Pending has to be more than Source.Pending there, as
+// it is by default. TestStuckWorker
+//
 // Memory: a worker holds Pending messages, and those that its sink has not got rid of; a
 // trainer Ahead messages, in later epochs three blocks of rows, and some 100 bytes for
 // each message of the stream that it has seen.

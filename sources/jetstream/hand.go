@@ -48,10 +48,13 @@ func (q *queueReader) take(ctx context.Context, m nc.Msg) error {
 	here := q.hand[n.First()]
 	same := here != nil && here.note.Sum == n.Sum
 	switch {
+	case here == nil && q.made(n.Seq):
+		defer q.release([]nc.Msg{m})
+		here = &message{note: n}
 	case same: // it is on its way already
 		here.msgs = append(here.msgs, m)
 	case here == nil:
-		here = &message{n, m, []nc.Msg{m}}
+		here = &message{n, m.Data(), m, []nc.Msg{m}}
 		q.hand[n.First()] = here
 		q.at = time.Now()
 		defer func() { q.in <- here }() // there is room
@@ -117,7 +120,9 @@ func (q *queueReader) mark(ctx context.Context) {
 		q.mu.Lock()
 		var all []nc.Msg
 		for _, m := range q.hand {
-			all = append(all, m.msgs[len(m.msgs)-1])
+			if last := len(m.msgs) - 1; last >= 0 {
+				all = append(all, m.msgs[last])
+			}
 		}
 		q.mu.Unlock()
 		for _, m := range all {

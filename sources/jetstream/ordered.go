@@ -30,7 +30,8 @@ type orderedReader struct {
 	ctx    context.Context
 
 	places  places
-	side    *jet.Side // of Purge
+	side    *jet.Side     // of Purge
+	news    chan struct{} // a place was kept
 	started bool
 
 	taken, strange, missing, fetched, purged atomic.Int64
@@ -63,7 +64,7 @@ var (
 )
 
 func newOrdered(ctx context.Context, r reader) (flow.Reader, error) {
-	o := &orderedReader{reader: r, plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1)}
+	o := &orderedReader{reader: r, plan: make(chan *piece, r.Ahead), turn: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 	ctx, o.stop = context.WithCancelCause(ctx)
 	o.ctx = ctx
 	o.from(jet.Base{Seq: 1})

@@ -112,8 +112,12 @@ func (o *orderedReader) Keep(text string) {
 		return
 	}
 	o.places.mu.Lock()
-	defer o.places.mu.Unlock()
 	o.places.kept = at
+	o.places.mu.Unlock()
+	select {
+	case o.news <- struct{}{}:
+	default:
+	}
 }
 
 // mayPurge checks that somebody writes down places, and that nothing is missing behind
@@ -139,7 +143,7 @@ func (o *orderedReader) mayPurge(ctx context.Context) error {
 // stream for what finds no room in the full one.
 func (o *orderedReader) purge(ctx context.Context) {
 	told, ended, before := jet.Progress{Want: -1}, time.Duration(0), time.Now()
-	for jet.Sleep(ctx, 50*time.Millisecond) {
+	for o.await(ctx, 50*time.Millisecond) {
 		now := o.progress()
 		err := o.tell(ctx, &told, now)
 		if err == nil && now.Want >= 0 {
@@ -157,6 +161,20 @@ func (o *orderedReader) purge(ctx context.Context) {
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	_ = o.tell(last, &told, o.progress()) // or whoever reads next does
+}
+
+// await waits for a place that is kept, but not longer than that, and reports whether ctx has not
+// ended meanwhile.
+func (o *orderedReader) await(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-o.news:
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 func (o *orderedReader) progress() jet.Progress {

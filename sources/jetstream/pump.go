@@ -92,12 +92,15 @@ func (q *queueReader) fetch(ctx context.Context, cons nc.Consumer) (done bool, e
 }
 
 // stuck looks, when the hand has been full for a while, whether that is since the
-// pipeline holds it back until the end.
-func (q *queueReader) stuck(ctx context.Context, cons nc.Consumer) (bool, error) {
-	if q.unchanged() < 2*time.Second {
-		return false, nil
+// pipeline holds it back until the end, or for a message that nobody takes.
+func (q *queueReader) stuck(ctx context.Context, cons nc.Consumer) (done bool, err error) {
+	if q.unchanged() > 2*time.Second {
+		done, err = q.ended(ctx, cons)
 	}
-	return q.ended(ctx, cons)
+	if err == nil && !done && q.unchanged() > q.AckWait {
+		err = q.oldest(ctx)
+	}
+	return done, err
 }
 
 // ended reports whether the end of the stream is there, and nobody else has

@@ -35,7 +35,8 @@ type queueReader struct {
 	end  *jet.End
 	at   time.Time // when the hand changed
 
-	forgotten time.Time // since when there are messages of which the consumer does not know; of pump
+	forgotten time.Time       // since when there are messages of which the consumer does not know; of pump
+	extras    map[uint64]bool // sequences that were taken past the consumer, and whether they are done; under mu
 
 	fetched, redelivered, letters, lag atomic.Int64
 }
@@ -43,7 +44,8 @@ type queueReader struct {
 // message is a message in hand, which may have come several times.
 type message struct {
 	note  jet.Note
-	first nc.Msg   // of msgs; it stays, so that it is read without mu
+	data  []byte
+	first nc.Msg   // of msgs, when it was taken in hand; nil where it came past the consumer
 	msgs  []nc.Msg // as it came, and came again; under mu
 }
 
@@ -57,7 +59,7 @@ func newQueue(ctx context.Context, r reader) (flow.Reader, error) {
 	if r.stream.CachedInfo().Config.Retention != nc.WorkQueuePolicy {
 		return nil, errors.New("it is no queue, and is read by Ordered; sinks/jetstream makes one with Queue")
 	}
-	q := &queueReader{reader: r, in: make(chan *message, r.Pending), room: make(chan struct{}, 1), more: make(chan struct{}, 1), hand: map[int64]*message{}, at: time.Now()}
+	q := &queueReader{reader: r, in: make(chan *message, r.Pending+1), room: make(chan struct{}, 1), more: make(chan struct{}, 1), hand: map[int64]*message{}, extras: map[uint64]bool{}, at: time.Now()}
 	cons, err := q.consumer(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func (q *queueReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // record decodes a message; nil where it went to the dead letters.
 func (q *queueReader) record(ctx context.Context, m *message) (arrow.Record, error) {
-	body := m.first.Data()
+	body := m.data
 	var err error
 	if m.note.Object != "" {
 		body, err = q.object(ctx, m.note.Object)
@@ -108,6 +110,10 @@ func (q *queueReader) record(ctx context.Context, m *message) (arrow.Record, err
 	}
 	if err == nil || ctx.Err() != nil {
 		return rec, err
+	}
+	if m.first == nil {
+		q.drop(m)
+		return nil, nil
 	}
 	err = q.bury(ctx, m.first, jet.Foreign{Seq: m.note.Seq, Subject: m.first.Subject(), Why: err})
 	if err == nil {
@@ -121,7 +127,14 @@ func (q *queueReader) Settle(pos int64) {
 	q.mu.Lock()
 	m := q.hand[pos]
 	delete(q.hand, pos)
-	q.at = time.Now()
+	switch {
+	case m == nil || m.first != nil:
+		q.at = time.Now()
+	case len(m.msgs) == 0:
+		q.extras[m.note.Seq] = true
+	default:
+		delete(q.extras, m.note.Seq)
+	}
 	q.mu.Unlock()
 	select {
 	case q.room <- struct{}{}:
@@ -141,7 +154,9 @@ func (q *queueReader) Close() error {
 	q.stop()
 	q.tasks.Wait()
 	for _, m := range q.hand {
-		_ = m.msgs[len(m.msgs)-1].Nak()
+		if last := len(m.msgs) - 1; last >= 0 {
+			_ = m.msgs[last].Nak()
+		}
 	}
 	if q.client.NC.IsConnected() {
 		_ = q.client.NC.FlushTimeout(2 * time.Second)

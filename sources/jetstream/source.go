@@ -52,8 +52,8 @@ type Source struct {
 	// AckWait is after how long without a sign of life a message goes to another
 	// worker. Signs are given as long as the run goes on. The default is 30 s.
 	AckWait time.Duration
-	// Pending is the most messages that this worker has in hand. Stages that hold
-	// rows back need as many. The default is 16.
+	// Pending is the most messages that this worker has in hand, and one more while others
+	// may wait for that. Stages that hold rows back need as many. The default is 16.
 	Pending int
 	// MaxPending is the most that all workers have in hand. The default is 1024.
 	MaxPending int

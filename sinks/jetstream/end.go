@@ -1,0 +1,82 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	nc "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sanflow/sanflow/internal/jet"
+)
+
+// finish publishes the mark of the end. Of a queue it says what was sent, else
+// what is there.
+func (w *writer) finish(ctx context.Context) error {
+	end, err := w.total(ctx)
+	if err != nil {
+		return fmt.Errorf("its end: %w", err)
+	}
+	m, err := jet.EndMessage(w.Stream, end)
+	if err != nil {
+		return err
+	}
+	o := &outgoing{msg: m, since: time.Now()}
+	w.pending = append(w.pending, o)
+	if err := w.publish(ctx, o); err != nil {
+		return err
+	}
+	return w.collect(ctx, false, 0)
+}
+
+// total returns what the mark of the end says, of a stream that is the one that was written.
+func (w *writer) total(ctx context.Context) (end jet.End, err error) {
+	var info *nc.StreamInfo
+	created := w.stream.CachedInfo().Created
+	err = w.client.Ask(ctx, func(ctx context.Context) (err error) {
+		info, err = w.stream.Info(ctx, nc.WithDeletedDetails(!w.Queue))
+		if err == nil && !info.Created.Equal(created) {
+			err = jet.ErrRemade
+		}
+		return err
+	})
+	if err != nil || w.Queue {
+		return w.end, err
+	}
+	last := info.State.LastSeq
+	for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
+		last--
+	}
+	if end, err = w.client.Count(ctx, info, last); err != nil {
+		return end, err
+	}
+	return end, w.behind(ctx, last)
+}
+
+// behind wants that nothing of ours is behind an end that somebody has marked before, where
+// no reader looks.
+func (w *writer) behind(ctx context.Context, last uint64) error {
+	end, err := w.client.Last(ctx, w.Stream, jet.EndSubject(w.Stream))
+	if errors.Is(err, nc.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for at := end.Sequence; ; {
+		m, err := w.client.Next(ctx, w.Stream, w.Stream+".p.*", at+1)
+		if errors.Is(err, nc.ErrMsgNotFound) || err == nil && m.Sequence > last { // it came since
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at = m.Sequence
+		if _, err := jet.Read(w.Stream, m.Subject, m.Header, at); err != nil {
+			continue // a stranger's
+		}
+		return fmt.Errorf("it was marked before, as message %d, and behind that is message %d, which nobody will read: delete the mark %s, and run this again; of several that write one stream at different times each but the last sets NoEnd", end.Sequence, at, end.Subject)
+	}
+}
