@@ -24,6 +24,7 @@ type audit struct {
 	pending map[int64]int32 // fields of rows that were not learned from before
 	want    []int32         // rows at each position, in an epoch
 	got     []int32         // learned from
+	all     int64           // the sum of got
 }
 
 var _ flow.Restarter = (*auditStage)(nil)
@@ -87,7 +88,19 @@ func (a *audit) learned(row sinks.Prediction) error {
 		}
 	}
 	a.got[row.Pos]++
+	a.all++
 	return nil
+}
+
+// rows returns how many rows were learned from, in this run and before; none where there is
+// no audit.
+func (a *audit) rows() int64 {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.all
 }
 
 // counts is an audit as a checkpoint keeps it: runs of positions with the same counts.
@@ -125,6 +138,7 @@ func (a *audit) restore(text string) error {
 		}
 		a.earlier.Rows += int64(r[0]) * int64(r[2])
 	}
+	a.all = a.earlier.Rows
 	if a.earlier.Fields = c.Fields; isChild() {
 		b, err := json.Marshal(status{Earlier: &a.earlier})
 		if err != nil {
@@ -140,17 +154,15 @@ func (a *audit) restore(text string) error {
 func (a *audit) judge(r *report, epochs int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := int64(0)
 	for i, got := range a.got {
 		n := int64(got) - int64(a.want[i])*int64(epochs)
 		r.Duplicates += max(0, n)
 		r.Lost += max(0, -n)
-		all += int64(got)
 		if got > 0 {
 			r.Positions++
 		}
 	}
 	r.Fields = a.fields
-	r.Duplicates += max(0, r.Trained-all)
-	r.Lost += max(0, all-r.Trained)
+	r.Duplicates += max(0, r.Trained-a.all)
+	r.Lost += max(0, a.all-r.Trained)
 }

@@ -46,15 +46,17 @@ type status struct {
 	Rows int64 `json:"rows"`
 	Lag  int64 `json:"lag"`
 
-	Earlier *earlier `json:"earlier,omitempty"` // of a trainer, once
+	Learned int64    `json:"learned,omitempty"` // of a trainer: rows that the model has learned from, in this run and before
+	Earlier *earlier `json:"earlier,omitempty"` // of one that goes on, once
 }
 
-// watch runs a pipeline, and shows how it goes on, or tells the parent.
-func watch(ctx context.Context, p flow.Pipeline, role string) (flow.Stats, error) {
+// watch runs a pipeline, and shows how it goes on, or tells the parent. tally is that of a
+// trainer, or nil.
+func watch(ctx context.Context, p flow.Pipeline, role string, tally *audit) (flow.Stats, error) {
 	running := p.Start(ctx)
 	tell := func(s flow.Stats) {
 		if isChild() && len(s.Stages) > 0 {
-			b, _ := json.Marshal(status{Rows: s.Stages[len(s.Stages)-1].RowsIn, Lag: s.Stages[0].Lag}) // plain numbers
+			b, _ := json.Marshal(status{Rows: s.Stages[len(s.Stages)-1].RowsIn, Lag: s.Stages[0].Lag, Learned: tally.rows()}) // plain numbers
 			fmt.Println(string(b))
 		}
 	}

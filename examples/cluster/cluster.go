@@ -147,7 +147,7 @@ func (c *config) show(ctx context.Context, train, feed *process, rows int64, tra
 			if rows > 0 {
 				bar.Total(rows * int64(c.epochs))
 			}
-			n, _ := train.progress() // a trainer that was killed passes over what it had learned from
+			n, _ := train.progress()
 			bar.Set(n)
 		}
 	}

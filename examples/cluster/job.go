@@ -45,6 +45,15 @@ func (c *config) block() int {
 	return 1024
 }
 
+// every is the time between two checkpoints, which is also how long the broker keeps what
+// was learned.
+func (c *config) every() time.Duration {
+	if c.bound > 0 {
+		return 50 * time.Millisecond
+	}
+	return 200 * time.Millisecond
+}
+
 func (c *config) large() bool { return c.graph.Path != "" }
 
 // source returns where the rows come from that are worked on one by one, and, of
@@ -128,7 +137,7 @@ func (c *config) feed(ctx context.Context) error {
 	if !c.large() {
 		p = p.Via(operators.Batch{Size: perMessage})
 	}
-	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed")
+	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
 	return err
 }
 
@@ -148,7 +157,7 @@ func (c *config) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20, Recipe: text}), "work")
+	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20, Recipe: text}), "work", nil)
 	return err
 }
 
@@ -244,7 +253,7 @@ func (c *config) fieldsOnly(ctx context.Context) error {
 	if !c.large() {
 		p = p.Via(operators.Batch{Size: perMessage})
 	}
-	_, err = watch(ctx, recipe.Onto(p), roleFields)
+	_, err = watch(ctx, recipe.Onto(p), roleFields, nil)
 	return err
 }
 
@@ -256,9 +265,9 @@ func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*repo
 		p = p.Via(operators.PerRoot{})
 	}
 	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, OnRow: tally.learned, Checkpoint: sinks.Checkpoint{
-		File: c.checkpoint(), Resume: true, Every: 200 * time.Millisecond, State: tally.state, Restore: tally.restore,
+		File: c.checkpoint(), Resume: true, Every: c.every(), State: tally.state, Restore: tally.restore,
 	}})
-	if _, err := watch(ctx, p, role); err != nil {
+	if _, err := watch(ctx, p, role, tally); err != nil {
 		return nil, err
 	}
 	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), config: c}

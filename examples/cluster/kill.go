@@ -23,8 +23,9 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(k.seed, 14))
 	slower, before := 1.0, int64(0)
 	for {
-		// Where a process takes longer to start than it is left to live, nothing would
-		// ever be done: then the kills become fewer.
+		// Where a process takes longer to start, or a broker to agree on who leads, than
+		// they are left to live, nothing would ever be done: then the kills become fewer, until
+		// more is learned than ever before. What workers do says little, who may do it again.
 		if now := k.progress(); now > before {
 			slower, before = max(1, slower/1.5), now
 		} else {
@@ -63,13 +64,10 @@ func (k *killer) once(ctx context.Context, rng *rand.Rand) {
 // progress is a number that grows with what has been done.
 func (k *killer) progress() (n int64) {
 	for _, p := range k.all {
-		p.mu.Lock()
-		if p.role == "work" {
-			n += p.rows + p.last.Rows
-		} else { // it begins anew each time
-			n += p.best
+		if p.role != "work" {
+			rows, _ := p.progress()
+			n += rows
 		}
-		p.mu.Unlock()
 	}
 	return n
 }

@@ -30,7 +30,8 @@
 // feed, work and train go on where they were when they are started again, and so does a
 // whole cluster with the same -dir; other settings of the job are refused there. What is
 // killed by -kill is: workers, the feed, the trainer, and of three brokers the one
-// that leads.
+// that leads. While nothing more is learned than ever before, the kills become fewer: a
+// process needs some tenths of a second to begin, three brokers seconds to agree.
 package main
 
 import (
@@ -91,7 +92,7 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	f.IntVar(&c.bound, "bound", 0, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
 	f.BoolVar(&c.compare, "compare", false, "before it run one process that does everything, and one that makes the fields and drops them: processor time beside theirs")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
-	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills; 0 = nobody is killed")
+	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills, up to 100 times that while nothing more is learned; 0 = nobody is killed")
 	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings that is there is gone on with; default: a temporary one")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {

@@ -29,7 +29,7 @@ type process struct {
 	last    status
 	earlier *earlier // that the first run which says so has found
 	rows    int64    // of runs that have ended
-	best    int64    // of one run
+	best    int64    // of one run; of a trainer, of all
 	errText bytes.Buffer
 }
 
@@ -97,7 +97,7 @@ func (p *process) listen(r io.Reader) {
 		var now status
 		if json.Unmarshal(s.Bytes(), &now) == nil {
 			p.mu.Lock()
-			if p.last, p.best = now, max(p.best, now.Rows); p.earlier == nil {
+			if p.last, p.best = now, max(p.best, now.Rows, now.Learned); p.earlier == nil {
 				p.earlier = now.Earlier
 			}
 			p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *process) kill() bool {
 	return true
 }
 
-// progress returns the most rows that it has told of, and whether it has ended well.
+// progress returns the most rows that it has told of in one run, or, as a trainer, in all, and whether it has ended well.
 func (p *process) progress() (rows int64, done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
