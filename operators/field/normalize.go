@@ -73,6 +73,7 @@ type Normalizer struct {
 	words    refine.Words
 	cells    []uint64
 	cut      cut
+	wordCut  wordCut
 	arcCut   arcCut
 	member   []uint8
 	codes    []uint16

@@ -150,12 +150,9 @@ func (z *Normalizer) subset(chosen []int32) {
 // cropWords is crop for at most 64 nodes with the given rows.
 func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 	z.Stats.Cropped++
-	if z.cut.run(z, rows) {
-		keep = 1<<z.cut.base - 1
-		for _, j := range z.cut.taken {
-			keep |= 1 << (z.cut.base + int(j))
-		}
-		return keep, nil
+	starts := refine.Starts(z.dist)
+	if z.wordCut.run(z, rows, starts) {
+		return z.wordCut.chosen(), nil
 	}
 	w, before := &z.words, z.Stats
 	w.Reset(z.dist)
