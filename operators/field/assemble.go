@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // MaxK is the largest field size: a distance then fits a byte.
@@ -49,13 +51,17 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 	a.dist = append(a.dist[:0], 0)
 	for begin := 0; len(a.hood) < k; {
 		end := len(a.hood)
-		for _, u := range a.hood[begin:end] {
-			if !ix.g.Directed || ix.dir != In {
-				a.hood = a.seen.meet(ix.g.Adj(u), a.hood)
+		if ix.g.Directed {
+			for _, u := range a.hood[begin:end] {
+				if ix.dir != In {
+					a.hood = a.seen.meet(ix.g.Adj(u), a.hood)
+				}
+				if ix.dir != Out {
+					a.hood = a.seen.meet(ix.in(u), a.hood)
+				}
 			}
-			if ix.g.Directed && ix.dir != Out {
-				a.hood = a.seen.meet(ix.in(u), a.hood)
-			}
+		} else {
+			a.hood = a.seen.meetAll(ix.g, a.hood, begin)
 		}
 		if len(a.hood) == end {
 			break
@@ -141,6 +147,27 @@ func (m *marks) meet(row, nodes []int32) []int32 {
 		differ := stamp[v] ^ now
 		n += int((differ | -differ) >> 31)
 		stamp[v] = now
+	}
+	return nodes[:n]
+}
+
+// meetAll is meet for the rows of all nodes from the given one on.
+func (m *marks) meetAll(g *graph.Graph, nodes []int32, begin int) []int32 {
+	stamp, now := m.stamp, m.now
+	off, neighbors := g.Offsets, g.Neighbors
+	n := len(nodes)
+	for _, u := range nodes[begin:] {
+		row := neighbors[off[u]:off[u+1]]
+		if n+len(row) > len(nodes) {
+			nodes = slices.Grow(nodes[:n], len(row))
+			nodes = nodes[:cap(nodes)]
+		}
+		for _, v := range row {
+			nodes[n] = v
+			differ := stamp[v] ^ now
+			n += int((differ | -differ) >> 31)
+			stamp[v] = now
+		}
 	}
 	return nodes[:n]
 }
