@@ -11,7 +11,7 @@ import (
 // accepts: it writes the first k nodes to z.keep, ascending.
 func (z *Normalizer) cropLarge() error {
 	z.Stats.Cropped++
-	if z.cut.run(z, nil) {
+	if z.cut.run(z) {
 		z.keep = z.keep[:0]
 		for v := range int32(z.cut.base) {
 			z.keep = append(z.keep, v)
@@ -26,7 +26,8 @@ func (z *Normalizer) cropLarge() error {
 	return z.crop(nil)
 }
 
-// cut chooses the nodes that a cut to k leaves, as crop does, where that is easy.
+// cut chooses the nodes that a cut to k leaves, as crop does, where that is easy
+// and U is too large for words; see wordCut.
 //
 // All levels but the last are kept as they are, so only the last one has to be
 // ranked, and of it only what stands at the cut. Two rounds of the textbook
@@ -53,9 +54,8 @@ type cut struct {
 	from, to [maxWords]uint32 // by node: where its list is
 }
 
-// run reports whether it could choose. rows are those of U, or nil if U is too
-// large for words.
-func (c *cut) run(z *Normalizer, rows []uint64) bool {
+// run reports whether it could choose.
+func (c *cut) run(z *Normalizer) bool {
 	n := len(z.hood)
 	c.base = firstOf(z.dist, z.dist[n-1])
 	c.need = z.K - c.base
@@ -65,16 +65,12 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	near := firstOf(z.dist[:c.base], z.dist[c.base-1])
 	m := n - c.base
 	c.begin(c.need, m)
-	if rows == nil {
-		c.countBefore(z, near)
-		if c.lonely(z, near) {
-			return true
-		}
-		c.begin(z.K-c.base, m)
-		c.countAside(z)
-	} else {
-		c.countWords(rows, near)
+	c.countBefore(z, near)
+	if c.lonely(z, near) {
+		return true
 	}
+	c.begin(z.K-c.base, m)
+	c.countAside(z)
 	c.all()
 
 	// First round: by the list of the neighbours' levels. See round1.
@@ -95,7 +91,7 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 		if c.narrow() {
 			return true
 		}
-		if !c.listAside(z, rows) {
+		if !c.listAside(z) {
 			return false
 		}
 	}
@@ -105,7 +101,7 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 
 	// Second round: by the lists of the colours that the first one gives, which
 	// begin with those of the level before.
-	if !c.same() && c.secondRound(z, rows, near) {
+	if !c.same() && c.byColorsBefore(c.colorBefore(z, near)) {
 		return true
 	}
 	if side && c.secondRoundAside(z) {
@@ -114,7 +110,7 @@ func (c *cut) run(z *Normalizer, rows []uint64) bool {
 	if c.twins(z, side) {
 		return true
 	}
-	return !side && !c.same() && (c.thirdRound(z, rows, near) || c.twins(z, side))
+	return !side && !c.same() && (c.thirdRound(z, near) || c.twins(z, side))
 }
 
 // firstOf returns the first place of a level; levels ascend.
@@ -167,20 +163,5 @@ func (c *cut) countAside(z *Normalizer) {
 			own += uint32(int32(base)-at) >> 31
 		}
 		c.side[j] += own
-	}
-}
-
-// countWords is countBefore and countAside for rows on words.
-func (c *cut) countWords(rows []uint64, near int) {
-	before := uint64(1)<<c.base - 1
-	m := len(rows) - c.base
-	c.innerAll, c.sideAll = resize(c.innerAll, m), resize(c.sideAll, m)
-	c.inner, c.side = c.innerAll, c.sideAll
-	for j, row := range rows[c.base:] {
-		c.inner[j] = row & before
-		c.side[j] = uint32(bits.OnesCount64(row &^ before))
-	}
-	for i := near; i < c.base; i++ {
-		c.down[i] = uint32(bits.OnesCount64(rows[i] &^ before))
 	}
 }

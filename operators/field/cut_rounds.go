@@ -47,24 +47,11 @@ func (c *cut) secondRoundAside(z *Normalizer) bool {
 	return false
 }
 
-// secondRound tells tied nodes apart by the colours that the first round gives
-// to their neighbours in the level before, which begins at near.
-func (c *cut) secondRound(z *Normalizer, rows []uint64, near int) bool {
-	if rows != nil {
-		return c.byColorsBefore(c.colorWords(rows, near))
-	}
-	return c.byColorsBefore(c.colorBefore(z, near))
-}
-
 // colorBefore computes the colours of the level before, which begins at near,
 // after one round, and returns its nodes. It fills c.rows.
 func (c *cut) colorBefore(z *Normalizer, near int) uint64 {
 	z.local.rows(z.ix, z.hood, c.base, c.rows[:])
-	return c.colorWords(c.rows[:], near)
-}
-
-// colorWords is colorBefore for rows that are known.
-func (c *cut) colorWords(rows []uint64, near int) uint64 {
+	rows := &c.rows
 	before := uint64(1)<<c.base - 1
 	level := before &^ (1<<near - 1)
 	for i := near; i < c.base; i++ {
@@ -82,11 +69,8 @@ func (c *cut) byColorsBefore(level uint64) bool {
 // thirdRound tells tied nodes, which have no neighbours aside, apart by the
 // colours that the second round gives to their neighbours in the level before:
 // by colour of the first and the list of those of all neighbours.
-func (c *cut) thirdRound(z *Normalizer, rows []uint64, near int) bool {
-	hood := rows
-	if rows == nil {
-		rows = c.rows[:]
-	}
+func (c *cut) thirdRound(z *Normalizer, near int) bool {
+	rows := &c.rows
 	before := uint64(1)<<c.base - 1
 	level := before &^ (1<<near - 1)
 	if near > 0 {
@@ -112,18 +96,9 @@ func (c *cut) thirdRound(z *Normalizer, rows []uint64, near int) bool {
 			slices.Sort(c.around[begin:])
 		}
 		begin := len(c.around)
-		add := func(j int) {
-			c.around = append(c.around, round1(uint32(bits.OnesCount64(c.inner[j])), c.side[j], 0))
-		}
-		if hood != nil {
-			for part := hood[u] &^ before; part != 0; part &= part - 1 {
-				add(bits.TrailingZeros64(part) - c.base)
-			}
-		} else {
-			for _, v := range z.ix.g.Adj(z.hood[u]) {
-				if j := int(z.local.place[v]) - 1 - c.base; j >= 0 {
-					add(j)
-				}
+		for _, v := range z.ix.g.Adj(z.hood[u]) {
+			if j := int(z.local.place[v]) - 1 - c.base; j >= 0 {
+				c.around = append(c.around, round1(uint32(bits.OnesCount64(c.inner[j])), c.side[j], 0))
 			}
 		}
 		slices.Sort(c.around[begin:])

@@ -95,18 +95,11 @@ func (c *cut) aside(j int32) []int32 { return c.lists[c.at[j] : c.at[j]+c.side[j
 
 // listAside lists the neighbours in the last level of all tied nodes. It gives
 // up on nodes with far more neighbours elsewhere.
-func (c *cut) listAside(z *Normalizer, rows []uint64) bool {
+func (c *cut) listAside(z *Normalizer) bool {
 	l, g := &z.local, z.ix.g
 	c.lists = c.lists[:0]
 	c.at = resize(c.at, len(c.key))
 	for _, j := range c.tied {
-		if rows != nil {
-			c.at[j] = uint32(len(c.lists))
-			for m := rows[c.base+int(j)] >> c.base; m != 0; m &= m - 1 {
-				c.lists = append(c.lists, int32(bits.TrailingZeros64(m)))
-			}
-			continue
-		}
 		u := z.hood[c.base+int(j)]
 		if g.Degree(u) > 32*len(z.hood) {
 			return false
