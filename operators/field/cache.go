@@ -23,6 +23,7 @@ import (
 type Cache struct {
 	words   int // size of an array
 	current atomic.Pointer[generation]
+	resets  atomic.Uint64 // for what stands beside it; see small
 }
 
 // NewCache returns an empty cache that uses about the given number of bytes at
@@ -44,6 +45,7 @@ func (c *Cache) Bytes() int {
 
 // Reset forgets all fields and keeps the memory for others. No one may be using c.
 func (c *Cache) Reset() {
+	c.resets.Add(1)
 	g := c.current.Load()
 	if g == nil {
 		return

@@ -1,7 +1,6 @@
 package field
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/sanflow/sanflow/operators/internal/refine"
@@ -228,31 +227,10 @@ func (c *wordCut) twins(z *Normalizer, rows []uint64) bool {
 
 // byAttributes prefers tied nodes with smaller attributes.
 func (c *wordCut) byAttributes(z *Normalizer) {
-	for {
-		least := c.tied & -c.tied
-		first := z.hood[bits.TrailingZeros64(least)]
-		for m := c.tied &^ least; m != 0; m &= m - 1 {
-			v := z.hood[bits.TrailingZeros64(m)]
-			switch order := z.compareNodes(v, first); {
-			case order < 0:
-				least, first = m&-m, v
-			case order == 0:
-				least |= m & -m
-			}
-		}
-		before := c.need
-		if c.prefer(least); c.need == before {
-			return
-		}
+	for before := -1; before != c.need; {
+		before = c.need
+		c.prefer(z.leastNodes(z.hood, c.tied))
 	}
-}
-
-// compareNodes is refine.CompareNodes, without a call in the usual case.
-func (z *Normalizer) compareNodes(u, v int32) int {
-	if g := z.ix.g; g.NodeCats == 1 && g.NodeAttrs == 0 && g.SparseCard == 0 {
-		return cmp.Compare(g.NodeCat[u], g.NodeCat[v])
-	}
-	return refine.CompareNodes(z.ix.g, u, v)
 }
 
 // sameEdges reports whether the edges of all tied nodes to a node have the same

@@ -84,6 +84,8 @@ type Normalizer struct {
 	oneType  bool        // all edges of U have the same type
 	whole    recall      // of U
 	inN      recall      // of N
+	ranks    recall      // of N without attributes
+	small    small
 }
 
 // Stats counts the events of normalization that are worth knowing.

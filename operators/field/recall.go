@@ -13,6 +13,7 @@ import (
 type recall struct {
 	key     []uint64
 	hash    uint64
+	small   uint64 // the key of findSmall, or 0
 	value   []uint64
 	packed  []uint64
 	windows [7]window // by the length of the number of nodes in bits
@@ -28,14 +29,14 @@ type window struct {
 
 // Asking and remembering costs some per cent of a field, so where fewer than 1 of 8
 // problems of a window was known, the cache is left alone for a while, longer each
-// time: 1, 3, 7 windows, then 15. The first windows count for nothing, since the
+// time: 1, 3, 7, 15 windows, then 31. The first windows count for nothing, since the
 // cache may still be empty. Small problems come back more often than large ones, so
 // each size has windows of its own.
 const (
 	recallWindow = 64
 	recallRatio  = 8
 	recallFirst  = 4
-	recallPause  = 15
+	recallPause  = 31
 )
 
 // end ends a window.

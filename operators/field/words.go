@@ -52,7 +52,17 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if !z.typed {
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
-	cached := z.cacheable(nil, n)
+	small := !z.attributed() && z.smallable(n)
+	cached := !small && z.cacheable(nil, n)
+	if small {
+		if value := z.whole.findSmall(z, smallWhole, z.K, z.dist, z.rows); value != 0 {
+			if n > z.K {
+				z.Stats.Cropped++
+			}
+			return z.hood, z.unpackSmall(value, min(n, z.K)), nil
+		}
+		small = z.whole.small != 0
+	}
 	if cached {
 		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.rows); value != nil {
 			z.Stats.addPacked(value[0])
@@ -63,9 +73,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	before := z.Stats // only here: a copy right behind Fields++ waits for that
 	if n <= z.K {
 		order = z.finishWords(z.hood, z.dist, false)
-		if cached {
-			z.whole.add(z, &before, order)
-		}
+		z.remember(small, cached, &before, order)
 		return z.hood, order, nil
 	}
 	keep, err := z.cropWords(z.rows)
@@ -79,14 +87,24 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	z.rows = z.bits[:refine.SqueezeRows(z.bits[:], z.hoodBits[:], keep)]
 	z.subset(z.keep)
 	order = z.finishWords(z.nodes, z.distN, true)
-	if cached {
+	if small || cached && z.whole.hash != 0 {
 		z.inHood = z.inHood[:0]
 		for _, v := range order {
 			z.inHood = append(z.inHood, z.keep[v])
 		}
-		z.whole.add(z, &before, z.inHood)
+		z.remember(small, cached, &before, z.inHood)
 	}
 	return z.nodes, order, nil
+}
+
+// remember remembers the field of U, with the counts since before.
+func (z *Normalizer) remember(small, cached bool, before *Stats, order []int32) {
+	switch {
+	case small:
+		z.whole.addSmall(z, packSmall(order, before, &z.Stats))
+	case cached:
+		z.whole.add(z, before, order)
+	}
 }
 
 // Rows writes to rows, of length K, the edges of the field that Normalize made
@@ -187,7 +205,7 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 	}
 	z.Stats.Ties++
 	if z.nodeAttrs() {
-		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.hood[u], z.hood[v]) })
+		w.SplitLeast(func(set uint64) uint64 { return z.leastNodes(z.hood, set) })
 	}
 	switch {
 	case byType != nil:
@@ -233,8 +251,15 @@ func lowest(set uint64, n int) uint64 {
 func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
 	n, rows := len(nodes), z.rows
 	before := z.Stats
-	cached := cropped && z.cacheable(nil, n)
-	if cached {
+	small := cropped && !z.attributed() && z.smallable(n)
+	cached := !small && cropped && z.cacheable(nil, n)
+	switch {
+	case small:
+		if value := z.inN.findSmall(z, smallFinish, 1, dist, rows); value != 0 {
+			return z.unpackSmall(value, n)
+		}
+		small = z.inN.small != 0
+	case cached:
 		if value := z.inN.find(z, finishField, nodes, dist, rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, n)
@@ -242,10 +267,9 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		}
 	}
 	w := &z.words
-	w.Reset(dist)
-	w.Number(rows, 0, false)
+	z.rankWords(dist)
 	if !w.Discrete() && z.nodeAttrs() {
-		w.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, nodes[u], nodes[v]) })
+		w.SplitLeast(func(set uint64) uint64 { return z.leastNodes(nodes, set) })
 	}
 	z.cells = w.AppendCells(z.cells[:0])
 	z.order = z.order[:0]
@@ -274,7 +298,10 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		z.countCanon(q)
 		z.order = append(z.order, order...)
 	}
-	if cached {
+	switch {
+	case small:
+		z.inN.addSmall(z, packSmall(z.order, &before, &z.Stats))
+	case cached:
 		z.inN.add(z, &before, z.order)
 	}
 	return z.order

@@ -42,6 +42,16 @@ func (w *Words) Reset(levels []uint8) {
 	}
 }
 
+// SetCells makes w the partition with the given cells, which are not empty, in
+// this order.
+func (w *Words) SetCells(cells []uint64) {
+	w.n, w.starts, w.open = 0, 0, 0
+	for _, c := range cells {
+		w.set(w.n, c)
+		w.n += bits.OnesCount64(c)
+	}
+}
+
 // Starts returns where a level begins: bit i is set where that of node i is not that
 // of node i-1, and bit 0.
 func Starts(levels []uint8) uint64 {
@@ -163,52 +173,61 @@ func (w *Words) firstRoundLayered(rows []uint64) {
 				first = key
 			}
 			differ |= key ^ first
-			at := n
-			for ; at > 0 && w.keys[(at-1)&63] > key; at-- {
-				w.keys[at&63] = w.keys[(at-1)&63]
-			}
-			w.keys[at&63] = key
+			w.keys[n&63] = key
 			n++
 		}
 		before = here
-		if differ>>6 == 0 {
-			continue
+		if differ>>6 != 0 {
+			w.splitByKeys(begin, n)
 		}
-		at, cell := begin, uint64(0)
-		for i, key := range w.keys[:n] {
-			if i > 0 && key>>6 != w.keys[i-1]>>6 {
-				w.set(at, cell)
-				at, cell = begin+i, 0
-			}
-			cell |= 1 << (key & 63)
-		}
-		w.set(at, cell)
 	}
 }
 
-// set makes the nodes the cell that begins at a position.
+// splitByKeys splits the cell that begins at a position by the n keys of its nodes,
+// least first. Nobody can guess how they compare, so there is no branch on that.
+func (w *Words) splitByKeys(begin, n int) {
+	for n > 0 {
+		least := w.keys[0]
+		for _, key := range w.keys[1:n] {
+			least = min(least, key)
+		}
+		cell, rest := uint64(0), 0
+		for i := range n {
+			key := w.keys[i&63]
+			differ := (key ^ least) >> 6
+			more := int((differ | -differ) >> 31)
+			cell |= uint64(1-more) << (key & 63)
+			w.keys[rest&63] = key
+			rest += more
+		}
+		w.set(begin, cell)
+		begin += n - rest
+		n = rest
+	}
+}
+
+// set makes the nodes the cell at a position.
 func (w *Words) set(at int, cell uint64) {
 	w.cell[at&63] = cell
-	w.starts |= 1 << at
-	if cell&(cell-1) == 0 {
-		w.open &^= 1 << at
-	} else {
-		w.open |= 1 << at
-	}
+	bit := uint64(1) << (at & 63)
+	w.starts |= bit
+	w.open = w.open&^bit | several(cell)<<(at&63)
+}
+
+// several returns 1 for a set of two nodes or more and 0 for others.
+func several(nodes uint64) uint64 {
+	more := nodes & (nodes - 1)
+	return (more | -more) >> 63
 }
 
 // listKey is the rank of the list of a node with p neighbours in the cell
 // before, s in its own and q in the next, at most 63 each. More of a smaller
 // colour make a smaller list, but a list that ends is smaller than one that goes
-// on.
+// on: p where s and q are 0, and then come (63-p, s) and (63-p, 63-s, q).
 func listKey(p, s, q uint32) uint32 {
-	switch {
-	case s == 0 && q == 0:
-		return p
-	case q == 0:
-		return 1<<20 | (63-p)<<14 | s
-	}
-	return 1<<20 | (63-p)<<14 | 1<<13 | (63-s)<<7 | q
+	next := uint32(int32(-q) >> 31) // all ones where q is not 0
+	more := uint32(int32(-(s | q)) >> 31)
+	return (1<<20|(63-p)<<14)&more | p&^more | (1<<13|(63-s)<<7|q)&next | s&^next
 }
 
 // firstRound splits by the cells as they stand; see Refiner.endFirst for the
@@ -321,15 +340,19 @@ func (w *Words) count(rows []uint64, splitter uint64) {
 
 // split splits every cell into the nodes of m and the others, in this order.
 func (w *Words) split(m uint64) {
-	for s := w.open; s != 0; s &= s - 1 {
-		begin := bits.TrailingZeros64(s)
-		x := w.cell[begin&63]
-		in := x & m
-		if in == 0 || in == x {
+	starts, open := w.starts, w.open
+	for s := open; s != 0; s &= s - 1 {
+		begin := bits.TrailingZeros64(s) & 63
+		in, out := w.cell[begin]&m, w.cell[begin]&^m
+		if in == 0 || out == 0 {
 			continue
 		}
-		w.divide(begin, in, x&^in)
+		at := (begin + bits.OnesCount64(in)) & 63
+		w.cell[begin], w.cell[at] = in, out
+		starts |= 1 << at
+		open = open&^(1<<begin) | several(in)<<begin | several(out)<<at
 	}
+	w.starts, w.open = starts, open
 }
 
 // Interchangeable reports whether the nodes are twins: all have the same
@@ -345,35 +368,20 @@ func Interchangeable(rows []uint64, nodes uint64) bool {
 	return open || closed
 }
 
-// SplitFunc splits every cell by compare: nodes that compare lower come first,
-// nodes that compare equal stay together.
-func (w *Words) SplitFunc(compare func(u, v int32) int) {
+// SplitLeast splits every cell by an order of its nodes, of which least returns
+// the first of a set: those come first, and so on. Nodes that it returns together
+// stay together.
+func (w *Words) SplitLeast(least func(nodes uint64) uint64) {
 	for s := w.open; s != 0; s &= s - 1 {
 		at := bits.TrailingZeros64(s)
-		for at < 64 && w.open>>at&1 == 1 {
-			// The nodes equal to the least one come first, the others after them.
-			rest, least := uint64(0), uint64(0)
-			for m := w.cell[at]; m != 0; m &= m - 1 {
-				v := bits.TrailingZeros64(m)
-				c := -1
-				if least != 0 {
-					c = compare(int32(v), int32(bits.TrailingZeros64(least)))
-				}
-				switch {
-				case c < 0:
-					rest |= least
-					least = 1 << v
-				case c == 0:
-					least |= 1 << v
-				default:
-					rest |= 1 << v
-				}
-			}
+		for w.open>>at&1 == 1 {
+			first := least(w.cell[at&63])
+			rest := w.cell[at&63] &^ first
 			if rest == 0 {
 				break
 			}
-			w.divide(at, least, rest)
-			at += bits.OnesCount64(least)
+			w.divide(at, first, rest)
+			at += bits.OnesCount64(first)
 		}
 	}
 }

@@ -226,3 +226,52 @@ func TestSqueezeRowsIsSqueezeOfEach(t *testing.T) {
 		}
 	}
 }
+
+// Cells that are set are the cells, and splitting them by an order is what
+// splitting by comparing is.
+func TestSetAndSplitLeast(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		n := 1 + rng.IntN(64)
+		value := make([]int, n)
+		cells := make([]uint64, 1+rng.IntN(4))
+		for v := range n {
+			value[v] = rng.IntN(1 + rng.IntN(5))
+			cells[rng.IntN(len(cells))] |= 1 << v
+		}
+		cells = slices.DeleteFunc(cells, func(c uint64) bool { return c == 0 })
+		var w refine.Words
+		w.SetCells(cells)
+		if got := w.AppendCells(nil); !slices.Equal(got, cells) {
+			t.Fatalf("cells %b, want %b", got, cells)
+		}
+		var want []uint64
+		for _, c := range cells {
+			var parts [5]uint64
+			for v := range n {
+				parts[value[v]] |= c & (1 << v)
+			}
+			for _, p := range parts {
+				if p != 0 {
+					want = append(want, p)
+				}
+			}
+		}
+		w.SplitLeast(func(nodes uint64) uint64 {
+			least, first := 5, uint64(0)
+			for v := range n {
+				switch {
+				case nodes>>v&1 == 0 || value[v] > least:
+				case value[v] < least:
+					least, first = value[v], 1<<v
+				default:
+					first |= 1 << v
+				}
+			}
+			return first
+		})
+		if got := w.AppendCells(nil); !slices.Equal(got, want) || w.Discrete() != (len(want) == n) {
+			t.Fatalf("cells %b, want %b; discrete %v", got, want, w.Discrete())
+		}
+	}
+}

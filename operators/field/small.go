@@ -1,0 +1,185 @@
+package field
+
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// small remembers what becomes of problems of a few nodes whose attributes have no
+// say, or no say yet: their levels and edges fit a word, and so does the answer. A
+// Normalizer has one of its own, beside a Cache and emptied with it.
+type small struct {
+	cache  *Cache // whose fields these are
+	resets uint64 // of the cache
+	slots  []smallSlot
+	shift  int // of a hash, to the place of a slot
+	added  int
+}
+
+type smallSlot struct{ key, value uint64 }
+
+const (
+	// smallNodes is the largest number of nodes whose key fits a word.
+	smallNodes = 11
+	// The first table is small, so that little has to be emptied for a small
+	// graph; the largest is 128 KiB.
+	firstSlots = 8 // bits
+	mostSlots  = 13
+)
+
+// The kinds of problems, besides those of recall.
+const (
+	smallWhole  = 1 // from U to the field
+	smallFinish = 2 // from N to the field
+	smallRank   = 3 // from N to its ranking
+)
+
+// smallable reports whether problems of n nodes may be looked up.
+func (z *Normalizer) smallable(n int) bool {
+	return n <= smallNodes && z.Cache != nil && z.CropBudget|z.CanonBudget == 0
+}
+
+// smallKey returns the key of nodes with the given levels and rows, or 0 if the
+// root's neighbours are not those of the first level. It holds, from the top, a 1,
+// where levels begin, and the edges between other nodes than the root.
+func smallKey(kind, k int, starts uint64, rows []uint64) uint64 {
+	n := len(rows)
+	if end := bits.TrailingZeros64(starts&^3 | 1<<n); rows[0] != 1<<end-2 {
+		return 0
+	}
+	key := uint64(1)<<(n-1) | starts>>1
+	for i := 2; i < n; i++ {
+		key = key<<(i-1) | rows[i]&(1<<i-1)>>1
+	}
+	return key<<8 | uint64(k-1)<<2 | uint64(kind)
+}
+
+// findSmall looks up a problem; the answer is 0 if it is not known.
+func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint64) uint64 {
+	q.small = 0
+	if q.paused(len(rows)) {
+		return 0
+	}
+	key := smallKey(kind, k, refine.Starts(dist), rows)
+	if q.small = key; key == 0 {
+		return 0
+	}
+	s := &z.small
+	if s.cache != z.Cache || s.resets != z.Cache.resets.Load() {
+		s.empty(z.Cache)
+	}
+	z.Stats.CacheLookups++
+	value := uint64(0)
+	if slot := s.at(key); slot.key == key {
+		value = slot.value
+		z.Stats.CacheHits++
+		q.at.hits++
+	}
+	if q.at.lookups++; q.at.lookups == recallWindow {
+		q.at.end()
+	}
+	return value
+}
+
+// addSmall remembers the answer to the question asked last, if there is one.
+func (q *recall) addSmall(z *Normalizer, value uint64) {
+	if value == 0 {
+		return
+	}
+	s := &z.small
+	if s.added++; s.added > len(s.slots)/2 && 64-s.shift < mostSlots {
+		s.slots = make([]smallSlot, 4*len(s.slots))
+		s.shift -= 2
+		s.added = 1
+	}
+	*s.at(q.small) = smallSlot{q.small, value}
+}
+
+// at returns the only slot where a key may be.
+func (s *small) at(key uint64) *smallSlot {
+	return &s.slots[key*0x9e3779b97f4a7c15>>s.shift]
+}
+
+// empty makes s the table beside a cache.
+func (s *small) empty(c *Cache) {
+	s.cache, s.resets, s.added = c, c.resets.Load(), 0
+	if s.slots == nil {
+		s.slots, s.shift = make([]smallSlot, 1<<firstSlots), 64-firstSlots
+	}
+	clear(s.slots)
+}
+
+// An answer has four bits for the place of each node in turn, and above these
+// either where the cells of a ranking begin or the counts of a field: leaves, ties,
+// searches and canonical orders.
+const smallCounts = 4 * smallNodes
+
+// packSmall packs a field, with the counts since before, or returns 0 where
+// these do not fit.
+func packSmall(order []int32, before, after *Stats) uint64 {
+	leaves, ties := uint64(after.Leaves-before.Leaves), uint64(after.Ties-before.Ties)
+	searches, canon := uint64(after.Searches-before.Searches), uint64(after.Canon-before.Canon)
+	if leaves > 255 || ties|searches|canon > 1 || after.CropFallback != before.CropFallback ||
+		after.Refined != before.Refined || after.Partial != before.Partial {
+		return 0
+	}
+	value := 1<<63 | (leaves<<3|ties<<2|searches<<1|canon)<<smallCounts
+	for i, v := range order {
+		value |= uint64(v) << (4 * i)
+	}
+	return value
+}
+
+// unpackSmall makes z.order the first n nodes of an answer, and counts what it
+// took to find them.
+func (z *Normalizer) unpackSmall(value uint64, n int) []int32 {
+	counts := value << 1 >> (smallCounts + 1)
+	z.Stats.Leaves += int64(counts >> 3)
+	z.Stats.Ties += int64(counts >> 2 & 1)
+	z.Stats.Searches += int64(counts >> 1 & 1)
+	z.Stats.Canon += int64(counts & 1)
+	z.order = resize(z.order, n)
+	for i := range z.order {
+		z.order[i] = int32(value & 15)
+		value >>= 4
+	}
+	return z.order
+}
+
+// rankWords makes z.words the ranking of the nodes whose rows are in z.rows,
+// without attributes.
+func (z *Normalizer) rankWords(dist []uint8) {
+	w, n := &z.words, len(z.rows)
+	small := n <= smallNodes && z.attributed() && z.smallable(n)
+	if small {
+		if value := z.ranks.findSmall(z, smallRank, 1, dist, z.rows); value != 0 {
+			z.cells = z.cells[:0]
+			for i := range n {
+				node := uint64(1) << (value >> (4 * i) & 15)
+				if value>>(smallCounts+i)&1 == 1 {
+					z.cells = append(z.cells, node)
+				} else {
+					z.cells[len(z.cells)-1] |= node
+				}
+			}
+			w.SetCells(z.cells)
+			return
+		}
+		small = z.ranks.small != 0
+	}
+	w.Reset(dist)
+	w.Number(z.rows, 0, false)
+	if small {
+		value, at := uint64(1<<63), 0
+		z.cells = w.AppendCells(z.cells[:0])
+		for _, c := range z.cells {
+			value |= 1 << (smallCounts + at)
+			for ; c != 0; c &= c - 1 {
+				value |= uint64(bits.TrailingZeros64(c)) << (4 * at)
+				at++
+			}
+		}
+		z.ranks.addSmall(z, value)
+	}
+}
