@@ -9,8 +9,9 @@ import (
 // common is the things that many rows have, as matrices: adding up their products
 // by a matrix product costs a fraction of going from row to row, though it
 // multiplies many zeros. They are float32, and so only where that is exact in any
-// order: all counts are whole, and no sum of products leaves the whole numbers
-// that float32 has. The result is the same, bit by bit.
+// order: all counts are whole, those of rare things too, and no sum of products
+// leaves the whole numbers that float32 has, or float64 where rare things are added.
+// The result is the same, bit by bit.
 type common struct {
 	of       []bool // by slot of the postings
 	n        int
@@ -41,19 +42,20 @@ func newCommon(x, c *Counts, p *postings) *common {
 		return nil
 	}
 	m.row, m.col = make([]float32, x.Len()*m.n), make([]float32, m.n*m.cols)
-	var most [2]float64 // squared lengths
+	var most, mostAll [2]float64 // squared lengths, of what is common and of all
 	for k, rows := range []*Counts{x, c} {
 		for i := range rows.Len() {
-			square := 0.0
+			square, all := 0.0, 0.0
 			ids, values := rows.Row(i)
 			for j, id := range ids {
-				s, ok := p.at[id]
-				if !ok || !m.of[s] {
-					continue
-				}
 				v := values[j]
 				if v != math.Trunc(v) {
 					return nil
+				}
+				all += v * v
+				s, ok := p.at[id]
+				if !ok || !m.of[s] {
+					continue
 				}
 				square += v * v
 				if k == 0 {
@@ -62,10 +64,11 @@ func newCommon(x, c *Counts, p *postings) *common {
 					m.col[int(place[s])*m.cols+i] = float32(v)
 				}
 			}
-			most[k] = max(most[k], square)
+			most[k], mostAll[k] = max(most[k], square), max(mostAll[k], all)
 		}
 	}
-	if most[0]*most[1] >= 1<<48 { // Cauchy and Schwarz: sums are below 2²⁴
+	// Cauchy and Schwarz: sums of what is common are below 2²⁴, of all below 2⁵³.
+	if !(most[0]*most[1] < 1<<48) || !(mostAll[0]*mostAll[1] < 1<<106) {
 		return nil
 	}
 	return m

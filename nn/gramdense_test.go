@@ -59,6 +59,32 @@ func TestGramOfCommonThings(t *testing.T) {
 	}
 }
 
+// Whole counts of what is common and fractions of what is rare are added in the order
+// of their ids all the same, so x and c may be swapped.
+func TestGramOfMixedThings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(75, 76))
+	c, x := skewed(rng, 200, 300, 1), skewed(rng, 150, 320, 1)
+	for _, rows := range []*Counts{c, x} {
+		for i, id := range rows.IDs {
+			if id>>32 > 250 {
+				rows.Values[i] /= 3
+			}
+		}
+	}
+	there, err1 := Compare(context.Background(), x, c, Linear, 1)
+	back, err2 := Compare(context.Background(), c, x, Linear, 1)
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	for i := range x.Len() {
+		for j := range c.Len() {
+			if there[i*c.Len()+j] != back[j*x.Len()+i] {
+				t.Fatalf("rows %d and %d: %v, swapped %v", i, j, there[i*c.Len()+j], back[j*x.Len()+i])
+			}
+		}
+	}
+}
+
 // BenchmarkGramOf has things as common as the colours of NCI1. Halves make the
 // counts no whole numbers, which leaves the way by postings.
 func BenchmarkGramOf(b *testing.B) {
