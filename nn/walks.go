@@ -64,6 +64,9 @@ func (g *LabelledGraph) check() error {
 // Undirected graphs are solved by conjugate gradients, directed ones by the fixed
 // point x = 1 + Decay·A×x.
 //
+// All graphs are directed or none is, all have labels of nodes or none has, and so of
+// edges; others are an error, and so is an undirected graph with an edge in one row alone.
+//
 // A sum of walks that diverges is an ErrDiverges, never a number: the solution of
 // the system is all positive just where the sum converges, which is looked at.
 type Walks struct {
@@ -111,14 +114,11 @@ func (w Walks) Gram(ctx context.Context, graphs []LabelledGraph) (*Gram, error) 
 // Compare returns the similarities of the graphs x to those in y, (len(x), len(y))
 // row-major: what a model that learned from y is asked with.
 func (w Walks) Compare(ctx context.Context, x, y []LabelledGraph) ([]float64, error) {
-	a, err := w.prepare(x)
+	sorted, err := w.prepare(x, y)
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.prepare(y)
-	if err != nil {
-		return nil, err
-	}
+	a, b := sorted[:len(x)], sorted[len(x):]
 	out := make([]float64, len(x)*len(y))
 	err = w.share(ctx, len(x), func(s *walkSolver, i int) (err error) {
 		for j := range b {
@@ -140,8 +140,9 @@ func (w Walks) blame(err error, i, j int) error {
 
 func (w Walks) decay() float64 { return cmp.Or(w.Decay, 1e-3) }
 
-// prepare checks the settings and sorts the nodes of graphs by label.
-func (w Walks) prepare(graphs []LabelledGraph) ([]walkGraph, error) {
+// prepare checks the settings and sorts the nodes of graphs by label. All must be
+// of one kind: there is no walk in a graph of each otherwise.
+func (w Walks) prepare(lists ...[]LabelledGraph) ([]walkGraph, error) {
 	switch {
 	case !(w.decay() > 0) || !finite(w.decay()):
 		return nil, fmt.Errorf("nn: walks: Decay is %v, want a positive number", w.Decay)
@@ -150,18 +151,52 @@ func (w Walks) prepare(graphs []LabelledGraph) ([]walkGraph, error) {
 	case w.Rounds < 0:
 		return nil, fmt.Errorf("nn: walks: Rounds is %d, want 0 or more", w.Rounds)
 	}
-	sorted := make([]walkGraph, len(graphs))
-	for i := range graphs {
-		g := &graphs[i]
-		if err := g.check(); err != nil {
-			return nil, fmt.Errorf("nn: walks: graph %d: %w", i, err)
+	var sorted []walkGraph
+	var first, nodes, edges *LabelledGraph // at all, with nodes, with edges
+	for _, graphs := range lists {
+		for i := range graphs {
+			g := &graphs[i]
+			if err := g.check(); err != nil {
+				return nil, fmt.Errorf("nn: walks: graph %d: %w", i, err)
+			}
+			if first == nil {
+				first = g
+			}
+			if nodes == nil && g.N() > 0 {
+				nodes = g
+			}
+			if edges == nil && len(g.Neighbors) > 0 {
+				edges = g
+			}
+			if g.Directed != first.Directed || g.N() > 0 && (g.Nodes == nil) != (nodes.Nodes == nil) || len(g.Neighbors) > 0 && (g.Edges == nil) != (edges.Edges == nil) {
+				return nil, fmt.Errorf("nn: walks: graph %d is not of the kind of those before, directed, with labels of nodes or with labels of edges", i)
+			}
+			s := sortByLabel(g)
+			if !g.Directed && !s.symmetric() {
+				return nil, fmt.Errorf("nn: walks: graph %d is undirected, and an edge stands in the row of one of its ends alone, or with another label", i)
+			}
+			sorted = append(sorted, s)
 		}
-		if g.Directed != graphs[0].Directed || (g.Edges == nil) != (graphs[0].Edges == nil) && len(g.Neighbors)*len(graphs[0].Neighbors) > 0 {
-			return nil, fmt.Errorf("nn: walks: graph %d is not of the kind of the first, directed or with labels of edges", i)
-		}
-		sorted[i] = sortByLabel(g)
 	}
 	return sorted, nil
+}
+
+// symmetric reports whether each arc has one back, of the same label: conjugate
+// gradients are wrong without, and do not notice.
+func (g *walkGraph) symmetric() bool {
+	type arc struct{ from, to, label int32 }
+	there, back := make([]arc, 0, len(g.nbr)), make([]arc, 0, len(g.nbr))
+	for v := range int32(g.n) {
+		for e := g.off[v]; e < g.off[v+1]; e++ {
+			there, back = append(there, arc{v, g.nbr[e], g.types[e]}), append(back, arc{g.nbr[e], v, g.types[e]})
+		}
+	}
+	for _, arcs := range [][]arc{there, back} {
+		slices.SortFunc(arcs, func(a, b arc) int {
+			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.label, b.label))
+		})
+	}
+	return slices.Equal(there, back)
 }
 
 // share does a task for each row, on the workers. The error is that of the first

@@ -246,18 +246,42 @@ func TestWalksErrors(t *testing.T) {
 		w Walks
 		g []LabelledGraph
 	}{
-		"nn: walks: Decay is -1, want a positive number":                                                         {Walks{Decay: -1}, nil},
-		"nn: walks: Tolerance is 1, want 0 to less than 1":                                                       {Walks{Tolerance: 1}, nil},
-		"nn: walks: Rounds is -1, want 0 or more":                                                                {Walks{Rounds: -1}, nil},
-		"nn: walks: graph 1: a neighbour is 7, want 0 to 0":                                                      {Walks{}, []LabelledGraph{pair, {Offsets: []int32{0, 1}, Neighbors: []int32{7}}}},
-		"nn: walks: graph 0: 1 labels of 2 nodes":                                                                {Walks{}, []LabelledGraph{{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, Nodes: []uint64{1}}}},
-		"nn: walks: graph 1 is not of the kind of the first, directed or with labels of edges":                   {Walks{}, []LabelledGraph{pair, {Directed: true}}},
-		"nn: walks: graphs 0 and 0: the sum over walks diverges at a decay of 1; take a smaller one":             {Walks{Decay: 1}, []LabelledGraph{pair}},
-		"nn: walks: graphs 1 and 1: the sum over walks diverges at a decay of 1.5; take a smaller one":           {Walks{Decay: 1.5}, []LabelledGraph{{}, pair}},
-		"nn: walks: graphs 0 and 0: the sum over walks diverges at a decay of 0.9999999999; take a smaller one ": {Walks{Decay: 0.9999999999}, []LabelledGraph{{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, Directed: true}}},
+		"nn: walks: Decay is -1, want a positive number":                                                                {Walks{Decay: -1}, nil},
+		"nn: walks: Tolerance is 1, want 0 to less than 1":                                                              {Walks{Tolerance: 1}, nil},
+		"nn: walks: Rounds is -1, want 0 or more":                                                                       {Walks{Rounds: -1}, nil},
+		"nn: walks: graph 1: a neighbour is 7, want 0 to 0":                                                             {Walks{}, []LabelledGraph{pair, {Offsets: []int32{0, 1}, Neighbors: []int32{7}}}},
+		"nn: walks: graph 0: 1 labels of 2 nodes":                                                                       {Walks{}, []LabelledGraph{{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, Nodes: []uint64{1}}}},
+		"nn: walks: graph 1 is not of the kind of those before, directed, with labels of nodes or with labels of edges": {Walks{}, []LabelledGraph{pair, {Directed: true}}},
+		"nn: walks: graphs 0 and 0: the sum over walks diverges at a decay of 1; take a smaller one":                    {Walks{Decay: 1}, []LabelledGraph{pair}},
+		"nn: walks: graphs 1 and 1: the sum over walks diverges at a decay of 1.5; take a smaller one":                  {Walks{Decay: 1.5}, []LabelledGraph{{}, pair}},
+		"nn: walks: graphs 0 and 0: the sum over walks diverges at a decay of 0.9999999999; take a smaller one ":        {Walks{Decay: 0.9999999999}, []LabelledGraph{{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, Directed: true}}},
 	} {
 		if _, err := c.w.Gram(ctx, c.g); err == nil || err.Error() != strings.TrimSpace(want) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	// Graphs that have no walk in common, in one list or in two, the first of which
+	// may have nothing that tells.
+	kinds := []LabelledGraph{
+		pair, {Offsets: pair.Offsets, Neighbors: pair.Neighbors, Directed: true},
+		{Offsets: pair.Offsets, Neighbors: pair.Neighbors, Edges: []uint64{0, 0}}, {Offsets: pair.Offsets, Neighbors: pair.Neighbors, Nodes: []uint64{0, 0}},
+	}
+	for i, a := range kinds {
+		for j, b := range kinds {
+			_, err := Walks{}.Compare(ctx, []LabelledGraph{a}, []LabelledGraph{b})
+			_, gram := Walks{}.Gram(ctx, []LabelledGraph{{Directed: a.Directed}, a, b})
+			if (err == nil) != (i == j) || (gram == nil) != (i == j) {
+				t.Errorf("kinds %d and %d: %v, %v", i, j, err, gram)
+			}
+		}
+	}
+	for _, g := range []LabelledGraph{
+		{Offsets: []int32{0, 1, 1}, Neighbors: []int32{1}},
+		{Offsets: []int32{0, 2, 3}, Neighbors: []int32{1, 1, 0}},
+		{Offsets: pair.Offsets, Neighbors: pair.Neighbors, Edges: []uint64{1, 2}},
+	} {
+		if _, err := (Walks{}).Gram(ctx, []LabelledGraph{g}); err == nil || !strings.Contains(err.Error(), "graph 0 is undirected, and an edge stands in the row of one of its ends alone") {
+			t.Errorf("%v of %v", err, g)
 		}
 	}
 	ended, cancel := context.WithCancel(ctx)
