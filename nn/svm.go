@@ -47,10 +47,11 @@ type SVM struct {
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
 	steps   int
 
-	shape Shape     // of what Predict is asked about
-	words *postings // of the support vectors, where counts were learned from
-	kept  *Counts   // the same in order
-	size  []float64 // their lengths
+	shape  Shape     // of what Predict is asked about
+	words  *postings // of the support vectors, where counts were learned from
+	kept   *Counts   // the same in order, which pairs then number
+	origin []int32   // the rows that they were
+	size   []float64 // their lengths
 }
 
 // svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
@@ -64,7 +65,7 @@ type svmPair struct {
 // Fit learns from those rows of the Gram matrix, of the classes given, one of
 // each row in rows; equal rows count as often as they are named. What was learned
 // before is forgotten. The matrix is not kept. One class alone, a matrix that is
-// not symmetric or not finite, C ≤ 0, or no end within MaxSteps are errors.
+// not symmetric or not finite, C < 0, or no end within MaxSteps are errors.
 func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 	if err := k.Check(); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (m *SVM) String() string {
 	}
 	text := fmt.Sprintf("SVM{C: %v, Kernel: %s, Tolerance: %v", s.C, s.Kernel, s.Tolerance)
 	if len(m.pairs) > 0 {
-		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.Support()))
+		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.support()))
 	}
 	return text + "}"
 }
@@ -215,8 +216,17 @@ func (m *SVM) Classes() []int32 { return slices.Clone(m.classes) }
 // Steps returns how many steps the last Fit took.
 func (m *SVM) Steps() int { return m.steps }
 
-// Support returns the rows of the matrix that decide, ascending.
+// Support returns the rows that decide, ascending: those of the matrix, or of the
+// counts, that were learned from; nil of a file that does not say which those were.
 func (m *SVM) Support() []int32 {
+	if m.kept != nil {
+		return slices.Clone(m.origin)
+	}
+	return m.support()
+}
+
+// support returns the rows that the pairs name, ascending.
+func (m *SVM) support() []int32 {
 	var all []int32
 	for _, p := range m.pairs {
 		all = append(all, p.rows...)
@@ -226,8 +236,8 @@ func (m *SVM) Support() []int32 {
 }
 
 // Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in
-// the order of Classes, for something whose similarities to the rows of the
-// matrix are k: positive for the first of the two. The result is appended to dst.
+// the order of Classes, for something whose similarities are k, to the rows of the
+// matrix, or, after FitCounts, to the support vectors alone, as Similar has them: positive for the first of the two. The result is appended to dst.
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias

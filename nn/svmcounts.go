@@ -62,8 +62,8 @@ func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
 
 // adopt copies the support vectors from c, and numbers them from 0.
 func (m *SVM) adopt(c *Counts) {
-	support := m.Support()
-	m.kept = new(Counts)
+	support := m.support()
+	m.origin, m.kept = support, new(Counts)
 	for _, row := range support {
 		m.kept.Append(c.Row(int(row)))
 	}

@@ -44,6 +44,9 @@ func TestSVMCounts(t *testing.T) {
 				if err := m.FitCounts(ctx, c, class); err != nil {
 					t.Fatal(err)
 				}
+				if !slices.Equal(m.Support(), want.Support()) {
+					t.Errorf("%s: support vectors %v, on the matrix %v", s, m.Support(), want.Support())
+				}
 				for i := range others.Len() {
 					ids, values := others.Row(i)
 					k, err := m.Similar(ids, values, nil)
@@ -90,6 +93,9 @@ func TestSVMSaveLoad(t *testing.T) {
 	}
 	if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
 		t.Errorf("saved again, the bytes differ (%v)", err)
+	}
+	if !slices.Equal(loaded.Support(), m.Support()) {
+		t.Errorf("loaded, the support vectors are %v, want %v", loaded.Support(), m.Support())
 	}
 	if loaded.Info["dataset"] != "drawn by lot" || loaded.Kernel != Min || !slices.Equal(loaded.Classes(), []int32{0, 1, 2}) {
 		t.Errorf("loaded %+v", loaded)

@@ -29,6 +29,7 @@ type savedSVM struct {
 //
 //	pairs.row (n)   pairs.coef (n)           n support vectors of all pairs
 //	vectors.at (v+1)  .ids (z)  .counts (z)  the v different ones, as Counts has them
+//	vectors.row (v)                          the rows that they were
 func (m *SVM) Save(w io.Writer) error {
 	if len(m.pairs) == 0 {
 		return ErrUntrained
@@ -56,7 +57,14 @@ func (m *SVM) Save(w io.Writer) error {
 		for _, x := range m.kept.Values {
 			counts.wide = append(counts.wide, math.Float64bits(x))
 		}
-		if list = append(list, at); len(ids.wide) > 0 {
+		row := tensorData{name: "vectors.row", dtype: "U64"}
+		for _, r := range m.origin {
+			row.wide = append(row.wide, uint64(r))
+		}
+		if list = append(list, at); len(row.wide) > 0 {
+			list = append(list, row)
+		}
+		if len(ids.wide) > 0 {
 			list = append(list, ids, counts)
 		}
 	}
@@ -152,7 +160,8 @@ func (m *SVM) restoreVectors(saved savedSVM, t wideTensors) error {
 	at, err1 := t.of("vectors.at", "U64")
 	ids, err2 := t.of("vectors.ids", "U64")
 	counts, err3 := t.of("vectors.counts", "F64")
-	if err := errors.Join(err1, err2, err3); err != nil {
+	rows, err4 := t.of("vectors.row", "U64")
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	m.kept = &Counts{IDs: ids}
@@ -166,6 +175,15 @@ func (m *SVM) restoreVectors(saved savedSVM, t wideTensors) error {
 		return err
 	}
 	m.index()
+	if len(rows) != m.kept.Len() && len(rows) > 0 { // files had none once
+		return fmt.Errorf("tensor %q has %d rows, want %d", "vectors.row", len(rows), m.kept.Len())
+	}
+	for _, row := range rows {
+		if row > math.MaxInt32 || len(m.origin) > 0 && int32(row) <= m.origin[len(m.origin)-1] {
+			return fmt.Errorf("tensor %q has row %d, want rows that ascend", "vectors.row", row)
+		}
+		m.origin = append(m.origin, int32(row))
+	}
 	return nil
 }
 
