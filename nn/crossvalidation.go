@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -53,11 +54,16 @@ type CrossValidation struct {
 	// function of the trial alone, called from several goroutines. It must be set.
 	Learn func(context.Context, Trial) ([]Score, error)
 	// Prepare, if set, is called before the trials of a variant, after the last
-	// trial of the variant before it.
+	// trial of the variant before it. An error that is an ErrNoVariant leaves the
+	// variant out: it has no trials, and nobody chooses it.
 	Prepare func(ctx context.Context, variant int) error
 	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
 	Workers int
 }
+
+// ErrNoVariant says that a variant does not exist for these data, such as a kernel
+// that diverges at its settings.
+var ErrNoVariant = errors.New("there is no such variant")
 
 // Trial is one call of Learn.
 type Trial struct {
@@ -91,6 +97,8 @@ type Validated struct {
 	Nested, Paper []Choice
 	// Optimistic has the best of each fold: a bound, not a result.
 	Optimistic []Choice
+	// Missing has the variants that Prepare has left out, ascending.
+	Missing []int
 }
 
 // Random streams under the seed.
@@ -100,7 +108,8 @@ const (
 	streamInner
 )
 
-// fold is one fold of one repeat; scores are by variant.
+// foldTrials is one fold of one repeat; scores are by variant, nil of one that is
+// missing.
 type foldTrials struct {
 	Split
 	inner        Split
@@ -113,17 +122,25 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 	setZero(&v.Repeats, 1)
 	setZero(&v.Variants, 1)
 	setZero(&v.Workers, 1)
-	if v.Repeats < 0 || v.Variants < 0 || v.Workers < 0 || v.Learn == nil || v.Fixed && (v.Variants > 1 || v.HeldOut) {
-		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, Fixed %t, HeldOut %t", v.Repeats, v.Variants, v.Workers, v.Fixed, v.HeldOut)
+	switch {
+	case v.Repeats < 0 || v.Variants < 0 || v.Workers < 0:
+		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, want none below 0", v.Repeats, v.Variants, v.Workers)
+	case v.Learn == nil:
+		return nil, errors.New("nn: cross-validation: Learn is not set")
+	case v.Fixed && v.Variants > 1:
+		return nil, fmt.Errorf("nn: cross-validation: Fixed is set, and there are %d variants", v.Variants)
+	case v.Fixed && v.HeldOut:
+		return nil, errors.New("nn: cross-validation: Fixed and HeldOut are set: there is nothing to choose")
 	}
 	folds, err := v.split(class)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.try(ctx, folds); err != nil {
+	missing, err := v.try(ctx, folds)
+	if err != nil {
 		return nil, err
 	}
-	return v.choose(folds)
+	return v.choose(folds, missing)
 }
 
 // split deals the rows to folds.
@@ -174,8 +191,9 @@ func (v CrossValidation) inner() bool { return !v.Fixed && !v.HeldOut }
 
 func streamOf(parts ...uint64) *rand.Rand { return rand.New(rand.NewPCG(Seed(parts...), 0)) }
 
-// try runs all trials, those of a variant in any order.
-func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) error {
+// try runs all trials, those of a variant in any order, and returns the variants
+// that are missing.
+func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing []int, err error) {
 	type task struct {
 		Trial
 		into *[]Score
@@ -198,8 +216,15 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) error {
 	}
 	for n, tasks := range rounds {
 		if v.Prepare != nil {
-			if err := v.Prepare(ctx, n); err != nil {
-				return err
+			err := v.Prepare(ctx, n)
+			if errors.Is(err, ErrNoVariant) {
+				if missing = append(missing, n); len(missing) == v.Variants {
+					return nil, err
+				}
+				continue
+			}
+			if err != nil {
+				return nil, err
 			}
 		}
 		err := together(ctx, v.Workers, len(tasks), func(ctx context.Context, i int) (err error) {
@@ -207,10 +232,10 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) error {
 			return err
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return missing, nil
 }
 
 // together calls f with 0 to n-1 on some goroutines. The error is that of the
@@ -247,16 +272,28 @@ func together(ctx context.Context, workers, n int, f func(ctx context.Context, i
 }
 
 // check finds trials that have not the scores that a protocol chooses by.
-func (v CrossValidation) check(folds []*foldTrials) error {
-	steps := len(folds[0].outer[0])
+func (v CrossValidation) check(folds []*foldTrials, missing []int) error {
+	steps := 0
 	for i, f := range folds {
-		for _, scores := range append(append([][]Score(nil), f.outer...), f.valid...) {
-			if (scores != nil || v.inner()) && len(scores) != steps || steps == 0 {
-				return fmt.Errorf("nn: cross-validation: a trial has %d steps, another %d", len(scores), steps)
+		for n := range v.Variants {
+			if slices.Contains(missing, n) {
+				continue
 			}
-		}
-		for n, scores := range f.outer {
-			if v.HeldOut && !slices.ContainsFunc(scores, func(s Score) bool { return s.HeldOut != 0 }) {
+			trials := [][]Score{f.outer[n]}
+			if v.inner() {
+				trials = append(trials, f.valid[n])
+			}
+			for _, scores := range trials {
+				if setZero(&steps, len(scores)); len(scores) != steps || steps == 0 {
+					return fmt.Errorf("nn: cross-validation: a trial of fold %d, variant %d has %d steps, another %d", i, n, len(scores), steps)
+				}
+				for step, p := range scores {
+					if math.IsNaN(p.Loss) || math.IsNaN(p.HeldOut) {
+						return fmt.Errorf("nn: cross-validation: fold %d, variant %d, step %d: the loss is not a number", i, n, step)
+					}
+				}
+			}
+			if v.HeldOut && !slices.ContainsFunc(f.outer[n], func(s Score) bool { return s.HeldOut != 0 }) {
 				return fmt.Errorf("nn: cross-validation: HeldOut is set, and Learn has not set it in a score of fold %d, variant %d", i, n)
 			}
 		}
@@ -265,12 +302,11 @@ func (v CrossValidation) check(folds []*foldTrials) error {
 }
 
 // choose lets each protocol choose.
-func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
-	if err := v.check(folds); err != nil {
+func (v CrossValidation) choose(folds []*foldTrials, missing []int) (*Validated, error) {
+	if err := v.check(folds, missing); err != nil {
 		return nil, err
 	}
-	steps := len(folds[0].outer[0])
-	all := new(Validated)
+	all := &Validated{Missing: missing}
 	add := func(to *[]Choice, f *foldTrials, variant, step int) {
 		*to = append(*to, Choice{variant, step, f.outer[variant][step].Correct, len(f.Test)})
 	}
@@ -284,8 +320,9 @@ func (v CrossValidation) choose(folds []*foldTrials) (*Validated, error) {
 	for _, f := range folds {
 		all.Splits = append(all.Splits, f.Split)
 		if v.Fixed {
-			add(&all.Nested, f, 0, steps-1)
-			add(&all.Optimistic, f, 0, steps-1)
+			last := len(f.outer[0]) - 1
+			add(&all.Nested, f, 0, last)
+			add(&all.Optimistic, f, 0, last)
 			continue
 		}
 		variant, step := v.bestInner(f)
@@ -315,9 +352,10 @@ func moreRight(p, q Score) bool {
 
 // best returns the variant and the step with the best score, the first of equals.
 func best(scores [][]Score, better func(p, q Score) bool) (variant, step int) {
+	variant = -1
 	for n, curve := range scores {
 		for i, p := range curve {
-			if better(p, scores[variant][step]) {
+			if variant < 0 || better(p, scores[variant][step]) {
 				variant, step = n, i
 			}
 		}
@@ -328,13 +366,12 @@ func best(scores [][]Score, better func(p, q Score) bool) (variant, step int) {
 // bestCommon returns the variant and the step with the best mean accuracy over the
 // folds of a repeat, the first of equals.
 func (v CrossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
-	steps := len(folds[0].outer[0])
 	if v.Fixed {
-		return 0, steps - 1
+		return 0, len(folds[0].outer[0]) - 1
 	}
 	top := -1.0
 	for n := range v.Variants {
-		for i := range steps {
+		for i := range folds[0].outer[n] { // none where it is missing
 			sum := 0.0
 			for _, f := range folds {
 				sum += Choice{n, i, f.outer[n][i].Correct, len(f.Test)}.Accuracy()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -221,6 +222,63 @@ func TestCrossValidationHeldAndInner(t *testing.T) {
 	}
 }
 
+// A variant that does not exist has no trials, and is chosen by nobody; the others are
+// chosen among as if it had not been named.
+func TestCrossValidationMissing(t *testing.T) {
+	class := make([]int32, 31)
+	for i := range class {
+		class[i] = int32(i % 3)
+	}
+	run := func(missing, variants int) *Validated {
+		all, err := CrossValidation{
+			Folds: 4, Repeats: 2, Variants: variants, Workers: 2,
+			Prepare: func(_ context.Context, variant int) error {
+				if variant == missing {
+					return fmt.Errorf("a decay of %d: %w", variant, ErrNoVariant)
+				}
+				return nil
+			},
+			Learn: func(_ context.Context, tr Trial) (s []Score, err error) {
+				if tr.Variant == missing {
+					return nil, errors.New("a trial of what is missing")
+				}
+				if missing >= 0 && tr.Variant > missing {
+					tr.Variant--
+				}
+				for step := range uint64(3) {
+					r := newRand(Seed(uint64(tr.Fold), uint64(tr.Variant), step, uint64(len(tr.Test))))
+					s = append(s, Score{Correct: r.IntN(len(tr.Test) + 1)})
+				}
+				return s, nil
+			},
+		}.Run(context.Background(), class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := run(-1, 2)
+	for missing := range 3 {
+		got := run(missing, 3)
+		if !slices.Equal(got.Missing, []int{missing}) {
+			t.Errorf("missing %v, want %d", got.Missing, missing)
+		}
+		for _, list := range [][]Choice{got.Nested, got.Paper, got.Optimistic} {
+			for i, c := range list {
+				if c.Variant == missing {
+					t.Errorf("variant %d is missing and chosen", missing)
+				}
+				if c.Variant > missing {
+					list[i].Variant--
+				}
+			}
+		}
+		if !slices.Equal(got.Nested, want.Nested) || !slices.Equal(got.Paper, want.Paper) || !slices.Equal(got.Optimistic, want.Optimistic) {
+			t.Errorf("without variant %d other choices", missing)
+		}
+	}
+}
+
 func TestCrossValidationErrors(t *testing.T) {
 	class := []int32{0, 1, 0, 1, 0, 1}
 	learn := func(_ context.Context, tr Trial) ([]Score, error) { return make([]Score, 1+tr.Fold), nil }
@@ -233,6 +291,9 @@ func TestCrossValidationErrors(t *testing.T) {
 	unset := func(_ context.Context, tr Trial) ([]Score, error) {
 		return []Score{{HeldOut: 1 - float64(tr.Fold)}, {Loss: 1}}, nil
 	}
+	silent := func(_ context.Context, tr Trial) ([]Score, error) { return make([]Score, 1-min(1, tr.Fold)), nil }
+	vague := func(_ context.Context, tr Trial) ([]Score, error) { return []Score{{Loss: math.NaN()}}, nil }
+	none := func(context.Context, int) error { return fmt.Errorf("seven: %w", ErrNoVariant) }
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, test := range []struct {
@@ -240,8 +301,13 @@ func TestCrossValidationErrors(t *testing.T) {
 		v    CrossValidation
 		want string
 	}{
-		{context.Background(), CrossValidation{Folds: 3}, "cross-validation"},
-		{context.Background(), CrossValidation{Folds: 3, Learn: learn}, "a trial has 2 steps, another 1"},
+		{context.Background(), CrossValidation{Folds: 3}, "Learn is not set"},
+		{context.Background(), CrossValidation{Folds: 3, Repeats: -1}, "Repeats is -1"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: learn}, "a trial of fold 1, variant 0 has 2 steps, another 1"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: silent, Fixed: true}, "a trial of fold 1, variant 0 has 0 steps, another 1"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: vague}, "fold 0, variant 0, step 0: the loss is not a number"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Prepare: none}, "seven"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Fixed: true, HeldOut: true}, "nothing to choose"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Workers: 2}, "fold 2 has no luck"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: learn, Fixed: true, Variants: 2}, "Fixed"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: unset, HeldOut: true}, "has not set it in a score of fold 1,"},

@@ -25,7 +25,7 @@ type SVMGrid struct {
 	// which that ends the search scores as the one before.
 	SVM SVM
 	// Gram returns the matrix of a variant, which may then be changed by nobody. It
-	// must be set.
+	// must be set. Where its error is an ErrDiverges the variant is missing.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
 	now     *Gram
@@ -58,6 +58,9 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	}
 	g.now = nil // before there is another
 	now, err := g.Gram(ctx, variant)
+	if errors.Is(err, ErrDiverges) {
+		return fmt.Errorf("%w: %w", ErrNoVariant, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -103,6 +104,20 @@ func TestSVMGridErrors(t *testing.T) {
 		if test.g.now != nil {
 			t.Errorf("a matrix is kept that is refused: %s", test.want)
 		}
+	}
+}
+
+// A kernel that diverges is a variant that does not exist, not a matrix.
+func TestSVMGridDiverges(t *testing.T) {
+	pair := LabelledGraph{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}}
+	g := SVMGrid{Class: []int32{0, 1}, Gram: func(ctx context.Context, variant int) (*Gram, error) {
+		return Walks{Decay: 0.5 + float64(variant)}.Gram(ctx, []LabelledGraph{pair, pair})
+	}}
+	if err := g.Prepare(context.Background(), 0); err != nil {
+		t.Error(err)
+	}
+	if err := g.Prepare(context.Background(), 1); !errors.Is(err, ErrNoVariant) || !errors.Is(err, ErrDiverges) || g.now != nil {
+		t.Errorf("%v, want an ErrNoVariant", err)
 	}
 }
 

@@ -27,6 +27,7 @@ type cell struct {
 
 	Note      string    `json:"paper_note,omitempty"` // why the paper has no figure
 	Bounded   string    `json:"bounded,omitempty"`    // searches of machines that were ended by their bound of steps
+	Missing   []string  `json:"missing,omitempty"`    // variants that do not exist, and why
 	Status    string    `json:"status"`               // "done", or why there is no result
 	Folds     []float64 `json:"nested_folds,omitempty"`
 	PaperFold []float64 `json:"paper_style_folds,omitempty"`
@@ -202,5 +203,8 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ba
 			return p.learn(ctx, t)
 		},
 	}.Run(ctx, d.Class)
+	if err == nil {
+		bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.Missing)))
+	}
 	return p, all, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -45,7 +44,6 @@ type kernelWork struct {
 	counted string // what bags has
 	bags    *nn.Counts
 	graphs  *sinks.CollectGraphs
-	last    *nn.Gram
 }
 
 // counts counts in all graphs, unless the variant before has.
@@ -89,8 +87,7 @@ func learned(name string, of count.Counter, size int) variant {
 }
 
 // walks are random walks whose decay is chosen among those of the paper. One at
-// which the sum of walks diverges stands for the one before it, which is chosen
-// first.
+// which the sum of walks diverges is not among them.
 func walks() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
 		all = append(all, variant{fmt.Sprintf("decay %g", decay), "walks", func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
@@ -100,11 +97,7 @@ func walks() (all []variant) {
 					return nil, err
 				}
 			}
-			gram, err := nn.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
-			if errors.Is(err, nn.ErrDiverges) && w.last != nil {
-				return w.last, nil
-			}
-			return gram, err
+			return nn.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
 		}})
 	}
 	return all
@@ -128,12 +121,12 @@ func kernel(name, about string, all []variant) *system {
 				return nil, err
 			}
 			gram.Normalize()
-			w.last = gram
 			return gram, nil
 		}}
 		return &plan{
-			learn: grid.Learn, prepare: grid.Prepare, bounded: func() string { return bounded(grid, c, len(all)) },
-			chosen: func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
+			learn: grid.Learn, prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
+			chosen:  func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
+			missing: func(v int) string { return all[v].name + " diverges" },
 		}, nil
 	}}
 }

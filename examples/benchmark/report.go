@@ -56,7 +56,10 @@ func (one *cell) result(p *plan, all *nn.Validated) {
 		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.Nested))
 	}
 	if p.bounded != nil {
-		one.Bounded = p.bounded()
+		one.Bounded = p.bounded(len(all.Missing))
+	}
+	for _, variant := range all.Missing {
+		one.Missing = append(one.Missing, p.missing(variant))
 	}
 	for _, c := range all.Paper {
 		one.PaperFold = append(one.PaperFold, c.Accuracy())
@@ -103,10 +106,18 @@ func (r *report) compare() {
 				differences[i] -= x
 			}
 			mean, variance := stat.MeanVariance(differences, nil)
-			se := math.Sqrt(variance * (1/float64(len(differences)) + 1/float64(r.Folds-1)))
+			se := math.Sqrt(variance * (1/float64(len(differences)) + 1/r.learned()))
 			one.Behind, one.BehindSE = &mean, &se
 		}
 	}
+}
+
+// learned is how many times as many graphs a trial learns from as it is tested on.
+func (r *report) learned() float64 {
+	if r.Inner { // a fold is left out, and of the others one is tested on
+		return float64(max(1, r.Folds-2))
+	}
+	return float64(max(1, r.Folds-1))
 }
 
 // row returns the cells of a collection.

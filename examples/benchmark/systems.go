@@ -39,15 +39,16 @@ type plan struct {
 	prepare func(context.Context, int) error // nil: nothing is to be prepared
 	chosen  func(variant, step int) string   // in words
 	release func()
-	byLoss  bool          // nested chooses by the loss
-	heldOut bool          // trials hold graphs out by themselves, and nested chooses by those
-	bounded func() string // what searches were ended, in words; nil: none can be
+	byLoss  bool                     // nested chooses by the loss
+	heldOut bool                     // trials hold graphs out by themselves, and nested chooses by those
+	bounded func(missing int) string // what searches were ended, in words, where so many variants do not exist; nil: none can be
+	missing func(variant int) string // that a variant does not exist, and why; nil: none can be missing
 }
 
 // systems in the order of the table.
 var systems = []*system{
 	baseline("majority", "the largest class of the training graphs", (*collection.Data).Majority),
-	baseline("size", "the √n training graphs nearest in the number of nodes vote", (*collection.Data).SizeOnly),
+	baseline("size", "the √n training graphs nearest in the number of nodes, rounded down, vote", (*collection.Data).SizeOnly),
 	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
 	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),

@@ -25,7 +25,7 @@ func (r *report) markdown() string {
 	if r.below() {
 		fmt.Fprint(&b, "\n↓ below the paper's figure\n")
 	}
-	for _, line := range r.bounded() {
+	for _, line := range r.footnotes() {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	return b.String()
@@ -77,9 +77,13 @@ func (r *report) below() bool {
 	return false
 }
 
-// bounded has a line for each cell in which searches of machines were ended.
-func (r *report) bounded() (lines []string) {
+// footnotes has a line for each cell with variants that do not exist, and for each in
+// which searches of machines were ended.
+func (r *report) footnotes() (lines []string) {
 	for _, one := range r.Cells {
+		if len(one.Missing) > 0 {
+			lines = append(lines, fmt.Sprintf("%s on %s: not among what is chosen from: %s", one.System, one.Dataset, strings.Join(one.Missing, ", ")))
+		}
 		if one.Bounded != "" {
 			lines = append(lines, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, one.Bounded))
 		}
@@ -110,7 +114,7 @@ func (r *report) print(out io.Writer) error {
 	if r.below() {
 		fmt.Fprintln(out, "\n↓ below the paper's figure")
 	}
-	for i, line := range r.bounded() {
+	for i, line := range r.footnotes() {
 		if i == 0 {
 			fmt.Fprintln(out)
 		}

@@ -38,10 +38,10 @@
 // attributes with the sparse one. Where the graphs have no such attributes the
 // label is the degree, as is common for the Weisfeiler–Lehman kernel on graphs
 // without labels; in a directed graph both degrees, of leaving and of arriving
-// arcs. Fields and Graphlets tell degrees by themselves and go without. Edges have their discrete attributes as labels. Continuous attributes take
-// no part, since every node would be a thing of its own, unless Bins tells how
-// they are rounded. A counter that is Plain leaves out all attributes and the
-// direction of arcs.
+// arcs. Fields and Graphlets tell degrees by themselves and go without. Edges have
+// their discrete attributes as labels. Continuous attributes take no part, since
+// every node would be a thing of its own, unless Bins tells how they are rounded. A
+// counter that is Plain leaves out all attributes and the direction of arcs.
 //
 // # Memory
 //
