@@ -28,7 +28,7 @@ func (d *Data) Majority(s nn.Split) (right int) {
 // how many are right. Graphs as near as the last of them vote too; a tie goes to
 // the lower class.
 func (d *Data) SizeOnly(s nn.Split) (right int) {
-	near := int(math.Sqrt(float64(len(s.Train))))
+	near := max(1, int(math.Sqrt(float64(len(s.Train)))))
 	distance := make([]int, len(s.Train))
 	votes := make([]int, len(d.Layout.Classes))
 	for _, row := range s.Test {
@@ -37,7 +37,7 @@ func (d *Data) SizeOnly(s nn.Split) (right int) {
 			distance[i] = max(distance[i], -distance[i])
 		}
 		sorted := slices.Sorted(slices.Values(distance))
-		limit := sorted[min(near, len(sorted)-1)]
+		limit := sorted[near-1]
 		clear(votes)
 		for i, t := range s.Train {
 			if distance[i] <= limit {
