@@ -15,7 +15,8 @@
 //
 // # What flow adds to go-streams
 //
-// The stages are go-streams stages, connected by channels as those are, and foreign
+// The stages are go-streams stages, connected by channels as those are (but for a reader
+// that is Instant, which the stages behind it call), and foreign
 // flows fit between them (Pipeline.Through) as ours fit into a pipeline of
 // go-streams (AsSource, AsFlow, AsSink). To that, flow adds once for everyone:
 //

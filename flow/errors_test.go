@@ -21,8 +21,14 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// TestErrorPlaces lets every call of a user's code fail, and panic.
+// TestErrorPlaces lets every call of a user's code fail, and panic; also where the
+// stages ask the source for records themselves.
 func TestErrorPlaces(t *testing.T) {
+	errorPlaces(t, false)
+	errorPlaces(t, true)
+}
+
+func errorPlaces(t *testing.T, instant bool) {
 	for _, c := range []struct {
 		stage, place string
 		n            int64
@@ -50,7 +56,7 @@ func TestErrorPlaces(t *testing.T) {
 		{"keeper", "close", 0, true},
 	} {
 		for _, how := range []string{"error", "panic", "exit"} {
-			t.Run(fmt.Sprintf("%s %s %d %s", c.stage, c.place, c.n, how), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %d %s, instant %v", c.stage, c.place, c.n, how, instant), func(t *testing.T) {
 				mem := checked(t)
 				h := func(stage string) hook {
 					switch {
@@ -62,13 +68,17 @@ func TestErrorPlaces(t *testing.T) {
 					return failing(c.place, c.n, how == "panic")
 				}
 				sink := &keeper{hook: h("keeper")}
-				err := flow.From(numbers{Records: 10, Rows: 3, hook: h("numbers")}).
+				p := flow.From(numbers{Records: 10, Rows: 3, hook: h("numbers"), instant: instant}).
 					Via(step{Label: "first", hook: h("first")}).
 					Via(step{Label: "forked", mode: forks, hook: h("forked")}).
 					Via(step{Label: "holding", mode: holds, hook: h("holding")}).
-					To(sink).
-					With(flow.Options{Mem: mem, Workers: 3}).
-					Run(context.Background())
+					With(flow.Options{Mem: mem, Workers: 3})
+				err := p.To(sink).Run(context.Background())
+				if c.stage != "keeper" { // and the same where the last stages have the goroutine of the run
+					if alone := p.Run(context.Background()); alone == nil || errors.Is(alone, errTest) != (how != "exit") {
+						t.Errorf("without a sink the error is %v", alone)
+					}
+				}
 				var e *flow.Error
 				if !errors.As(err, &e) || errors.Is(err, errTest) != (how != "exit") {
 					t.Fatalf("the error is %v, want a *flow.Error around the one on purpose", err)
@@ -84,9 +94,9 @@ func TestErrorPlaces(t *testing.T) {
 				if ok, _ := regexp.MatchString("^"+c.stage+want, err.Error()); !ok {
 					t.Errorf("the error prints as %q, want %q", err, want)
 				}
-				var p *flow.PanicError
-				if errors.As(err, &p) != (how == "panic") || p != nil && !strings.Contains(string(p.Stack), "failing") {
-					t.Errorf("a panic: %v", p)
+				var panicked *flow.PanicError
+				if errors.As(err, &panicked) != (how == "panic") || panicked != nil && !strings.Contains(string(panicked.Stack), "failing") {
+					t.Errorf("a panic: %v", panicked)
 				}
 				if how == "exit" {
 					return

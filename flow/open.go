@@ -166,11 +166,17 @@ func (o *opened) close() {
 // stages is what comes into the next; a foreign flow is wired as go-streams
 // does it. Each has a goroutine, which code of a stage may end: so what is to be done
 // behind such code is deferred, here and in what is called. The sink has that of the
-// caller.
+// caller, and where there is none, the stages before it have. A reader that is Instant
+// has that of the first stages.
 func (o *opened) serve() {
 	r := o.run
-	tasks := []func(){o.source.serve}
+	var tasks []func()
 	last := &o.source.outlet
+	if o.pulls() {
+		last = nil
+	} else {
+		tasks = append(tasks, o.source.serve)
+	}
 	for i := 0; i < len(o.steps); {
 		if s := o.steps[i]; s.foreign != nil {
 			i++
@@ -188,6 +194,9 @@ func (o *opened) serve() {
 		}
 		n := o.stretch(i)
 		seg := o.segment(o.steps[i:i+n], last)
+		if last == nil {
+			seg.source = o.source
+		}
 		i += n
 		if n := o.stretch(i); seg.takes(o.steps[i : i+n]) {
 			seg.then = o.segment(o.steps[i:i+n], nil)
@@ -200,8 +209,13 @@ func (o *opened) serve() {
 		last = seg.end()
 	}
 	o.sink.in = last.out
+	here := func() {}
 	if _, nothing := o.sink.writer.(discard); nothing {
 		last.discard = o.sink
+		if n := len(o.steps) - 1; n >= 0 && o.steps[n].foreign == nil { // the last task is of a segment
+			n = len(tasks) - 1
+			here, tasks = tasks[n], tasks[:n]
+		}
 	}
 	for _, t := range tasks {
 		r.tasks.Go(t)
@@ -213,7 +227,19 @@ func (o *opened) serve() {
 		}
 	}()
 	defer o.sink.drain()
-	o.sink.serve()
+	defer o.sink.serve()
+	here()
+}
+
+// pulls reports whether the first stages ask the reader for records themselves. One that
+// waits for a time does not: it has a goroutine beside it that brings them.
+func (o *opened) pulls() bool {
+	_, instant := o.source.reader.(Instant)
+	if !instant || len(o.steps) == 0 || o.steps[0].foreign != nil {
+		return false
+	}
+	_, timed := o.steps[0].stage.(TimedStage)
+	return !timed
 }
 
 // stretch returns how many steps from i on form a segment: stages that can be
@@ -229,8 +255,8 @@ func (o *opened) stretch(i int) int {
 	return n
 }
 
-// segment returns the segment of some steps, which takes what leaves from, or
-// what is handed to it where that is nil.
+// segment returns the segment of some steps, which takes what leaves from, or where
+// that is nil, what is handed to it or what it asks the source for.
 func (o *opened) segment(steps []openStep, from *outlet) *segment {
 	seg := &segment{outlet: o.run.outlet(), workers: o.run.opts.Workers, stages: stagesOf(steps)}
 	for _, s := range steps {

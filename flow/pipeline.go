@@ -50,7 +50,7 @@ func (p Pipeline) With(o Options) Pipeline {
 // it. Otherwise it returns the first error, as an *[Error]; when ctx ended
 // before the stream did, that wraps the cause. No goroutine and no Arrow
 // buffer of the pipeline outlives Run.
-func (p Pipeline) Run(ctx context.Context) error { return p.Start(ctx).Wait() }
+func (p Pipeline) Run(ctx context.Context) error { return p.begin(ctx, func() {}).Wait() }
 
 // Running is a pipeline at work.
 type Running struct {
@@ -78,9 +78,16 @@ func (r *Running) Stats() Stats {
 // Start opens every stage, from the source on, and runs the pipeline. It does
 // not wait: an error of opening is reported by Wait as well.
 func (p Pipeline) Start(ctx context.Context) *Running {
+	ready := make(chan struct{})
+	running := p.begin(ctx, func() { close(ready) })
+	<-ready
+	return running
+}
+
+// begin calls ready once all stages are open, or an error has come of it.
+func (p Pipeline) begin(ctx context.Context, ready func()) *Running {
 	r := newRun(ctx, p.opts)
 	running := &Running{run: r, done: make(chan struct{})}
-	ready := make(chan struct{})
 	o := &opened{run: r, names: namer{}}
 	go func() {
 		defer close(running.done)
@@ -90,7 +97,7 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 		defer func() { // also where a stage ends this goroutine
 			if !isOpen {
 				o.close()
-				close(ready)
+				ready()
 			}
 		}()
 		if r.fail(o.open(p)); r.err() == nil {
@@ -99,10 +106,9 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 		}
 		if isOpen = r.err() == nil; isOpen {
 			running.counts = o.counts
-			close(ready)
+			ready()
 			o.serve()
 		}
 	}()
-	<-ready
 	return running
 }

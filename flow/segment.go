@@ -63,6 +63,9 @@ type job struct {
 // comes is left in the inbox.
 func (s *segment) serve() {
 	defer close(s.end().out)
+	if s.source != nil {
+		defer s.source.leave()
+	}
 	s.work()
 }
 

@@ -46,35 +46,53 @@ func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.C
 
 func (s *sourceStage) serve() {
 	defer close(s.out)
-	if !s.outlived {
-		defer s.close()
-	}
+	defer s.leave()
 	s.read()
+}
+
+// leave closes the reader, unless somebody asks it for more.
+func (s *sourceStage) leave() {
+	if !s.outlived {
+		s.close()
+	}
 }
 
 // read hands on what the reader gives, to its end.
 func (s *sourceStage) read() {
-	for !s.run.stopped() {
-		rec, err := s.next()
-		if err == io.EOF {
+	for {
+		rec, ok := s.take()
+		if !ok {
 			return
-		}
-		if err == nil {
-			err = s.run.track.enter(rec)
-		}
-		if err != nil {
-			s.run.fail(at(s.count.stage, err))
-			if rec != nil {
-				rec.Release()
-			}
-			return
-		}
-		s.count.out(rec)
-		if s.places != nil {
-			s.places.hand(rec)
 		}
 		s.send(s.run, s.count, rec)
 	}
+}
+
+// take returns the next record, which the caller owns, or false where there is none,
+// or the run has ended.
+func (s *sourceStage) take() (arrow.Record, bool) {
+	if s.run.stopped() {
+		return nil, false
+	}
+	rec, err := s.next()
+	if err == io.EOF {
+		return nil, false
+	}
+	if err == nil {
+		err = s.run.track.enter(rec)
+	}
+	if err != nil {
+		s.run.fail(at(s.count.stage, err))
+		if rec != nil {
+			rec.Release()
+		}
+		return nil, false
+	}
+	s.count.out(rec)
+	if s.places != nil {
+		s.places.hand(rec)
+	}
+	return rec, true
 }
 
 // next returns a record, or io.EOF as it is: an error that wraps it is one like

@@ -16,7 +16,7 @@ type Source interface {
 	Open(ctx context.Context, mem memory.Allocator) (Reader, error)
 }
 
-// Reader is an open source. One goroutine calls it.
+// Reader is an open source. One goroutine calls it, unless it is [Instant].
 type Reader interface {
 	// Schema returns the schema of every record.
 	Schema() *arrow.Schema
@@ -28,6 +28,15 @@ type Reader interface {
 	// Close ends reading. It is called once, when there is nothing more to
 	// read; of an [Acker], after the last Ack.
 	Close() error
+}
+
+// Instant is a Reader that has its records at hand, so that Next neither waits nor
+// works: the stages behind it call it themselves, one call at a time, where another
+// goroutine would have to be woken for each record.
+type Instant interface {
+	Reader
+	// Instant does nothing, and is not called.
+	Instant()
 }
 
 // Acker is a Reader that wants to know which of its rows have left the

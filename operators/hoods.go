@@ -12,7 +12,6 @@ import (
 // hoods hands Normalize the neighbourhoods of a row: those that Assemble has
 // left in the columns hood and dist, or ones that it gathers itself.
 type hoods struct {
-	k       int
 	gathers bool
 
 	walk  field.Assembler
@@ -84,16 +83,13 @@ func checkHood(i, n int, hood []int32, dist []uint8) error {
 	return nil
 }
 
-// at returns the neighbourhood of root i, which is empty for a zero field. It is
-// borrowed until the next call.
-func (h *hoods) at(ix *field.Index, i int) (hood []int32, dist []uint8) {
-	switch {
-	case !h.gathers:
-		return h.nodes[h.hoodEnds[i]:h.hoodEnds[i+1]], h.dists[h.distEnds[i]:h.distEnds[i+1]]
-	case h.root[i] < 0:
+// at returns the neighbourhood of root i, borrowed, where Assemble has left it. It is
+// empty for a zero field, and where it is to be gathered.
+func (h *hoods) at(i int) (hood []int32, dist []uint8) {
+	if h.gathers {
 		return nil, nil
 	}
-	return h.walk.Assemble(ix, h.root[i], h.k)
+	return h.nodes[h.hoodEnds[i]:h.hoodEnds[i+1]], h.dists[h.distEnds[i]:h.distEnds[i+1]]
 }
 
 // used returns the number of roots without the zero fields at the end of the row.

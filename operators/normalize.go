@@ -120,7 +120,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 		z.By = labeling.WL
 	}
 	n := &normalizer{Normalize: z, w: w[0], bound: bound, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
-	n.hoods = hoods{k: z.K, gathers: !assembled}
+	n.hoods = hoods{gathers: !assembled}
 	n.index.shared = &sharedGraphs{}
 	schema, err := n.schema(in)
 	if err != nil {
@@ -197,7 +197,7 @@ type normalizer struct {
 func (z *normalizer) Fork() RowBuilder {
 	return &normalizer{
 		Normalize: z.Normalize, w: z.w, bound: z.bound, layout: z.layout, cache: z.cache,
-		index: indexer{shared: z.index.shared}, hoods: hoods{k: z.K, gathers: z.hoods.gathers},
+		index: indexer{shared: z.index.shared}, hoods: hoods{gathers: z.hoods.gathers},
 	}
 }
 
@@ -289,7 +289,12 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 			return context.Cause(ctx)
 		}
 		m := members[i*k : (i+1)*k]
-		hood, dist := z.hoods.at(index, i)
+		hood, dist := []int32(nil), []uint8(nil)
+		if root := z.hoods.root[i]; z.hoods.gathers && root >= 0 {
+			hood, dist = z.hoods.walk.Assemble(index, root, k)
+		} else {
+			hood, dist = z.hoods.at(i)
+		}
 		if len(hood) == 0 { // a zero field
 			for j := range m {
 				m[j] = -1

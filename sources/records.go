@@ -45,6 +45,11 @@ type recordsReader struct {
 	closed bool
 }
 
+var _ flow.Instant = (*recordsReader)(nil)
+
+// Instant implements flow.Instant.
+func (r *recordsReader) Instant() {}
+
 func (r *recordsReader) Schema() *arrow.Schema { return r.schema }
 
 func (r *recordsReader) Next(ctx context.Context) (arrow.Record, error) {
