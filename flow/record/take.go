@@ -113,7 +113,7 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 		return b.finish(t, len(refs)), nil
 	case *arrow.ListType:
 		if _, nested := t.Elem().(*arrow.ListType); nested {
-			return takeNested[T](mem, src, refs)
+			return takeNested[T](mem, t, src, refs)
 		}
 		v, err := each(src, func(a arrow.Array) (loose[T], error) { return looseOf[T](a.(*array.List)) })
 		if err != nil {
@@ -128,7 +128,7 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 			}
 			b.Append(row)
 		}
-		return b.Finish(), nil
+		return typed(b.Finish(), t), nil
 	}
 	v, err := each(src, plain[T])
 	if err != nil {
@@ -142,7 +142,7 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 	return b.Finish(), nil
 }
 
-func takeNested[T Value](mem memory.Allocator, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+func takeNested[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
 	outer, err := each(src, func(a arrow.Array) ([]int32, error) { return offsetsOf(a.(*array.List)) })
 	if err != nil {
 		return nil, err
@@ -173,7 +173,30 @@ func takeNested[T Value](mem memory.Allocator, src []arrow.Array, refs []Ref) (a
 		}
 		b.EndRow()
 	}
-	return b.Finish(), nil
+	return typed(b.Finish(), t), nil
+}
+
+// typed returns a column of lists as one of that type, which differs in what lists say of
+// their items: their name, and whether they may be null. It takes col over.
+func typed(col arrow.Array, t arrow.DataType) arrow.Array {
+	if col.DataType() == t {
+		return col
+	}
+	defer col.Release()
+	data := typedData(col.Data(), t)
+	defer data.Release()
+	return array.MakeFromData(data)
+}
+
+func typedData(d arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
+	list, ok := t.(*arrow.ListType)
+	if !ok {
+		d.Retain()
+		return d
+	}
+	items := typedData(d.Children()[0], list.Elem())
+	defer items.Release()
+	return array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{items}, d.NullN(), d.Offset())
 }
 
 // loose is a column of lists of which only those rows are checked that are asked for.

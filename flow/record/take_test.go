@@ -107,6 +107,63 @@ func TestTake(t *testing.T) {
 	})
 }
 
+// TestTakeKeepsTypes takes rows of columns whose lists are of items of another name, or that
+// cannot be null.
+func TestTakeKeepsTypes(t *testing.T) {
+	mem := flowtest.Mem(t)
+	item := arrow.Field{Name: "of", Type: arrow.PrimitiveTypes.Int32}
+	flat, nested := record.NewLists[int32](mem), record.NewNested[int32](mem)
+	for _, row := range [][]int32{{1, 2}, {3}} {
+		flat.Append(row)
+		nested.Append(row)
+		nested.Append(nil)
+		nested.EndRow()
+	}
+	lists, listsOfLists := flat.Finish(), nested.Finish()
+	defer lists.Release()
+	defer listsOfLists.Release()
+	notNull := arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)
+	for _, c := range []struct {
+		typ  arrow.DataType
+		from arrow.Array
+		want string
+	}{
+		{notNull, lists, `[{"x":[3]},{"x":[1,2]}]`},
+		{arrow.ListOfField(item), lists, `[{"x":[3]},{"x":[1,2]}]`},
+		{arrow.ListOf(notNull), listsOfLists, `[{"x":[[3],[]]},{"x":[[1,2],[]]}]`},
+		{arrow.ListOfNonNullable(arrow.ListOfField(item)), listsOfLists, `[{"x":[[3],[]]},{"x":[[1,2],[]]}]`},
+	} {
+		col := as(c.from, c.typ)
+		rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "x", Type: c.typ}}, nil), []arrow.Array{col}, 2)
+		got, err := record.Take(mem, []arrow.Record{rec}, []record.Ref{{Row: 1}, {Row: 0}})
+		if err != nil {
+			t.Fatalf("%v: %v", c.typ, err)
+		}
+		if have := got.Column(0).DataType(); !arrow.TypeEqual(have, c.typ, arrow.CheckMetadata()) {
+			t.Errorf("%v became %v", c.typ, have)
+		}
+		if have, err := got.MarshalJSON(); err != nil || strings.Join(strings.Fields(string(have)), "") != c.want {
+			t.Errorf("%v: %s, %v, want %s", c.typ, have, err, c.want)
+		}
+		got.Release()
+		rec.Release()
+		col.Release()
+	}
+}
+
+// as is a column of lists as one of another type.
+func as(col arrow.Array, t arrow.DataType) arrow.Array {
+	d := col.Data()
+	items := d.Children()[0]
+	if of, nested := t.(*arrow.ListType).Elem().(*arrow.ListType); nested {
+		items = array.NewData(of, items.Len(), items.Buffers(), items.Children(), 0, 0)
+		defer items.Release()
+	}
+	data := array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{items}, 0, 0)
+	defer data.Release()
+	return array.MakeFromData(data)
+}
+
 func TestTakeErrors(t *testing.T) {
 	mem := flowtest.Mem(t)
 	if _, err := record.Take(mem, nil, nil); err == nil {
