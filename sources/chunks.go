@@ -28,7 +28,8 @@ import (
 // and what they make of it is in memory at once; chunks share the graph. A row
 // that an operator refuses ends the run. Where Source knows places (flow.Placer), as Mapped
 // does, a training that goes on begins at a chunk: the operators see the graph of that again,
-// and what follows Chunks sees none of the chunks before it.
+// and what follows Chunks sees none of the chunks before it. Chunks of another size are refused
+// there.
 type Chunks struct {
 	Source flow.Source
 	Via    []flow.Operator
@@ -57,11 +58,20 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	c := &chunksReader{reader: r, direct: d, mem: mem}
 	if of, ok := r.(flow.Placer); ok {
-		p := &chunksPlacer{chunksReader: c, of: of}
+		p := &chunksPlacer{chunksReader: c, of: of, size: rootsOf(d.Schema())}
 		c.begun = p.note
 		return p, nil
 	}
 	return c, nil
+}
+
+// rootsOf returns how many roots a row has, or 0 where the schema does not say it.
+func rootsOf(s *arrow.Schema) int {
+	var shape []int
+	if err := record.Meta(s, record.Roots, record.MetaShape, &shape); err != nil || len(shape) != 1 {
+		return 0
+	}
+	return shape[0]
 }
 
 type chunksReader struct {

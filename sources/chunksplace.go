@@ -15,6 +15,7 @@ import (
 type chunksPlacer struct {
 	*chunksReader
 	of    flow.Placer
+	size  int   // roots of a chunk, or 0 where that is not known
 	trail trail // Record counts those of the source in this run
 
 	mu      sync.Mutex
@@ -32,9 +33,10 @@ type opened struct {
 
 // chunkPlace is a place as a checkpoint has it.
 type chunkPlace struct {
-	Source string `json:"source"` // where the source begins again
-	Next   int64  `json:"next"`   // position of the first chunk there
-	Rows   int64  `json:"rows"`   // that are passed over from there on
+	Source string `json:"source"`         // where the source begins again
+	Next   int64  `json:"next"`           // position of the first chunk there
+	Rows   int64  `json:"rows"`           // that are passed over from there on
+	Size   int    `json:"size,omitempty"` // roots of a chunk
 }
 
 var _ flow.Placer = (*chunksPlacer)(nil)
@@ -71,6 +73,9 @@ func (r *chunksPlacer) Begin(place string) error {
 	if err := readPlace(place, &at); err != nil || at.Next < 0 || at.Rows < 0 {
 		return fmt.Errorf("sources: Chunks: the place cannot be read")
 	}
+	if at.Size > 0 && at.Size != r.size {
+		return fmt.Errorf("sources: Chunks: the place is of chunks of %d roots, and these have %d: set the size so, or begin anew", at.Size, r.size)
+	}
 	if err := r.of.Begin(at.Source); err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func (r *chunksPlacer) Begin(place string) error {
 // Place returns the place behind so many rows of this run.
 func (r *chunksPlacer) Place(rows int64) (string, error) {
 	at := r.trail.find(rows)
-	place := chunkPlace{Next: r.first.Next, Rows: at.Row}
+	place := chunkPlace{Next: r.first.Next, Rows: at.Row, Size: r.size}
 	of := int64(0)
 	r.mu.Lock()
 	if at.Record >= 0 && len(r.records) > 0 {

@@ -72,10 +72,10 @@ func TestResumeAtPlace(t *testing.T) {
 
 // A place of one file is none of another, and what is no place is an error.
 func TestPlaceOfOtherFile(t *testing.T) {
-	open := func(seed uint64) flow.Placer {
+	open := func(seed uint64, size int) flow.Placer {
 		t.Helper()
 		src := sources.Chunks{
-			Source: sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: 8, Rows: 3, Seed: seed})}, Via: []flow.Operator{operators.Select{}, operators.Chunk{Size: 4}},
+			Source: sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: 8, Rows: 3, Seed: seed})}, Via: []flow.Operator{operators.Select{}, operators.Chunk{Size: size}},
 		}
 		r, err := src.Open(t.Context(), flowtest.Mem(t))
 		if err != nil {
@@ -84,7 +84,7 @@ func TestPlaceOfOtherFile(t *testing.T) {
 		t.Cleanup(func() { r.Close() })
 		return r.(flow.Placer)
 	}
-	r := open(1)
+	r := open(1, 4)
 	if _, err := r.Place(0); err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,14 @@ func TestPlaceOfOtherFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := open(1).Begin(place); err != nil { // the same again, elsewhere
+	if err := open(1, 4).Begin(place); err != nil { // the same again, elsewhere
 		t.Error(err)
 	}
+	if err := open(1, 5).Begin(place); err == nil || !strings.Contains(err.Error(), "chunks of 4 roots, and these have 5") {
+		t.Errorf("chunks of another size: %v", err)
+	}
 	for text, want := range map[string]string{place: "another file", "": "cannot be read", `{"next":-1}`: "cannot be read", `{"source":"x"}`: "cannot be read"} {
-		if err := open(2).Begin(text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := open(2, 4).Begin(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", fmt.Sprint(text), err, want)
 		}
 	}
