@@ -132,7 +132,7 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 	case v.Fixed && v.HeldOut:
 		return nil, errors.New("nn: cross-validation: Fixed and HeldOut are set: there is nothing to choose")
 	}
-	folds, err := v.split(class)
+	folds, err := v.split(ctx, class)
 	if err != nil {
 		return nil, err
 	}
@@ -144,12 +144,15 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 }
 
 // split deals the rows to folds.
-func (v CrossValidation) split(class []int32) (all []*foldTrials, err error) {
+func (v CrossValidation) split(ctx context.Context, class []int32) (all []*foldTrials, err error) {
 	rows := make([]int32, len(class))
 	for i := range rows {
 		rows[i] = int32(i)
 	}
 	for r := range uint64(v.Repeats) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		outer, err := Folds(rows, class, v.Folds, streamOf(v.Seed, streamFolds, r))
 		if err != nil {
 			return nil, err

@@ -219,6 +219,14 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 	} else {
 		most = newCommon(x, c, p)
 	}
+	// No similarity is larger than those of both rows to themselves.
+	for _, rows := range []*Counts{x, c} {
+		for i := range rows.Len() {
+			if self := s.self(rows.Row(i)); !finite(self) {
+				return nil, fmt.Errorf("nn: gram: row %d has counts too large to compare: its similarity to itself is %v", i, self)
+			}
+		}
+	}
 	var a, b []float64
 	if s.unit() {
 		a, b = lengths(x, s), lengths(c, s)
@@ -258,6 +266,18 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 		return nil, err
 	}
 	return out, nil
+}
+
+// self is the similarity of a row to itself, before it is scaled.
+func (s Similarity) self(_ []uint64, values []float64) (sum float64) {
+	for _, x := range values {
+		if s.least() {
+			sum += x
+		} else {
+			sum += x * x
+		}
+	}
+	return sum
 }
 
 func lengths(c *Counts, s Similarity) []float64 {

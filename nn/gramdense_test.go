@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -81,6 +82,16 @@ func TestGramOfMixedThings(t *testing.T) {
 			if there[i*c.Len()+j] != back[j*x.Len()+i] {
 				t.Fatalf("rows %d and %d: %v, swapped %v", i, j, there[i*c.Len()+j], back[j*x.Len()+i])
 			}
+		}
+	}
+}
+
+// Finite counts whose similarities are not are an error, and no matrix of NaN.
+func TestGramOfHugeCounts(t *testing.T) {
+	for _, s := range []Similarity{Linear, Cosine, Min, UnitMin} {
+		c := &Counts{Offsets: []int{0, 1, 3}, IDs: []uint64{1, 1, 2}, Values: []float64{1, 1e308, 1e308}}
+		if g, err := GramOf(context.Background(), c, s, 1); err == nil || !strings.Contains(err.Error(), "row 1 has counts too large to compare") {
+			t.Errorf("%s: %v, %v", s, g, err)
 		}
 	}
 }

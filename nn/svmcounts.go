@@ -41,9 +41,9 @@ func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
 		rows[i] = int32(i)
 	}
 	k := newCountRows(c, kernel, cache)
-	for i, x := range k.selves { // no similarity is larger than those of both rows to themselves
-		if !finite(x) {
-			return fmt.Errorf("nn: svm: row %d has counts too large to compare: its similarity to itself is %v", i, x)
+	for i := range c.Len() { // no similarity is larger than those of both rows to themselves
+		if self := kernel.self(c.Row(i)); !finite(self) {
+			return fmt.Errorf("nn: svm: row %d has counts too large to compare: its similarity to itself is %v", i, self)
 		}
 	}
 	next, err := m.learn(ctx, k, rows, class)

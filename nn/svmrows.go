@@ -36,14 +36,7 @@ func newCountRows(c *Counts, by Similarity, cache int64) *countRows {
 		room: int(max(2, cache/(8*int64(max(1, n))))), at: make([]*list.Element, n), recent: list.New(),
 	}
 	for i, l := range r.size {
-		_, values := c.Row(i)
-		for _, x := range values {
-			if by.least() {
-				r.selves[i] += x
-			} else {
-				r.selves[i] += x * x
-			}
-		}
+		r.selves[i] = by.self(c.Row(i))
 		if by.unit() && l > 0 {
 			r.selves[i] /= l * l // as the other products, not 1
 		}
