@@ -90,11 +90,16 @@ func TestMachineErrors(t *testing.T) {
 	trained := machine(t, recipe, sources.Families{Graphs: 60})
 	few := layout
 	few.Classes = few.Classes[:4]
+	onMatrix := new(nn.SVM)
+	if err := onMatrix.Fit(context.Background(), &nn.Gram{N: 2, K: []float64{1, 0, 0, 1}}, []int32{0, 1}, []int32{0, 1}); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		svm    *nn.SVM
 		recipe operators.Recipe
 		want   string
 	}{
+		{onMatrix, recipe, "it has not learned from counts"},
 		{&nn.SVM{}, recipe, nn.ErrUntrained.Error()},
 		{trained, operators.Recipe{counting}, "does not say what its graphs are like: begin it with an operators.Expect"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), familiar(), "an SVM looks at counts, and there are none"},

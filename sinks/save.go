@@ -77,10 +77,18 @@ func note(m nn.Noted, r operators.Recipe) error {
 }
 
 // fitSVM tells a machine of which shape the counts of a recipe are, where it has
-// learned from them outside of a stream and so does not know.
+// learned from them outside of a stream and so does not know. One that has not
+// learned from counts is an error.
 func fitSVM(m nn.Predictor, r operators.Recipe, layout record.Layout) error {
 	svm, ok := m.(*nn.SVM)
-	if !ok || len(svm.Shape().Counts) > 0 {
+	if !ok || len(svm.Classes()) == 0 { // which Save refuses
+		return nil
+	}
+	// One on a matrix has the numbers of rows, which no recipe makes.
+	if _, err := svm.Similar(nil, nil, nil); err != nil {
+		return err
+	}
+	if len(svm.Shape().Counts) > 0 {
 		return nil
 	}
 	graphs := record.NewBuilder(memory.DefaultAllocator, layout)
