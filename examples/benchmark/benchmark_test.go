@@ -357,7 +357,17 @@ func TestErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	three := small(t, "THREE", 1)
+	for suffix, text := range map[string]string{"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n3\n", "graph_labels": "0\n1\n0\n", "node_labels": "0\n0\n0\n1\n"} {
+		if err := os.WriteFile(filepath.Join(three, "THREE_"+suffix+".txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	held := t.TempDir()
+	// What comes to its end before the first cell leaves no run behind.
+	if err := run(context.Background(), []string{"-data", filepath.Join(held, "nowhere"), "-checkpoint", held}); err == nil {
+		t.Error("a collection that is nowhere is read")
+	}
 	base := []string{"-data", data, "-systems", "majority", "-folds", "2", "-repeats", "1", "-checkpoint", held}
 	if err := run(context.Background(), base); err != nil {
 		t.Fatal(err)
@@ -372,6 +382,9 @@ func TestErrors(t *testing.T) {
 		{[]string{"-protocol", "best"}, "want nested or paper"},
 		{[]string{"-folds", "1"}, "-folds is 1"},
 		{[]string{"-repeats", "0"}, "-repeats is 0"},
+		{[]string{"-repeats", "1000000000000000000"}, "-repeats is 1000000000000000000, want at most 100000 of 10 folds"},
+		{[]string{"-json", "x.json", "-table", "./x.json"}, "two of -json, -table and -out are x.json"},
+		{[]string{"-data", three, "-folds", "3", "-inner"}, "THREE: 3 folds of 3 graphs leave 1 to learn from"},
 		{[]string{"-limit", "-1s"}, "-limit is -1s"},
 		{[]string{"-resume"}, "-resume needs the directory of the run"},
 		{[]string{"-out", "x.gif"}, ".svg or .png"},
@@ -406,6 +419,15 @@ func TestErrors(t *testing.T) {
 	}
 	if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json is damaged") {
 		t.Errorf("half a cell: %v", err)
+	}
+	for _, damage := range []struct{ old, with string }{{`"nested": 55`, `"nested": null`}, {`"nested_folds"`, `"folds"`}} {
+		lame := strings.Replace(string(content), damage.old, damage.with, 1)
+		if err := os.WriteFile(path, []byte(lame), 0o600); err != nil || lame == string(content) {
+			t.Fatal(err, string(content))
+		}
+		if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json is damaged: it has not the results of 2 folds") {
+			t.Errorf("a cell with %s: %v", damage.with, err)
+		}
 	}
 }
 

@@ -107,6 +107,10 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
 	}
 	least := len(d.Class) - (len(d.Class)+c.folds-1)/c.folds
+	if c.inner { // the largest part of what is left is tested on
+		parts := max(2, min(c.folds-1, least))
+		least -= (least + parts - 1) / parts
+	}
 	for _, name := range c.systems {
 		if least < 2 && !find(name).fixed {
 			return fmt.Errorf("%s: %d folds of %d graphs leave %d to learn from, and %s chooses on a part of those; want 2 or more", d.Name, c.folds, len(d.Class), least, name)
@@ -147,6 +151,11 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 		r.Cells = append(r.Cells, one)
 	}
 	return nil
+}
+
+// whole reports whether a cell that is done has all results.
+func (one *cell) whole(folds int) bool {
+	return one.Nested != nil && one.Std != nil && one.Paper != nil && one.PaperStd != nil && len(one.Folds) == folds && len(one.PaperFold) == folds
 }
 
 // String is the cell in one line.

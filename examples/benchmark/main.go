@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -108,6 +109,17 @@ func (c *config) check() (err error) {
 		return errors.New("-resume needs the directory of the run, -checkpoint DIR")
 	case c.limit < 0:
 		return fmt.Errorf("-limit is %v, want 0 or more", c.limit)
+	}
+	// Each trial is known from the start; more of them are a slip of the hand.
+	if most := 1_000_000; c.folds > 0 && c.repeats > most/c.folds {
+		return fmt.Errorf("-repeats is %d, want at most %d of %d folds", c.repeats, most/c.folds, c.folds)
+	}
+	var paths []string
+	for _, path := range []string{c.json, c.table, c.out} {
+		if path = filepath.Clean(path); path != "." && slices.Contains(paths, path) {
+			return fmt.Errorf("two of -json, -table and -out are %s", path)
+		}
+		paths = append(paths, path)
 	}
 	if c.out != "" {
 		if c.format, err = picture.Format(c.out); err != nil {

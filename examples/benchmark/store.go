@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,8 @@ func openStore(c *config) (*store, error) {
 		return s, s.write("run.json", this)
 	case err != nil:
 		return nil, err
+	case s.empty(): // it came to an end before its first cell
+		return s, s.write("run.json", this)
 	case !c.resume:
 		return nil, fmt.Errorf("-checkpoint: %s holds a run; go on with it by -resume, or name another directory", s.dir)
 	}
@@ -74,6 +77,14 @@ func openStore(c *config) (*store, error) {
 		}
 	}
 	return s, nil
+}
+
+// empty reports whether no cell is kept.
+func (s *store) empty() bool {
+	files, err := os.ReadDir(s.dir)
+	return err == nil && !slices.ContainsFunc(files, func(f fs.DirEntry) bool {
+		return f.Name() != "run.json" && filepath.Ext(f.Name()) == ".json"
+	})
 }
 
 func (s *store) read(name string, v any) error {
@@ -133,6 +144,8 @@ func (s *store) finished(c *config, d *collection.Data, of *system) (*cell, erro
 		return nil, fmt.Errorf("-resume: %s is damaged: it is of another cell", filepath.Join(s.dir, name))
 	case k.System != of.on(d):
 		return nil, nil
+	case k.Cell.Status == done && !k.Cell.whole(c.folds*c.repeats):
+		return nil, fmt.Errorf("-resume: %s is damaged: it has not the results of %d folds", filepath.Join(s.dir, name), c.folds*c.repeats)
 	case k.Cell.Status == done || strings.HasPrefix(k.Cell.Status, ">") && c.limit > 0 && c.limit <= k.Limit:
 		return k.Cell, nil
 	}

@@ -53,7 +53,7 @@ var systems = []*system{
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
 	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
 	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphlets()),
-	kernel("dgk", "deep graph kernels: the same counts, compared by vectors of what stands together", deep()),
+	kernel("dgk", "deep graph kernels: the same counts, compared by vectors of what stands together, in all graphs, whose classes they do not see", deep()),
 	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
 	kernel("words", "receptive fields in normal form as words, of up to 2 to 10 nodes", words()),
 	network("pslr", "logistic regression on fields, k = 10", networkOf{k: 10, kind: "pslr"}),
