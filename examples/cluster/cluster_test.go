@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +50,18 @@ func TestSameModel(t *testing.T) {
 // So is that of a cluster whose broker forgets what was learned.
 func TestSameModelBounded(t *testing.T) {
 	same(t, []string{"-epochs", "1", "-bound", "1"}, "-workers", "2", "-kill", "400ms")
+}
+
+// So it is of a large graph, most of whose chunks do not begin where a batch does, and with
+// hundred kills.
+func TestHundredKillsBounded(t *testing.T) {
+	if os.Getenv("SANFLOW_LONG") == "" {
+		t.Skip("takes minutes; set SANFLOW_LONG")
+	}
+	for _, workers := range []string{"2", "4", "1"} {
+		r := same(t, []string{"-graph", "rmat", "-n", "4096", "-repeat", "80", "-seed", "4", "-epochs", "1", "-bound", "1"}, "-workers", workers, "-brokers", "3", "-kill", "100ms")
+		t.Logf("%s workers: %d kills, %d messages seen again, %.0f s", workers, r.Kills, r.Redelivered, r.Seconds)
+	}
 }
 
 // So is that of one large graph, which workers fetch, or map where it is.
@@ -137,6 +151,7 @@ func TestFlags(t *testing.T) {
 	for _, args := range [][]string{
 		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
 		{"-url", "foo", "-role", "feed"}, {"-url", "nats://", "-role", "feed"}, {"-url", "http://a:1", "-role", "feed"}, {"-name", "a b.c"}, {"-name", ""},
+		{"-w", "5", "-graph", "torus"}, {"-n", "100"}, {"-n", "100", "-graph", "a.edges"},
 		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
 	} {
 		if err := run(context.Background(), args); err == nil {
@@ -175,6 +190,24 @@ func TestNoBroker(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, stop)
 	if err := run(ctx, []string{"-role", "feed", "-url", fmt.Sprintf("127.0.0.1:%d", ports[0])}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was stopped", err)
+	}
+}
+
+// What cannot be read is found before there is a broker.
+func TestNoData(t *testing.T) {
+	clitest.Silence(t)
+	there := filepath.Join(t.TempDir(), "not", "there")
+	for _, args := range [][]string{{"-data", there + ".zip"}, {"-graph", there + ".edges"}} {
+		for _, as := range [][]string{{"-workers", "1"}, {"-role", "feed", "-url", "127.0.0.1:1"}} { // where nobody is
+			dir := t.TempDir()
+			err := run(t.Context(), slices.Concat(args, as, []string{"-dir", dir}))
+			if err == nil || !strings.Contains(err.Error(), there) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q %q: %v, want the path", args, as, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "broker-0")); err == nil {
+				t.Errorf("%q: a broker was started", args)
+			}
+		}
 	}
 }
 

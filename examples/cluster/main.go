@@ -40,6 +40,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
 	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
 	f.IntVar(&c.w, "w", 20, "receptive fields per graph of a collection")
-	f.IntVar(&c.workers, "workers", 2, "processes that make fields; 0 = one process for everything, without a broker")
+	f.IntVar(&c.workers, "workers", 2, "processes that make fields; 0 = one process for everything, without a broker, whatever -brokers and -bound say")
 	f.IntVar(&c.brokers, "brokers", 1, "servers of the broker, 1 or 3; with -url how many keep each stream")
 	f.StringVar(&c.url, "url", "", "broker that is there, nats://… (nats-server -js starts one); needs -role")
 	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
@@ -128,7 +129,7 @@ func (c *config) check() error {
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
-	if err := checkURL(c.url); err != nil {
+	if err := errors.Join(checkURL(c.url), c.idle()); err != nil {
 		return err
 	}
 	if c.graph.Path != "" {
@@ -137,6 +138,30 @@ func (c *config) check() error {
 		}
 	}
 	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("bound", c.bound, 0), cli.AtLeast("n", c.graph.N, 1))
+}
+
+// idle refuses flags that would change nothing. Processes of this command's get all of them.
+func (c *config) idle() error {
+	switch {
+	case isChild():
+	case c.given["w"] && c.large():
+		return errors.New("-w is set, and is of a collection: all nodes of a large graph are roots")
+	case c.given["n"] && !slices.Contains(input.Families, c.graph.Path):
+		return fmt.Errorf("-n is set, and is of a graph to generate: -graph is to be one of %s", strings.Join(input.Families, ", "))
+	}
+	return nil
+}
+
+// look finds out that the data can be read, before anybody waits for a broker.
+func (c *config) look(ctx context.Context) error {
+	if isChild() || c.role != "" && c.role != "feed" || c.role == "" && c.workers == 0 {
+		return nil
+	}
+	src, _, err := c.source(ctx) // which a large graph is prepared for
+	if err == nil {
+		_, err = c.recipe(ctx, src)
+	}
+	return err
 }
 
 func run(ctx context.Context, args []string) error {
@@ -166,6 +191,9 @@ func run(ctx context.Context, args []string) error {
 		if err := c.sameJob(); err != nil {
 			return err
 		}
+	}
+	if err := c.look(ctx); err != nil {
+		return cli.Cause(ctx, err)
 	}
 	r, err := c.work(ctx)
 	if err != nil || r == nil {
