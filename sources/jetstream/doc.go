@@ -82,6 +82,52 @@
 // trainer Ahead messages, in later epochs three blocks of rows, and some 100 bytes for
 // each message of the stream that it has seen.
 //
+// # Permissions
+//
+// What the roles above publish to where the broker's accounts allow no more than that; answers
+// come to _INBOX.> (TestPermissions, which reads this table). Graph and Attach need more, for
+// an object store, and so do Dead and the letters of sinks/jetstream.
+//
+//	feed     graphs.p.*
+//	feed     graphs.end
+//	feed     $JS.API.STREAM.INFO.graphs
+//	feed     $JS.API.STREAM.CREATE.graphs
+//	feed     $JS.API.STREAM.MSG.GET.graphs
+//	worker   $JS.API.STREAM.INFO.graphs
+//	worker   $JS.API.STREAM.MSG.GET.graphs
+//	worker   $JS.API.CONSUMER.CREATE.graphs.DURABLE.graphs.p.*
+//	worker   $JS.API.CONSUMER.DELETE.graphs.DURABLE
+//	worker   $JS.API.CONSUMER.INFO.graphs.DURABLE
+//	worker   $JS.API.CONSUMER.MSG.NEXT.graphs.DURABLE
+//	worker   $JS.ACK.graphs.DURABLE.>
+//	worker   fields.p.*
+//	worker   fields.end
+//	worker   $JS.API.STREAM.INFO.fields
+//	worker   $JS.API.STREAM.CREATE.fields
+//	worker   $JS.API.STREAM.MSG.GET.fields
+//	worker   $JS.API.CONSUMER.*.fields.*
+//	worker   $JS.API.CONSUMER.MSG.NEXT.fields.*
+//	worker   fields-late.p.*
+//	worker   fields-late.end
+//	worker   $JS.API.STREAM.INFO.fields-late
+//	worker   $JS.API.STREAM.MSG.GET.fields-late
+//	trainer  $JS.API.STREAM.INFO.fields
+//	trainer  $JS.API.STREAM.MSG.GET.fields
+//	trainer  $JS.API.DIRECT.GET.fields
+//	trainer  $JS.API.CONSUMER.*.fields.*
+//	trainer  $JS.API.CONSUMER.MSG.NEXT.fields.*
+//
+// With Purge, also:
+//
+//	trainer  $JS.API.STREAM.PURGE.fields
+//	trainer  fields-late.note
+//	trainer  $JS.API.STREAM.INFO.fields-late
+//	trainer  $JS.API.STREAM.CREATE.fields-late
+//	trainer  $JS.API.STREAM.UPDATE.fields-late
+//	trainer  $JS.API.STREAM.PURGE.fields-late
+//	trainer  $JS.API.STREAM.MSG.GET.fields-late
+//	trainer  $JS.API.DIRECT.GET.fields-late
+//
 // # What was tried
 //
 // Kills. examples/cluster -graph rmat -n 262144 -repeat 4 -epochs 40 -seed 3 -brokers 3 -kill
