@@ -140,10 +140,11 @@ func (c *config) check() error {
 	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("bound", c.bound, 0), cli.AtLeast("n", c.graph.N, 1))
 }
 
-// idle refuses flags that would change nothing. Processes of this command's get all of them.
+// idle refuses flags that would change nothing. Roles compare theirs with those of others, and
+// processes of this command's get all of them.
 func (c *config) idle() error {
 	switch {
-	case isChild():
+	case c.role != "" || isChild():
 	case c.given["w"] && c.large():
 		return errors.New("-w is set, and is of a collection: all nodes of a large graph are roots")
 	case c.given["n"] && !slices.Contains(input.Families, c.graph.Path):
