@@ -80,12 +80,8 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	z.keep = z.keep[:0]
-	for m := keep; m != 0; m &= m - 1 {
-		z.keep = append(z.keep, int32(bits.TrailingZeros64(m)))
-	}
+	z.subsetOf(keep)
 	z.rows = z.bits[:refine.SqueezeRows(z.bits[:], z.hoodBits[:], keep)]
-	z.subset(z.keep)
 	order = z.finishWords(z.nodes, z.distN, true)
 	if small || cached && z.whole.hash != 0 {
 		z.inHood = z.inHood[:0]
@@ -162,6 +158,17 @@ func (z *Normalizer) subset(chosen []int32) {
 	for _, v := range chosen {
 		z.nodes = append(z.nodes, z.hood[v])
 		z.distN = append(z.distN, z.dist[v])
+	}
+}
+
+// subsetOf writes the chosen nodes to z.keep, and does what subset does.
+func (z *Normalizer) subsetOf(chosen uint64) {
+	z.keep, z.nodes, z.distN = resize(z.keep, z.K), resize(z.nodes, z.K), resize(z.distN, z.K)
+	keep, nodes, dist := z.keep, z.nodes, z.distN
+	for i := range keep {
+		v := bits.TrailingZeros64(chosen) & 63
+		chosen &= chosen - 1
+		keep[i], nodes[i], dist[i] = int32(v), z.hood[v], z.dist[v]
 	}
 }
 
