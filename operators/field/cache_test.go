@@ -183,3 +183,27 @@ func TestCacheReset(t *testing.T) {
 		}
 	}
 }
+
+// What one Normalizer remembers of small graphs with attributes, and of the same
+// graphs with others and without, is never taken for one another.
+func TestCacheTellsAttributesApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	var list []named
+	for range 40 {
+		g := random(rng, 2+rng.IntN(10), 1+rng.IntN(16), false)
+		list = append(list, named{"plain", g})
+		for range 4 {
+			h := withNodeAttributes(rng, g, 1, 0)
+			list = append(list, named{"one attribute", h}, named{"and types", withEdgeAttributes(rng, h, 1, 0)})
+		}
+		large := withNodeAttributes(rng, g, 1, 0)
+		large.NodeCat[0] = 1 << 16
+		list = append(list, named{"large", large}, named{"real", withNodeAttributes(rng, g, 0, 1)})
+	}
+	for k := 1; k <= 8; k++ {
+		plain, cached := field.Normalizer{K: k}, field.Normalizer{K: k, Cache: field.NewCache(1 << 20)}
+		for _, c := range list {
+			sameFields(t, "mixed", c, field.Both, &plain, &cached)
+		}
+	}
+}

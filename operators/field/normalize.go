@@ -38,7 +38,7 @@ type Normalizer struct {
 	Context context.Context
 	// Cache, if not nil, remembers finished fields. It changes no result, and
 	// serves labeling.WL only. The Normalizer keeps small ones in a table of its
-	// own then, of 128 KiB at most.
+	// own then, of 192 KiB at most.
 	Cache *Cache
 	// Stats counts what happened.
 	Stats Stats

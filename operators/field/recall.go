@@ -11,13 +11,14 @@ import (
 
 // recall asks the cache for problems and decides when that is not worth while.
 type recall struct {
-	key     []uint64
-	hash    uint64
-	small   uint64 // the key of findSmall, or 0
-	value   []uint64
-	packed  []uint64
-	windows [7]window // by the length of the number of nodes in bits
-	at      *window   // of the problem at hand
+	key        []uint64
+	hash       uint64
+	small      uint64 // the key of findSmall, or 0
+	smallAttrs uint64 // beside it
+	value      []uint64
+	packed     []uint64
+	windows    [7]window // by the length of the number of nodes in bits
+	at         *window   // of the problem at hand
 }
 
 // window counts what came of the last questions about problems of some size.

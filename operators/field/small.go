@@ -6,8 +6,8 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// small remembers what becomes of problems of a few nodes whose attributes have no
-// say, or no say yet: their levels and edges fit a word, and so does the answer. A
+// small remembers what becomes of problems of a few nodes: their levels and edges
+// fit a word, their attributes another one, and so does the answer. A
 // Normalizer has one of its own, beside a Cache and emptied with it.
 type small struct {
 	cache  *Cache // whose fields these are
@@ -17,20 +17,21 @@ type small struct {
 	added  int
 }
 
-type smallSlot struct{ key, value uint64 }
+type smallSlot struct{ key, attrs, value uint64 }
 
 const (
 	// smallNodes is the largest number of nodes whose key fits a word.
 	smallNodes = 11
 	// The first table is small, so that little has to be emptied for a small
-	// graph; the largest is 128 KiB.
+	// graph; the largest is 192 KiB.
 	firstSlots = 8 // bits
 	mostSlots  = 13
 )
 
 // The kinds of problems, besides those of recall.
 const (
-	smallWhole  = 1 // from U to the field
+	smallAttrs  = 0 // from U to the field, with attributes
+	smallWhole  = 1 // the same without
 	smallFinish = 2 // from N to the field
 	smallRank   = 3 // from N to its ranking
 )
@@ -38,6 +39,29 @@ const (
 // smallable reports whether problems of n nodes may be looked up.
 func (z *Normalizer) smallable(n int) bool {
 	return n <= smallNodes && z.Cache != nil && z.CropBudget|z.CanonBudget == 0
+}
+
+// smallAttrsOf packs the attributes of some nodes, and reports whether these are
+// all that the members depend on besides levels and edges: without attributes, or
+// for up to eight nodes with one that is discrete and small, and edges of one type.
+func (z *Normalizer) smallAttrsOf(nodes []int32) (attrs uint64, ok bool) {
+	if z.edgeTypes() && !(z.typed && z.oneType) {
+		return 0, false
+	}
+	if !z.nodeAttrs() {
+		return 0, true
+	}
+	g := z.ix.g
+	if g.NodeCats != 1 || g.NodeAttrs > 0 || g.SparseCard > 0 || len(nodes) > 8 {
+		return 0, false
+	}
+	all := uint32(0)
+	for _, v := range nodes {
+		c := uint32(g.NodeCat[v])
+		all |= c
+		attrs = attrs<<8 | uint64(c)
+	}
+	return attrs, all <= 255
 }
 
 // smallKey returns the key of nodes with the given levels and rows, or 0 if the
@@ -56,13 +80,13 @@ func smallKey(kind, k int, starts uint64, rows []uint64) uint64 {
 }
 
 // findSmall looks up a problem; the answer is 0 if it is not known.
-func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint64) uint64 {
+func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint64, attrs uint64) uint64 {
 	q.small = 0
 	if q.paused(len(rows)) {
 		return 0
 	}
 	key := smallKey(kind, k, refine.Starts(dist), rows)
-	if q.small = key; key == 0 {
+	if q.small, q.smallAttrs = key, attrs; key == 0 {
 		return 0
 	}
 	s := &z.small
@@ -71,7 +95,7 @@ func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint
 	}
 	z.Stats.CacheLookups++
 	value := uint64(0)
-	if slot := s.at(key); slot.key == key {
+	if slot := s.at(key, attrs); slot.key == key && slot.attrs == attrs {
 		value = slot.value
 		z.Stats.CacheHits++
 		q.at.hits++
@@ -93,12 +117,13 @@ func (q *recall) addSmall(z *Normalizer, value uint64) {
 		s.shift -= 2
 		s.added = 1
 	}
-	*s.at(q.small) = smallSlot{q.small, value}
+	*s.at(q.small, q.smallAttrs) = smallSlot{q.small, q.smallAttrs, value}
 }
 
-// at returns the only slot where a key may be.
-func (s *small) at(key uint64) *smallSlot {
-	return &s.slots[key*0x9e3779b97f4a7c15>>s.shift]
+// at returns the only slot where a problem may be.
+func (s *small) at(key, attrs uint64) *smallSlot {
+	attrs *= 0xbf58476d1ce4e5b9
+	return &s.slots[(key^attrs^attrs>>32)*0x9e3779b97f4a7c15>>s.shift]
 }
 
 // empty makes s the table beside a cache.
@@ -153,7 +178,7 @@ func (z *Normalizer) rankWords(dist []uint8) {
 	w, n := &z.words, len(z.rows)
 	small := n <= smallNodes && z.attributed() && z.smallable(n)
 	if small {
-		if value := z.ranks.findSmall(z, smallRank, 1, dist, z.rows); value != 0 {
+		if value := z.ranks.findSmall(z, smallRank, 1, dist, z.rows, 0); value != 0 {
 			z.cells = z.cells[:0]
 			for i := range n {
 				node := uint64(1) << (value >> (4 * i) & 15)

@@ -52,10 +52,17 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if !z.typed {
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
-	small := !z.attributed() && z.smallable(n)
+	small, attrs := z.smallable(n), uint64(0)
+	if small {
+		attrs, small = z.smallAttrsOf(z.hood)
+	}
 	cached := !small && z.cacheable(nil, n)
 	if small {
-		if value := z.whole.findSmall(z, smallWhole, z.K, z.dist, z.rows); value != 0 {
+		kind := smallWhole
+		if z.attributed() {
+			kind = smallAttrs
+		}
+		if value := z.whole.findSmall(z, kind, z.K, z.dist, z.rows, attrs); value != 0 {
 			if n > z.K {
 				z.Stats.Cropped++
 			}
@@ -258,11 +265,14 @@ func lowest(set uint64, n int) uint64 {
 func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
 	n, rows := len(nodes), z.rows
 	before := z.Stats
-	small := cropped && !z.attributed() && z.smallable(n)
+	small, attrs := cropped && z.smallable(n), uint64(0)
+	if small {
+		attrs, small = z.smallAttrsOf(nodes)
+	}
 	cached := !small && cropped && z.cacheable(nil, n)
 	switch {
 	case small:
-		if value := z.inN.findSmall(z, smallFinish, 1, dist, rows); value != 0 {
+		if value := z.inN.findSmall(z, smallFinish, 1, dist, rows, attrs); value != 0 {
 			return z.unpackSmall(value, n)
 		}
 		small = z.inN.small != 0
