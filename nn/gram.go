@@ -213,8 +213,10 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 	p := newPostings(c)
 	var most *common
 	if s.least() {
-		if err := errors.Join(x.checkMin(), c.checkMin()); err != nil {
-			return nil, err
+		for _, rows := range []*Counts{x, c} {
+			if err := rows.checkMin(); err != nil {
+				return nil, err
+			}
 		}
 	} else {
 		most = newCommon(x, c, p)

@@ -33,7 +33,7 @@
 // flow.Options.Refused says what happens then.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse, an nn.Logistic counts.
-// Letters are those of package record. An nn.SVM answers only: Predict and
-// Predictor take one, Train and Evaluate do not; CollectCounts collects what it is
-// fitted to.
+// Letters are those of package record. An nn.SVM that has learned from
+// counts answers only: Predict, Predictor and Evaluate take one, Train does not;
+// CollectCounts collects what it is fitted to.
 package sinks

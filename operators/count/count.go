@@ -10,7 +10,8 @@ import (
 
 // Counter counts some kind of substructure. Implementations must be safe for
 // concurrent use and must not keep their arguments; one that is better off with
-// memory of its own is a Forker too.
+// memory of its own is a Forker too. What is saved with a model, or read from a list of
+// names, needs a name by Register.
 type Counter interface {
 	// Count adds what stands in a graph to the bag, which may hold what other
 	// counters have added. The graph may be empty and is only read.
