@@ -19,10 +19,12 @@ type Assembler struct {
 	// looked is written and never read; see look.
 	looked int32
 
-	hood []int32
-	dist []uint8
-	bits []uint64 // zero between calls, as is used
-	used []uint64
+	hood  []int32
+	dist  []uint8
+	nodes [maxWords]int32 // of words
+	dists [maxWords]uint8
+	bits  []uint64 // zero between calls, as is used
+	used  []uint64
 }
 
 // Assemble returns the nodes around root, nearest first: a breadth-first search
@@ -45,6 +47,37 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 	if ix.bound.most > 0 {
 		return a.bounded(ix, root, k)
 	}
+	if ix.rows != nil {
+		return a.words(ix.rows, root, k)
+	}
+	return a.lists(ix, root, k)
+}
+
+// words is lists for an undirected graph of at most 64 nodes with the given rows:
+// a level is a set, and so is what comes next.
+func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist []uint8) {
+	nodes, dists := &a.nodes, &a.dists
+	nodes[0], dists[0] = root, 0
+	n, seen, next := 1, uint64(1)<<root, rows[root]
+	for d := uint8(1); n < k; d++ {
+		level := next &^ seen
+		if level == 0 {
+			break
+		}
+		seen |= level
+		for m := level; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			nodes[n&63], dists[n&63] = int32(v), d
+			n++
+			next |= rows[v]
+		}
+	}
+	return nodes[:n], dists[:n]
+}
+
+// lists is Assemble without a bound.
+func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
+	n := ix.g.N()
 	a.seen.next(n)
 	a.seen.add(root)
 	a.hood = append(a.hood[:0], root)

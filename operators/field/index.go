@@ -47,6 +47,11 @@ type Index struct {
 	next []int32 // scratch of Reset
 
 	bound bound
+
+	// rows holds the neighbours of each node as a set, for an undirected graph of
+	// at most 64 nodes.
+	rows  []uint64
+	words [maxWords]uint64 // memory of rows
 }
 
 // NewIndex indexes g, which must not change and is borrowed. O(n + m).
@@ -57,12 +62,28 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 }
 
 // ResetWalk makes ix good for Assemble, and for nothing else. It costs O(n + m)
-// for a directed graph and nothing for others.
+// for a directed graph or one of at most 64 nodes, and nothing for others.
 func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir = g, dir
 	ix.bound.most = 0
+	ix.rows = nil
 	if g.Directed {
 		ix.inOff, ix.inTails, _ = g.Transpose()
+	} else if g.N() <= maxWords {
+		ix.setRows()
+	}
+}
+
+// setRows fills rows.
+func (ix *Index) setRows() {
+	n := ix.g.N()
+	ix.rows = ix.words[:n]
+	for u := range n {
+		row := uint64(0)
+		for _, v := range ix.g.Adj(int32(u)) {
+			row |= 1 << (v & 63)
+		}
+		ix.rows[u] = row
 	}
 }
 
