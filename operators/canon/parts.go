@@ -22,10 +22,13 @@ type parts struct {
 	part   [64]uint64 // the parts found so far, disjoint
 	rows   [64]uint64 // of the part at hand, its nodes renumbered
 	cells  [64]uint64
-	nodes  [64]int32 // of the part, ascending
+	nodes  [64]int32  // of the part, ascending
+	single uint64     // the nodes that are alone in their cells
+	key    [64]uint64 // of sort
+	inside uint64     // the cells that are mixed with themselves
 
 	// Of a problem with types of edges.
-	codes  []uint16 // (n, n), or nil
+	types  *Types // or nil
 	matrix *matrixSearch
 	sub    []uint16
 	colors [64]int32
@@ -36,7 +39,11 @@ type parts struct {
 func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []int32, visited int, done bool) {
 	n := len(rows)
 	at := 0
+	p.single, p.inside = 0, 0
 	for _, c := range cells {
+		if c&(c-1) == 0 {
+			p.single |= c
+		}
 		p.first[bits.TrailingZeros64(c)] = uint8(at)
 		for m := c; m != 0; m &= m - 1 {
 			v := bits.TrailingZeros64(m)
@@ -48,6 +55,9 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 	count := p.find(rows, cells)
 	done = true
 	for _, part := range p.part[:count] {
+		if p.sort(rows, cells, part) {
+			continue
+		}
 		sub, ok := p.one(s, rows, part, budget)
 		visited += s.visited
 		done = done && ok
@@ -65,6 +75,49 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 		}
 	}
 	return p.order[:n], visited, done
+}
+
+// sort orders a part in which only one cell has choices, none of them inside: by
+// the columns of the other nodes, in their order, greatest entries first. It reports
+// whether the part is one.
+func (p *parts) sort(rows, cells []uint64, part uint64) bool {
+	cell, others := part&^p.single, part&p.single
+	if p.cellOf[bits.TrailingZeros64(cell)] != cell || cell&p.inside != 0 || bits.OnesCount64(others) > 7 {
+		return false
+	}
+	key := &p.key
+	for m := cell; m != 0; m &= m - 1 {
+		key[bits.TrailingZeros64(m)] = 0
+	}
+	for others != 0 {
+		one := others
+		if one&(one-1) != 0 {
+			one = p.nextCell(others)
+		}
+		others &^= one
+		u := bits.TrailingZeros64(one)
+		row := rows[u]
+		for m := cell; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			code := row >> v & 1
+			if p.types != nil && code == 1 {
+				code += uint64(p.types[u<<6|v])
+			}
+			key[v] = key[v]<<9 | code
+		}
+	}
+	begin := int(p.first[bits.TrailingZeros64(cell)])
+	end := begin
+	for ; cell != 0; cell &= cell - 1 {
+		v := int32(bits.TrailingZeros64(cell))
+		i := end
+		for ; i > begin && key[p.order[i-1]] < key[v]; i-- {
+			p.order[i] = p.order[i-1]
+		}
+		p.order[i] = v
+		end++
+	}
+	return true
 }
 
 // nextCell returns the cell of a set of cells that stands first.
@@ -95,15 +148,18 @@ func (p *parts) find(rows, cells []uint64) int {
 		}
 		mixed := some &^ every &^ c
 		within := some&c != 0 && every&c != c
-		if p.codes != nil {
+		if p.types != nil {
 			for m := every &^ c; m != 0; {
 				other := p.cellOf[bits.TrailingZeros64(m)]
-				if !p.oneType(len(rows), c, other&m) {
+				if !p.oneType(c, other&m) {
 					mixed |= other
 				}
 				m &^= other
 			}
-			within = within || some&c != 0 && !p.oneType(len(rows), c, c)
+			within = within || some&c != 0 && !p.oneType(c, c)
+		}
+		if within {
+			p.inside |= c
 		}
 		if mixed == 0 && !within {
 			continue
@@ -145,7 +201,7 @@ func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int
 		p.cells[count] = refine.Squeeze(c, part)
 		count++
 	}
-	if p.codes != nil && p.subCodes(n, len(rows)) {
+	if p.types != nil && p.subCodes(rows, n) {
 		for i, c := range p.cells[:count] {
 			for ; c != 0; c &= c - 1 {
 				p.colors[bits.TrailingZeros64(c)] = int32(i)
@@ -160,17 +216,14 @@ func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int
 
 // oneType reports whether all edges from nodes of a to other nodes of b have the
 // same type. There is one between any two of them.
-func (p *parts) oneType(n int, a, b uint64) bool {
-	want := uint16(0)
+func (p *parts) oneType(a, b uint64) bool {
+	first := bits.TrailingZeros64(a)
+	want := p.types[first<<6|bits.TrailingZeros64(b&^(1<<first))]
 	for ; a != 0; a &= a - 1 {
 		u := bits.TrailingZeros64(a)
-		row := p.codes[u*n : (u+1)*n]
+		row := p.types[u<<6:][:64]
 		for m := b &^ (1 << u); m != 0; m &= m - 1 {
-			code := row[bits.TrailingZeros64(m)]
-			if want == 0 {
-				want = code
-			}
-			if code != want {
+			if row[bits.TrailingZeros64(m)] != want {
 				return false
 			}
 		}
@@ -178,14 +231,14 @@ func (p *parts) oneType(n int, a, b uint64) bool {
 	return true
 }
 
-// subCodes writes the codes of the part at hand, of n nodes among all, to p.sub, and
-// reports whether its edges are of more than one type.
-func (p *parts) subCodes(n, all int) (several bool) {
+// subCodes writes the codes of the part at hand, of n nodes among those of rows, to
+// p.sub, and reports whether its edges are of more than one type.
+func (p *parts) subCodes(rows []uint64, n int) (several bool) {
 	p.sub = resize(p.sub, n*n)
 	first := uint16(0)
 	for i, u := range p.nodes[:n] {
 		for j, v := range p.nodes[:n] {
-			code := p.codes[int(u)*all+int(v)]
+			code := p.types.code(rows, int(u), int(v))
 			p.sub[i*n+j] = code
 			if first == 0 {
 				first = code

@@ -95,18 +95,25 @@ func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
 	return s.fallBack(len(rows), s.codesOf(rows))
 }
 
-// Coded is Cells for edges that have types: codes is the matrix as for Matrix, which
-// has to be symmetric, and rows says where it is not 0. It is quicker than Matrix
-// where much of the order is decided by the cells already.
-func (s *Solver) Coded(rows []uint64, codes []uint16, cells []uint64) (order []int32, q Quality) {
+// Types holds the types of the edges between at most 64 nodes: that of the edge
+// between u and v at 64·u+v. Where there is no edge the content is arbitrary.
+type Types [64 * 64]uint8
+
+// code is the entry of the matrix for u and v.
+func (t *Types) code(rows []uint64, u, v int) uint16 {
+	edge := uint16(rows[u] >> v & 1)
+	return (uint16(t[u<<6|v]) + 1) & -edge
+}
+
+// Typed is Cells for edges that have types: the entry of the matrix is one plus the
+// type. It is quicker than Matrix where much of the order is decided by the cells
+// already.
+func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
 	n := len(rows)
-	if len(codes) != n*n || n > 64 {
-		panic(fmt.Sprintf("canon: matrix has %d entries, want %d × %d, and at most 64 × 64", len(codes), n, n))
-	}
 	s.bits.stop, s.matrix.stop = s.Stop, s.Stop
-	s.parts.codes, s.parts.matrix = codes, &s.matrix
+	s.parts.types, s.parts.matrix = types, &s.matrix
 	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())
-	s.parts.codes = nil
+	s.parts.types = nil
 	s.Visited = visited
 	if done {
 		return order, Exact
@@ -120,7 +127,13 @@ func (s *Solver) Coded(rows []uint64, codes []uint16, cells []uint64) (order []i
 			s.colors[bits.TrailingZeros64(c)] = int32(i)
 		}
 	}
-	return s.fallBack(n, codes)
+	s.codes = resize(s.codes, n*n)
+	for u := range n {
+		for v := range n {
+			s.codes[u*n+v] = types.code(rows, u, v)
+		}
+	}
+	return s.fallBack(n, s.codes)
 }
 
 // fallBack returns the order of refined, with the colours in s.colors.

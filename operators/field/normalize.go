@@ -78,14 +78,15 @@ type Normalizer struct {
 	arcCut   arcCut
 	member   []uint8
 	codes    []uint16
-	types    *edgeTypeOf // of U, where typed
-	planes   []uint64    // memory of byType
-	byType   [][]uint64  // rows of U by type of edge
-	typed    bool        // types and oneType are known
-	oneType  bool        // all edges of U have the same type
-	whole    recall      // of U
-	inN      recall      // of N
-	ranks    recall      // of N without attributes
+	types    *canon.Types // of U, where typed
+	typesN   *canon.Types // of N
+	planes   []uint64     // memory of byType
+	byType   [][]uint64   // rows of U by type of edge
+	typed    bool         // types and oneType are known
+	oneType  bool         // all edges of U have the same type
+	whole    recall       // of U
+	inN      recall       // of N
+	ranks    recall       // of N without attributes
 	small    small
 }
 

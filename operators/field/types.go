@@ -1,11 +1,10 @@
 package field
 
-import "math/bits"
+import (
+	"math/bits"
 
-// edgeTypeOf holds the types of the edges between at most 64 nodes: that of the
-// edge between the nodes at places i and j at 64·i+j. Where there is no edge the
-// content is arbitrary.
-type edgeTypeOf [maxWords * maxWords]uint8
+	"github.com/sanflow/sanflow/operators/canon"
+)
 
 // readTypes reads the types of the edges of U, and the rows that local.rows would
 // give, where edges have one attribute that is discrete and small, and reports
@@ -17,7 +16,7 @@ func (z *Normalizer) readTypes(rows []uint64) bool {
 		return false // entries that lead out of U are written to the place of node 63
 	}
 	if z.types == nil {
-		z.types = new(edgeTypeOf)
+		z.types = new(canon.Types)
 	}
 	place := z.local.place
 	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that some, or every, type has
@@ -62,19 +61,22 @@ func (z *Normalizer) appendTypes(key, rows []uint64, cropped bool) []uint64 {
 	return append(key, word)
 }
 
-// typeCodes returns the matrix of edges with types for canon.Solver.
-func (z *Normalizer) typeCodes(rows []uint64, cropped bool) []uint16 {
-	n := len(rows)
-	z.codes = resize(z.codes, n*n)
-	clear(z.codes)
+// typesAmong returns the types of the edges between the nodes that are left.
+func (z *Normalizer) typesAmong(rows []uint64, cropped bool) *canon.Types {
+	if !cropped {
+		return z.types
+	}
+	if z.typesN == nil {
+		z.typesN = new(canon.Types)
+	}
 	for i, set := range rows {
-		row := z.types[z.placeInHood(i, cropped)<<6:][:maxWords]
-		for m := set; m != 0; m &= m - 1 {
-			j := bits.TrailingZeros64(m)
-			z.codes[i*n+j] = uint16(row[z.placeInHood(j, cropped)&63]) + 1
+		from, to := z.types[z.keep[i]<<6:][:maxWords], z.typesN[i<<6:][:maxWords]
+		for ; set != 0; set &= set - 1 {
+			j := bits.TrailingZeros64(set)
+			to[j&63] = from[z.keep[j]&63]
 		}
 	}
-	return z.codes
+	return z.typesN
 }
 
 // placeInHood is the place in U of the node at place i of those that are left.

@@ -297,7 +297,7 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		}
 	case z.typed && !z.oneType:
 		z.solver.Budget = z.CanonBudget
-		order, q := z.solver.Coded(rows, z.typeCodes(rows, cropped), z.cells)
+		order, q := z.solver.Typed(rows, z.typesAmong(rows, cropped), z.cells)
 		z.countCanon(q)
 		z.order = append(z.order, order...)
 	case z.edgeTypes() && !z.typed:

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/operators/canon"
 )
 
-// Coded gives the order of Matrix, whatever hangs together.
-func TestCodedIsMatrix(t *testing.T) {
+// Typed gives the order of Matrix, whatever hangs together.
+func TestTypedIsMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	var a, b canon.Solver
 	for trial := range 20000 {
@@ -38,7 +38,11 @@ func TestCodedIsMatrix(t *testing.T) {
 		if q != canon.Exact {
 			t.Fatalf("trial %d: Matrix is %v", trial, q)
 		}
-		got, q := b.Coded(rows, codes, cells)
+		var edges canon.Types
+		for i, code := range codes {
+			edges[i/n<<6|i%n] = uint8(code - 1) // 255 where there is none
+		}
+		got, q := b.Typed(rows, &edges, cells)
 		if q != canon.Exact || !slices.Equal(got, want) {
 			t.Fatalf("trial %d: %v, %v, want %v: codes %v, colours %v", trial, got, q, want, codes, colors)
 		}
