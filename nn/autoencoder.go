@@ -43,6 +43,7 @@ type Autoencoder struct {
 	Info map[string]string
 
 	visible int
+	drawn
 	params
 	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
 	back                     *weight // (visible, hidden): U, or weight itself
@@ -83,6 +84,7 @@ func (a *Autoencoder) Init(visible int) error {
 	if next.Untied {
 		glorot(next.back.w, next.Hidden, visible, r)
 	}
+	next.drawn.note(next.weight)
 	*a = next
 	return nil
 }
@@ -243,6 +245,9 @@ func (a *Autoencoder) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !a.Trained() {
+		return nil, ErrUntrained
+	}
 	dst, y, err := result(dst, rows, a.Hidden)
 	if err == nil {
 		a.encode(y, v, rows)
@@ -261,6 +266,9 @@ func (a *Autoencoder) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !a.Trained() {
+		return nil, ErrUntrained
+	}
 	dst, x, err := result(dst, rows, a.visible)
 	if err == nil {
 		a.decode(x, code, rows)
@@ -275,6 +283,12 @@ func (a *Autoencoder) Weights() (w, hidden, visible *tensor.Dense) {
 		return nil, nil, nil
 	}
 	return a.weight.dense(), a.hidBias.dense(), a.visBias.dense()
+}
+
+// Trained reports whether the network has learned from a row, was loaded, or was
+// given weights by whoever Weights lends them to.
+func (a *Autoencoder) Trained() bool {
+	return a.weight != nil && (a.seen > 0 || !a.drawn.still(a.weight))
 }
 
 // Seen returns the number of rows learned from, each time counted.
@@ -307,6 +321,9 @@ type autoencoderSettings struct {
 func (a *Autoencoder) Save(w io.Writer) error {
 	if a.weight == nil {
 		return ErrNotReady
+	}
+	if !a.Trained() {
+		return ErrUntrained
 	}
 	rates, err := json.Marshal(a.Optimizer)
 	if err != nil {

@@ -159,6 +159,9 @@ func TestAutoencoderSaveLoad(t *testing.T) {
 	if err := a.Init(5); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := a.Step(rowsOf(5, normal(newRand(1), 15))); err != nil {
+		t.Fatal(err)
+	}
 	var file, again bytes.Buffer
 	if err := a.Save(&file); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ type Coder interface {
 	Step(x *tensor.Dense) (Result, error)
 
 	// Encode returns the code of each row of x, (B, hidden), in dst when dst is
-	// not nil. It changes nothing.
+	// not nil. It changes nothing. A coder that has learned nothing yet returns
+	// ErrUntrained.
 	Encode(x, dst *tensor.Dense) (*tensor.Dense, error)
 
 	// Weights returns the weights of the code, (visible, hidden), its biases,
@@ -35,7 +36,8 @@ type Coder interface {
 	// Seen is the number of rows learned from.
 	Seen() int
 
-	// Save writes the weights and all that is needed to use them again.
+	// Save writes the weights and all that is needed to use them again. A coder that
+	// has learned nothing yet returns ErrUntrained.
 	Save(io.Writer) error
 }
 
@@ -80,6 +82,20 @@ func checkCoder(visible, size int) error {
 		return fmt.Errorf("more than %d weights", maxWeights)
 	}
 	return nil
+}
+
+// drawn tells weights that Init has drawn from those that a coder has learned, has
+// read from a file, or was given by whoever Weights lends them to.
+type drawn struct{ sum string }
+
+func (d *drawn) note(w *weight) { d.sum = sumOf(w) }
+
+// still reports whether those are the weights that were drawn.
+func (d *drawn) still(w *weight) bool { return d.sum != "" && d.sum == sumOf(w) }
+
+func sumOf(w *weight) string {
+	p := params{list: []*weight{w}}
+	return p.hash()
 }
 
 func checkVisible(model, data int) error {

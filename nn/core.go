@@ -11,8 +11,10 @@ import (
 // ErrNotReady is the error of a model that is used before Init or Load.
 var ErrNotReady = errors.New("nn: the model has neither been initialised nor loaded")
 
-// ErrUntrained is the error of Predict of a model that has learned from nothing
-// and was not loaded either: what it would say is chance.
+// ErrUntrained is the error of whatever only uses a model, Predict, Evaluate, Save,
+// that has learned from nothing and was not loaded either: what it would say is
+// chance, and a file of it would be read as one that has learned. Step alone
+// predicts before it has learned, since it tests each batch on what came before.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
 // architecture is what a type of model adds to core: its settings and its
@@ -168,7 +170,7 @@ func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil || in.rows == 0 {
 		return dst, err
 	}
-	if c.seen == 0 && !c.taught {
+	if !c.Trained() {
 		return nil, ErrUntrained
 	}
 	return dst, c.predict(p, in)
@@ -208,6 +210,10 @@ func (c *core) SetWeights(w []float32) error {
 	c.taught = true
 	return nil
 }
+
+// Trained reports whether the model has learned from a row, was loaded, or was
+// given weights.
+func (c *core) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
 
 // Seen returns the number of rows learned from, each time counted.
 func (c *core) Seen() int {

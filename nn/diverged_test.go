@@ -1,9 +1,12 @@
 package nn
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -99,23 +102,105 @@ func TestExtremeRowOfCoder(t *testing.T) {
 	}
 }
 
-// A model that knows nothing says so.
+// A model that knows nothing says so, to whoever only uses it.
 func TestUntrained(t *testing.T) {
 	for _, test := range modelCases {
 		m := test.new()
+		if Trained(m) {
+			t.Errorf("%s: trained before Init", test.name)
+		}
 		if err := m.Init(test.s); err != nil {
 			t.Fatal(err)
 		}
 		b := tensorsOf(test.s, randomBatch(test.s, 4, 1))
-		if _, err := m.Predict(b, nil); err != ErrUntrained {
-			t.Errorf("%s: Predict: %v, want ErrUntrained", test.name, err)
+		use := func(want error) {
+			t.Helper()
+			_, predict := m.Predict(b, nil)
+			_, evaluate := m.Evaluate(b)
+			_, together := Ensemble{m, m}.Predict(b, nil)
+			uses := []error{predict, evaluate, together, m.Save(io.Discard)}
+			if e, ok := m.(Exporter); ok && test.s.Sparse == 0 {
+				uses = append(uses, ExportONNX(io.Discard, e))
+			}
+			for i, err := range uses {
+				if err != want {
+					t.Errorf("%s, use %d: %v, want %v", test.name, i, err, want)
+				}
+			}
+			if is := want == nil; Trained(m) != is || Trained(Ensemble{m}) != is || Trained(m.(Forker).Fork()) != is {
+				t.Errorf("%s: trained: %t, want %t", test.name, Trained(m), is)
+			}
 		}
+		use(ErrUntrained)
 		if _, err := m.Step(b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Predict(b, nil); err != nil {
-			t.Errorf("%s: Predict after a step: %v", test.name, err)
+		use(nil)
+	}
+	if Trained(Ensemble{}) || Trained(new(SVM)) {
+		t.Error("nothing, and a machine without rows, are trained")
+	}
+}
+
+// A coder that has not learned gives no code, draws nothing, begins no network and is
+// no file; one that was given weights, or read from a file, is as one that has learned.
+func TestUntrainedCoder(t *testing.T) {
+	for _, c := range []Coder{&RBM{Hidden: 4, Seed: 1}, &Autoencoder{Hidden: 4, Seed: 1}} {
+		if err := c.Init(6); err != nil {
+			t.Fatal(err)
 		}
+		x, code := randomRows(3, 6, 1), randomRows(3, 4, 1)
+		use := func(want error) {
+			t.Helper()
+			net := &CNN{Maps1: 4, Size2: 1}
+			if err := net.Init(Shape{W: 2, K: 2, Cats: []int{3}, Classes: 2}); err != nil {
+				t.Fatal(err)
+			}
+			_, encode := c.Encode(x, nil)
+			_, decode := c.(interface {
+				Decode(y, dst *tensor.Dense) (*tensor.Dense, error)
+			}).Decode(code, nil)
+			uses := []error{encode, decode, net.UseCode(c), c.Save(io.Discard)}
+			if r, ok := c.(*RBM); ok {
+				uses = append(uses, r.Sample(randomRows(3, 6, 1), 0), r.Gibbs(randomRows(3, 6, 1), 2, -1))
+			}
+			for i, err := range uses {
+				if !errors.Is(err, want) {
+					t.Errorf("%T, use %d: %v, want %v", c, i, err, want)
+				}
+			}
+		}
+		use(ErrUntrained)
+		if r, ok := c.(*RBM); ok { // what units are on average is no code
+			if err := r.InitBias(x); err != nil {
+				t.Fatal(err)
+			}
+			use(ErrUntrained)
+		}
+		if c.(interface{ Trained() bool }).Trained() {
+			t.Errorf("%T is trained", c)
+		}
+		given, _, _ := c.Weights()
+		given.Float32s()[0]++
+		use(nil)
+	}
+	r := &RBM{Hidden: 4}
+	if err := r.Init(6); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Step(randomRows(3, 6, 1)); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := r.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	loaded := new(RBM)
+	if err := loaded.Load(&file); err != nil || !loaded.Trained() {
+		t.Errorf("a loaded machine is trained: %t (%v)", loaded.Trained(), err)
+	}
+	if err := r.Sample(randomRows(2, 6, 1), 4); err == nil || !strings.Contains(err.Error(), "hidden unit 4, want 0 to 3") {
+		t.Errorf("Sample: %v", err)
 	}
 }
 

@@ -74,7 +74,7 @@
 // A row from which nothing can be learned, such as one with an attribute of NaN or
 // of 10²⁵, is a [RowError] and a gradient that is not finite an error, before
 // they touch the weights or what an optimizer remembers. A model that has learned
-// nothing yet does not answer: Predict returns [ErrUntrained]. Several models
+// nothing yet does not answer, nor is it saved: that is an [ErrUntrained]. Several models
 // answer together as an [Ensemble], and a [Forker] in several goroutines.
 //
 // What a step reports was predicted before the model learned from it, without

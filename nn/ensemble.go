@@ -26,6 +26,16 @@ func (e Ensemble) Init(s Shape) error {
 	return nil
 }
 
+// Trained reports whether every model has learned.
+func (e Ensemble) Trained() bool {
+	for _, m := range e {
+		if !Trained(m) {
+			return false
+		}
+	}
+	return len(e) > 0
+}
+
 // Shape returns that of the first model.
 func (e Ensemble) Shape() Shape {
 	if len(e) == 0 {

@@ -3,7 +3,8 @@ package nn
 import "fmt"
 
 // Evaluate tests the model on a batch with targets, as Step does before it
-// learns. It changes and counts nothing. A batch without rows has no result.
+// learns. It changes and counts nothing. A batch without rows has no result. A model
+// that has learned from nothing returns ErrUntrained.
 func (c *core) Evaluate(b Batch) (Result, error) {
 	if c == nil {
 		return Result{}, ErrNotReady
@@ -11,6 +12,9 @@ func (c *core) Evaluate(b Batch) (Result, error) {
 	in, err := b.open(c.shape, true)
 	if err != nil || in.rows == 0 {
 		return Result{}, err
+	}
+	if !c.Trained() {
+		return Result{}, ErrUntrained
 	}
 	return c.evaluate(in)
 }

@@ -40,6 +40,9 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 	if w == nil {
 		return ErrNotReady
 	}
+	if !trained(coder) {
+		return fmt.Errorf("nn: the coder gives no code: %w", ErrUntrained)
+	}
 	if l.sparse > 0 {
 		return errors.New("nn: a layer with a sparse channel takes no code")
 	}

@@ -18,7 +18,7 @@ func (c *core) Fork() Predictor {
 	if c == nil {
 		return nil
 	}
-	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, taught: c.taught || c.seen > 0}
+	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.place(append([]float32(nil), c.work.w...))
 	return fork{f}
@@ -28,6 +28,8 @@ func (c *core) Fork() Predictor {
 type fork struct{ core *core }
 
 func (f fork) Init(s Shape) error { return f.core.shape.check(s.of(len(f.core.shape.Counts) > 0)) }
+
+func (f fork) Trained() bool { return f.core.Trained() }
 
 func (f fork) Shape() Shape { return f.core.Shape() }
 

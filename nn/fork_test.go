@@ -13,6 +13,7 @@ func TestFork(t *testing.T) {
 	}
 	forModels(t, func(t *testing.T, s Shape, m Model) {
 		b := tensorsOf(s, randomBatch(s, 5, 1))
+		coreOf(m).taught = false
 		if _, err := m.(Forker).Fork().Predict(b, nil); err != ErrUntrained {
 			t.Errorf("untrained: %v", err)
 		}

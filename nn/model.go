@@ -30,7 +30,8 @@ type Evaluator interface {
 	Predictor
 
 	// Evaluate tests the model on a batch with targets, as Step of a [Model] does
-	// before it learns. The model does not change.
+	// before it learns. The model does not change. One that has learned nothing yet
+	// returns ErrUntrained.
 	Evaluate(Batch) (Result, error)
 }
 
@@ -49,7 +50,8 @@ type Model interface {
 	Seen() int
 	Accuracy() float64
 
-	// Save writes the weights and all that is needed to use them again.
+	// Save writes the weights and all that is needed to use them again. A model that
+	// has learned nothing yet returns ErrUntrained.
 	Save(io.Writer) error
 }
 
@@ -89,6 +91,16 @@ type HeldOut interface {
 func HoldsOut(m Model) bool {
 	h, ok := m.(HeldOut)
 	return ok && h.HoldsOut()
+}
+
+// Trained reports whether a model has learned from something, or was loaded, so that
+// what it says is more than chance. Those of this package have a method of that name;
+// a model of your own without one is taken to have learned.
+func Trained(m Predictor) bool { return trained(m) }
+
+func trained(m any) bool {
+	t, ok := m.(interface{ Trained() bool })
+	return !ok || t.Trained()
 }
 
 // InfoOf returns the notes of a model, nil when it has none.

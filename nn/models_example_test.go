@@ -174,6 +174,12 @@ func ExampleLoad() {
 	net := &nn.GRU{Hidden: 8, Info: map[string]string{"classes": "no,yes"}}
 	err := net.Init(nn.Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2})
 	if err == nil {
+		_, err = net.Step(nn.Batch{
+			Cats:    tensor.New(tensor.WithShape(1, 18, 10, 1), tensor.WithBacking(make([]int32, 180))),
+			Targets: tensor.New(tensor.WithShape(1), tensor.WithBacking([]int32{1})),
+		})
+	}
+	if err == nil {
 		err = net.Save(&file)
 	}
 	if err != nil {

@@ -90,6 +90,7 @@ func ready(t testing.TB, s Shape, m Model) Model {
 			w.w[i] = float32(0.2 * r.NormFloat64())
 		}
 	}
+	coreOf(m).taught = true
 	return m
 }
 

@@ -42,6 +42,9 @@ func export(w io.Writer, m architecture) error {
 	if c == nil {
 		return ErrNotReady
 	}
+	if !c.Trained() {
+		return ErrUntrained
+	}
 	layers := c.work.body.(onnxBody)
 	if c.shape.Sparse > 0 {
 		return fmt.Errorf("nn: onnx: a network that reads a sparse channel cannot be exported")

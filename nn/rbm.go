@@ -52,6 +52,7 @@ type RBM struct {
 	Info map[string]string
 
 	visible int
+	drawn
 	params
 	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
 
@@ -95,6 +96,7 @@ func (r *RBM) Init(visible int) error {
 	for i := range next.weight.w {
 		next.weight.w[i] *= 0.01
 	}
+	next.drawn.note(next.weight)
 	*r = next
 	return nil
 }
@@ -181,6 +183,18 @@ func (r *RBM) open(x *tensor.Dense) (v []float32, rows int, err error) {
 	return openRows("x", x, r.visible, r.Units)
 }
 
+// know is open of a machine that has learned.
+func (r *RBM) know(x *tensor.Dense) (v []float32, rows int, err error) {
+	if v, rows, err = r.open(x); err == nil && !r.Trained() {
+		return nil, 0, ErrUntrained
+	}
+	return v, rows, err
+}
+
+// Trained reports whether the machine has learned from a row, was loaded, or was
+// given weights by whoever Weights lends them to.
+func (r *RBM) Trained() bool { return r.weight != nil && (r.seen > 0 || !r.drawn.still(r.weight)) }
+
 // hiddenProbs sets p (rows, hidden) to the probability of each hidden unit
 // given v (rows, visible).
 func (r *RBM) hiddenProbs(p, v []float32, rows int) {
@@ -205,7 +219,7 @@ func (r *RBM) visibleMeans(v, h []float32, rows int) {
 // (B, hidden). The result is dst when dst is not nil, which must have that
 // shape. O(B · visible · hidden).
 func (r *RBM) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := r.open(x)
+	v, rows, err := r.know(x)
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +240,9 @@ func (r *RBM) Decode(h, dst *tensor.Dense) (*tensor.Dense, error) {
 	p, rows, err := openRows("h", h, r.Hidden, Binary)
 	if err != nil {
 		return nil, err
+	}
+	if !r.Trained() {
+		return nil, ErrUntrained
 	}
 	dst, v, err := result(dst, rows, r.visible)
 	if err == nil {

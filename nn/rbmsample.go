@@ -53,7 +53,7 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 
 // target checks a tensor to be drawn into, and the number of a hidden unit.
 func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, err error) {
-	if v, rows, err = r.open(x); err != nil {
+	if v, rows, err = r.know(x); err != nil {
 		return nil, 0, err
 	}
 	if unit < least || unit >= r.Hidden {

@@ -26,6 +26,9 @@ func (r *RBM) Save(w io.Writer) error {
 	if r.weight == nil {
 		return ErrNotReady
 	}
+	if !r.Trained() {
+		return ErrUntrained
+	}
 	return saveCoder(w, "rbm", rbmSettings{
 		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
 	}, r.Info, &r.params)

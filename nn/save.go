@@ -30,6 +30,9 @@ func (c *core) save(w io.Writer, info map[string]string) error {
 	if c == nil {
 		return ErrNotReady
 	}
+	if !c.Trained() {
+		return ErrUntrained
+	}
 	return c.work.save(w, maps.Clone(c.meta), info)
 }
 

@@ -21,6 +21,7 @@ func smallCNN(t testing.TB) *CNN {
 	if err := c.Init(small); err != nil {
 		t.Fatal(err)
 	}
+	c.taught = true
 	return c
 }
 
@@ -220,6 +221,7 @@ func FuzzLoad(f *testing.F) {
 		if err := m.Init(test.s); err != nil {
 			f.Fatal(err)
 		}
+		coreOf(m).taught = true
 		file := saved(f, m)
 		f.Add(file)
 		f.Add(file[:len(file)/2])

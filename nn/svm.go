@@ -213,6 +213,9 @@ func (m *SVM) String() string {
 // Classes returns the classes that were learned, ascending.
 func (m *SVM) Classes() []int32 { return slices.Clone(m.classes) }
 
+// Trained reports whether the machine has learned, or was loaded.
+func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
+
 // Steps returns how many steps the last Fit took.
 func (m *SVM) Steps() int { return m.steps }
 

@@ -16,7 +16,9 @@ import (
 // number of rows; the model is not changed.
 type Evaluate struct {
 	// Net is tested: an nn.Model, or an nn.SVM that has learned from counts. It must
-	// be set.
+	// be set, and have learned or been loaded: what a model says before is chance, and
+	// an nn.ErrUntrained here. What is said of each batch before it is learned from,
+	// the first one too, Train tells OnStep and OnRow.
 	Net nn.Evaluator
 	// Done is called with the result of all rows when the stream has ended
 	// without an error, unless it had none. It must be set. An error ends the
@@ -30,6 +32,9 @@ var _ flow.Sink = Evaluate{}
 func (e Evaluate) Open(in *arrow.Schema) (flow.Writer, error) {
 	if e.Net == nil || e.Done == nil {
 		return nil, errors.New("the fields Net and Done must be set")
+	}
+	if !nn.Trained(e.Net) { // not initialised either, for whatever it is to learn from
+		return nil, nn.ErrUntrained
 	}
 	shape, err := trainable(in)
 	if err != nil {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -93,14 +95,21 @@ func TestEvaluate(t *testing.T) {
 func TestEvaluateErrors(t *testing.T) {
 	enough := errors.New("enough")
 	done := func(nn.Result) error { return nil }
+	net, other := new(nn.CNN), new(nn.CNN)
+	if err := fields(10, 4).To(sinks.Train{Net: net}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(other.Init(nn.Shape{W: 7, K: 4, Attrs: 1, Classes: 6}), other.SetWeights(other.AppendWeights(nil))); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		sink sinks.Evaluate
 		want string
 	}{
 		{sinks.Evaluate{Done: done}, "evaluate: the fields Net and Done must be set"},
 		{sinks.Evaluate{Net: &nn.CNN{}}, "evaluate: the fields Net and Done must be set"},
-		{sinks.Evaluate{Net: &nn.CNN{W: 7}, Done: done}, "W is 7, the data have w = 20"},
-		{sinks.Evaluate{Net: &nn.CNN{}, Done: func(nn.Result) error { return enough }}, "evaluate: enough"},
+		{sinks.Evaluate{Net: other, Done: done}, "evaluate: the model is for 7 fields"},
+		{sinks.Evaluate{Net: net, Done: func(nn.Result) error { return enough }}, "evaluate: enough"},
 	} {
 		checked(t, func(o flow.Options) {
 			err := fields(10, 4).With(o).To(test.sink).Run(context.Background())
@@ -108,5 +117,41 @@ func TestEvaluateErrors(t *testing.T) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// A model that has learned from nothing is neither asked nor kept: the stage is named,
+// and the model is as it was, so that it can still learn from other data.
+func TestUntrained(t *testing.T) {
+	layout := record.Layout{Classes: []string{"a", "b"}}
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 4}, operators.Normalize{K: 3}}
+	for _, net := range []nn.Model{new(nn.CNN), new(nn.PSLR), new(nn.GRU), new(nn.Link), new(nn.Pooled)} {
+		for _, test := range []struct {
+			sink  flow.Sink
+			stage string
+		}{
+			{sinks.Evaluate{Net: net, Done: func(nn.Result) error { return errors.New("it was tested") }}, "evaluate"},
+			{sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return errors.New("it was asked") }}, "predict"},
+			{sinks.Predict{Net: nn.Ensemble{net}, Each: func(sinks.Prediction) error { return errors.New("it was asked") }}, "predict"},
+		} {
+			checked(t, func(o flow.Options) {
+				err := fields(10, 4).With(o).To(test.sink).Run(context.Background())
+				if want := test.stage + ": " + nn.ErrUntrained.Error(); !errors.Is(err, nn.ErrUntrained) || err.Error() != want {
+					t.Errorf("%T: %v, want %s", net, err, want)
+				}
+			})
+		}
+		if s := net.Shape(); s.W != 0 {
+			t.Errorf("%T was initialised for %+v", net, s)
+		}
+		if err := sinks.Write(io.Discard, net.(nn.Noted), recipe); !errors.Is(err, nn.ErrNotReady) {
+			t.Errorf("%T: %v", net, err)
+		}
+		if err := net.Init(nn.Shape{W: 4, K: 3, Cats: []int{2}, Attrs: 1, Classes: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if err := sinks.Write(io.Discard, net.(nn.Noted), recipe); !errors.Is(err, nn.ErrUntrained) {
+			t.Errorf("%T: %v", net, err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // an attribute is not finite, is refused.
 type Predict struct {
 	// Net is the model, trained or loaded, or several as an nn.Ensemble. It must be
-	// set.
+	// set. One that has not learned is an nn.ErrUntrained.
 	Net nn.Predictor
 	// Each is called for every row, in order, on the goroutine of the sink. It
 	// must be set. An error ends the run.
@@ -52,6 +52,9 @@ var _ flow.Sink = Predict{}
 func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if p.Net == nil || p.Each == nil {
 		return nil, errors.New("the fields Net and Each must be set")
+	}
+	if !nn.Trained(p.Net) {
+		return nil, nn.ErrUntrained
 	}
 	shape, err := Shape(in)
 	if err != nil {
