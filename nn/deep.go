@@ -51,6 +51,9 @@ func (c *Contexts) Append(ids []uint64) {
 // Things that were in no context have no vector and do not count. No targets are
 // looked at.
 //
+// Save and Load keep the vectors, so that they mean the same elsewhere and for graphs
+// that come later.
+//
 // Fit takes the pairs in batches of a fixed size, whose gradients are computed side
 // by side and added in their order, with steps that shrink by row (Duchi, Hazan and
 // Singer, "Adaptive subgradient methods", 2011); so the same seed gives the same
@@ -65,8 +68,22 @@ type Deep struct {
 	Seed      uint64
 	Workers   int // goroutines, 0 = 1; the result does not depend on them
 
+	// Info is saved with the vectors and loaded with them. Keys may not begin with
+	// "sanflow.".
+	Info map[string]string
+
+	fitted  bool
+	size    int      // of what was learned
 	ids     []uint64 // ascending
 	vectors []float32
+}
+
+// resolved replaces zero settings by what they stand for.
+func (d *Deep) resolved() Deep {
+	return Deep{
+		Size: cmp.Or(d.Size, 32), Window: cmp.Or(d.Window, 5), Negatives: cmp.Or(d.Negatives, 5), Epochs: cmp.Or(d.Epochs, 5),
+		Rate: cmp.Or(d.Rate, 0.1), Seed: d.Seed, Workers: max(1, d.Workers),
+	}
 }
 
 func (d *Deep) check() error {
@@ -96,8 +113,8 @@ func (d *Deep) Fit(ctx context.Context, c *Contexts) error {
 	if err := s.learn(ctx); err != nil {
 		return err
 	}
-	d.ids, d.vectors = s.ids, s.rows[:len(s.ids)*s.size]
 	s.centre()
+	d.fitted, d.size, d.ids, d.vectors = true, s.size, s.ids, s.rows[:len(s.ids)*s.size:len(s.ids)*s.size]
 	return nil
 }
 
@@ -128,17 +145,18 @@ func (s *skipGram) centre() {
 	}
 }
 
-// Vector returns the vector of a thing, borrowed; nil where there is none.
+// Vector returns the vector of a thing, borrowed; nil where there is none, as before
+// Fit.
 func (d *Deep) Vector(id uint64) []float32 {
 	i, ok := slices.BinarySearch(d.ids, id)
 	if !ok {
 		return nil
 	}
-	size := len(d.vectors) / len(d.ids)
-	return d.vectors[i*size : (i+1)*size]
+	return d.vectors[i*d.size : (i+1)*d.size]
 }
 
-// Gram compares all rows of counts with each other.
+// Gram compares all rows of counts with each other. Before Fit or Load it is an
+// ErrUntrained.
 func (d *Deep) Gram(ctx context.Context, c *Counts) (*Gram, error) {
 	k, err := d.Compare(ctx, c, c)
 	if err != nil {
@@ -148,7 +166,7 @@ func (d *Deep) Gram(ctx context.Context, c *Counts) (*Gram, error) {
 }
 
 // Compare returns the similarities of the rows of x to those of c, (x.Len(),
-// c.Len()) row-major.
+// c.Len()) row-major; see Gram.
 func (d *Deep) Compare(ctx context.Context, x, c *Counts) ([]float64, error) {
 	a, err := d.sums(x)
 	if err != nil {
@@ -186,16 +204,15 @@ func (d *Deep) Compare(ctx context.Context, x, c *Counts) ([]float64, error) {
 
 // sums returns φ·V for each row of counts.
 func (d *Deep) sums(c *Counts) ([][]float64, error) {
+	if !d.fitted {
+		return nil, ErrUntrained
+	}
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	size := 0
-	if len(d.ids) > 0 {
-		size = len(d.vectors) / len(d.ids)
-	}
 	out := make([][]float64, c.Len())
 	for i := range out {
-		out[i] = make([]float64, size)
+		out[i] = make([]float64, d.size)
 		ids, values := c.Row(i)
 		for j, id := range ids {
 			for f, v := range d.Vector(id) {
@@ -225,9 +242,10 @@ type skipGram struct {
 }
 
 func newSkipGram(d *Deep, c *Contexts) *skipGram {
+	set := d.resolved()
 	s := &skipGram{
-		size: cmp.Or(d.Size, 32), window: cmp.Or(d.Window, 5), negatives: cmp.Or(d.Negatives, 5), epochs: cmp.Or(d.Epochs, 5),
-		workers: max(1, d.Workers), rate: float32(cmp.Or(d.Rate, 0.1)), seed: d.Seed, ends: c.Offsets,
+		size: set.Size, window: set.Window, negatives: set.Negatives, epochs: set.Epochs,
+		workers: set.Workers, rate: float32(set.Rate), seed: set.Seed, ends: c.Offsets,
 	}
 	s.ids = slices.Compact(slices.Sorted(slices.Values(c.IDs)))
 	counts := make([]float64, len(s.ids))

@@ -98,6 +98,8 @@ func loadModel(meta map[string]string, list []tensorData) (Model, error) {
 		return restored[Logistic](meta, list)
 	case svmKind:
 		return nil, errors.New("nn: load: the file holds an SVM, which SVM.Load and LoadPredictor read")
+	case deepKind:
+		return nil, errors.New("nn: load: the file holds a Deep, vectors of a kernel, which Deep.Load reads")
 	case "link":
 		return restored[Link](meta, list)
 	case "pooled":

@@ -1,0 +1,206 @@
+package nn
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func savedDeepFile(t testing.TB, lists int) (*Deep, []byte) {
+	t.Helper()
+	d := &Deep{Size: 4, Epochs: 2, Seed: 3, Info: map[string]string{"of": "topics"}}
+	if err := d.Fit(context.Background(), topics(rand.New(rand.NewPCG(71, 72)), lists)); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := d.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	return d, file.Bytes()
+}
+
+// Vectors that were kept compare as those that were learned, to the last bit.
+func TestDeepSaveLoad(t *testing.T) {
+	ctx := context.Background()
+	counts := new(Counts)
+	counts.Append([]uint64{1, 2, 7}, []float64{1, 2, 3})
+	counts.Append([]uint64{2, 3, 1 << 60}, []float64{4, 1, 9})
+	for _, lists := range []int{0, 60} {
+		d, file := savedDeepFile(t, lists)
+		want, err := d.Gram(ctx, counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded := &Deep{Workers: 2}
+		if err := loaded.Load(bytes.NewReader(file)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := loaded.Gram(ctx, counts)
+		if err != nil || !slices.Equal(got.K, want.K) {
+			t.Errorf("%d lists: %v, want %v (%v)", lists, got, want, err)
+		}
+		var again bytes.Buffer
+		if err := loaded.Save(&again); err != nil || !bytes.Equal(again.Bytes(), file) {
+			t.Errorf("%d lists: saved again there are other bytes (%v)", lists, err)
+		}
+		if loaded.String() != d.String() || loaded.Notes()["of"] != "topics" || loaded.Workers != 2 || !loaded.Trained() {
+			t.Errorf("%v, want %v", loaded, d)
+		}
+		if err := loaded.Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "has learned already") {
+			t.Errorf("loaded twice: %v", err)
+		}
+		if err := loaded.Fit(ctx, topics(rand.New(rand.NewPCG(1, 1)), 10)); err != nil {
+			t.Errorf("learning anew: %v", err)
+		}
+	}
+}
+
+// A changed size between Fit and use changes nothing of what was learned.
+func TestDeepSizeAfterFit(t *testing.T) {
+	d, file := savedDeepFile(t, 40)
+	d.Size = 9
+	var again bytes.Buffer
+	if err := d.Save(&again); err != nil || !bytes.Equal(again.Bytes(), file) {
+		t.Errorf("other bytes (%v)", err)
+	}
+	if v := d.Vector(d.ids[0]); len(v) != 4 {
+		t.Errorf("a vector of %d numbers", len(v))
+	}
+}
+
+// Whatever byte is damaged, but in Info, the file is refused or is what it was.
+func TestDeepLoadDamaged(t *testing.T) {
+	_, file := savedDeepFile(t, 20)
+	for n := range file {
+		if new(Deep).Load(bytes.NewReader(file[:n])) == nil {
+			t.Fatalf("the first %d of %d bytes were loaded", n, len(file))
+		}
+	}
+	if new(Deep).Load(bytes.NewReader(append(bytes.Clone(file), 0))) == nil {
+		t.Error("a byte more was loaded")
+	}
+	for i := range file {
+		bad := bytes.Clone(file)
+		bad[i] ^= 0x10
+		var d Deep
+		if d.Load(bytes.NewReader(bad)) != nil {
+			if d.fitted || d.Size != 0 {
+				t.Fatalf("byte %d: an error left %v", i, &d)
+			}
+			continue
+		}
+		d.Info = map[string]string{"of": "topics"}
+		var again bytes.Buffer
+		if err := d.Save(&again); err != nil || !bytes.Equal(again.Bytes(), file) {
+			t.Fatalf("byte %d was changed, and the file loaded (%v)", i, err)
+		}
+	}
+}
+
+// What a checksum cannot know is looked at too.
+func TestDeepLoadErrors(t *testing.T) {
+	_, file := savedDeepFile(t, 30)
+	for want, change := range map[string]func(meta map[string]string, list []tensorData) []tensorData{
+		`holds a model "cnn", want "deep"`: func(meta map[string]string, list []tensorData) []tensorData {
+			meta[metaModel] = "cnn"
+			return list
+		},
+		"want ids that ascend": func(_ map[string]string, list []tensorData) []tensorData {
+			list[0].wide[1] = list[0].wide[0]
+			return list
+		},
+		"want 1, or 0": func(_ map[string]string, list []tensorData) []tensorData {
+			list[1].x[2] = 7
+			return list
+		},
+		"has the square NaN": func(_ map[string]string, list []tensorData) []tensorData {
+			list[1].x[2] = float32(math.NaN())
+			return list
+		},
+		"want 2 and": func(_ map[string]string, list []tensorData) []tensorData { return list[:1] },
+		"Size is -1": func(meta map[string]string, list []tensorData) []tensorData {
+			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":-1`, 1)
+			return list
+		},
+		"vectors of 0 numbers": func(meta map[string]string, list []tensorData) []tensorData {
+			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":0`, 1)
+			return list
+		},
+		"vectors [20 4] of 20 ids, want 2 and (20, 5)": func(meta map[string]string, list []tensorData) []tensorData {
+			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":5`, 1)
+			return list
+		},
+	} {
+		meta, list, err := readTensors(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = change(meta, list)
+		meta[metaSum] = checksum(meta, list)
+		var bad bytes.Buffer
+		if err := writeTensors(&bad, meta, list); err != nil {
+			t.Fatal(err)
+		}
+		if err := new(Deep).Load(&bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := (&Deep{Size: 8}).Load(bytes.NewReader(file)); err == nil || err.Error() != "nn: load: Size is 8, the file has 4" {
+		t.Error(err)
+	}
+	if _, err := LoadPredictor(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "which Deep.Load reads") {
+		t.Errorf("as a predictor: %v", err)
+	}
+	if _, err := Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "which Deep.Load reads") {
+		t.Errorf("as a model: %v", err)
+	}
+	if err := new(Deep).Load(bytes.NewReader(saved(t, smallCNN(t)))); err == nil || !strings.Contains(err.Error(), `holds a model "cnn", want "deep"`) {
+		t.Errorf("a CNN: %v", err)
+	}
+}
+
+// Before Fit there is nothing to compare by, and nothing to keep.
+func TestDeepUntrained(t *testing.T) {
+	ctx, counts := context.Background(), new(Counts)
+	counts.Append([]uint64{7}, []float64{1})
+	d := &Deep{Size: 4}
+	_, gram := d.Gram(ctx, counts)
+	_, compare := d.Compare(ctx, counts, counts)
+	for i, err := range []error{gram, compare, d.Save(io.Discard)} {
+		if err != ErrUntrained {
+			t.Errorf("use %d: %v", i, err)
+		}
+	}
+	if d.Vector(7) != nil || d.Trained() {
+		t.Error("there is a vector")
+	}
+}
+
+// Whatever the bytes, Load returns; what it accepts is saved as itself.
+func FuzzLoadDeep(f *testing.F) {
+	for _, lists := range []int{0, 5} {
+		_, file := savedDeepFile(f, lists)
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		var d, e Deep
+		if d.Load(bytes.NewReader(summed(file))) != nil {
+			return
+		}
+		var once, twice bytes.Buffer
+		if d.Save(&once) != nil {
+			return // a key of Info that is not allowed
+		}
+		if err := e.Load(bytes.NewReader(once.Bytes())); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Save(&twice); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
+			t.Fatalf("not the same twice (%v)", err)
+		}
+	})
+}
