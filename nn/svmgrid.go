@@ -20,9 +20,11 @@ type SVMGrid struct {
 	// C is positive and ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
 	// SVM is the other settings. Where MaxSteps is 0 it is a million for up to 500
-	// rows, a second's work, and 10 for each row beyond that, 20 000 at least: kernels
-	// of few dimensions take millions for a high C, and are no better for it. A C at
-	// which that ends the search scores as the one before.
+	// rows, and for more of them what takes as long, about a second, since a step
+	// costs as much as there are rows: 5·10⁸ over their number, and 10 for each where
+	// that is more, from 7071 rows on. Kernels of few dimensions take millions for a
+	// high C, and are no better for it. A C at which that ends the search scores as
+	// the one before; see Bounded.
 	SVM SVM
 	// Gram returns the matrix of a variant, which may then be changed by nobody. It
 	// must be set. Where its error is an ErrDiverges the variant is missing.
@@ -126,14 +128,13 @@ func (g *SVMGrid) Learn(ctx context.Context, t Trial) ([]Score, error) {
 	return scores, nil
 }
 
-// gridSteps is how many steps a search has on so many rows. Among few a high C is
-// chosen by a row or two, so that a search broken off there moves the choice: nested
-// on the labels of PTC, 310 rows, by a point.
+// gridSteps is how many steps a search has on so many rows: those of one time for
+// all, by the cost of a step. Among few a high C is chosen by a row or two, so that a
+// search broken off there moves the choice: nested on the labels of PTC, 310 rows, by
+// a point. Among many each row should be met more than once.
 func gridSteps(rows int) int {
-	if rows <= 500 {
-		return 1_000_000
-	}
-	return max(20_000, 10*rows)
+	const most, work = 1_000_000, 500_000_000
+	return max(10*rows, min(most, work/max(rows, 1)))
 }
 
 // missed adds up by how much decisions about a class miss the margin of 1.

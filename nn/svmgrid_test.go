@@ -147,3 +147,17 @@ func TestSVMGridMisused(t *testing.T) {
 		t.Errorf("learned without a matrix: %v", err)
 	}
 }
+
+// A few rows more never change by much how many steps a search has, nor how long it
+// takes, and each row can be met several times.
+func TestGridSteps(t *testing.T) {
+	if got := gridSteps(1); got != 1e6 {
+		t.Errorf("%d steps for a row", got)
+	}
+	for rows := 100; rows < 200_000; rows++ {
+		now, next := float64(gridSteps(rows)), float64(gridSteps(rows+1))
+		if now < 10*float64(rows) || math.Abs(next/now-1) > 0.02 || rows >= 500 && rows < 7000 && math.Abs(now*float64(rows)/5e8-1) > 0.01 {
+			t.Fatalf("%v steps for %d rows, %v for one more", now, rows, next)
+		}
+	}
+}

@@ -244,7 +244,7 @@ func TestKeptFor(t *testing.T) {
 		again   bool
 	}{
 		{`"of_system": "`, `"of_system": "`, false}, // it is believed
-		{`"of_system": "svm 2, C`, `"of_system": "svm, C`, true},
+		{`"of_system": "svm 3, C`, `"of_system": "svm, C`, true},
 		{`"of_system": `, `"of_other": `, true}, // of before it was kept
 	} {
 		if !strings.Contains(other, test.was) {

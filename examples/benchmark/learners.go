@@ -109,7 +109,7 @@ var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 // kernel is a support vector machine on one of some kernels, all scaled to a
 // diagonal of ones, so that a C means the same for each.
 func kernel(name, about string, all []variant) *system {
-	identity := fmt.Sprintf("svm 2, C %g:", costs) // 2: up to a million steps where rows are few
+	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: steps by the cost of one
 	for _, v := range all {
 		identity += fmt.Sprintf(" %s: %s;", v.of, v.name)
 	}
