@@ -22,7 +22,8 @@ import (
 //	        folds: optimistic, since the test folds take part in a choice
 //
 // All trials with the same seed, folds, repeats and Inner have the same rows, whatever is
-// learned.
+// learned, so that two ways to learn can be compared split by split: see [Ahead], and
+// [Majority] for the least that both must beat.
 type CrossValidation struct {
 	Folds   int    // 0 = 10
 	Repeats int    // each with folds of its own; 0 = 1

@@ -66,8 +66,7 @@ func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
 			return nil, err
 		}
 	}
-	r.compare()
-	return r, nil
+	return r, r.compare()
 }
 
 // checkData reads all collections once where there are several, so that one that

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -87,9 +86,8 @@ func (one *cell) folds(protocol string) []float64 {
 
 // compare tells how far each cell is behind the best one of its collection. All
 // have the same folds, so the differences are paired; their standard error takes
-// into account that training folds overlap (Nadeau and Bengio, "Inference for the
-// generalization error", 2003).
-func (r *report) compare() {
+// into account that training folds overlap: see nn.Corrected.
+func (r *report) compare() error {
 	for _, of := range r.Collections {
 		var best *cell
 		for _, one := range r.row(of.Name) {
@@ -105,11 +103,14 @@ func (r *report) compare() {
 			for i, x := range one.folds(r.Protocol) {
 				differences[i] -= x
 			}
-			mean, variance := stat.MeanVariance(differences, nil)
-			se := math.Sqrt(variance * (1/float64(len(differences)) + 1/r.learned()))
+			mean, se, err := nn.Corrected(differences, 1/r.learned())
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", one.Dataset, one.System, err)
+			}
 			one.Behind, one.BehindSE = &mean, &se
 		}
 	}
+	return nil
 }
 
 // learned is how many times as many graphs a trial learns from as it is tested on.

@@ -9,19 +9,7 @@ import (
 
 // Majority tells all test rows to be of the largest class of the training rows, the
 // first of equals, and returns how many are right.
-func (d *Data) Majority(s nn.Split) (right int) {
-	count := make([]int, len(d.Layout.Classes))
-	for _, row := range s.Train {
-		count[d.Class[row]]++
-	}
-	largest := int32(slices.Index(count, slices.Max(count)))
-	for _, row := range s.Test {
-		if d.Class[row] == largest {
-			right++
-		}
-	}
-	return right
-}
+func (d *Data) Majority(s nn.Split) (right int) { return nn.Majority(d.Class, s) }
 
 // SizeOnly lets the √n training graphs nearest in the number of nodes vote on each
 // test graph, which is what can be had without looking at structure, and returns
