@@ -38,7 +38,7 @@ type Normalizer struct {
 	Context context.Context
 	// Cache, if not nil, remembers finished fields. It changes no result, and
 	// serves labeling.WL only. The Normalizer keeps small ones in a table of its
-	// own then, of 192 KiB at most.
+	// own then, of 256 KiB at most.
 	Cache *Cache
 	// Stats counts what happened.
 	Stats Stats
@@ -84,6 +84,7 @@ type Normalizer struct {
 	byType   [][]uint64   // rows of U by type of edge
 	typed    bool         // types and oneType are known
 	oneType  bool         // all edges of U have the same type
+	greatest uint32       // of the types
 	whole    recall       // of U
 	inN      recall       // of N
 	ranks    recall       // of N without attributes

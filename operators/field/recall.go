@@ -13,8 +13,8 @@ import (
 type recall struct {
 	key        []uint64
 	hash       uint64
-	small      uint64 // the key of findSmall, or 0
-	smallAttrs uint64 // beside it
+	small      uint64 // the key of findSmall, or 0, and what stands beside it
+	smallAttrs smallAttributes
 	value      []uint64
 	packed     []uint64
 	windows    [7]window // by the length of the number of nodes in bits

@@ -17,13 +17,21 @@ type small struct {
 	added  int
 }
 
-type smallSlot struct{ key, attrs, value uint64 }
+type smallSlot struct {
+	key, value uint64
+	attrs      smallAttributes
+}
+
+// smallAttributes holds a byte for each of the first eight nodes, and in the other
+// word one for each of the next three, a bit that says how wide types of edges are,
+// and these.
+type smallAttributes struct{ first, rest uint64 }
 
 const (
 	// smallNodes is the largest number of nodes whose key fits a word.
 	smallNodes = 11
 	// The first table is small, so that little has to be emptied for a small
-	// graph; the largest is 192 KiB.
+	// graph; the largest is 256 KiB.
 	firstSlots = 8 // bits
 	mostSlots  = 13
 )
@@ -41,27 +49,51 @@ func (z *Normalizer) smallable(n int) bool {
 	return n <= smallNodes && z.Cache != nil && z.CropBudget|z.CanonBudget == 0
 }
 
-// smallAttrsOf packs the attributes of some nodes, and reports whether these are
-// all that the members depend on besides levels and edges: without attributes, or
-// for up to eight nodes with one that is discrete and small, and edges of one type.
-func (z *Normalizer) smallAttrsOf(nodes []int32) (attrs uint64, ok bool) {
-	if z.edgeTypes() && !(z.typed && z.oneType) {
-		return 0, false
+// smallAttrs packs the attributes of some nodes and of the edges between them, and
+// reports whether these are all that the members depend on besides levels and edges:
+// one of each kind, discrete and small. cropped is as for typesAmong.
+func (z *Normalizer) smallAttrs(nodes []int32, rows []uint64, cropped bool) (attrs smallAttributes, ok bool) {
+	if z.nodeAttrs() {
+		g := z.ix.g
+		if g.NodeCats != 1 || g.NodeAttrs > 0 || g.SparseCard > 0 {
+			return attrs, false
+		}
+		all, first, rest := uint32(0), uint64(0), uint64(0)
+		for _, v := range nodes[:min(len(nodes), 8)] {
+			c := uint32(g.NodeCat[v])
+			all |= c
+			first = first<<8 | uint64(c)
+		}
+		for _, v := range nodes[min(len(nodes), 8):] {
+			c := uint32(g.NodeCat[v])
+			all |= c
+			rest = rest<<8 | uint64(c)
+		}
+		attrs = smallAttributes{first, rest}
+		if all > 255 {
+			return attrs, false
+		}
 	}
-	if !z.nodeAttrs() {
-		return 0, true
+	if !z.edgeTypes() || z.typed && z.oneType {
+		return attrs, true
 	}
-	g := z.ix.g
-	if g.NodeCats != 1 || g.NodeAttrs > 0 || g.SparseCard > 0 || len(nodes) > 8 {
-		return 0, false
+	width, wide := 2, uint64(0)
+	if z.greatest > 3 {
+		width, wide = 4, 1
 	}
-	all := uint32(0)
-	for _, v := range nodes {
-		c := uint32(g.NodeCat[v])
-		all |= c
-		attrs = attrs<<8 | uint64(c)
+	if !z.typed || z.greatest > 15 {
+		return attrs, false
 	}
-	return attrs, all <= 255
+	types, used := uint64(0), 0
+	for i, set := range rows {
+		row := z.types[z.placeInHood(i, cropped)<<6:][:maxWords]
+		for m := set & (1<<i - 1); m != 0; m &= m - 1 {
+			types = types<<width | uint64(row[z.placeInHood(bits.TrailingZeros64(m), cropped)&63])
+			used += width
+		}
+	}
+	attrs.rest |= types<<25 | wide<<24
+	return attrs, used <= 64-25
 }
 
 // smallKey returns the key of nodes with the given levels and rows, or 0 if the
@@ -79,22 +111,29 @@ func smallKey(kind, k int, starts uint64, rows []uint64) uint64 {
 	return key<<8 | uint64(k-1)<<2 | uint64(kind)
 }
 
-// findSmall looks up a problem; the answer is 0 if it is not known.
-func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint64, attrs uint64) uint64 {
+// findSmall looks up a problem with the attributes of some nodes, or, where these are
+// nil, without. The answer is 0 if it is not known; ok is false if the table is not
+// for such problems. cropped says that the nodes are not those of U.
+func (q *recall) findSmall(z *Normalizer, kind, k int, nodes []int32, dist []uint8, rows []uint64, cropped bool) (value uint64, ok bool) {
 	q.small = 0
 	if q.paused(len(rows)) {
-		return 0
+		return 0, true
+	}
+	var attrs smallAttributes
+	if nodes != nil {
+		if attrs, ok = z.smallAttrs(nodes, rows, cropped); !ok {
+			return 0, false
+		}
 	}
 	key := smallKey(kind, k, refine.Starts(dist), rows)
 	if q.small, q.smallAttrs = key, attrs; key == 0 {
-		return 0
+		return 0, true
 	}
 	s := &z.small
 	if s.cache != z.Cache || s.resets != z.Cache.resets.Load() {
 		s.empty(z.Cache)
 	}
 	z.Stats.CacheLookups++
-	value := uint64(0)
 	if slot := s.at(key, attrs); slot.key == key && slot.attrs == attrs {
 		value = slot.value
 		z.Stats.CacheHits++
@@ -103,7 +142,7 @@ func (q *recall) findSmall(z *Normalizer, kind, k int, dist []uint8, rows []uint
 	if q.at.lookups++; q.at.lookups == recallWindow {
 		q.at.end()
 	}
-	return value
+	return value, true
 }
 
 // addSmall remembers the answer to the question asked last, if there is one.
@@ -117,13 +156,13 @@ func (q *recall) addSmall(z *Normalizer, value uint64) {
 		s.shift -= 2
 		s.added = 1
 	}
-	*s.at(q.small, q.smallAttrs) = smallSlot{q.small, q.smallAttrs, value}
+	*s.at(q.small, q.smallAttrs) = smallSlot{q.small, value, q.smallAttrs}
 }
 
 // at returns the only slot where a problem may be.
-func (s *small) at(key, attrs uint64) *smallSlot {
-	attrs *= 0xbf58476d1ce4e5b9
-	return &s.slots[(key^attrs^attrs>>32)*0x9e3779b97f4a7c15>>s.shift]
+func (s *small) at(key uint64, attrs smallAttributes) *smallSlot {
+	h := attrs.first*0xbf58476d1ce4e5b9 ^ attrs.rest*0x94d049bb133111eb
+	return &s.slots[(key^h^h>>32)*0x9e3779b97f4a7c15>>s.shift]
 }
 
 // empty makes s the table beside a cache.
@@ -178,7 +217,7 @@ func (z *Normalizer) rankWords(dist []uint8) {
 	w, n := &z.words, len(z.rows)
 	small := n <= smallNodes && z.attributed() && z.smallable(n)
 	if small {
-		if value := z.ranks.findSmall(z, smallRank, 1, dist, z.rows, 0); value != 0 {
+		if value, _ := z.ranks.findSmall(z, smallRank, 1, nil, dist, z.rows, false); value != 0 {
 			z.cells = z.cells[:0]
 			for i := range n {
 				node := uint64(1) << (value >> (4 * i) & 15)

@@ -40,7 +40,7 @@ func (z *Normalizer) readTypes(rows []uint64) bool {
 		}
 		rows[i] = row
 	}
-	z.oneType = some&^every == 0
+	z.oneType, z.greatest = some&^every == 0, greatest
 	return greatest < 255
 }
 

@@ -52,23 +52,22 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	if !z.typed {
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
-	small, attrs := z.smallable(n), uint64(0)
+	small, cached := z.smallable(n), false
 	if small {
-		attrs, small = z.smallAttrsOf(z.hood)
-	}
-	cached := !small && z.cacheable(nil, n)
-	if small {
-		kind := smallWhole
+		kind, nodes := smallWhole, []int32(nil)
 		if z.attributed() {
-			kind = smallAttrs
+			kind, nodes = smallAttrs, z.hood
 		}
-		if value := z.whole.findSmall(z, kind, z.K, z.dist, z.rows, attrs); value != 0 {
+		value, ok := z.whole.findSmall(z, kind, z.K, nodes, z.dist, z.rows, false)
+		if value != 0 {
 			if n > z.K {
 				z.Stats.Cropped++
 			}
 			return z.hood, z.unpackSmall(value, min(n, z.K)), nil
 		}
-		small = z.whole.small != 0
+		small, cached = z.whole.small != 0, !ok && z.cacheable(nil, n)
+	} else {
+		cached = z.cacheable(nil, n)
 	}
 	if cached {
 		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.rows); value != nil {
@@ -265,18 +264,21 @@ func lowest(set uint64, n int) uint64 {
 func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
 	n, rows := len(nodes), z.rows
 	before := z.Stats
-	small, attrs := cropped && z.smallable(n), uint64(0)
+	small, cached := cropped && z.smallable(n), false
 	if small {
-		attrs, small = z.smallAttrsOf(nodes)
-	}
-	cached := !small && cropped && z.cacheable(nil, n)
-	switch {
-	case small:
-		if value := z.inN.findSmall(z, smallFinish, 1, dist, rows, attrs); value != 0 {
+		of := nodes
+		if !z.attributed() {
+			of = nil
+		}
+		value, ok := z.inN.findSmall(z, smallFinish, 1, of, dist, rows, cropped)
+		if value != 0 {
 			return z.unpackSmall(value, n)
 		}
-		small = z.inN.small != 0
-	case cached:
+		small, cached = z.inN.small != 0, !ok && z.cacheable(nil, n)
+	} else {
+		cached = cropped && z.cacheable(nil, n)
+	}
+	if cached {
 		if value := z.inN.find(z, finishField, nodes, dist, rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, n)
@@ -289,12 +291,34 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		w.SplitLeast(func(set uint64) uint64 { return z.leastNodes(nodes, set) })
 	}
 	z.cells = w.AppendCells(z.cells[:0])
+	if w.Discrete() {
+		z.orderCells()
+	} else {
+		z.breakTies(nodes, cropped)
+	}
+	switch {
+	case small:
+		z.inN.addSmall(z, packSmall(z.order, &before, &z.Stats))
+	case cached:
+		z.inN.add(z, &before, z.order)
+	}
+	return z.order
+}
+
+// orderCells makes z.order the nodes of z.cells, which are alone there.
+func (z *Normalizer) orderCells() {
+	z.order = z.order[:0]
+	for _, c := range z.cells {
+		z.order = append(z.order, int32(bits.TrailingZeros64(c)))
+	}
+}
+
+// breakTies makes z.order the canonical order of the nodes whose rows are in z.rows,
+// and whose ranking is in z.cells. cropped is as for finishWords.
+func (z *Normalizer) breakTies(nodes []int32, cropped bool) {
+	n, rows := len(nodes), z.rows
 	z.order = z.order[:0]
 	switch {
-	case w.Discrete():
-		for _, c := range z.cells {
-			z.order = append(z.order, int32(bits.TrailingZeros64(c)))
-		}
 	case z.typed && !z.oneType:
 		z.solver.Budget = z.CanonBudget
 		order, q := z.solver.Typed(rows, z.typesAmong(rows, cropped), z.cells)
@@ -315,13 +339,6 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		z.countCanon(q)
 		z.order = append(z.order, order...)
 	}
-	switch {
-	case small:
-		z.inN.addSmall(z, packSmall(z.order, &before, &z.Stats))
-	case cached:
-		z.inN.add(z, &before, z.order)
-	}
-	return z.order
 }
 
 func (z *Normalizer) countCanon(q canon.Quality) {
