@@ -26,6 +26,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -377,6 +378,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"-systems", "wl,gin"}, `-systems has "gin", want some of majority size labels`},
+		{[]string{"-systems", "best-gin"}, `-systems has "best-gin", want some of majority size labels sp rw gk dgk wl words pslr k5 k10 k10e online best, or all, or best-X with X one of size labels wl`},
 		{[]string{"-systems", "wl,,size"}, "nothing between two commas"},
 		{[]string{"-systems", "wl,wl"}, "-systems names wl twice"},
 		{[]string{"-protocol", "best"}, "want nested or paper"},
@@ -450,11 +452,83 @@ func TestRareClass(t *testing.T) {
 	}
 }
 
+// A run that is interrupted says how it goes on, and one that did says which cells were
+// kept.
 func TestInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(30*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
 	if err := run(ctx, []string{"-repeats", "1000"}); !errors.Is(err, cli.ErrInterrupted) {
 		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
+	}
+	dir := t.TempDir()
+	args := []string{"-data", small(t, "SMALL", 5), "-systems", "majority,labels", "-folds", "2", "-repeats", "1", "-workers", "1"}
+	said := func(ctx context.Context, args ...string) string {
+		t.Helper()
+		old, oldErr := os.Stdout, os.Stderr
+		file, err := os.Create(filepath.Join(t.TempDir(), "said"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Stdout, os.Stderr = file, file
+		_ = run(ctx, args)
+		os.Stdout, os.Stderr = old, oldErr
+		file.Close()
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	ended, stop := context.WithCancelCause(context.Background())
+	stop(cli.ErrInterrupted)
+	bg, kept := context.Background(), []string{"-checkpoint", dir, "-resume"}
+	for _, test := range []struct {
+		ctx  context.Context
+		more []string
+		want string
+		not  string
+	}{
+		{ended, nil, "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with what was not done", "kept in"},
+		{ended, kept, "the same command with -resume -checkpoint " + dir + " goes on with what was not done", "kept in"},
+		{bg, append(kept, "-limit", "1ns"), "the same command with -resume -checkpoint " + dir + " goes on with cells that ran out of -limit, with a longer one", "kept in"},
+		{bg, append(kept, "-limit", "1ns"), "(kept in " + dir + ")", "goes on with what was"},
+		{bg, kept, "SMALL labels: nested", "goes on with"},
+		{bg, kept, " (kept in " + dir + ")", "goes on with"},
+	} {
+		if text := said(test.ctx, append(args[:len(args):len(args)], test.more...)...); !strings.Contains(text, test.want) || strings.Contains(text, test.not) {
+			t.Errorf("%v: want %q and not %q:\n%s", test.more, test.want, test.not, text)
+		}
+	}
+}
+
+// The ablations are named by what they leave out, whatever its place.
+func TestAblations(t *testing.T) {
+	all := collection.BestWords()
+	for _, c := range all {
+		name := ingredient(c)
+		s := find(collection.Best + "-" + name)
+		if name == "" || s == nil {
+			t.Errorf("%v has no name to be left out by", c)
+			continue
+		}
+		rest := slices.DeleteFunc(collection.BestWords(), func(other count.Counter) bool { return reflect.DeepEqual(other, c) })
+		if want := fmt.Sprintf("words: %v", rest); len(rest) != len(all)-1 || s.identity != want {
+			t.Errorf("%s is %q, want %q", s.name, s.identity, want)
+		}
+		if !strings.Contains(usage(), " "+name+" ") {
+			t.Errorf("%s is not listed", s.name)
+		}
+	}
+	if got := leftOut(); len(got) != len(all)+1 || got[len(all)] != "heads" || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		t.Errorf("%q are left out", got)
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{0: "0.0", .04: "0.0", 3.14159: "3.1", 9.97: "10", 42.4: "42", 1234.5: "1234", 1e6: "1000000"} {
+		if got := seconds(s); got != want {
+			t.Errorf("%v is %s, want %s", s, got, want)
+		}
 	}
 }

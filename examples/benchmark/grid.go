@@ -135,6 +135,7 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 		if err != nil {
 			return err
 		}
+		kept := ""
 		if one == nil {
 			if one, err = c.runCell(ctx, d, s, bar); err != nil {
 				return err
@@ -144,9 +145,10 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 			}
 		} else {
 			bar.Add(s.trials(c))
+			kept = " (kept in " + c.checkpoint + ")"
 		}
 		one.figures()
-		fmt.Println(one)
+		fmt.Println(one.String() + kept)
 		r.Cells = append(r.Cells, one)
 	}
 	return nil

@@ -99,7 +99,7 @@ func (c *config) check() (err error) {
 	}
 	for _, name := range c.systems {
 		if find(name) == nil {
-			return fmt.Errorf("-systems has %q, want some of %s, or all", name, strings.Join(names(), " "))
+			return fmt.Errorf("-systems has %q, want some of %s, or all, or best-X with X one of %s", name, strings.Join(names(), " "), strings.Join(leftOut(), " "))
 		}
 	}
 	switch {
@@ -151,6 +151,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	r, err := runGrid(ctx, c, keep)
 	if err != nil {
+		if ctx.Err() != nil {
+			fmt.Fprintln(os.Stderr, c.goOn("what was not done"))
+		}
 		return err
 	}
 	if err := files[0].FinishJSON(r); err != nil {
@@ -173,5 +176,16 @@ func run(ctx context.Context, args []string) error {
 	if err := r.print(os.Stdout); err != nil {
 		return err
 	}
+	if r.ranOut() {
+		fmt.Println("\n" + c.goOn("cells that ran out of -limit, with a longer one"))
+	}
 	return r.failed()
+}
+
+// goOn says how a run that did not come to its end goes on.
+func (c *config) goOn(with string) string {
+	if c.checkpoint == "" {
+		return "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with " + with
+	}
+	return fmt.Sprintf("cells that are done are kept: the same command with -resume -checkpoint %s goes on with %s", c.checkpoint, with)
 }

@@ -131,6 +131,11 @@ func (r *report) row(name string) (cells []*cell) {
 	return cells
 }
 
+// ranOut reports whether the time of a cell was not enough.
+func (r *report) ranOut() bool {
+	return slices.ContainsFunc(r.Cells, func(one *cell) bool { return strings.HasPrefix(one.Status, ">") })
+}
+
 // failed is an error where a cell has failed.
 func (r *report) failed() error {
 	var bad []string

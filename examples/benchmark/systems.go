@@ -67,12 +67,48 @@ var systems = []*system{
 // ablations are the best system without one of its ingredients each.
 var ablations = leaveOneOut()
 
+// ingredient is what a counter of the best system is called where it is left out, ""
+// of one that has no name here.
+func ingredient(c count.Counter) string {
+	switch c := c.(type) {
+	case count.Size:
+		return "size"
+	case count.Labels:
+		return "labels"
+	case count.WL:
+		switch {
+		case c.Triangles:
+			return "triangles"
+		case c.Rounded:
+			return "rounded"
+		}
+		return "wl"
+	case count.Fields:
+		return "fields"
+	case count.Paths:
+		return "paths"
+	case count.Profiles:
+		return "profiles"
+	case count.Statistics:
+		return "statistics"
+	}
+	return ""
+}
+
 func leaveOneOut() (all []*system) {
-	for i, name := range []string{"size", "labels", "wl", "triangles", "rounded", "fields", "paths", "profiles", "statistics"} {
-		words := collection.BestWords()
+	for i, c := range collection.BestWords() {
+		words, name := collection.BestWords(), ingredient(c)
 		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
 	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held out", collection.BestAlone, collection.BestWords()))
+}
+
+// leftOut are the X of best-X.
+func leftOut() (all []string) {
+	for _, s := range ablations {
+		all = append(all, strings.TrimPrefix(s.name, collection.Best+"-"))
+	}
+	return all
 }
 
 func find(name string) *system {
@@ -96,7 +132,7 @@ func usage() string {
 	for _, s := range systems {
 		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
 	}
-	b.WriteString("best-X    best without X: size, labels, wl, triangles, rounded, fields, paths,\n          profiles, statistics or heads; not in all")
+	fmt.Fprintf(&b, "best-X    best without X, one of %s;\n          not in all", strings.Join(leftOut(), " "))
 	return b.String()
 }
 

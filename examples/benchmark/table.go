@@ -7,6 +7,17 @@ import (
 	"text/tabwriter"
 )
 
+// spreads says what stands behind ±.
+const spreads = "mean ± standard deviation over the folds; behind the best: mean of the paired differences ± its standard error, corrected for training folds that overlap"
+
+// splits says so where no test graph was looked at.
+func (r *report) splits() string {
+	if r.Inner {
+		return ", on inner splits"
+	}
+	return ""
+}
+
 // markdown is the table of -table: a row per collection and system.
 func (r *report) markdown() string {
 	var b strings.Builder
@@ -14,7 +25,7 @@ func (r *report) markdown() string {
 	if r.Protocol == "paper" {
 		first, second = second, first
 	}
-	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; mean ± deviation over the folds, percent\n", r.Folds, r.Repeats, r.Seed, map[bool]string{true: ", on inner splits"}[r.Inner])
+	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; accuracy in percent, %s\n", r.Folds, r.Repeats, r.Seed, r.splits(), spreads)
 	for _, of := range r.Collections {
 		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
 		fmt.Fprintf(&b, "| | %s | behind the best | %s | the paper | chosen most often | CPU s |\n|---|---|---|---|---|---|---|\n", first, second)
@@ -38,7 +49,7 @@ func (one *cell) columns(protocol string) []string {
 		figure = fmt.Sprintf("%.2f ± %.2f", *one.Figure, *one.Spread)
 	}
 	if one.Status != done {
-		return []string{one.System, one.Status, "", "", figure, "", fmt.Sprintf("%.0f", one.CPU)}
+		return []string{one.System, one.Status, "", "", figure, "", seconds(one.CPU)}
 	}
 	first, second := fmt.Sprintf("%.1f ± %.1f", *one.Nested, *one.Std), fmt.Sprintf("%.1f ± %.1f", *one.Paper, *one.PaperStd)
 	if one.below("nested") {
@@ -54,7 +65,16 @@ func (one *cell) columns(protocol string) []string {
 	if *one.Behind == 0 {
 		behind = "best"
 	}
-	return []string{one.System, first, behind, second, figure, one.Chosen, fmt.Sprintf("%.3g", one.CPU)}
+	return []string{one.System, first, behind, second, figure, one.Chosen, seconds(one.CPU)}
+}
+
+// seconds are written without an exponent, and with a digit after the point where
+// they are few.
+func seconds(s float64) string {
+	if s < 9.95 {
+		return fmt.Sprintf("%.1f", s)
+	}
+	return fmt.Sprintf("%.0f", s)
 }
 
 // below reports whether the cell does not reach the paper's figure by a protocol.
@@ -97,7 +117,7 @@ func (r *report) print(out io.Writer) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed)
+		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d%s\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed, r.splits())
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		titles := "\tnested\tbehind the best\tpaper-style\tthe paper\tchosen most often\tCPU s"
 		if r.Protocol == "paper" {
@@ -111,8 +131,9 @@ func (r *report) print(out io.Writer) error {
 			return err
 		}
 	}
+	fmt.Fprintf(out, "\n%s\n", spreads)
 	if r.below() {
-		fmt.Fprintln(out, "\n↓ below the paper's figure")
+		fmt.Fprintln(out, "↓ below the paper's figure")
 	}
 	for i, line := range r.footnotes() {
 		if i == 0 {

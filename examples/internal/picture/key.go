@@ -44,11 +44,13 @@ func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, er
 	return &Sheet{draw.Crop(all, 0, 0, foot, 0), out}, nil
 }
 
-// Bytes returns the page as a file.
+// Bytes returns the page as a file. The text of an SVG falls back on fonts of the same
+// widths, and then on any without serifs, where the reader has not that of all
+// pictures.
 func (s *Sheet) Bytes() ([]byte, error) {
 	var b bytes.Buffer
 	_, err := s.out.WriteTo(&b)
-	return b.Bytes(), err
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;")), err
 }
 
 // Percent are ticks at whole numbers, a round number apart.
