@@ -60,7 +60,8 @@ func (g *LabelledGraph) check() error {
 // which is finite where Decay is below 1 over the largest eigenvalue of A×. The
 // system is solved without the product: its matrix times a vector of pairs goes by
 // the neighbours in one graph, then by those in the other, in O(m·n' + n·m') and
-// less where labels differ; the memory is some vectors of n·n' numbers a worker.
+// less where labels differ; the memory is some vectors of a number for each pair of
+// one label, a worker.
 // Undirected graphs are solved by conjugate gradients, directed ones by the fixed
 // point x = 1 + Decay·A×x.
 //

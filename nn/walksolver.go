@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// walkSolver solves the system of two graphs. A vector of pairs is (n, n') numbers,
-// 0 where the labels of a pair differ.
+// walkSolver solves the system of two graphs. A vector has a number for each pair of
+// nodes with one label and for no other: those of node i of a are from base[i] to
+// base[i+1], in the order of the nodes of b, which sorted by label lie side by side.
 type walkSolver struct {
 	decay, tolerance float64
 	rounds           int
 
 	a, b       *walkGraph
 	from, to   []int32 // of each node of a: the nodes of b that have its label
+	base       []int   // of each node of a: its first pair; and their number
 	types      []int32 // of each label of edges of a: its number in b, or -1
 	kinds      int     // labels of edges in b, at least 1
 	sums       []float64
@@ -22,7 +24,7 @@ type walkSolver struct {
 // solve returns the sum of the solution of (I − decay·A×) x = 1.
 func (s *walkSolver) solve(ctx context.Context, a, b *walkGraph) (float64, error) {
 	s.match(a, b)
-	size := a.n * b.n
+	size := s.base[a.n]
 	for _, v := range []*[]float64{&s.x, &s.r, &s.p, &s.q} {
 		*v = slices.Grow((*v)[:0], size)[:size]
 	}
@@ -39,14 +41,11 @@ func (s *walkSolver) solve(ctx context.Context, a, b *walkGraph) (float64, error
 	// largest eigenvalue 1 or more, its left eigenvector w ≥ 0 would have
 	// (1 − that)·w·x = w·1 > 0, and so w·x < 0.
 	sum := 0.0
-	for i := range a.n {
-		for j := s.from[i]; j < s.to[i]; j++ {
-			x := s.x[i*b.n+int(j)]
-			if !(x > 0.5) || !finite(x) { // it is 1 at least, but for rounding
-				return 0, ErrDiverges
-			}
-			sum += x
+	for _, x := range s.x {
+		if !(x > 0.5) || !finite(x) { // it is 1 at least, but for rounding
+			return 0, ErrDiverges
 		}
+		sum += x
 	}
 	return sum, nil
 }
@@ -55,6 +54,7 @@ func (s *walkSolver) solve(ctx context.Context, a, b *walkGraph) (float64, error
 func (s *walkSolver) match(a, b *walkGraph) {
 	s.a, s.b = a, b
 	s.from, s.to = slices.Grow(s.from[:0], a.n)[:a.n], slices.Grow(s.to[:0], a.n)[:a.n]
+	s.base = append(s.base[:0], 0)
 	at, end := 0, 0
 	for i, l := range a.label {
 		if i == 0 || l != a.label[i-1] {
@@ -64,6 +64,7 @@ func (s *walkSolver) match(a, b *walkGraph) {
 			}
 		}
 		s.from[i], s.to[i] = int32(at), int32(end)
+		s.base = append(s.base, s.base[i]+end-at)
 	}
 	s.types = s.types[:0]
 	for _, l := range a.edges {
@@ -85,23 +86,38 @@ func (s *walkSolver) match(a, b *walkGraph) {
 func (s *walkSolver) times(v, out []float64) {
 	a, b := s.a, s.b
 	for i := range a.n {
-		row := out[i*b.n : (i+1)*b.n]
-		clear(row)
-		if s.from[i] == s.to[i] || a.off[i] == a.off[i+1] {
+		row := out[s.base[i]:s.base[i+1]]
+		if len(row) == 0 {
 			continue
 		}
 		clear(s.sums)
+		met := false
 		for e := a.off[i]; e < a.off[i+1]; e++ {
 			t, k := s.types[a.types[e]], a.nbr[e]
-			from, to := int(s.from[k]), int(s.to[k])
-			if t < 0 || from == to {
-				continue
+			if x := v[s.base[k]:s.base[k+1]]; t >= 0 && len(x) > 0 {
+				add(s.sums[int(t)*b.n+int(s.from[k]):], x)
+				met = true
 			}
-			add(s.sums[int(t)*b.n+from:int(t)*b.n+to], v[int(k)*b.n+from:int(k)*b.n+to])
 		}
-		for j := s.from[i]; j < s.to[i]; j++ {
+		if !met {
+			clear(row)
+			continue
+		}
+		if s.kinds == 1 { // nearly always: no label to look up
+			for j := range row {
+				v := int(s.from[i]) + j
+				sum := 0.0
+				for _, u := range b.nbr[b.off[v]:b.off[v+1]] {
+					sum += s.sums[u]
+				}
+				row[j] = sum
+			}
+			continue
+		}
+		for j := range row {
+			v := int(s.from[i]) + j
 			sum := 0.0
-			for e := b.off[j]; e < b.off[j+1]; e++ {
+			for e := b.off[v]; e < b.off[v+1]; e++ {
 				sum += s.sums[int(b.types[e])*b.n+int(b.nbr[e])]
 			}
 			row[j] = sum
@@ -109,33 +125,29 @@ func (s *walkSolver) times(v, out []float64) {
 	}
 }
 
+// add adds x to the beginning of dst.
 func add(dst, x []float64) {
-	x = x[:len(dst)]
+	dst = dst[:len(x)]
 	for i, y := range x {
 		dst[i] += y
 	}
 }
 
 // ones writes the right-hand side.
-func (s *walkSolver) ones(v []float64) (count int) {
-	clear(v)
-	for i := range s.a.n {
-		for j := s.from[i]; j < s.to[i]; j++ {
-			v[i*s.b.n+int(j)] = 1
-		}
-		count += int(s.to[i] - s.from[i])
+func ones(v []float64) {
+	for i := range v {
+		v[i] = 1
 	}
-	return count
 }
 
 // gradients solves the symmetric system by conjugate gradients (Hestenes and
 // Stiefel 1952). A direction of no positive curvature shows that the matrix is not
 // positive definite, and then the sum diverges.
 func (s *walkSolver) gradients(ctx context.Context) error {
-	pairs := s.ones(s.r)
+	ones(s.r)
+	ones(s.p)
 	clear(s.x)
-	copy(s.p, s.r)
-	square := float64(pairs)
+	square := float64(len(s.r))
 	end := square * s.tolerance * s.tolerance
 	for round := 0; square > end; round++ {
 		if round == s.rounds {
@@ -171,8 +183,8 @@ func (s *walkSolver) gradients(ctx context.Context) error {
 // iterate repeats x = 1 + decay·A×x from x = 1. Each round adds the walks that are
 // one step longer.
 func (s *walkSolver) iterate(ctx context.Context) error {
-	pairs := s.ones(s.x)
-	copy(s.r, s.x) // walks of the length of the round
+	ones(s.x)
+	ones(s.r) // walks of the length of the round
 	end := s.tolerance * s.tolerance
 	for round := 0; ; round++ {
 		if ctx.Err() != nil {
@@ -189,7 +201,7 @@ func (s *walkSolver) iterate(ctx context.Context) error {
 		switch {
 		case !finite(square) || !finite(sum):
 			return ErrDiverges
-		case square <= end*sum || pairs == 0:
+		case square <= end*sum:
 			return nil
 		case round == s.rounds:
 			return ErrDiverges
