@@ -74,6 +74,7 @@ func TestConformance(t *testing.T) {
 		{"count refuses", operators.Count{Of: []count.Counter{count.WL{}, narrow{}}}, nil},
 		{"check", operators.Check{}, nil},
 		{"filter", operators.Filter{Keep: func(g *graph.Graph) bool { return g.N()%2 == 0 }}, nil},
+		{"part", operators.Part{Of: 2}, nil},
 		{"filter all", operators.Filter{Keep: func(*graph.Graph) bool { return false }}, nil},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
 		{"assemble", operators.Assemble{K: 4}, selected},

@@ -13,6 +13,7 @@
 //
 //	Check         reads the graph          refuses graphs that break the rules
 //	Filter        reads the graph          leaves graphs out
+//	Part          reads graph_id           leaves graphs out, but for a share: to test on, say
 //	Expect        reads the schema         refuses graphs of another layout
 //	Channel       reads the graph          adds to node_attr
 //	Select        reads the graph          adds roots

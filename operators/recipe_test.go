@@ -27,7 +27,7 @@ import (
 // written are the operators that a recipe can hold.
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{},
-	operators.Normalize{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
+	operators.Normalize{}, operators.Part{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
 	operators.Shuffle{}, operators.Standardize{},
 }
 

@@ -2,6 +2,7 @@ package readme_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -9,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -77,6 +80,63 @@ func (Remoteness) String() string { return "remoteness" }
 func (Remoteness) Label(in labeling.Input, labels []float64) error {
 	for v := range labels {
 		labels[v] = -float64(in.Graph.Degree(int32(v)))
+	}
+	return nil
+}
+
+// Words and kernels.
+func Example_words() {
+	ctx := context.Background()
+	items, err := sources.Families{Graphs: 1, Seed: 5}.Items()
+	if err != nil {
+		log.Fatal(err)
+	}
+	g := items[0].Graph
+	showWords(ctx, g)
+	// Output:
+	// 542 graphs, the first two alike by 0.87
+	// 42 of 58 right
+	// 0 <nil>
+}
+
+func showWords(ctx context.Context, g *graph.Graph) {
+	src := sources.Families{Graphs: 600} // or a sources.TU
+	words := operators.Count{Of: []count.Counter{count.WL{Height: 2}, Leaves{}}}
+	var bags sinks.CollectCounts
+	err := flow.From(src).Via(operators.Part{Of: 10, Rest: true}). // nine tenths of the graphs
+									Via(words).To(&bags).Run(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2) // all of them beside each other
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
+	svm := &nn.SVM{C: 10, Kernel: nn.Cosine} // computes of the same matrix what it needs
+	if err := svm.FitCounts(ctx, bags.Counts[0], bags.Class); err != nil {
+		log.Fatal(err)
+	}
+	err = flow.From(src).Via(operators.Part{Of: 10}).Via(words). // the others
+									To(sinks.Evaluate{Net: svm, Done: func(r nn.Result) error {
+			fmt.Printf("%d of %d right\n", r.Correct, r.Rows)
+			return nil
+		}}).Run(ctx)
+	ids, counts, err2 := count.Of(count.Input{Graph: g}, words.Of...) // a graph in hand
+	class, err3 := svm.Classify(ids, counts)
+	fmt.Println(class, errors.Join(err, err2, err3))
+}
+
+// Leaves counts the nodes with a single neighbour.
+type Leaves struct{}
+
+func (Leaves) String() string { return "leaves" }
+
+func (Leaves) Count(in count.Input, bag *count.Bag) error {
+	for v := range int32(in.Graph.N()) {
+		if in.Graph.Degree(v) == 1 {
+			bag.Add(uint64(count.Kind("leaves")), 1)
+		}
 	}
 	return nil
 }

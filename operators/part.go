@@ -1,0 +1,66 @@
+package operators
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Part leaves out all graphs but those of one of several parts, so that a stream can be
+// split into graphs to learn from and graphs to test on:
+//
+//	train := flow.From(src).Via(operators.Part{Of: 10, Rest: true}) // nine tenths
+//	test := flow.From(src).Via(operators.Part{Of: 10})              // the other tenth
+//
+// The part of a graph is a hash of its graph_id, with Seed: it does not depend on the
+// order, the number of workers or how many graphs there are, all rows of one graph are
+// of one part, and parts are of about the same size, not exactly, whatever the ids are.
+// Classes are not spread evenly; nn.Folds does that for graphs that are in memory. It
+// stands where records still have the graph. Graphs that are left out count as done.
+type Part struct {
+	// Of is the number of parts. The default is 10.
+	Of int
+	// Number is that of the part that goes on, from 0 to Of-1.
+	Number int
+	// Rest lets the other parts go on instead.
+	Rest bool
+	// Seed deals the graphs otherwise.
+	Seed uint64
+}
+
+var _ flow.Operator = Part{}
+
+// Open checks the settings.
+func (p Part) Open(in *arrow.Schema) (flow.Stage, error) {
+	if p.Of == 0 {
+		p.Of = 10
+	}
+	if p.Of < 2 {
+		return nil, fmt.Errorf("Of is %d, want 2 or more", p.Of)
+	}
+	if p.Number < 0 || p.Number >= p.Of {
+		return nil, fmt.Errorf("Number is %d, want 0 to %d", p.Number, p.Of-1)
+	}
+	return sift(in, (*record.Binding).View, func(gs *record.Graphs, row int) error {
+		if (p.of(gs.ID(row)) == p.Number) == p.Rest {
+			return ErrLeftOut
+		}
+		return nil
+	})
+}
+
+// of returns the part of a graph.
+func (p Part) of(graph int64) int {
+	return int(scatter(scatter(p.Seed)^uint64(graph)) >> 1 % uint64(p.Of))
+}
+
+// scatter is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+func scatter(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
