@@ -33,7 +33,7 @@
 // Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in
 // several workers; a row they cannot handle is refused, and the pipeline's policy
 // decides what follows. An operator of your own gets the same by RowStage. Their cores are functions over slices, in packages labeling, field,
-// canon and count.
+// canon, count and spread.
 //
 // # One large graph
 //

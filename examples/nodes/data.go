@@ -116,6 +116,15 @@ func (d *dataset) divide(c *config) error {
 	return nil
 }
 
+// all is every node.
+func (d *dataset) all() []int32 {
+	all := make([]int32, len(d.Class))
+	for v := range all {
+		all[v] = int32(v)
+	}
+	return all
+}
+
 // majority is the share, in percent, of the largest class among nodes.
 func (d *dataset) majority(nodes []int32) float64 {
 	count := make([]int, len(d.Classes))

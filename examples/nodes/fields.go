@@ -31,11 +31,8 @@ func (d *dataset) fields(c *config, roots []int32, chunk int) flow.Pipeline {
 }
 
 // collect makes the rows of the roots in memory, one record for all.
-func (d *dataset) collect(ctx context.Context, c *config, roots []int32, known known, r *report) (arrow.Record, error) {
+func (d *dataset) collect(ctx context.Context, c *config, roots []int32, r *report) (arrow.Record, error) {
 	p := d.fields(c, roots, 256).Via(operators.Batch{Size: len(roots)})
-	if c.neighbourLabels {
-		p = p.Via(neighbourLabels{classes: d.Class, names: d.Classes, known: known})
-	}
 	bar := cli.NewProgress("receptive fields", int64(len(roots)))
 	defer bar.Done()
 	var out sinks.Collect

@@ -12,8 +12,11 @@
 //	             chosen on the validation nodes, and the test nodes are looked at
 //	             once, at the end. Data without a split are dealt by the seed, 60,
 //	             20 and 20 % of the nodes with a class; without a validation part
-//	             a fifth of the training nodes becomes one. What the networks say
-//	             of a node may be averaged over its field, some rounds.
+//	             a fifth of the training nodes becomes one. With few nodes to learn
+//	             from, networks read fields or, in place of them, features that were
+//	             spread over the edges; with many, fields without or with the classes
+//	             of training nodes. What they say of a node may go on to its
+//	             neighbours. All this is chosen on the validation nodes.
 //	prequential  all nodes arrive once, in an order that the seed decides; each is
 //	             predicted before the network learns from it.
 //
@@ -30,6 +33,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,6 +43,36 @@ import (
 )
 
 func main() { cli.Main("nodes", run) }
+
+// Values of settings that may be left to the validation nodes.
+const (
+	auto = "auto"
+	yes  = "on"
+	no   = "off"
+)
+
+// choice is a flag that is on, off, or left open.
+type choice string
+
+func (c *choice) String() string { return string(*c) }
+
+// IsBoolFlag lets the name of the flag alone stand for on.
+func (c *choice) IsBoolFlag() bool { return true }
+
+// Set reads what strconv.ParseBool reads, on, off and auto.
+func (c *choice) Set(s string) error {
+	switch b, err := strconv.ParseBool(s); {
+	case s == auto, s == yes, s == no:
+		*c = choice(s)
+	case err != nil:
+		return errors.New("want auto, true or false")
+	case b:
+		*c = yes
+	default:
+		*c = no
+	}
+	return nil
+}
 
 // config is the command line.
 type config struct {
@@ -51,7 +85,9 @@ type config struct {
 	nets                int
 	identity            string
 	votes               int
-	neighbourLabels     bool
+	spread              string
+	smooth              float64
+	neighbourLabels     choice
 	epochs, batch       int
 	rate, decay         float64
 	decays              []float64 // to choose from
@@ -63,7 +99,7 @@ type config struct {
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{}
+	c := &config{neighbourLabels: auto}
 	f := cli.Flags("nodes", "tells the nodes of one large graph apart by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. Without\n-data and -graph it does so on a generated graph of communities.")
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
@@ -75,8 +111,10 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
 	f.IntVar(&c.nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
-	f.IntVar(&c.votes, "votes", 3, "split: most rounds in which what is said of a node becomes the mean over its field; how many is chosen on the validation nodes")
-	f.BoolVar(&c.neighbourLabels, "neighbour-labels", false, "let known classes of the other nodes of a field be an attribute")
+	f.IntVar(&c.votes, "votes", 0, "split: most rounds in which what is said of a node becomes the mean over its field, if that is better on the validation nodes than smoothing by -smooth; how many is chosen there too")
+	f.StringVar(&c.spread, "spread", auto, "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
+	f.Float64Var(&c.smooth, "smooth", -1, "split: share, below 1, of what is said of a node that it gives on to its neighbours, in place of votes; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
+	f.Var(&c.neighbourLabels, "neighbour-labels", "let known classes of the other nodes of a field be an attribute; `auto` is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else false")
 	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
 	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
@@ -105,6 +143,12 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-net is %q, want pooled or cnn", c.net)
 	case c.identity != "auto" && c.identity != "on" && c.identity != "off":
 		return fmt.Errorf("-identity is %q, want auto, on or off", c.identity)
+	case c.spread != auto && c.spread != yes && c.spread != no:
+		return fmt.Errorf("-spread is %q, want auto, on or off", c.spread)
+	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth < 1):
+		return fmt.Errorf("-smooth is %v, want -1, or 0 to below 1", c.smooth)
+	case c.spread == yes && c.neighbourLabels == yes:
+		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
 	case !(c.rate >= 0 && c.rate <= 10):
 		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
 	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
@@ -131,13 +175,13 @@ func (c *config) check() (err error) {
 	return err
 }
 
-// few is the number of training nodes up to which learning is cheap and
-// over-fitting what there is to fear.
-const few = 5000
+// few reports whether there are so few nodes to learn from that learning is cheap,
+// and over-fitting what there is to fear.
+func (d *dataset) few() bool { return len(d.train) <= 5000 }
 
 // settle gives the settings that are left open the values that fit the data.
 func (c *config) settle(d *dataset) {
-	online, small := c.protocol == "prequential", len(d.train) <= few
+	online, small := c.protocol == "prequential", d.few()
 	open := func(v *int, is bool, yes, no int) {
 		if *v == 0 {
 			*v = no

@@ -19,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -113,6 +114,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	dir := villages(t, 120, 40, true)
 	for _, args := range [][]string{
 		{"-data", dir, "-epochs", "3", "-decay", "0"},
+		{"-data", dir, "-epochs", "3", "-nets", "2", "-spread", "on"},
 		{"-data", dir, "-protocol", "prequential", "-neighbour-labels", "-identity", "on"},
 		{"-data", dir, "-net", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
 	} {
@@ -230,6 +232,77 @@ func TestVote(t *testing.T) {
 	}
 }
 
+// What is said is smoothed where the validation nodes bear it out, and classes of
+// training nodes are heard.
+func TestSmooth(t *testing.T) {
+	// A path of two villages, in each of which one node is wrong about itself.
+	var edges []graph.Edge
+	for v := range int32(11) {
+		edges = append(edges, graph.Edge{U: v, V: v + 1})
+	}
+	g, err := graph.New(12, false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &dataset{NodeSet: &sources.NodeSet{Graph: g}, train: []int32{0, 11}, val: []int32{2, 3, 8, 9}}
+	a := newAverage(12, 2)
+	a.nets = 2
+	for v := range 12 {
+		d.Class = append(d.Class, int32(v/6))
+		a.target[v] = v / 6
+		a.row(v)[v/6], a.row(v)[1-v/6] = 1.2, 0.8
+		if v == 3 || v == 9 {
+			a.row(v)[v/6], a.row(v)[1-v/6] = 0.9, 1.1
+		}
+	}
+	c := &config{smooth: -1, workers: 2}
+	best, how, err := d.smooth(t.Context(), c, a, a)
+	if err != nil || how != (smoothing{share: 0.5}) || best.of(d.val).right() != 4 {
+		t.Errorf("%v, %v: %v", err, how, best.sum)
+	}
+	for _, smooth := range []float64{0, 0.3} {
+		c.smooth = smooth
+		d.val = []int32{2, 8} // right already
+		if best, how, err = d.smooth(t.Context(), c, a, a); err != nil || how != (smoothing{share: smooth}) || (best == a) != (smooth == 0) {
+			t.Errorf("-smooth %v: %v, %v", smooth, err, how)
+		}
+	}
+	heard, err := d.spreadOf(t.Context(), c, a, smoothing{share: 0.5, known: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := d.spreadOf(t.Context(), c, a, smoothing{share: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, y := heard.row(1)[0], plain.row(1)[0]; !(x > y) || math.Abs(x+heard.row(1)[1]-1) > 1e-6 {
+		t.Errorf("node 1, beside a training node: %v where it is heard, %v where not", x, y)
+	}
+}
+
+// Which view is best is for the validation nodes to say: the words of these
+// villages tell nothing alone, and much where they are spread; of what many known
+// neighbours are, fields with classes tell more.
+func TestViews(t *testing.T) {
+	dir := villages(t, 200, 40, true)
+	r := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
+	if r["spread"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
+		t.Errorf("spread %v, neighbour_labels %v, smooth %v", r["spread"], r["neighbour_labels"], r["smooth"])
+	}
+	on := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "on")
+	off := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "off")
+	if r["validation_accuracy"] != on["validation_accuracy"] || off["validation_accuracy"].(float64) > on["validation_accuracy"].(float64) {
+		t.Errorf("validation accuracies: %v chosen, %v spread, %v fields", r["validation_accuracy"], on["validation_accuracy"], off["validation_accuracy"])
+	}
+	if os.Getenv("SANFLOW_LONG") == "" {
+		return // ten seconds
+	}
+	r = nodes(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
+	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["spread"] != false {
+		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
+	}
+}
+
 // The shares of a field add up to 1, the root has that of a whole ring, and every
 // ring as much.
 func TestVotersOf(t *testing.T) {
@@ -243,7 +316,7 @@ func TestVotersOf(t *testing.T) {
 		all[v] = int32(v)
 	}
 	c := &config{k: 9, workers: 1}
-	rec, err := d.collect(context.Background(), c, all, nil, &report{})
+	rec, err := d.collect(context.Background(), c, all, &report{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,23 +370,28 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"-graph e":                                  "-graph is set without -labels",
-		"-data x -labels l":                         "both set",
-		"-data x -k 0":                              "-k is 0",
-		"-data x -k 300":                            "-k is 300, want at most",
-		"-data x -protocol both":                    "split or prequential",
-		"-data x -net gcn":                          "pooled or cnn",
-		"-data x -identity maybe":                   "auto, on or off",
-		"-data x -normalize best":                   `unknown labeling "best"`,
-		"-data x -normalize auto":                   "-normalize is auto",
-		"-data x -workers -1":                       "-workers is -1",
-		"-data x -rate -1":                          "-rate is -1",
-		"-data x -out y.gif":                        ".svg or .png",
-		"-data x -json /nowhere/at/all":             "cannot write",
-		"-data " + notZip:                           "x.zip",
-		"-data /nowhere/at/all.zip":                 "no such file",
-		"-data " + with("edges.txt", "0 1\n1 60\n"): "edges.txt:2: node 60",
-		"-data " + with("labels.txt", "1\n2\n"):     "edges.txt:1: node",
+		"-graph e":                                                  "-graph is set without -labels",
+		"-data x -labels l":                                         "both set",
+		"-data x -k 0":                                              "-k is 0",
+		"-data x -k 300":                                            "-k is 300, want at most",
+		"-data x -protocol both":                                    "split or prequential",
+		"-data x -net gcn":                                          "pooled or cnn",
+		"-data x -identity maybe":                                   "auto, on or off",
+		"-data x -spread maybe":                                     "auto, on or off",
+		"-data x -smooth 1":                                         "-smooth is 1, want -1, or 0 to below 1",
+		"-data x -neighbour-labels=maybe":                           "want auto, true or false",
+		"-data x -neighbour-labels -spread on":                      "want one",
+		"-spread on -identity off":                                  "-spread is on, and 0 features",
+		"-data x -normalize best":                                   `unknown labeling "best"`,
+		"-data x -normalize auto":                                   "-normalize is auto",
+		"-data x -workers -1":                                       "-workers is -1",
+		"-data x -rate -1":                                          "-rate is -1",
+		"-data x -out y.gif":                                        ".svg or .png",
+		"-data x -json /nowhere/at/all":                             "cannot write",
+		"-data " + notZip:                                           "x.zip",
+		"-data /nowhere/at/all.zip":                                 "no such file",
+		"-data " + with("edges.txt", "0 1\n1 60\n"):                 "edges.txt:2: node 60",
+		"-data " + with("labels.txt", "1\n2\n"):                     "edges.txt:1: node",
 		"-data " + with("labels.txt", strings.Repeat("7\n", 60)):    "all nodes are of class 7",
 		"-data " + with("split.txt", strings.Repeat("train\n", 60)): "no test nodes",
 	} {
@@ -352,7 +430,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// The target of the project: above 72 %, with 140 nodes to learn from.
+// With 140 nodes to learn from a graph convolution has 81.5 %; one network of ours,
+// with less of a choice than the command has, must come near.
 func TestCora(t *testing.T) {
 	dir := os.Getenv("SANFLOW_DATA")
 	file := filepath.Join(dir, "nodes", "Cora.zip")
@@ -360,7 +439,7 @@ func TestCora(t *testing.T) {
 		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
 	}
 	r := nodes(t, "-data", file, "-nets", "1", "-decay", "3")
-	if a := r["accuracy"].(float64); a < 76 || r["train"] != 140. || r["test"] != 1000. {
+	if a := r["accuracy"].(float64); a < 79 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
 	}
 }

@@ -28,7 +28,7 @@ func prequential(ctx context.Context, c *config, d *dataset, r *report) error {
 		came[v] = int32(i)
 	}
 	p := d.fields(c, d.test, 256).Via(operators.Batch{Size: c.batch})
-	if c.neighbourLabels {
+	if c.neighbourLabels == yes {
 		p = p.Via(neighbourLabels{d.Class, d.Classes, func(first, v int32) bool { return came[v] < came[first] }})
 	}
 	bar := cli.NewProgress("predict, then learn", int64(len(d.test)))

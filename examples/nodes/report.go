@@ -44,7 +44,10 @@ type report struct {
 	Batch           int     `json:"batch"`
 	Rate            float64 `json:"rate"`
 	Decay           float64 `json:"decay"`
-	Votes           int     `json:"votes"` // rounds
+	Votes           int     `json:"votes"`        // rounds
+	Spread          bool    `json:"spread"`       // rows are spread features, not fields
+	Smooth          float64 `json:"smooth"`       // share of what is said that spreads; 0 = none
+	SmoothKnown     bool    `json:"smooth_known"` // the classes of training nodes spread
 	Maps            int     `json:"maps"`
 	Net             string  `json:"net"`
 	Nets            int     `json:"nets"`
@@ -64,7 +67,7 @@ func newReport(c *config, d *dataset) *report {
 		K: c.k, Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
 		WindowAccuracy: []float64{}, Majority: d.majority(d.test),
 		Batch: c.batch, Rate: c.rate, Decay: c.decays[0], Maps: c.maps, Net: c.net, Nets: c.nets, Normalize: c.normal.String(),
-		NeighbourLabels: c.neighbourLabels, Seed: c.seed,
+		NeighbourLabels: c.neighbourLabels == yes, Seed: c.seed,
 	}
 	switch {
 	case c.protocol == "prequential":
@@ -90,7 +93,7 @@ func (r *report) print(out io.Writer) error {
 	if r.Protocol == "split" {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
-		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks, %d rounds of votes\n", r.Accuracy, r.Nets, r.Votes)
+		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks; %s\n", r.Accuracy, r.Nets, r.choice())
 	} else {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
 		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
@@ -99,4 +102,23 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, %s, batch %d, rate %g, decay %g, seed %d\n",
 		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Net, r.Batch, r.Rate, r.Decay, r.Seed)
 	return w.Flush()
+}
+
+// choice says what the validation nodes have chosen.
+func (r *report) choice() string {
+	what := "fields"
+	switch {
+	case r.Spread:
+		what = "spread features"
+	case r.NeighbourLabels:
+		what = "fields with known classes"
+	}
+	if r.Smooth == 0 {
+		return fmt.Sprintf("%s, %d rounds of votes", what, r.Votes)
+	}
+	whose := ""
+	if r.SmoothKnown {
+		whose = " with known classes"
+	}
+	return fmt.Sprintf("%s, smoothed by %g%s", what, r.Smooth, whose)
 }

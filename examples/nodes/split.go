@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -16,48 +15,49 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// bySplit learns from the training nodes, stops by the validation nodes, and
+// bySplit learns from the training nodes, chooses by the validation nodes, and
 // asks about the test nodes once.
 func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
-	learned := make([]bool, len(d.Class))
-	for _, v := range d.train {
-		learned[v] = true
-	}
-	all := make([]int32, len(d.Class))
-	for v := range all {
-		all[v] = int32(v)
-	}
-	fields, err := d.collect(ctx, c, all, func(_, v int32) bool { return learned[v] }, r)
+	fields, err := d.collect(ctx, c, d.all(), r)
 	if err != nil {
 		return err
 	}
 	defer fields.Release()
-	var recs [2]arrow.Record
-	for i, part := range [2][]int32{d.train, d.val} {
-		if recs[i], err = take(fields, part); err != nil {
-			return err
-		}
-		defer recs[i].Release()
-	}
-	best, err := d.choose(ctx, c, recs[0], recs[1])
+	views, err := d.views(ctx, c, fields, r)
 	if err != nil {
 		return err
 	}
-	said := newAverage(len(all), len(d.Classes))
-	for _, net := range best.nets {
-		one := newAverage(len(all), len(d.Classes))
-		if err := examine(ctx, net, fields, one, said); err != nil {
+	defer release(views)
+	best, err := d.choose(ctx, c, views)
+	if err != nil {
+		return err
+	}
+	said := newAverage(len(d.Class), len(d.Classes))
+	for _, t := range best.nets {
+		one := newAverage(len(d.Class), len(d.Classes))
+		if err := examine(ctx, t.net, best.view.rows, one); err != nil {
 			return err
 		}
+		said.merge(one)
 		r.EachAccuracy = append(r.EachAccuracy, one.of(d.test).accuracy())
+		r.Epochs = append(r.Epochs, t.epoch)
 	}
 	v, err := votersOf(fields, c.k)
 	if err != nil {
 		return err
 	}
-	said, r.Votes = v.elect(said, d.val, c.votes)
-	r.Epochs, r.Decay, r.curve = best.epochs, best.decay, best.curve
-	r.ValAccuracy, r.Accuracy = said.of(d.val).accuracy(), said.of(d.test).accuracy()
+	voted, rounds := v.elect(said, d.val, c.votes)
+	last, smooth, err := d.smooth(ctx, c, said, voted)
+	if err != nil {
+		return err
+	}
+	if last == voted {
+		r.Votes = rounds
+	}
+	r.Decay, r.curve = best.decay, best.nets[0].curve
+	r.NeighbourLabels, r.Spread = best.view.labels, best.view.spread
+	r.Smooth, r.SmoothKnown = smooth.share, smooth.known
+	r.ValAccuracy, r.Accuracy = last.of(d.val).accuracy(), last.of(d.test).accuracy()
 	return nil
 }
 
@@ -68,67 +68,6 @@ func take(rec arrow.Record, nodes []int32) (arrow.Record, error) {
 		refs[i].Row = v
 	}
 	return record.Take(memory.DefaultAllocator, []arrow.Record{rec}, refs)
-}
-
-// committee is networks that were trained alike.
-type committee struct {
-	decay  float64
-	nets   []nn.Model // each as it was at its best epoch
-	epochs []int
-	val    *average  // what they say of the validation nodes
-	curve  []float64 // validation accuracy of the first network, by epoch
-}
-
-// choose trains networks with each weight decay, and returns those that tell the
-// validation nodes apart best.
-func (d *dataset) choose(ctx context.Context, c *config, train, val arrow.Record) (*committee, error) {
-	bar := cli.NewProgress("training", int64(len(c.decays)*c.nets))
-	defer bar.Done()
-	var best *committee
-	for _, decay := range c.decays {
-		m := &committee{decay: decay, val: newAverage(len(d.val), len(d.Classes))}
-		for i := range c.nets {
-			if err := d.fit(ctx, c, m, uint64(i), train, val); err != nil {
-				return nil, err
-			}
-			if err := examine(ctx, m.nets[i], val, m.val); err != nil {
-				return nil, err
-			}
-			bar.Add(1)
-		}
-		if best == nil || m.val.accuracy() > best.val.accuracy() ||
-			m.val.accuracy() == best.val.accuracy() && m.val.loss() < best.val.loss() {
-			best = m
-		}
-	}
-	return best, nil
-}
-
-// fit trains a further network and adds it to m.
-func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, train, val arrow.Record) error {
-	seeds := newRand(c.seed, streamNets+i<<8)
-	net := c.newNet(seeds.Uint64(), m.decay)
-	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-	valid := inMemory(val)
-	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }
-	fit, err := sinks.Fit{
-		Net: net, Epochs: c.epochs, Batch: c.batch, Seed: seeds.Uint64(), Valid: &valid,
-		// What counts is the accuracy; the loss decides between equal ones.
-		Score: func(r nn.Result) float64 { return r.Loss/1e6 - percent(r) },
-		// Twenty epochs without a better validation end it, or fewer if they are
-		// long.
-		Patience: max(3, min(20, 4000/steps)),
-	}.Run(ctx, inMemory(train))
-	if err != nil {
-		return err
-	}
-	if i == 0 {
-		for _, e := range fit.Epochs {
-			m.curve = append(m.curve, percent(e.Valid))
-		}
-	}
-	m.nets, m.epochs = append(m.nets, net), append(m.epochs, fit.Best)
-	return nil
 }
 
 // inMemory is a pipeline of the rows of a record.
@@ -179,6 +118,15 @@ func (a *average) add(row int, p sinks.Prediction) {
 	for c, x := range p.Probs {
 		a.row(row)[c] += float64(x)
 	}
+}
+
+// merge adds what is said in b, of the same rows.
+func (a *average) merge(b *average) {
+	for i, x := range b.sum {
+		a.sum[i] += x
+	}
+	copy(a.target, b.target)
+	a.nets += b.nets
 }
 
 func (a *average) row(i int) []float64 { return a.sum[i*a.classes : (i+1)*a.classes] }

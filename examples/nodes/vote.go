@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow/record"
@@ -65,23 +63,12 @@ func (v *voters) vote(a *average) *average {
 
 // elect finds the number of rounds, up to most, after which the validation nodes
 // are told apart best, and returns what is said then. More rounds must be better
-// by more than chance: of the nodes on which the two differ, n, those that become
-// right must outnumber those that become wrong by more than √n, a standard
-// error.
+// by more than chance.
 func (v *voters) elect(a *average, val []int32, most int) (best *average, rounds int) {
 	best = a
 	for round := 1; round <= most; round++ {
 		a = v.vote(a)
-		gained, lost := 0., 0.
-		for _, row := range val {
-			switch now, before := a.hit(int(row)), best.hit(int(row)); {
-			case now && !before:
-				gained++
-			case before && !now:
-				lost++
-			}
-		}
-		if gained-lost > math.Sqrt(gained+lost) {
+		if better(a, best, val) {
 			best, rounds = a, round
 		}
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// view is a way to look at the nodes: a row for each of them.
+type view struct {
+	rows       arrow.Record
+	train, val arrow.Record // of the nodes of those parts
+	labels     bool         // neighbours' classes are an attribute
+	spread     bool         // a row is the spread features of the node, not its field
+}
+
+// mostSpread is how many values spread features may have: they are dense, where a
+// field has the few words of its nodes.
+const mostSpread = 1 << 24
+
+// views makes the rows that the settings allow: with few nodes to learn from,
+// fields and spread features; with many, fields without and with the classes that
+// are known. Which of them is best the validation nodes tell. The first is of
+// fields always.
+func (d *dataset) views(ctx context.Context, c *config, fields arrow.Record, r *report) (views []*view, err error) {
+	defer func() {
+		if err != nil {
+			release(views)
+		}
+	}()
+	small := d.few()
+	if c.neighbourLabels != yes && c.spread != yes {
+		fields.Retain()
+		views = append(views, &view{rows: fields})
+	}
+	if c.spread != yes && (c.neighbourLabels == yes || c.neighbourLabels == auto && !small) {
+		rows, err := d.labelled(ctx, fields)
+		if err != nil {
+			return views, err
+		}
+		views = append(views, &view{rows: rows, labels: true})
+	}
+	width := d.Graph.SparseCard + d.Graph.NodeAttrs
+	fits := width > 0 && d.Graph.N() <= mostSpread/width
+	if c.spread == yes && !fits {
+		return views, fmt.Errorf("%s: -spread is on, and %d features of %d nodes are not 1 to %d values", d.name, width, d.Graph.N(), mostSpread)
+	}
+	if c.spread == yes || c.spread == auto && c.neighbourLabels != yes && c.net == "pooled" && small && fits && !d.identity {
+		rows, err := d.spread(ctx, c, r)
+		if err != nil {
+			return views, err
+		}
+		views = append(views, &view{rows: rows, spread: true})
+	}
+	for _, v := range views {
+		if v.train, err = take(v.rows, d.train); err != nil {
+			return views, err
+		}
+		if v.val, err = take(v.rows, d.val); err != nil {
+			return views, err
+		}
+	}
+	return views, nil
+}
+
+func release(views []*view) {
+	for _, v := range views {
+		for _, rec := range []arrow.Record{v.rows, v.train, v.val} {
+			if rec != nil {
+				rec.Release()
+			}
+		}
+	}
+}
+
+// labelled is the fields with the classes of training nodes in them.
+func (d *dataset) labelled(ctx context.Context, fields arrow.Record) (arrow.Record, error) {
+	learned := make([]bool, len(d.Class))
+	for _, v := range d.train {
+		learned[v] = true
+	}
+	var out sinks.Collect
+	defer out.Release()
+	err := flow.From(sources.Records{Records: []arrow.Record{fields}}).
+		Via(neighbourLabels{classes: d.Class, names: d.Classes, known: func(_, v int32) bool { return learned[v] }}).
+		With(flow.Options{Workers: 1}).
+		To(&out).Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rec := out.Records()[0]
+	rec.Retain()
+	return rec, nil
+}
+
+// spread is a row for each node with its features and those of the nodes around
+// it, as random walks meet them, at unit length: what is left of a field of a
+// whole neighbourhood when only the first layer of a network, which is linear,
+// has looked at it. See spread.Walk.
+func (d *dataset) spread(ctx context.Context, c *config, r *report) (arrow.Record, error) {
+	g := *d.Graph
+	width := g.SparseCard + g.NodeAttrs
+	x := make([]float32, g.N()*width)
+	for v := range g.N() {
+		row := x[v*width : (v+1)*width]
+		set := g.Sparse(int32(v))
+		for _, i := range set {
+			row[i] = float32(1 / math.Sqrt(float64(len(set)))) // as nn.Pooled weighs them
+		}
+		copy(row[g.SparseCard:], g.NodeAttr[v*g.NodeAttrs:(v+1)*g.NodeAttrs])
+	}
+	bar := cli.NewProgress("spreading features", -1)
+	defer bar.Done()
+	walk := spread.Walk{Symmetric: true, Workers: c.workers, Progress: func(done, total int) { bar.Total(int64(total)); bar.Set(int64(done)) }}
+	if err := walk.Rows(ctx, &g, x, width); err != nil {
+		return nil, err
+	}
+	bar.Done()
+	for row := x; len(row) > 0; row = row[width:] {
+		squares := 0.
+		for _, y := range row[:width] {
+			squares += float64(y) * float64(y)
+		}
+		if squares > 0 {
+			for i := range row[:width] {
+				row[i] *= float32(1 / math.Sqrt(squares))
+			}
+		}
+	}
+	g.NodeAttrs, g.NodeAttr = width, x
+	g.SparseCard, g.SparseOffsets, g.NodeSparse = 0, nil, nil
+	set, one := *d.NodeSet, *c
+	set.Graph, one.k, one.bound = &g, 1, 0
+	e := &dataset{NodeSet: &set, name: d.name}
+	return e.collect(ctx, &one, d.all(), r)
+}

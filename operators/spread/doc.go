@@ -1,0 +1,7 @@
+// Package spread lets what is known of nodes, their attributes or what a network
+// says of them, spread over the edges of a graph.
+//
+//	err := spread.Walk{Share: 0.9}.Rows(ctx, g, rows, width)
+//
+// It is a plain function over slices, linear in the edges.
+package spread
