@@ -39,8 +39,11 @@ var errStopped = errors.New("flow: the run has ended")
 
 // at wraps err with the name of a stage, unless it has one.
 func at(stage string, err error) error {
+	if err == nil { // before anything is allocated: this is called for each record
+		return nil
+	}
 	var e *Error
-	if err == nil || errors.Is(err, errStopped) || errors.As(err, &e) {
+	if errors.Is(err, errStopped) || errors.As(err, &e) {
 		return err
 	}
 	return &Error{Stage: stage, Graph: NoGraph, Err: err}
@@ -50,6 +53,9 @@ func at(stage string, err error) error {
 // was at that row of it, or -1 where that is not known. A panic, which tells
 // nothing of its own, names at least the graphs of the record.
 func inRecord(stage string, rec arrow.Record, row int, err error) error {
+	if err == nil {
+		return nil
+	}
 	wrapped := at(stage, err)
 	e, ok := wrapped.(*Error)
 	if !ok || wrapped == err || rec == nil {

@@ -32,6 +32,9 @@ func (s Records) Open(context.Context, memory.Allocator) (flow.Reader, error) {
 		s.Schema = s.Records[0].Schema()
 	}
 	for i, rec := range s.Records {
+		if rec.Schema() == s.Schema {
+			continue
+		}
 		if !rec.Schema().Equal(s.Schema) || !rec.Schema().Metadata().Equal(s.Schema.Metadata()) {
 			return nil, fmt.Errorf("sources: Records: record %d has a schema of its own", i)
 		}
