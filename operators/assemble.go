@@ -87,14 +87,16 @@ func checkBound(bound, k int) error {
 
 type assembler struct {
 	Assemble
-	bound  *record.Binding
-	walk   field.Assembler
-	index  indexer
-	rec    arrow.Record // in hand
-	graphs *record.Graphs
-	roots  record.ListView[int32]
-	hood   *record.Nested[int32]
-	dist   *record.Nested[uint8]
+	bound *record.Binding
+	walk  field.Assembler
+	index indexer
+
+	finished map[string]arrow.Array
+	rec      arrow.Record // in hand
+	graphs   *record.Graphs
+	roots    record.ListView[int32]
+	hood     *record.Nested[int32]
+	dist     *record.Nested[uint8]
 }
 
 func (a *assembler) Fork() RowBuilder {
@@ -158,7 +160,11 @@ func checkRoots(roots []int32, n int) error {
 }
 
 func (a *assembler) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{record.Hood: a.hood.Finish(), record.Dist: a.dist.Finish()}
+	if a.finished == nil {
+		a.finished = make(map[string]arrow.Array, 2)
+	}
+	a.finished[record.Hood], a.finished[record.Dist] = a.hood.Finish(), a.dist.Finish()
+	return a.finished
 }
 
 func (a *assembler) Release() {

@@ -62,7 +62,7 @@ func (c Chunk) Open(in *arrow.Schema) (flow.Stage, error) {
 			return nil, fmt.Errorf("column %q belongs to the roots as they are: put Chunk before Assemble", made)
 		}
 	}
-	schema, err := record.Extend(record.Without(in, record.Roots), record.ListField[int32](record.Roots, []int{c.Size}))
+	schema, err := record.Replace(in, []string{record.Roots}, record.ListField[int32](record.Roots, []int{c.Size}))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,8 @@ type chunker struct {
 	Chunk
 	schema *arrow.Schema
 	roots  *record.Lists[int32] // of the rows under construction; nil before the first record
+
+	finished map[string]arrow.Array
 }
 
 var _ flow.Flusher = (*chunker)(nil)
@@ -136,11 +138,20 @@ func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, e
 	for ; row < end; row++ {
 		fill(c.roots.Grow(c.Size), used(roots.Row(row)), -1)
 	}
-	rec, err := record.Project(c.schema, graphs, map[string]arrow.Array{record.Roots: c.roots.Finish()})
+	rec, err := record.Project(c.schema, graphs, c.made())
 	if err != nil {
 		return err
 	}
 	return out.Emit(rec)
+}
+
+// made returns the column of the rows so far.
+func (c *chunker) made() map[string]arrow.Array {
+	if c.finished == nil {
+		c.finished = make(map[string]arrow.Array, 1)
+	}
+	c.finished[record.Roots] = c.roots.Finish()
+	return c.finished
 }
 
 // fill writes from to the front of row, and none behind it.
@@ -165,7 +176,7 @@ func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 		n := min(len(roots), c.Size)
 		fill(c.roots.Grow(c.Size), roots[:n], -1)
 		roots = roots[n:]
-		rec, err := record.Project(c.schema, graph, map[string]arrow.Array{record.Roots: c.roots.Finish()})
+		rec, err := record.Project(c.schema, graph, c.made())
 		if err != nil {
 			return err
 		}

@@ -13,8 +13,10 @@ import (
 // indexer hands a worker the index of the graph of a row. The graphs of a
 // collection are indexed one after the other in the same memory. A row that has
 // a record for itself may be a piece of a large graph, as Chunk cuts them: then
-// all workers share one index, made by the first that meets the graph.
+// all workers share one index, made by the first that meets the graph. A small
+// graph is indexed again in less time than it takes to look who has it.
 type indexer struct {
+	always bool // share small graphs too, for what else is computed of them
 	shared *sharedGraphs
 	held   *sharedGraph // of the last row; nil where that was not shared
 	own    field.Index
@@ -23,7 +25,7 @@ type indexer struct {
 // of returns the index of g, the graph of a row of rec, and what goes with it
 // where workers share it. build makes the index.
 func (x *indexer) of(g *graph.Graph, rec arrow.Record, build func(*field.Index, *graph.Graph)) (*field.Index, *sharedGraph) {
-	if rec.NumRows() != 1 {
+	if rec.NumRows() != 1 || !x.always && g.N() <= smallGraph && len(g.Neighbors) <= 8*smallGraph {
 		x.release()
 		build(&x.own, g)
 		return &x.own, nil
@@ -36,6 +38,9 @@ func (x *indexer) of(g *graph.Graph, rec arrow.Record, build func(*field.Index, 
 	s.once.Do(func() { build(&s.index, &s.graph) })
 	return &s.index, s
 }
+
+// smallGraph is the number of nodes up to which a graph is not shared.
+const smallGraph = 64
 
 // release gives up the shared graph.
 func (x *indexer) release() {

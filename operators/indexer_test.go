@@ -48,7 +48,7 @@ func TestIndexerShares(t *testing.T) {
 		workers[i] = &indexer{shared: shared}
 	}
 	for round := range int64(2) {
-		rec := ringRecord(t, mem, 50)
+		rec := ringRecord(t, mem, 100)
 		var wait sync.WaitGroup
 		for _, x := range workers {
 			wait.Go(func() {
@@ -61,7 +61,7 @@ func TestIndexerShares(t *testing.T) {
 					}
 					var g graph.Graph
 					gs.At(0, &g)
-					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 50 || s == nil || !s.graph.Same(&g) {
+					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 100 || s == nil || !s.graph.Same(&g) {
 						t.Error("the index is not that of the graph")
 					}
 					chunk.Release()
@@ -93,6 +93,20 @@ func TestIndexerShares(t *testing.T) {
 	gs.At(1, &g)
 	if _, s := workers[0].of(&g, both, build); s != nil || workers[0].held != nil {
 		t.Error("a graph of a collection is shared")
+	}
+	// So is a small graph, unless more than its index is to be shared.
+	small := rec.NewSlice(0, 1)
+	defer small.Release()
+	if gs, err = record.GraphsOf(small); err != nil {
+		t.Fatal(err)
+	}
+	gs.At(0, &g)
+	if ix, s := workers[1].of(&g, small, build); s != nil || workers[1].held != nil || ix.Graph().N() != 5 {
+		t.Error("a small graph is shared, or its index is another one's")
+	}
+	workers[1].always = true
+	if _, s := workers[1].of(&g, small, build); s == nil {
+		t.Error("a small graph is not shared")
 	}
 	for _, x := range workers {
 		x.release()

@@ -121,7 +121,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	n := &normalizer{Normalize: z, w: w[0], bound: bound, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
 	n.hoods = hoods{gathers: !assembled}
-	n.index.shared = &sharedGraphs{}
+	n.index = indexer{shared: &sharedGraphs{}, always: z.Global}
 	schema, err := n.schema(in)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 		f.Name += z.Suffix
 		fields = append(fields, f)
 	}
-	return record.Extend(record.Without(in, drop...), fields...)
+	return record.Replace(in, drop, fields...)
 }
 
 // cacheBytes bounds the memory for finished fields, of all workers together.
@@ -190,6 +190,8 @@ type normalizer struct {
 
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record
+	names    []string // of the columns, with the suffix
+	finished map[string]arrow.Array
 	members  *record.Fixed[int32]
 	adjacent *record.Fixed[float32] // (w, k, k), or nil where edges have attributes
 }
@@ -197,7 +199,7 @@ type normalizer struct {
 func (z *normalizer) Fork() RowBuilder {
 	return &normalizer{
 		Normalize: z.Normalize, w: z.w, bound: z.bound, layout: z.layout, cache: z.cache,
-		index: indexer{shared: z.index.shared}, hoods: hoods{gathers: z.hoods.gathers},
+		index: indexer{shared: z.index.shared, always: z.Global}, hoods: hoods{gathers: z.hoods.gathers},
 	}
 }
 
@@ -217,8 +219,11 @@ func (z *normalizer) start(mem memory.Allocator) {
 	if z.made == nil { // of a fork
 		z.made = z.outputs()
 	}
-	for _, o := range z.made {
-		z.columns = append(z.columns, o.begin(mem))
+	z.columns, z.names = make([]column, len(z.made)), make([]string, len(z.made))
+	z.finished = make(map[string]arrow.Array, len(z.made))
+	for i, o := range z.made {
+		z.columns[i] = o.begin(mem)
+		z.names[i] = z.columns[i].name + z.Suffix
 	}
 	z.made = nil
 	z.norm.K, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.IgnoreAttributes, z.Uniform
@@ -284,14 +289,15 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 		edges = z.adjacent.Extend(1)
 		clear(edges[z.used*kk:])
 	}
-	for i := range z.used {
+	norm, walk, gathers := &z.norm, &z.hoods.walk, z.hoods.gathers
+	for i, root := range z.hoods.root[:z.used] {
 		if i%16 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		m := members[i*k : (i+1)*k]
 		hood, dist := []int32(nil), []uint8(nil)
-		if root := z.hoods.root[i]; z.hoods.gathers && root >= 0 {
-			hood, dist = z.hoods.walk.Assemble(index, root, k)
+		if gathers && root >= 0 {
+			hood, dist = walk.Assemble(index, root, k)
 		} else {
 			hood, dist = z.hoods.at(i)
 		}
@@ -304,10 +310,10 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 			}
 			continue
 		}
-		if err := z.norm.Normalize(index, hood, dist, global, m); err != nil {
+		if err := norm.Normalize(index, hood, dist, global, m); err != nil {
 			return err
 		}
-		if edges != nil && !z.norm.Adjacency(edges[i*kk:(i+1)*kk]) {
+		if edges != nil && !norm.Adjacency(edges[i*kk:(i+1)*kk]) {
 			z.finder.Edges(g, m, z.entry)
 			field.Adjacency(z.entry, edges[i*kk:(i+1)*kk])
 		}
@@ -338,11 +344,10 @@ func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *s
 }
 
 func (z *normalizer) Finish(rows int) map[string]arrow.Array {
-	made := map[string]arrow.Array{}
-	for _, c := range z.columns {
-		made[c.name+z.Suffix] = c.finish(rows)
+	for i, c := range z.columns {
+		z.finished[z.names[i]] = c.finish(rows)
 	}
-	return made
+	return z.finished
 }
 
 func (z *normalizer) Release() {

@@ -31,7 +31,7 @@ type RowBuilder interface {
 	// looks at ctx now and then, and returns its error.
 	Row(ctx context.Context, row int) error
 	// Finish returns the columns of the rows since it was called last, by
-	// name; the caller owns them.
+	// name; the caller owns them, and uses the map before it calls again.
 	Finish(rows int) map[string]arrow.Array
 	// Release drops them instead. It is called when the run ends, perhaps
 	// before the first Begin.
@@ -146,6 +146,8 @@ type ListColumn[T record.Value] struct {
 	Bound  *record.Binding // of the schema of what comes in
 	Graphs *record.Graphs  // of the record in hand
 	Lists  *record.Lists[T]
+
+	finished map[string]arrow.Array
 }
 
 // Again returns a ListColumn for another worker.
@@ -162,7 +164,11 @@ func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) (err error
 
 // Finish implements RowBuilder.
 func (c *ListColumn[T]) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{c.Name: c.Lists.Finish()}
+	if c.finished == nil {
+		c.finished = make(map[string]arrow.Array, 1)
+	}
+	c.finished[c.Name] = c.Lists.Finish()
+	return c.finished
 }
 
 // Release implements RowBuilder.

@@ -10,13 +10,25 @@ import (
 // Extend returns the schema s with fields added at the end. A name that is
 // there already is an error.
 func Extend(s *arrow.Schema, fields ...arrow.Field) (*arrow.Schema, error) {
-	all := s.Fields()
-	for _, f := range fields {
-		same := func(g arrow.Field) bool { return g.Name == f.Name }
-		if slices.ContainsFunc(all, same) {
-			return nil, fmt.Errorf("record: there is a column %q already", f.Name)
+	return Replace(s, nil, fields...)
+}
+
+// Replace returns the schema s without the columns named in drop and with fields
+// added at the end. A name that is there already, and stays, is an error.
+func Replace(s *arrow.Schema, drop []string, fields ...arrow.Field) (*arrow.Schema, error) {
+	all := make([]arrow.Field, 0, s.NumFields()+len(fields))
+	for i := range s.NumFields() {
+		if f := s.Field(i); !slices.Contains(drop, f.Name) {
+			all = append(all, f)
 		}
-		all = append(all[:len(all):len(all)], f)
+	}
+	for _, f := range fields {
+		for i := range all {
+			if all[i].Name == f.Name {
+				return nil, fmt.Errorf("record: there is a column %q already", f.Name)
+			}
+		}
+		all = append(all, f)
 	}
 	m := s.Metadata()
 	return arrow.NewSchema(all, &m), nil

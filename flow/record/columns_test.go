@@ -1,11 +1,12 @@
 package record_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -127,4 +128,42 @@ func TestBuildersRelease(t *testing.T) {
 	}()
 	fixed.Grow(2)
 	fixed.Finish(1)
+}
+
+// Replace is Without and Extend at once, and a name that goes may come back.
+func TestReplace(t *testing.T) {
+	s := record.Layout{NodeCat: []record.Channel{{Name: "a", Card: 2}}}.Schema()
+	f := record.ListField[int32](record.NodeCat, []int{3, 40})
+	got, err := record.Replace(s, []string{record.NodeCat}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := record.Extend(record.Without(s, record.NodeCat), f)
+	if err != nil || !got.Equal(want) {
+		t.Errorf("%v, want %v (%v)", got, want, err)
+	}
+	if _, err := record.Replace(s, nil, f); err == nil || !strings.Contains(err.Error(), `there is a column "node_cat" already`) {
+		t.Errorf("%v, want that there is the column", err)
+	}
+}
+
+// Metadata is the same as that of package json, also where it is read without it.
+func TestShapeIsJSON(t *testing.T) {
+	for _, shape := range [][]int{nil, {}, {0}, {7}, {1024, 10, 10, 1}, {-1, 3}} {
+		f := record.ListField[int32]("x", shape)
+		text, _ := f.Metadata.GetValue(record.MetaShape)
+		if want, err := json.Marshal(shape); err != nil || text != string(want) {
+			t.Errorf("%v is %s, want %s", shape, text, want)
+		}
+	}
+	for _, text := range []string{"null", "[]", "[0]", "[7,8]", " [7, 8] ", "[07]", "[+7]", "[7,]", "[-7]", "[7.0]", "[1e2]", "7", "", "[]]", "[99999999999999999999]"} {
+		s := arrow.NewSchema([]arrow.Field{{
+			Name: "x", Type: record.ListType[int32](), Metadata: arrow.NewMetadata([]string{record.MetaShape}, []string{text}),
+		}}, nil)
+		var got, want []int
+		err, wrong := record.Meta(s, "x", record.MetaShape, &got), json.Unmarshal([]byte(text), &want)
+		if !slices.Equal(got, want) || (got == nil) != (want == nil) || (err == nil) != (wrong == nil) {
+			t.Errorf("%q is %v, %v, want %v, %v", text, got, err, want, wrong)
+		}
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -221,14 +223,14 @@ func sameList(a, b arrow.DataType) bool {
 
 // Field returns the only field of that name, and whether there is one.
 func Field(s *arrow.Schema, name string) (arrow.Field, bool, error) {
-	f, ok := s.FieldsByName(name)
-	if len(f) > 1 {
-		return arrow.Field{}, false, fmt.Errorf("record: %d columns %q, want one", len(f), name)
-	}
-	if !ok {
+	switch at := s.FieldIndices(name); len(at) {
+	case 0:
 		return arrow.Field{}, false, nil
+	case 1:
+		return s.Field(at[0]), true, nil
+	default:
+		return arrow.Field{}, false, fmt.Errorf("record: %d columns %q, want one", len(at), name)
 	}
-	return f[0], true, nil
 }
 
 // Meta reads one JSON value of a field's metadata into what into points to,
@@ -242,10 +244,41 @@ func Meta(s *arrow.Schema, name, key string, into any) error {
 	if !ok {
 		return nil
 	}
+	if plainMeta(text, into) {
+		return nil
+	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("record: metadata %q of column %q: %w", key, name, err)
 	}
 	return nil
+}
+
+// plainMeta reads what is a truth value or a shape as meta writes them, and reports
+// whether it is: a stream of one small graph takes as long to make as the reflection
+// of package json.
+func plainMeta(text string, into any) bool {
+	switch into := into.(type) {
+	case *bool:
+		if text == "true" || text == "false" {
+			*into = text == "true"
+			return true
+		}
+	case *[]int:
+		if len(text) < 3 || text[0] != '[' || text[len(text)-1] != ']' {
+			return false
+		}
+		var shape []int
+		for part := range strings.SplitSeq(text[1:len(text)-1], ",") {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 0 || strconv.Itoa(n) != part {
+				return false
+			}
+			shape = append(shape, n)
+		}
+		*into = shape
+		return true
+	}
+	return false
 }
 
 // TensorField returns the field of a tensor column, whose rows have the given
@@ -266,8 +299,24 @@ func TensorField[T Value](name string, shape []int, channels []Channel) arrow.Fi
 
 // meta returns metadata of one key. Values are plain data, which JSON takes.
 func meta(key string, value any) arrow.Metadata {
-	text, ok := value.(string)
-	if !ok {
+	text := ""
+	switch value := value.(type) {
+	case string:
+		text = value
+	case []int:
+		if value == nil { // as package json has it
+			text = "null"
+			break
+		}
+		b := []byte{'['}
+		for i, n := range value {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+		text = string(append(b, ']'))
+	default:
 		b, err := json.Marshal(value)
 		if err != nil {
 			panic("record: " + err.Error())
