@@ -87,16 +87,16 @@ func checkBound(bound, k int) error {
 
 type assembler struct {
 	Assemble
-	bound *record.Binding
-	walk  field.Assembler
-	index indexer
+	bound  *record.Binding
+	walk   field.Assembler
+	index  indexer
+	rec    arrow.Record // in hand
+	graphs *record.Graphs
+	roots  record.ListView[int32]
+	hood   *record.Nested[int32]
+	dist   *record.Nested[uint8]
 
 	finished map[string]arrow.Array
-	rec      arrow.Record // in hand
-	graphs   *record.Graphs
-	roots    record.ListView[int32]
-	hood     *record.Nested[int32]
-	dist     *record.Nested[uint8]
 }
 
 func (a *assembler) Fork() RowBuilder {
@@ -108,7 +108,10 @@ func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
 	}
 	a.rec = rec
-	if a.graphs, err = a.bound.View(rec); err != nil {
+	if a.graphs == nil {
+		a.graphs = new(record.Graphs)
+	}
+	if err := a.bound.ViewInto(a.graphs, rec); err != nil {
 		return err
 	}
 	a.roots, err = record.ListsOf[int32](rec, record.Roots)

@@ -187,6 +187,7 @@ type normalizer struct {
 	hops   []uint8 // (w, k) their distances from the root; nil where nobody wants them
 	used   int     // fields of that row without the zero fields at its end
 	labels labels
+	noted  bool // each event was, once
 
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record
@@ -203,12 +204,15 @@ func (z *normalizer) Fork() RowBuilder {
 	}
 }
 
-func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) error {
 	if z.columns == nil {
 		z.start(mem)
 	}
 	z.rec = rec
-	if z.graphs, err = z.bound.View(rec); err != nil {
+	if z.graphs == nil {
+		z.graphs = new(record.Graphs)
+	}
+	if err := z.bound.ViewInto(z.graphs, rec); err != nil {
 		return err
 	}
 	return z.hoods.begin(rec)

@@ -21,12 +21,17 @@ const (
 func (z *normalizer) notes(note func(event string, n int64)) {
 	s := z.norm.Stats
 	z.norm.Stats = field.Stats{}
-	note(NoteFields, s.Fields)
-	note(NoteCropFallback, s.CropFallback)
-	note(NoteCanonFallback, s.Partial)
-	note(NoteRefined, s.Refined)
-	note(NoteSearches, s.Searches)
-	note(NoteCanon, s.Canon)
-	note(NoteCacheLookups, s.CacheLookups)
-	note(NoteCacheHits, s.CacheHits)
+	all := [...]struct {
+		event string
+		n     int64
+	}{
+		{NoteFields, s.Fields}, {NoteCropFallback, s.CropFallback}, {NoteCanonFallback, s.Partial}, {NoteRefined, s.Refined},
+		{NoteSearches, s.Searches}, {NoteCanon, s.Canon}, {NoteCacheLookups, s.CacheLookups}, {NoteCacheHits, s.CacheHits},
+	}
+	for _, c := range all {
+		if c.n != 0 || !z.noted { // once each, and then what has changed: it takes a lock
+			note(c.event, c.n)
+		}
+	}
+	z.noted = true
 }

@@ -154,12 +154,14 @@ type ListColumn[T record.Value] struct {
 func (c *ListColumn[T]) Again() ListColumn[T] { return ListColumn[T]{Name: c.Name, Bound: c.Bound} }
 
 // Begin implements RowBuilder.
-func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
 	if c.Lists == nil {
 		c.Lists = record.NewLists[T](mem)
 	}
-	c.Graphs, err = c.Bound.View(rec)
-	return err
+	if c.Graphs == nil {
+		c.Graphs = new(record.Graphs)
+	}
+	return c.Bound.ViewInto(c.Graphs, rec)
 }
 
 // Finish implements RowBuilder.

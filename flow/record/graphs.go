@@ -47,6 +47,9 @@ type Graphs struct {
 	ids, pos           []int64
 	offsets, neighbors ListView[int32]
 	ofGraph, ofRow     []rows // of the kinds of the binding
+
+	of  *Binding
+	all []rows // ofGraph and ofRow, in the order of the binding
 }
 
 // GraphsOf is Bind and View for a single record.
@@ -63,16 +66,26 @@ func GraphsOf(rec arrow.Record) (*Graphs, error) {
 // which costs O(rows): what a trusted source wrote is then safe to walk. Rows of
 // unknown origin are checked node by node with graph.Graph.Check.
 func (b *Binding) View(rec arrow.Record) (*Graphs, error) {
-	g, err := b.Unchecked(rec)
-	if err != nil {
+	g := new(Graphs)
+	if err := b.ViewInto(g, rec); err != nil {
 		return nil, err
+	}
+	return g, nil
+}
+
+// ViewInto is View for one record after the other: it makes g, the zero Graphs or the
+// view of another record, the view of rec, in the memory that it has. After an error
+// nothing but ViewInto may be called with g.
+func (b *Binding) ViewInto(g *Graphs, rec arrow.Record) error {
+	if err := b.read(g, rec); err != nil {
+		return err
 	}
 	for row := range g.Len() {
 		if err := g.checkRow(row); err != nil {
-			return nil, &RowError{row, g.ids[row], err}
+			return &RowError{row, g.ids[row], err}
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // RowError is the error of View about one row.
@@ -89,33 +102,51 @@ func (e *RowError) Unwrap() error { return e.Err }
 // Unchecked is View without the check of rows: a row is to be walked only after
 // Graphs.Check has found nothing.
 func (b *Binding) Unchecked(rec arrow.Record) (*Graphs, error) {
-	g := &Graphs{Layout: b.Layout}
-	var err error
+	g := new(Graphs)
+	if err := b.read(g, rec); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// read points g at the columns of rec.
+func (b *Binding) read(g *Graphs, rec arrow.Record) (err error) {
+	if g.of != b {
+		b.start(g)
+	}
 	at := b.basics
 	if g.ids, err = viewAt(rec, at[0], GraphID, plain[int64]); err != nil {
-		return nil, err
+		return err
 	}
 	if g.pos, err = viewAt(rec, at[1], Pos, plain[int64]); err != nil {
-		return nil, err
+		return err
 	}
 	if g.offsets, err = viewAt(rec, at[2], Offsets, listView[int32]); err != nil {
-		return nil, err
+		return err
 	}
 	if g.neighbors, err = viewAt(rec, at[3], Neighbors, listView[int32]); err != nil {
-		return nil, err
+		return err
 	}
+	for i, v := range g.all {
+		if err := v.read(rec, b.kinds[i].place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start makes g a view of records of that schema, of none yet.
+func (b *Binding) start(g *Graphs) {
+	*g = Graphs{Layout: b.Layout, of: b}
 	for _, k := range b.kinds {
-		v, err := k.rows(rec, k.place, &b.Layout)
-		switch {
-		case err != nil:
-			return nil, err
-		case k.graph:
+		v := k.rows(&b.Layout)
+		g.all = append(g.all, v)
+		if k.graph {
 			g.ofGraph = append(g.ofGraph, v)
-		default:
+		} else {
 			g.ofRow = append(g.ofRow, v)
 		}
 	}
-	return g, nil
 }
 
 // Check reports the first way in which a row breaks the rules: the lengths of its

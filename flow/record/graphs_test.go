@@ -163,9 +163,17 @@ func read(t *rapid.T, rec arrow.Record, l record.Layout, graphs []*graph.Graph, 
 	if got, err := record.LayoutOf(rec.Schema()); err != nil || !cmp.Equal(got, l) {
 		t.Fatalf("%v, layout (-want +got):\n%s", err, cmp.Diff(l, got))
 	}
-	gs, err := record.GraphsOf(rec)
+	bound, err := record.Bind(rec.Schema())
 	if err != nil {
 		t.Fatal(err)
+	}
+	gs := new(record.Graphs)
+	for _, from := range []int64{rec.NumRows(), rec.NumRows() / 2, 0} { // a view is used again
+		part := rec.NewSlice(from, rec.NumRows())
+		defer part.Release()
+		if err := bound.ViewInto(gs, part); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if gs.Len() != len(graphs) {
 		t.Fatalf("%d graphs, want %d", gs.Len(), len(graphs))

@@ -69,8 +69,8 @@ type kind interface {
 	// inRange looks for values that l does not have, in what fits.
 	inRange(l *Layout, g *graph.Graph, r *Row) error
 	part(mem memory.Allocator) part
-	// rows returns a view of the column of rec at a place.
-	rows(rec arrow.Record, place int, l *Layout) (rows, error)
+	// rows returns a view of a column of layout l, of no record yet.
+	rows(l *Layout) rows
 }
 
 // part is a column under construction.
@@ -88,6 +88,8 @@ type lender interface {
 
 // rows is a view of a column.
 type rows interface {
+	// read points it at the column of rec at a place.
+	read(rec arrow.Record, place int) error
 	// check compares the number of values of a row with what a graph of n nodes
 	// and m CSR entries has.
 	check(row, n, m int) error
@@ -221,10 +223,7 @@ func (d *dense[T]) count(n, m int) int {
 
 func (d *dense[T]) part(mem memory.Allocator) part { return &densePart[T]{NewLists[T](mem), d} }
 
-func (d *dense[T]) rows(rec arrow.Record, place int, l *Layout) (rows, error) {
-	list, err := viewAt(rec, place, d.name, listView[T])
-	return &denseRows[T]{list, d, width(d, l)}, err
-}
+func (d *dense[T]) rows(l *Layout) rows { return &denseRows[T]{d: d, width: width(d, l)} }
 
 type densePart[T Value] struct {
 	*Lists[T]
@@ -253,6 +252,11 @@ type denseRows[T Value] struct {
 	list  ListView[T]
 	d     *dense[T]
 	width int
+}
+
+func (v *denseRows[T]) read(rec arrow.Record, place int) (err error) {
+	v.list, err = viewAt(rec, place, v.d.name, listView[T])
+	return err
 }
 
 func (v *denseRows[T]) check(row, n, m int) error {
@@ -290,10 +294,7 @@ func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // grap
 
 func (s *sparse) part(mem memory.Allocator) part { return &sparsePart{NewNested[int32](mem)} }
 
-func (s *sparse) rows(rec arrow.Record, place int, l *Layout) (rows, error) {
-	lists, err := viewAt(rec, place, s.name, nestedView[int32])
-	return &sparseRows{lists, s, l.NodeSparse.Card}, err
-}
+func (s *sparse) rows(l *Layout) rows { return &sparseRows{s: s, card: l.NodeSparse.Card} }
 
 type sparsePart struct{ *Nested[int32] }
 
@@ -310,6 +311,11 @@ type sparseRows struct {
 	lists NestedView[int32]
 	s     *sparse
 	card  int
+}
+
+func (v *sparseRows) read(rec arrow.Record, place int) (err error) {
+	v.lists, err = viewAt(rec, place, v.s.name, nestedView[int32])
+	return err
 }
 
 func (v *sparseRows) check(row, n, _ int) error {
@@ -348,10 +354,7 @@ func (s *scalar[T]) inRange(l *Layout, _ *graph.Graph, r *Row) error {
 
 func (s *scalar[T]) part(mem memory.Allocator) part { return &scalarPart[T]{NewColumn[T](mem), s} }
 
-func (s *scalar[T]) rows(rec arrow.Record, place int, _ *Layout) (rows, error) {
-	v, err := viewAt(rec, place, s.name, plain[T])
-	return &scalarRows[T]{v, s}, err
-}
+func (s *scalar[T]) rows(*Layout) rows { return &scalarRows[T]{s: s} }
 
 type scalarPart[T Value] struct {
 	*Column[T]
@@ -365,6 +368,11 @@ func (*scalarPart[T]) room(*graph.Graph) bool { return true }
 type scalarRows[T Value] struct {
 	v []T
 	s *scalar[T]
+}
+
+func (v *scalarRows[T]) read(rec arrow.Record, place int) (err error) {
+	v.v, err = viewAt(rec, place, v.s.name, plain[T])
+	return err
 }
 
 func (*scalarRows[T]) check(int, int, int) error { return nil }
