@@ -29,11 +29,12 @@
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. Check, Filter, Channel, Select, Roots,
+// Package record describes the columns. Check, Filter, Part, Channel, Select, Roots,
 // Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in
 // several workers; a row they cannot handle is refused, and the pipeline's policy
-// decides what follows. An operator of your own gets the same by RowStage. Their cores are functions over slices, in packages labeling, field,
-// canon, count and spread.
+// decides what follows. An operator of your own gets the same by RowStage. Their cores
+// are functions over slices, in packages labeling, field, canon and count; package
+// spread has one that no operator has yet.
 //
 // # One large graph
 //

@@ -1,9 +1,11 @@
 package operators
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -19,7 +21,9 @@ import (
 // order, the number of workers or how many graphs there are, all rows of one graph are
 // of one part, and parts are of about the same size, not exactly, whatever the ids are.
 // Classes are not spread evenly; nn.Folds does that for graphs that are in memory. It
-// stands where records still have the graph. Graphs that are left out count as done.
+// may stand anywhere, since it reads graph_id alone. Graphs that are left out count as
+// done. What is split again, for graphs to validate on, needs another Seed or another
+// Of: the same ones say the same of the same graphs.
 type Part struct {
 	// Of is the number of parts. The default is 10.
 	Of int
@@ -44,18 +48,41 @@ func (p Part) Open(in *arrow.Schema) (flow.Stage, error) {
 	if p.Number < 0 || p.Number >= p.Of {
 		return nil, fmt.Errorf("Number is %d, want 0 to %d", p.Number, p.Of-1)
 	}
-	return sift(in, (*record.Binding).View, func(gs *record.Graphs, row int) error {
-		if (p.of(gs.ID(row)) == p.Number) == p.Rest {
-			return ErrLeftOut
-		}
-		return nil
-	})
+	if !in.HasField(record.GraphID) {
+		return nil, fmt.Errorf("there is no column %q", record.GraphID)
+	}
+	return RowStage(in, &parting{Part: p}), nil
 }
 
-// of returns the part of a graph.
+// of returns the part of a graph. Of is in the hash, so that graphs of one part of ten
+// are of all parts of five.
 func (p Part) of(graph int64) int {
-	return int(scatter(scatter(p.Seed)^uint64(graph)) >> 1 % uint64(p.Of))
+	return int(scatter(scatter(scatter(p.Seed)^uint64(p.Of))^uint64(graph)) >> 1 % uint64(p.Of))
 }
+
+// parting is a Part at work.
+type parting struct {
+	Part
+	ids []int64 // of the record
+}
+
+func (p *parting) Fork() RowBuilder { return &parting{Part: p.Part} }
+
+func (p *parting) Begin(_ memory.Allocator, rec arrow.Record) (err error) {
+	p.ids, err = record.Values[int64](rec, record.GraphID)
+	return err
+}
+
+func (p *parting) Row(_ context.Context, row int) error {
+	if (p.of(p.ids[row]) == p.Number) == p.Rest {
+		return ErrLeftOut
+	}
+	return nil
+}
+
+func (p *parting) Finish(int) map[string]arrow.Array { return nil }
+
+func (p *parting) Release() {}
 
 // scatter is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
 func scatter(x uint64) uint64 {

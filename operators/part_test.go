@@ -29,8 +29,32 @@ func ExamplePart() {
 		graphs.Release()
 	}
 	// Output:
-	// 183
-	// 17
+	// 177
+	// 23
+}
+
+// A part of a part is as large as it should be where Of or Seed are others, and Part
+// stands where there is no graph any more.
+func TestPartOfParts(t *testing.T) {
+	src := sources.Families{Graphs: 1000}
+	nine := operators.Part{Of: 10, Rest: true}
+	for _, p := range []operators.Part{{Of: 5}, {Of: 5, Number: 1}, {Of: 10, Seed: 1}, {Of: 2}, {Of: 20, Number: 19}} {
+		var all sinks.Collect
+		defer all.Release()
+		err := flow.From(src).Via(nine).Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}).Via(operators.Normalize{K: 3}).
+			Via(p).Via(operators.PerRoot{}).Via(operators.Part{Of: 2, Seed: 7}).To(&all).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 2 * 900 / float64(p.Of) / 2; math.Abs(float64(all.Rows())-want) > 10*math.Sqrt(want) {
+			t.Errorf("%+v: %d rows, want about %.0f", p, all.Rows(), want)
+		}
+	}
+	var none sinks.Collect
+	defer none.Release()
+	if err := flow.From(src).Via(nine).Via(operators.Part{Of: 10}).To(&none).Run(t.Context()); err != nil || none.Rows() != 0 {
+		t.Errorf("the same part of the rest: %d graphs, %v, want 0 as documented", none.Rows(), err)
+	}
 }
 
 func partOf(t *testing.T, src flow.Source, p operators.Part, workers int) map[int64]bool {

@@ -2,7 +2,6 @@ package readme_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -94,9 +93,9 @@ func Example_words() {
 	g := items[0].Graph
 	showWords(ctx, g)
 	// Output:
-	// 542 graphs, the first two alike by 0.87
-	// 42 of 58 right
-	// 0 <nil>
+	// 531 graphs, the first two alike by 0.87
+	// 52 of 69 right
+	// 1 <nil>
 }
 
 func showWords(ctx context.Context, g *graph.Graph) {
@@ -108,12 +107,12 @@ func showWords(ctx context.Context, g *graph.Graph) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2) // all of them beside each other
+	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2) // the kernel of all pairs, to look at
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
-	svm := &nn.SVM{C: 10, Kernel: nn.Cosine} // computes of the same matrix what it needs
+	svm := &nn.SVM{C: 10, Kernel: nn.Cosine} // computes what it needs of it by itself
 	if err := svm.FitCounts(ctx, bags.Counts[0], bags.Class); err != nil {
 		log.Fatal(err)
 	}
@@ -122,9 +121,15 @@ func showWords(ctx context.Context, g *graph.Graph) {
 			fmt.Printf("%d of %d right\n", r.Correct, r.Rows)
 			return nil
 		}}).Run(ctx)
-	ids, counts, err2 := count.Of(count.Input{Graph: g}, words.Of...) // a graph in hand
-	class, err3 := svm.Classify(ids, counts)
-	fmt.Println(class, errors.Join(err, err2, err3))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids, counts, err := count.Of(count.Input{Graph: g}, words.Of...) // g is a *graph.Graph in hand
+	if err != nil {
+		log.Fatal(err)
+	}
+	class, err := svm.Classify(ids, counts) // from 0
+	fmt.Println(class, err)
 }
 
 // Leaves counts the nodes with a single neighbour.
@@ -162,17 +167,17 @@ func Example_keep() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "model.safetensors")
+	path := filepath.Join(dir, "model.safetensors")
 	items, err := sources.Families{Graphs: 1}.Items()
 	if err != nil {
 		log.Fatal(err)
 	}
 	g := items[0].Graph
 
-	if err := sinks.Save(file, net, recipe); err != nil {
+	if err := sinks.Save(path, net, recipe); err != nil {
 		log.Fatal(err)
 	}
-	p, err := sinks.Load(file) // elsewhere, later
+	p, err := sinks.Load(path) // elsewhere, later
 	if err != nil {
 		log.Fatal(err)
 	}
