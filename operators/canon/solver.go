@@ -106,10 +106,13 @@ func (t *Types) code(rows []uint64, u, v int) uint16 {
 }
 
 // Typed is Cells for edges that have types: the entry of the matrix is one plus the
-// type. It is quicker than Matrix where much of the order is decided by the cells
-// already.
+// type, which must be symmetric. It is quicker than Matrix where much of the order is
+// decided by the cells already.
 func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
 	n := len(rows)
+	if n > 64 {
+		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
+	}
 	s.bits.stop, s.matrix.stop = s.Stop, s.Stop
 	s.parts.types, s.parts.matrix = types, &s.matrix
 	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())

@@ -74,13 +74,17 @@ func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
 	}
 }
 
-// setRows fills rows.
+// setRows fills rows, unless a neighbour is no node: the walk by lists says so.
 func (ix *Index) setRows() {
 	n := ix.g.N()
 	ix.rows = ix.words[:n]
 	for u := range n {
 		row := uint64(0)
 		for _, v := range ix.g.Adj(int32(u)) {
+			if uint(v) >= uint(n) {
+				ix.rows = nil
+				return
+			}
 			row |= 1 << (v & 63)
 		}
 		ix.rows[u] = row
