@@ -84,7 +84,7 @@ func (a *Autoencoder) Init(visible int) error {
 	if next.Untied {
 		glorot(next.back.w, next.Hidden, visible, r)
 	}
-	next.drawn.note(next.weight)
+	next.drawn.note(next.weight, next.hidBias, next.visBias)
 	*a = next
 	return nil
 }
@@ -288,7 +288,7 @@ func (a *Autoencoder) Weights() (w, hidden, visible *tensor.Dense) {
 // Trained reports whether the network has learned from a row, was loaded, or was
 // given weights by whoever Weights lends them to.
 func (a *Autoencoder) Trained() bool {
-	return a.weight != nil && (a.seen > 0 || !a.drawn.still(a.weight))
+	return a.weight != nil && (a.seen > 0 || !a.drawn.still(a.weight, a.hidBias, a.visBias))
 }
 
 // Seen returns the number of rows learned from, each time counted.

@@ -88,13 +88,13 @@ func checkCoder(visible, size int) error {
 // read from a file, or was given by whoever Weights lends them to.
 type drawn struct{ sum string }
 
-func (d *drawn) note(w *weight) { d.sum = sumOf(w) }
+func (d *drawn) note(list ...*weight) { d.sum = sumOf(list) }
 
 // still reports whether those are the weights that were drawn.
-func (d *drawn) still(w *weight) bool { return d.sum != "" && d.sum == sumOf(w) }
+func (d *drawn) still(list ...*weight) bool { return d.sum != "" && d.sum == sumOf(list) }
 
-func sumOf(w *weight) string {
-	p := params{list: []*weight{w}}
+func sumOf(list []*weight) string {
+	p := params{list: list}
 	return p.hash()
 }
 

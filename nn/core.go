@@ -9,12 +9,20 @@ import (
 )
 
 // ErrNotReady is the error of a model that is used before Init or Load.
-var ErrNotReady = errors.New("nn: the model has neither been initialised nor loaded")
+// It is an ErrUntrained too.
+var ErrNotReady error = notReady{}
+
+type notReady struct{}
+
+func (notReady) Error() string { return "nn: the model has neither been initialised nor loaded" }
+
+func (notReady) Is(target error) bool { return target == ErrUntrained }
 
 // ErrUntrained is the error of whatever only uses a model, Predict, Evaluate, Save,
 // that has learned from nothing and was not loaded either: what it would say is
 // chance, and a file of it would be read as one that has learned. Step alone
-// predicts before it has learned, since it tests each batch on what came before.
+// predicts before it has learned, since it tests each batch on what came before, and
+// the free energy of an RBM is defined for any weights.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
 // architecture is what a type of model adds to core: its settings and its

@@ -137,6 +137,12 @@ func TestUntrained(t *testing.T) {
 		}
 		use(nil)
 	}
+	_, classify := new(SVM).Classify(nil, nil)
+	for i, err := range []error{new(CNN).Save(io.Discard), new(RBM).Save(io.Discard), classify} {
+		if !errors.Is(err, ErrUntrained) {
+			t.Errorf("use %d of a model before Init: %v", i, err)
+		}
+	}
 	if Trained(Ensemble{}) || Trained(new(SVM)) {
 		t.Error("nothing, and a machine without rows, are trained")
 	}
@@ -180,7 +186,7 @@ func TestUntrainedCoder(t *testing.T) {
 		if c.(interface{ Trained() bool }).Trained() {
 			t.Errorf("%T is trained", c)
 		}
-		given, _, _ := c.Weights()
+		_, _, given := c.Weights() // any of them
 		given.Float32s()[0]++
 		use(nil)
 	}

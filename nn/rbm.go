@@ -96,7 +96,7 @@ func (r *RBM) Init(visible int) error {
 	for i := range next.weight.w {
 		next.weight.w[i] *= 0.01
 	}
-	next.drawn.note(next.weight)
+	next.drawn.note(next.weight, next.hidBias, next.visBias)
 	*r = next
 	return nil
 }
@@ -171,7 +171,11 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 	if r.steps > 0 {
 		return fmt.Errorf("nn: the biases are to be set before the first step, and there were %d", r.steps)
 	}
+	drawn := !r.Trained()
 	initBias(r.visBias.w, v, rows, r.Units)
+	if drawn { // still: this is where learning begins
+		r.drawn.note(r.weight, r.hidBias, r.visBias)
+	}
 	return nil
 }
 
@@ -193,7 +197,9 @@ func (r *RBM) know(x *tensor.Dense) (v []float32, rows int, err error) {
 
 // Trained reports whether the machine has learned from a row, was loaded, or was
 // given weights by whoever Weights lends them to.
-func (r *RBM) Trained() bool { return r.weight != nil && (r.seen > 0 || !r.drawn.still(r.weight)) }
+func (r *RBM) Trained() bool {
+	return r.weight != nil && (r.seen > 0 || !r.drawn.still(r.weight, r.hidBias, r.visBias))
+}
 
 // hiddenProbs sets p (rows, hidden) to the probability of each hidden unit
 // given v (rows, visible).

@@ -85,6 +85,9 @@ var errMatrix = errors.New("nn: svm: it has not learned from counts")
 // Similar returns how similar a row of counts is to each of the support vectors of
 // FitCounts, for Decide and Class. The result is appended to dst.
 func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64, error) {
+	if !m.Trained() {
+		return dst, ErrUntrained
+	}
 	if m.kept == nil {
 		return dst, errMatrix
 	}

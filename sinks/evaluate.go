@@ -33,7 +33,7 @@ func (e Evaluate) Open(in *arrow.Schema) (flow.Writer, error) {
 	if e.Net == nil || e.Done == nil {
 		return nil, errors.New("the fields Net and Done must be set")
 	}
-	if !nn.Trained(e.Net) { // not initialised either, for whatever it is to learn from
+	if !nn.Trained(e.Net) { // before Init, which would leave it with random weights
 		return nil, nn.ErrUntrained
 	}
 	shape, err := trainable(in)
