@@ -113,8 +113,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
 	f.IntVar(&c.votes, "votes", 0, "split: most rounds in which what is said of a node becomes the mean over its field, if that is better on the validation nodes than smoothing by -smooth; how many is chosen there too")
 	f.StringVar(&c.spread, "spread", auto, "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
-	f.Float64Var(&c.smooth, "smooth", -1, "split: share, below 1, of what is said of a node that it gives on to its neighbours, in place of votes; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
-	f.Var(&c.neighbourLabels, "neighbour-labels", "let known classes of the other nodes of a field be an attribute; `auto` is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else false")
+	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours, in place of votes; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
+	f.Var(&c.neighbourLabels, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=true, =false, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else false")
 	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
 	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
@@ -145,8 +145,10 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-identity is %q, want auto, on or off", c.identity)
 	case c.spread != auto && c.spread != yes && c.spread != no:
 		return fmt.Errorf("-spread is %q, want auto, on or off", c.spread)
-	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth < 1):
-		return fmt.Errorf("-smooth is %v, want -1, or 0 to below 1", c.smooth)
+	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth <= 0.99): // rounds grow as 1/(1-share)
+		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
+	case c.protocol == "prequential" && (c.spread == yes || c.smooth > 0):
+		return errors.New("-spread and -smooth are of -protocol split")
 	case c.spread == yes && c.neighbourLabels == yes:
 		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
 	case !(c.rate >= 0 && c.rate <= 10):

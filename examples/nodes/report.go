@@ -89,7 +89,7 @@ func (r *report) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s\t%d nodes, %d edges, %d classes; %d sparse and %d continuous features%s\n",
 		r.Dataset, r.Nodes, r.Edges, r.Classes, r.Words, r.Numbers, identity)
-	fmt.Fprintf(w, "majority\t%.2f %%\tof %d nodes\n", r.Majority, r.Test)
+	fmt.Fprintf(w, "largest class\t%.2f %%\tof the %d nodes\n", r.Majority, r.Test)
 	if r.Protocol == "split" {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)

@@ -28,8 +28,8 @@ const mostSpread = 1 << 24
 
 // views makes the rows that the settings allow: with few nodes to learn from,
 // fields and spread features; with many, fields without and with the classes that
-// are known. Which of them is best the validation nodes tell. The first is of
-// fields always.
+// are known. Which of them is best the validation nodes tell. Fields
+// come first.
 func (d *dataset) views(ctx context.Context, c *config, fields arrow.Record, r *report) (views []*view, err error) {
 	defer func() {
 		if err != nil {
@@ -50,11 +50,14 @@ func (d *dataset) views(ctx context.Context, c *config, fields arrow.Record, r *
 	}
 	width := d.Graph.SparseCard + d.Graph.NodeAttrs
 	fits := width > 0 && d.Graph.N() <= mostSpread/width
+	if c.spread == yes && width == 0 {
+		return views, fmt.Errorf("%s: -spread is on, and the nodes have no features", d.name)
+	}
 	if c.spread == yes && !fits {
-		return views, fmt.Errorf("%s: -spread is on, and %d features of %d nodes are not 1 to %d values", d.name, width, d.Graph.N(), mostSpread)
+		return views, fmt.Errorf("%s: -spread is on, and %d features of %d nodes are more than %d numbers, which is the most", d.name, width, d.Graph.N(), mostSpread)
 	}
 	if c.spread == yes || c.spread == auto && c.neighbourLabels != yes && c.net == "pooled" && small && fits && !d.identity {
-		rows, err := d.spread(ctx, c, r)
+		rows, err := d.spread(ctx, c)
 		if err != nil {
 			return views, err
 		}
@@ -105,7 +108,7 @@ func (d *dataset) labelled(ctx context.Context, fields arrow.Record) (arrow.Reco
 // it, as random walks meet them, at unit length: what is left of a field of a
 // whole neighbourhood when only the first layer of a network, which is linear,
 // has looked at it. See spread.Walk.
-func (d *dataset) spread(ctx context.Context, c *config, r *report) (arrow.Record, error) {
+func (d *dataset) spread(ctx context.Context, c *config) (arrow.Record, error) {
 	g := *d.Graph
 	width := g.SparseCard + g.NodeAttrs
 	x := make([]float32, g.N()*width)
@@ -140,5 +143,5 @@ func (d *dataset) spread(ctx context.Context, c *config, r *report) (arrow.Recor
 	set, one := *d.NodeSet, *c
 	set.Graph, one.k, one.bound = &g, 1, 0
 	e := &dataset{NodeSet: &set, name: d.name}
-	return e.collect(ctx, &one, d.all(), r)
+	return e.collect(ctx, &one, d.all(), new(report)) // whose speed is not that of fields
 }
