@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,9 +52,17 @@ func serving(t *testing.T, l limits, work func(context.Context, *graph.Graph) er
 
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 
+// turnedAway is the status of a request of which the client sees no answer: a server
+// that refuses before it has read all of a body reads 256 KB more and hangs up, and
+// whoever is still writing then may learn of that alone.
+const turnedAway = 0
+
 // post returns the status and the body.
 func post(t *testing.T, address, body string) (int, string) {
 	r, err := client.Post(address, "application/json", strings.NewReader(body))
+	if len(body) > 256<<10 && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) {
+		return turnedAway, ""
+	}
 	if err != nil {
 		t.Error(err)
 		return 0, ""
@@ -182,7 +191,7 @@ func TestServeFlood(t *testing.T) {
 		count[s]++
 	}
 	if count[http.StatusServiceUnavailable] == 0 || count[http.StatusRequestEntityTooLarge] == 0 ||
-		count[http.StatusServiceUnavailable]+count[http.StatusRequestEntityTooLarge] != 20 {
+		count[http.StatusServiceUnavailable]+count[http.StatusRequestEntityTooLarge]+count[turnedAway] != 20 {
 		t.Errorf("statuses %v, want some 503 and some 413", count)
 	}
 	if n := in.Load(); n != 0 {
