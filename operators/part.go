@@ -9,6 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
 // Part leaves out all graphs but those of one of several parts, so that a stream can be
@@ -57,7 +58,7 @@ func (p Part) Open(in *arrow.Schema) (flow.Stage, error) {
 // of returns the part of a graph. Of is in the hash, so that graphs of one part of ten
 // are of all parts of five.
 func (p Part) of(graph int64) int {
-	return int(scatter(scatter(scatter(p.Seed)^uint64(p.Of))^uint64(graph)) >> 1 % uint64(p.Of))
+	return int(scatter.Bits(scatter.Bits(scatter.Bits(p.Seed)^uint64(p.Of))^uint64(graph)) >> 1 % uint64(p.Of))
 }
 
 // parting is a Part at work.
@@ -83,11 +84,3 @@ func (p *parting) Row(_ context.Context, row int) error {
 func (p *parting) Finish(int) map[string]arrow.Array { return nil }
 
 func (p *parting) Release() {}
-
-// scatter is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-func scatter(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}

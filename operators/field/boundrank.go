@@ -7,6 +7,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/internal/refine"
+	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
 // ranker is the scratch of rankNodes.
@@ -34,12 +35,12 @@ func (ix *Index) rankNodes() {
 	b.around = b.around[:0]
 	if nodeAttrs || edgeAttrs {
 		for v := range int32(n) {
-			b.hashes[0][v] = hashValues(mix(uint64(g.Degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
+			b.hashes[0][v] = hashValues(scatter.Bits(uint64(g.Degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
 		}
 		b.around = append(b.around, ix.hashAround(edgeAttrs)...)
 	}
 	for v := range int32(n) {
-		b.hashes[0][v] = mix(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
+		b.hashes[0][v] = scatter.Bits(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
 	}
 	hash := ix.hashAround(false)
 	b.keys = resize(b.keys, n)
@@ -73,7 +74,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 	here, next, mixed := h[0], h[1], h[2]
 	for range 2 {
 		for v, x := range here {
-			mixed[v] = mix(x)
+			mixed[v] = scatter.Bits(x)
 		}
 		for v := range int32(g.N()) {
 			sum := here[v]
@@ -90,7 +91,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 			ix.hashArriving(next, mixed, edgeAttrs)
 		}
 		for v, x := range next {
-			next[v] = mix(x)
+			next[v] = scatter.Bits(x)
 		}
 		here, next = next, here
 	}
@@ -102,7 +103,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
 	g := ix.g
 	for u := range int32(g.N()) {
-		x := mix(^mixed[u])
+		x := scatter.Bits(^mixed[u])
 		for i, v := range g.Adj(u) {
 			if edgeAttrs {
 				next[v] += hashEdge(g, x, g.Offsets[u]+int32(i))
@@ -121,22 +122,14 @@ func hashEdge(g *graph.Graph, x uint64, e int32) uint64 {
 // hashValues adds values to a hash, bit by bit.
 func hashValues(x uint64, cats []int32, attrs []float32, sparse []int32) uint64 {
 	for _, c := range cats {
-		x = mix(x ^ uint64(uint32(c)))
+		x = scatter.Bits(x ^ uint64(uint32(c)))
 	}
 	for _, a := range attrs {
-		x = mix(x ^ uint64(math.Float32bits(a)))
+		x = scatter.Bits(x ^ uint64(math.Float32bits(a)))
 	}
-	x = mix(x ^ uint64(len(sparse)))
+	x = scatter.Bits(x ^ uint64(len(sparse)))
 	for _, w := range sparse {
-		x = mix(x ^ uint64(uint32(w)))
+		x = scatter.Bits(x ^ uint64(uint32(w)))
 	}
 	return x
-}
-
-// mix scatters the bits of x (the finalizer of SplitMix64).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
 // copies are the nodes of the blocks of a graph, each block by itself: node v is
@@ -72,7 +73,7 @@ func (c *copies) match() {
 	for v := range int32(count) {
 		c.twin[v], c.hash[v] = v, 0
 		for _, u := range c.row(v) {
-			c.hash[v] += scatter(u)
+			c.hash[v] += scatter.Bits(uint64(u))
 		}
 	}
 	c.matchHashes()
@@ -81,7 +82,7 @@ func (c *copies) match() {
 // matchJoined goes on with those that are joined.
 func (c *copies) matchJoined() {
 	for v := range int32(len(c.hash)) {
-		c.hash[v] += scatter(v)
+		c.hash[v] += scatter.Bits(uint64(v))
 	}
 	c.matchHashes()
 }
@@ -132,12 +133,4 @@ func (c *copies) twins(u, v int32) bool {
 		}
 		a, b = a[1:], b[1:]
 	}
-}
-
-// scatter is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-func scatter(v int32) uint64 {
-	x := uint64(v) + 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
