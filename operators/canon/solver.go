@@ -77,22 +77,7 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 // Cells is Bits with the colours given as the classes of nodes, smallest colour
 // first, none of them empty.
 func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
-	s.bits.stop = s.Stop
-	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())
-	s.Visited = visited
-	if done {
-		return order, Exact
-	}
-	if s.stopped() {
-		return order, Partial
-	}
-	s.colors = resize(s.colors, len(rows))
-	for i, c := range cells {
-		for ; c != 0; c &= c - 1 {
-			s.colors[bits.TrailingZeros64(c)] = int32(i)
-		}
-	}
-	return s.fallBack(len(rows), s.codesOf(rows))
+	return s.inCells(rows, nil, cells)
 }
 
 // Types holds the types of the edges between at most 64 nodes: that of the edge
@@ -109,10 +94,15 @@ func (t *Types) code(rows []uint64, u, v int) uint16 {
 // type, which must be symmetric. It is quicker than Matrix where much of the order is
 // decided by the cells already.
 func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
-	n := len(rows)
-	if n > 64 {
+	if n := len(rows); n > 64 {
 		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
 	}
+	return s.inCells(rows, types, cells)
+}
+
+// inCells is Typed, and Cells where there are no types.
+func (s *Solver) inCells(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
+	n := len(rows)
 	s.bits.stop, s.matrix.stop = s.Stop, s.Stop
 	s.parts.types, s.parts.matrix = types, &s.matrix
 	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())
@@ -129,6 +119,9 @@ func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int
 		for ; c != 0; c &= c - 1 {
 			s.colors[bits.TrailingZeros64(c)] = int32(i)
 		}
+	}
+	if types == nil {
+		return s.fallBack(n, s.codesOf(rows))
 	}
 	s.codes = resize(s.codes, n*n)
 	for u := range n {
