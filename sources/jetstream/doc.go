@@ -159,8 +159,9 @@
 //	5     4            20   100ms      49      106
 //
 // The first of them did not come to an end before: a worker that had died with the message that
-// the trainer waited for stopped all others (TestStuckWorker). Four workers and -repeat 100 were
-// broken off after 570 seconds, and not looked into.
+// the trainer waited for stopped all others (TestStuckWorker). Four workers with -repeat 100 (seed 1,
+// -kill 150ms), of which the model was not compared, took 697 seconds of a busy machine and 282
+// kills, and lost nothing and learned nothing twice either.
 //
 // Connections. TestSoak, ten minutes with -race: 874 connections cut in 11 streams of 200
 // graphs, three epochs each, all rows those of one process; after the first, the sixth and the
