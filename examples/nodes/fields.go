@@ -19,8 +19,12 @@ const distances = 3
 // fields is the pipeline from the graph to a row for each of the roots, in
 // order.
 func (d *dataset) fields(c *config, roots []int32, chunk int) flow.Pipeline {
-	return flow.From(d.NodeSet).
-		Via(operators.Roots{Nodes: roots}).
+	return c.rows(flow.From(d.NodeSet), roots, chunk)
+}
+
+// rows continues a pipeline of the graph.
+func (c *config) rows(p flow.Pipeline, roots []int32, chunk int) flow.Pipeline {
+	return p.Via(operators.Roots{Nodes: roots}).
 		Via(operators.Chunk{Size: chunk}).
 		Via(operators.Assemble{K: c.k, Bound: c.bound}).
 		// Attributes take no part in the order: that keeps the number of a node,
@@ -30,21 +34,26 @@ func (d *dataset) fields(c *config, roots []int32, chunk int) flow.Pipeline {
 		With(flow.Options{Workers: c.workers})
 }
 
-// collect makes the rows of the roots in memory, one record for all.
-func (d *dataset) collect(ctx context.Context, c *config, roots []int32, r *report) (arrow.Record, error) {
-	p := d.fields(c, roots, 256).Via(operators.Batch{Size: len(roots)})
-	bar := cli.NewProgress("receptive fields", int64(len(roots)))
+// collect makes the fields of all nodes in memory.
+func (d *dataset) collect(ctx context.Context, c *config, r *report) (arrow.Record, error) {
+	bar := cli.NewProgress("receptive fields", int64(len(d.Class)))
 	defer bar.Done()
+	start := time.Now()
+	rec, err := d.inOne(ctx, d.fields(c, d.all(), 256), bar)
+	r.roots += len(d.Class)
+	r.rootSeconds += time.Since(start).Seconds()
+	return rec, err
+}
+
+// inOne makes one record of the rows of all nodes.
+func (d *dataset) inOne(ctx context.Context, p flow.Pipeline, bar *cli.Progress) (arrow.Record, error) {
 	var out sinks.Collect
 	defer out.Release()
-	start := time.Now()
-	running := p.To(&out).Start(ctx)
+	running := p.Via(operators.Batch{Size: len(d.Class)}).To(&out).Start(ctx)
 	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-2].RowsIn) })
 	if err := running.Wait(); err != nil {
 		return nil, err
 	}
-	r.roots += len(roots)
-	r.rootSeconds += time.Since(start).Seconds()
 	rec := out.Records()[0]
 	rec.Retain()
 	return rec, nil

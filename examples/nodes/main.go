@@ -246,7 +246,9 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r.RootsPerS = float64(r.roots) / r.rootSeconds
+	if r.roots > 0 {
+		r.RootsPerS = float64(r.roots) / r.rootSeconds
+	}
 	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
 	if picture != nil {
 		b, err := r.draw(strings.TrimPrefix(filepath.Ext(c.out), "."))

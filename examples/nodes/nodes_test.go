@@ -311,12 +311,8 @@ func TestVotersOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &dataset{NodeSet: set}
-	all := make([]int32, 60)
-	for v := range all {
-		all[v] = int32(v)
-	}
 	c := &config{k: 9, workers: 1}
-	rec, err := d.collect(context.Background(), c, all, &report{})
+	rec, err := d.collect(context.Background(), c, &report{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,5 +437,19 @@ func TestCora(t *testing.T) {
 	r := nodes(t, "-data", file, "-nets", "1", "-decay", "3")
 	if a := r["accuracy"].(float64); a < 79 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
+	}
+}
+
+// Where nobody looks at fields none are made, and the results are the same.
+func TestSpreadMakesNoFields(t *testing.T) {
+	dir := villages(t, 60, 80, true)
+	args := []string{"-data", dir, "-spread", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
+	r := nodes(t, args...)
+	if r["roots_per_s"] != 0. || r["spread"] != true {
+		t.Errorf("%v roots a second, spread %v", r["roots_per_s"], r["spread"])
+	}
+	with := nodes(t, append(args, "-votes", "1")...)
+	if with["roots_per_s"] == 0. || with["votes"] == 0. && with["accuracy"] != r["accuracy"] {
+		t.Errorf("%v roots a second, %v votes, %v %%, want %v", with["roots_per_s"], with["votes"], with["accuracy"], r["accuracy"])
 	}
 }

@@ -35,7 +35,8 @@ type report struct {
 	Majority       float64   `json:"majority"` // share of the largest class of the nodes that accuracy is of
 
 	// RootsPerS counts the fields that were made in a second; in the
-	// prequential protocol, those that were made, predicted and learned from.
+	// prequential protocol, those that were made, predicted and learned from. 0 where
+	// spread features stood in their place from the start.
 	RootsPerS float64 `json:"roots_per_s"`
 	PeakRSSMB int64   `json:"peak_rss_mb"`
 	Seconds   float64 `json:"seconds"`
@@ -99,8 +100,12 @@ func (r *report) print(out io.Writer) error {
 		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
 		fmt.Fprintf(w, "at the end\t%.2f %%\tmean of the last %d windows of %d nodes\n", stat.Mean(late, nil), len(late), r.Window)
 	}
-	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, %s, batch %d, rate %g, decay %g, seed %d\n",
-		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Net, r.Batch, r.Rate, r.Decay, r.Seed)
+	speed := "no fields"
+	if r.RootsPerS > 0 {
+		speed = fmt.Sprintf("%.0f roots/s", r.RootsPerS)
+	}
+	fmt.Fprintf(w, "speed\t%s\t%d MB at most, %.1f s; k %d, %s, batch %d, rate %g, decay %g, seed %d\n",
+		speed, r.PeakRSSMB, r.Seconds, r.K, r.Net, r.Batch, r.Rate, r.Decay, r.Seed)
 	return w.Flush()
 }
 

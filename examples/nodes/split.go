@@ -18,12 +18,15 @@ import (
 // bySplit learns from the training nodes, chooses by the validation nodes, and
 // asks about the test nodes once.
 func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
-	fields, err := d.collect(ctx, c, d.all(), r)
-	if err != nil {
-		return err
+	var fields arrow.Record
+	if c.spread != yes || c.votes > 0 { // else nobody looks at them
+		var err error
+		if fields, err = d.collect(ctx, c, r); err != nil {
+			return err
+		}
+		defer fields.Release()
 	}
-	defer fields.Release()
-	views, err := d.views(ctx, c, fields, r)
+	views, err := d.views(ctx, c, fields)
 	if err != nil {
 		return err
 	}
@@ -42,11 +45,14 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 		r.EachAccuracy = append(r.EachAccuracy, one.of(d.test).accuracy())
 		r.Epochs = append(r.Epochs, t.epoch)
 	}
-	v, err := votersOf(fields, c.k)
-	if err != nil {
-		return err
+	voted, rounds := said, 0
+	if c.votes > 0 {
+		v, err := votersOf(fields, c.k)
+		if err != nil {
+			return err
+		}
+		voted, rounds = v.elect(said, d.val, c.votes)
 	}
-	voted, rounds := v.elect(said, d.val, c.votes)
 	last, smooth, err := d.smooth(ctx, c, said, voted)
 	if err != nil {
 		return err

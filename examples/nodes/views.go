@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -29,8 +29,8 @@ const mostSpread = 1 << 24
 // views makes the rows that the settings allow: with few nodes to learn from,
 // fields and spread features; with many, fields without and with the classes that
 // are known. Which of them is best the validation nodes tell. Fields
-// come first.
-func (d *dataset) views(ctx context.Context, c *config, fields arrow.Record, r *report) (views []*view, err error) {
+// come first; they may be nil where -spread is on.
+func (d *dataset) views(ctx context.Context, c *config, fields arrow.Record) (views []*view, err error) {
 	defer func() {
 		if err != nil {
 			release(views)
@@ -107,41 +107,13 @@ func (d *dataset) labelled(ctx context.Context, fields arrow.Record) (arrow.Reco
 // spread is a row for each node with its features and those of the nodes around
 // it, as random walks meet them, at unit length: what is left of a field of a
 // whole neighbourhood when only the first layer of a network, which is linear,
-// has looked at it. See spread.Walk.
+// has looked at it. See operators.Spread. A row is a field of the root alone.
 func (d *dataset) spread(ctx context.Context, c *config) (arrow.Record, error) {
-	g := *d.Graph
-	width := g.SparseCard + g.NodeAttrs
-	x := make([]float32, g.N()*width)
-	for v := range g.N() {
-		row := x[v*width : (v+1)*width]
-		set := g.Sparse(int32(v))
-		for _, i := range set {
-			row[i] = float32(1 / math.Sqrt(float64(len(set)))) // as nn.Pooled weighs them
-		}
-		copy(row[g.SparseCard:], g.NodeAttr[v*g.NodeAttrs:(v+1)*g.NodeAttrs])
-	}
+	one := *c
+	one.k, one.bound = 1, 0
 	bar := cli.NewProgress("spreading features", -1)
 	defer bar.Done()
-	walk := spread.Walk{Symmetric: true, Workers: c.workers, Progress: func(done, total int) { bar.Total(int64(total)); bar.Set(int64(done)) }}
-	if err := walk.Rows(ctx, &g, x, width); err != nil {
-		return nil, err
-	}
-	bar.Done()
-	for row := x; len(row) > 0; row = row[width:] {
-		squares := 0.
-		for _, y := range row[:width] {
-			squares += float64(y) * float64(y)
-		}
-		if squares > 0 {
-			for i := range row[:width] {
-				row[i] *= float32(1 / math.Sqrt(squares))
-			}
-		}
-	}
-	g.NodeAttrs, g.NodeAttr = width, x
-	g.SparseCard, g.SparseOffsets, g.NodeSparse = 0, nil, nil
-	set, one := *d.NodeSet, *c
-	set.Graph, one.k, one.bound = &g, 1, 0
-	e := &dataset{NodeSet: &set, name: d.name}
-	return e.collect(ctx, &one, d.all(), new(report)) // whose speed is not that of fields
+	ctx = labeling.WithProgress(ctx, func(done, total int) { bar.Total(int64(total)); bar.Set(int64(done)) })
+	spread := flow.From(d.NodeSet).Via(operators.Spread{Sparse: d.Graph.SparseCard > 0, Symmetric: true, Unit: true, Workers: c.workers})
+	return d.inOne(ctx, one.rows(spread, d.all(), 256), nil)
 }

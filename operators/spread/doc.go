@@ -3,5 +3,6 @@
 //
 //	err := spread.Walk{Share: 0.9}.Rows(ctx, g, rows, width)
 //
-// It is a plain function over slices, linear in the edges.
+// It is a plain function over slices, linear in the edges. In a stream
+// operators.Spread does it with the attributes of each graph.
 package spread

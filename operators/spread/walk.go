@@ -52,18 +52,14 @@ const piece = 1 << 14
 // Rows replaces rows, (nodes of g, width). Where it returns an error, that of a
 // setting or of the context, rows are as they were.
 func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width int) error {
+	if err := w.Check(g.Directed); err != nil {
+		return fmt.Errorf("spread: %w", err)
+	}
+	if width < 1 || len(rows) != g.N()*width {
+		return fmt.Errorf("spread: %d values are no rows of %d for %d nodes", len(rows), width, g.N())
+	}
 	if w.Share == 0 {
 		w.Share = 0.9
-	}
-	switch {
-	case !(w.Share > 0 && w.Share < 1):
-		return fmt.Errorf("spread: Share is %v, want above 0 and below 1", w.Share)
-	case w.Rounds < 0 || w.Workers < 0:
-		return fmt.Errorf("spread: Rounds is %d and Workers %d, want at least 0", w.Rounds, w.Workers)
-	case w.Symmetric && g.Directed:
-		return errors.New("spread: Symmetric is set, and the graph is directed")
-	case width < 1 || len(rows) != g.N()*width:
-		return fmt.Errorf("spread: %d values are no rows of %d for %d nodes", len(rows), width, g.N())
 	}
 	if w.Rounds == 0 {
 		w.Rounds = int(math.Ceil(math.Log(1./20) / math.Log(w.Share)))
@@ -82,6 +78,19 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 		}
 	}
 	copy(rows, now)
+	return nil
+}
+
+// Check says what is wrong with the settings for graphs that are directed, or are not.
+func (w Walk) Check(directed bool) error {
+	switch {
+	case !(w.Share >= 0 && w.Share < 1):
+		return fmt.Errorf("Share is %v, want above 0 and below 1", w.Share)
+	case w.Rounds < 0 || w.Workers < 0:
+		return fmt.Errorf("Rounds is %d and Workers %d, want at least 0", w.Rounds, w.Workers)
+	case w.Symmetric && directed:
+		return errors.New("Symmetric is set, and the graph is directed")
+	}
 	return nil
 }
 

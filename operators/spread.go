@@ -1,0 +1,178 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/spread"
+)
+
+// Spread lets the continuous attributes of the nodes of each graph spread over its
+// edges: in node_attr the row of a node becomes the mean row of the nodes at which
+// random walks from it end, as spread.Walk describes. A node's row then tells of
+// its neighbourhood, near nodes more than far ones, and a model that looks at single
+// nodes has seen what is around them. One large graph, a row per node:
+//
+//	flow.From(sources.Nodes{Path: "Cora.zip"}).
+//		Via(operators.Spread{Sparse: true, Symmetric: true, Unit: true}).
+//		Via(operators.Select{}).
+//		Via(operators.Chunk{Size: 256}).
+//		Via(operators.Normalize{K: 1}).
+//		Via(operators.PerRoot{})
+//
+// A graph takes O(m·channels) for each round, and with its record three times the
+// memory of node_attr as it goes out. An attribute that is not finite, which would
+// spread too, is refused.
+type Spread struct {
+	// Share is how likely a walk is to go on, above 0 and below 1; 0 = 0.9.
+	Share float64
+	// Symmetric is spread.Walk.Symmetric, for undirected graphs alone.
+	Symmetric bool
+	// Rounds is how long walks may get; 0 = until less than a twentieth of them
+	// would go on, 29 for the default Share.
+	Rounds int
+	// Sparse spreads the sparse attribute too: it becomes as many channels of
+	// node_attr as it has values, in front of those that were there, in which a node
+	// with s values has 1/√s in the channel of each, and the column node_sparse ends
+	// here. What spreads is dense: a graph of n nodes takes 4·n bytes for each channel.
+	Sparse bool
+	// Unit brings rows to unit length once they have spread; those of zeros stay.
+	Unit bool
+	// Workers is how many goroutines share a graph; 0 = 1 for the small ones and one
+	// per processor for those of more than 1 048 576 numbers. Results do not depend
+	// on it.
+	Workers int
+}
+
+var _ flow.Operator = Spread{}
+
+// Open checks the settings.
+func (s Spread) Open(in *arrow.Schema) (flow.Stage, error) {
+	bound, err := record.Bind(in)
+	if err != nil {
+		return nil, err
+	}
+	l := bound.Layout
+	if err := s.walk().Check(l.Directed); err != nil {
+		return nil, err
+	}
+	if s.Sparse && l.NodeSparse.Card == 0 {
+		return nil, fmt.Errorf("Sparse is set, and there is no column %q", record.NodeSparse)
+	}
+	var channels []record.Channel
+	if s.Sparse {
+		for i := range l.NodeSparse.Card {
+			channels = append(channels, record.Channel{Name: fmt.Sprintf("%s %d", l.NodeSparse.Name, i)})
+		}
+	}
+	channels = append(channels, l.NodeAttr...)
+	if len(channels) == 0 {
+		return nil, fmt.Errorf("there is no column %q: put Channel before Spread, or set Sparse where there is %q", record.NodeAttr, record.NodeSparse)
+	}
+	out := []string{record.NodeAttr}
+	if s.Sparse {
+		out = append(out, record.NodeSparse)
+	}
+	schema, err := record.Extend(record.Without(in, out...), record.ChannelsField[float32](record.NodeAttr, channels))
+	if err != nil {
+		return nil, err
+	}
+	return RowStage(schema, &spreader{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
+}
+
+func (s Spread) walk() spread.Walk {
+	return spread.Walk{Share: s.Share, Symmetric: s.Symmetric, Rounds: s.Rounds, Workers: s.Workers}
+}
+
+// spreader is one worker of a running Spread.
+type spreader struct {
+	Spread
+	ListColumn[float32]
+	width int // channels that go out
+}
+
+func (s *spreader) Fork() RowBuilder { return &spreader{s.Spread, s.Again(), s.width} }
+
+// alone is how many numbers a graph may have to be left to one goroutine.
+const alone = 1 << 20
+
+func (s *spreader) Row(ctx context.Context, row int) error {
+	var g graph.Graph
+	s.Graphs.At(row, &g)
+	n := g.N()
+	if n > math.MaxInt32/s.width {
+		return fmt.Errorf("%d channels of %d nodes are more than %d numbers, which is the most of a graph", s.width, n, math.MaxInt32)
+	}
+	walk := s.walk()
+	if s.Workers == 0 && n*s.width <= alone {
+		walk.Workers = 1
+	}
+	walk.Progress = labeling.ProgressOf(ctx)
+	x := make([]float32, n*s.width)
+	if err := s.dense(ctx, &g, x); err != nil {
+		return err
+	}
+	if err := walk.Rows(ctx, &g, x, s.width); err != nil {
+		return err
+	}
+	for v := range n {
+		row := x[v*s.width : (v+1)*s.width]
+		if s.Unit {
+			unit(row)
+		}
+		if c := slices.IndexFunc(row, notFinite); c >= 0 {
+			return fmt.Errorf("what has spread to node %d is %v in channel %d, beyond float32", v, row[c], c)
+		}
+	}
+	copy(s.Lists.Grow(len(x)), x)
+	return nil
+}
+
+// dense writes the attributes that are to spread to x, (nodes, width).
+func (s *spreader) dense(ctx context.Context, g *graph.Graph, x []float32) error {
+	first := s.width - g.NodeAttrs
+	for v := range g.N() {
+		if v&(1<<10-1) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		row := x[v*s.width : (v+1)*s.width]
+		if s.Sparse {
+			set := g.Sparse(int32(v))
+			share := float32(1 / math.Sqrt(float64(len(set))))
+			for _, i := range set {
+				if i < 0 || int(i) >= first {
+					return fmt.Errorf("node %d has the sparse attribute %d, want 0 to %d", v, i, first-1)
+				}
+				row[i] = share
+			}
+		}
+		copy(row[first:], g.NodeAttr[v*g.NodeAttrs:(v+1)*g.NodeAttrs])
+		if c := slices.IndexFunc(row[first:], notFinite); c >= 0 {
+			return fmt.Errorf("attribute %d of node %d is %v, want a finite number", c, v, row[first+c])
+		}
+	}
+	return nil
+}
+
+func notFinite(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }
+
+// unit brings a row to unit length.
+func unit(row []float32) {
+	squares := 0.
+	for _, y := range row {
+		squares += float64(y) * float64(y)
+	}
+	if squares > 0 {
+		for i := range row {
+			row[i] *= float32(1 / math.Sqrt(squares))
+		}
+	}
+}
