@@ -59,11 +59,11 @@ import (
 //
 //	8 m                            the lines as edges
 //	4 n + 8 m, or 4 m if Directed  the graph; less where lines repeat
-//	1.6 m, or 0.8 m                to sort them; more for a hub of over m/5 edges
-//	16 / 64 per id up to the largest, and 4 n where ids have gaps;
+//	8                              for each line of a hub with more than 262 144
+//	16 / 64 per id up to the largest, and 8 / 64 per worker; 4 n where ids have gaps;
 //	16 to 32 n for ids larger than 16 times the lines and a million
-//	10 MB per worker
-//	8 m, or 4 m if Directed, and 4 m while it is read, for Weights
+//	16 MB per worker
+//	16 m, or 12 m if Directed, and 4 m while it is read, for Weights
 //
 // of which the graph is what stays. Weights take time as well: each line looks for its
 // entries in two rows anywhere, so that 10 M lines between 2 M nodes take 6.2 s of

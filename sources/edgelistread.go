@@ -82,7 +82,8 @@ func (e *edgeScan) number(n *Network, more []int32) (int, error) {
 			return 0, err
 		}
 		n.IDs = ids.List()
-		return ids.Len(), e.edges.Renumber(ids)
+		e.edges.Renumber(ids)
+		return ids.Len(), nil
 	}
 	if count > max(maxDeclared, 2*int64(ids.Len())) {
 		e.l.line = e.declaredAt
@@ -95,7 +96,8 @@ func (e *edgeScan) number(n *Network, more []int32) (int, error) {
 		return 0, err
 	}
 	n.IDs = upTo(first, int(count))
-	return int(count), e.edges.Shift(first)
+	e.edges.Shift(first)
+	return int(count), nil
 }
 
 // upTo is n numbers from first on.
@@ -122,7 +124,7 @@ func (e *edgeScan) graph(n int, directed bool, g *graph.Graph) (EdgeCounts, erro
 		}
 		return EdgeCounts{}, err
 	}
-	e.edges.Lists, e.weights = nil, nil
+	e.edges, e.weights = rows.Edges{}, nil
 	return counts, nil
 }
 

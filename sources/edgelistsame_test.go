@@ -71,9 +71,51 @@ func TestEdgeListSameAsPlain(t *testing.T) {
 		})
 	}
 	for _, line := range append(odd, wrong...) {
-		for _, end := range []string{"", "\n", "\r\n", "\n\n", "\n1 2"} {
+		for _, end := range []string{"", "\n", "\r\n", "\n\n", "\n1 2", "\n" + strings.Repeat("1 2\n", 9)} {
 			same(t, line, func(workers int) EdgeList {
 				return EdgeList{Path: "x", Reader: strings.NewReader("0 1\n" + line + end), Workers: workers}
+			})
+		}
+	}
+}
+
+// Numbers of all lengths, with whatever may stand between and behind them, are what they
+// are line by line; so is any byte in the place of one of them.
+func TestEdgeListNumbersSameAsPlain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	number := func(digits int) string {
+		if digits > 9 {
+			return strings.Repeat("0", digits-9) + fmt.Sprint(100_000_000+rng.IntN(900_000_000))
+		}
+		text := fmt.Sprintf("%09d", rng.IntN(1_000_000_000))
+		return text[9-digits:]
+	}
+	var b strings.Builder
+	for _, between := range []string{" ", "\t", ",", ", ", " ,", "  "} {
+		for _, behind := range []string{"\n", "\r\n", " \n", ",\n", "\t0.5 x\n"} {
+			for u := range 12 {
+				for v := range 12 {
+					b.WriteString(number(u+1) + between + number(v+1) + behind)
+				}
+			}
+		}
+	}
+	same(t, "numbers", func(workers int) EdgeList {
+		return EdgeList{Path: "x", Reader: strings.NewReader(b.String()), Workers: workers}
+	})
+	bytesFor := []byte("\x00\t\n\r ,-+./05:;A\x7f\x80\xb0\xba\xff")
+	if os.Getenv("SANFLOW_LONG") != "" {
+		bytesFor = bytesFor[:0]
+		for c := range 256 {
+			bytesFor = append(bytesFor, byte(c))
+		}
+	}
+	const lines = "12345678 1234567\n"
+	for at := range lines {
+		for _, c := range bytesFor {
+			text := "1 2\n" + lines[:at] + string([]byte{c}) + lines[at+1:] + lines + lines
+			same(t, fmt.Sprintf("%q", text), func(workers int) EdgeList {
+				return EdgeList{Path: "x", Reader: strings.NewReader(text), Workers: workers}
 			})
 		}
 	}

@@ -2,10 +2,13 @@ package sources
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // edgeParser turns lines into edges.
@@ -13,78 +16,134 @@ type edgeParser struct {
 	scan  *edgeScan
 	below int64
 	list  []graph.Edge
+	marks rows.Marks
 	piece piece
 
 	weights []float32 // of the list, where they are kept
 }
 
-// text reads whole lines, each with its end. A line of two numbers of up to nine
-// digits, and what may follow them, is read here, byte by byte; any other one by
-// line.
+// text reads whole lines, each with its end.
 func (p *edgeParser) text(b []byte) {
-	below := uint32(min(p.below, 1<<31))
 	for i := 0; i < len(b); {
-		start := i
-		u := uint32(0)
-		for b[i]-'0' <= 9 {
-			u = 10*u + uint32(b[i]-'0')
-			i++
+		if i = p.quick(b, i); i < len(b) {
+			if i = p.next(b, i); i < 0 {
+				return
+			}
 		}
-		usual := uint(i-start-1) < 9 // and more than 0
+	}
+}
+
+// quick reads lines from i on as long as they are two numbers of up to eight digits
+// with one blank, tab or comma between them and nothing behind, and there is memory.
+// It returns where the next one begins.
+//
+// Eight bytes are looked at as one number x. In x ^ "00000000" a digit is its value and
+// anything else above 9, so that adding 0x76 to each byte sets the upper bit of those
+// that are no digits; what is behind them may have carried, and is not asked. The digits
+// are then moved to the end of the eight, and two, four and eight of them summed up.
+func (p *edgeParser) quick(b []byte, i int) int {
+	const zeros, no, upper = 0x3030303030303030, 0x7676767676767676, 0x8080808080808080
+	below := uint64(p.below)
+	list := p.list[len(p.list):cap(p.list)]
+	n := 0
+	for n < len(list) && i+24 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:]) ^ zeros
+		first := bits.TrailingZeros64((x+no|x)&upper) / 8 // digits
+		if c := b[i+first]; first == 0 || c != ' ' && c != '\t' && c != ',' {
+			break
+		}
+		j := i + first + 1
+		y := binary.LittleEndian.Uint64(b[j:]) ^ zeros
+		second := bits.TrailingZeros64((y+no|y)&upper) / 8
+		if second == 0 || b[j+second] != '\n' {
+			break
+		}
+		u, v := eight(x<<((64-8*first)&63)), eight(y<<((64-8*second)&63))
+		if u >= below || v >= below {
+			break
+		}
+		list[n] = graph.Edge{U: int32(u), V: int32(v)}
+		n++
+		i = j + second + 1
+	}
+	p.list = p.list[:len(p.list)+n]
+	p.piece.lines += n
+	p.piece.edges += int64(n)
+	return i
+}
+
+// eight is the number of eight digits, the first of which is the lowest byte.
+func eight(x uint64) uint64 {
+	x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+	return x * (10000<<32 + 1) >> 32
+}
+
+// next reads the line at i, and returns where the one behind it begins, or -1 after an
+// error. Two numbers of up to nine digits, and what may follow them, are read byte by
+// byte.
+func (p *edgeParser) next(b []byte, i int) int {
+	below := uint32(min(p.below, 1<<31))
+	start := i
+	u := uint32(0)
+	for b[i]-'0' <= 9 {
+		u = 10*u + uint32(b[i]-'0')
+		i++
+	}
+	usual := uint(i-start-1) < 9 // and more than 0
+	for isBlank(b[i]) {
+		i++
+	}
+	if b[i] == ',' {
+		i++
 		for isBlank(b[i]) {
 			i++
 		}
-		if b[i] == ',' {
-			i++
-			for isBlank(b[i]) {
-				i++
-			}
-		}
-		second := i
-		v := uint32(0)
-		for b[i]-'0' <= 9 {
-			v = 10*v + uint32(b[i]-'0')
-			i++
-		}
-		switch c := b[i]; {
-		case !usual || uint(i-second-1) >= 9 || u >= below || v >= below:
-			usual = false
-		case c == '\n':
-			i++
-		case c == '\r' && b[i+1] == '\n':
-			i += 2
-		case isBlank(c) || c == ',':
-			i += bytes.IndexByte(b[i:], '\n') + 1
-		default:
-			usual = false
-		}
-		if p.piece.lines++; !usual {
-			end := start + bytes.IndexByte(b[start:], '\n')
-			i = end + 1
-			if u, v, ok := p.line(b[start:end]); !ok {
-				if p.piece.err != nil {
-					p.piece.errAt = p.piece.lines
-					return
-				}
-			} else if !p.edge(u, v) {
-				return
-			}
-			continue
-		}
-		if len(p.list) < cap(p.list) {
-			p.list = append(p.list, graph.Edge{U: int32(u), V: int32(v)})
-			p.piece.edges++
-		} else if !p.edge(int32(u), int32(v)) {
-			return
-		}
 	}
+	second := i
+	v := uint32(0)
+	for b[i]-'0' <= 9 {
+		v = 10*v + uint32(b[i]-'0')
+		i++
+	}
+	switch c := b[i]; {
+	case !usual || uint(i-second-1) >= 9 || u >= below || v >= below:
+		usual = false
+	case c == '\n':
+		i++
+	case c == '\r' && b[i+1] == '\n':
+		i += 2
+	case isBlank(c) || c == ',':
+		i += bytes.IndexByte(b[i:], '\n') + 1
+	default:
+		usual = false
+	}
+	p.piece.lines++
+	if usual {
+		if !p.edge(int32(u), int32(v)) {
+			return -1
+		}
+		return i
+	}
+	end := start + bytes.IndexByte(b[start:], '\n')
+	if u, v, ok := p.line(b[start:end]); ok {
+		if !p.edge(u, v) {
+			return -1
+		}
+	} else if p.piece.err != nil {
+		p.piece.errAt = p.piece.lines
+		return -1
+	}
+	return end + 1
 }
 
 // edge adds an edge.
 func (p *edgeParser) edge(u, v int32) bool {
 	if len(p.list) == cap(p.list) {
-		p.flush()
-		if p.piece.err = p.scan.take(8 * listSize); p.piece.err != nil {
+		if p.piece.err = p.flush(); p.piece.err == nil {
+			p.piece.err = p.scan.take(8 * listSize)
+		}
+		if p.piece.err != nil {
 			p.piece.errAt = p.piece.lines
 			return false
 		}
@@ -96,11 +155,13 @@ func (p *edgeParser) edge(u, v int32) bool {
 }
 
 // flush hands over the edges.
-func (p *edgeParser) flush() {
-	if len(p.list) > 0 {
-		p.scan.add(p.list)
+func (p *edgeParser) flush() error {
+	list := p.list
+	if p.list = nil; len(list) == 0 {
+		return nil
 	}
-	p.list = nil
+	p.scan.add(list)
+	return p.marks.Add(list)
 }
 
 // line reads any line. It is no edge, and err is not set, where there is none on it.

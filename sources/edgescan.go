@@ -72,7 +72,7 @@ func (s *edgeScan) run() error {
 	if s.workers <= 0 {
 		s.workers = runtime.GOMAXPROCS(0)
 	}
-	s.edges = rows.Edges{Workers: s.workers, Alive: s.l.alive, Take: s.take, Give: s.l.give}
+	s.edges = rows.Edges{Keep: s.weighted, Workers: s.workers, Alive: s.l.alive, Take: s.take, Give: s.l.give}
 	free, texts := make(chan []byte, s.workers+2), make(chan text, 1)
 	for range cap(free) {
 		free <- nil
@@ -163,7 +163,7 @@ func (s *edgeScan) fill(b []byte, n int) (int, error) {
 
 // parse takes pieces until there are no more.
 func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
-	p := edgeParser{scan: s, below: cmp.Or(s.below, math.MaxInt32+1)}
+	p := edgeParser{scan: s, below: cmp.Or(s.below, math.MaxInt32+1), marks: rows.Marks{Take: s.take}}
 	for t := range texts {
 		p.piece = piece{at: t.at}
 		b := t.b
@@ -178,9 +178,15 @@ func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
 		s.found(p.piece)
 		free <- t.b
 	}
-	if !s.weighted {
-		p.flush()
+	if s.weighted {
+		return
 	}
+	if err := p.flush(); err != nil {
+		s.found(piece{at: p.piece.at, err: err})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.edges.Marks = append(s.edges.Marks, &p.marks)
 }
 
 // found keeps what was found in a piece.

@@ -45,12 +45,10 @@ func (by Generator) RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 		e.Lists[len(e.Lists)-1] = list
 	}
 	ids, err := e.IDs(nil)
-	if err == nil {
-		err = e.Renumber(ids)
-	}
 	if err != nil {
 		return nil, err
 	}
+	e.Renumber(ids)
 	offsets, neighbors, _, err := e.Rows(ids.Len(), false)
 	if err != nil {
 		return nil, err

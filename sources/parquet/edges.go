@@ -302,7 +302,7 @@ func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
 		lists, values = append(lists, p.edges), append(values, p.weights)
 	}
 	t.parts = nil
-	e := &rows.Edges{Lists: lists, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
+	e := &rows.Edges{Lists: lists, Keep: t.Weights, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
 	ids, err := e.IDs(nil)
 	if err != nil {
 		return nil, err
@@ -316,9 +316,7 @@ func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
 			return nil, err
 		}
 		n.IDs = ids.List()
-		if err := e.Renumber(ids); err != nil {
-			return nil, err
-		}
+		e.Renumber(ids)
 	}
 	offsets, neighbors, c, err := e.Rows(ids.Len(), t.Directed)
 	if err != nil {

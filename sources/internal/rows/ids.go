@@ -32,6 +32,45 @@ type word struct {
 // dense is up to which id there is a bit for each.
 func dense(names int) int64 { return 1<<20 + 16*int64(names) }
 
+// Marks is a bit for each id that edges name, made by who makes the edges while they
+// are in the nearest cache. It gives up on ids far larger than there are edges.
+type Marks struct {
+	has   []uint64
+	top   int32
+	edges int
+	lost  bool
+	Take  func(bytes int64) error // if set, charged with memory before it is allocated
+}
+
+// Add marks the ids of a list.
+func (m *Marks) Add(list []graph.Edge) error {
+	m.edges += len(list)
+	for _, x := range list {
+		m.top = max(m.top, x.U, x.V)
+	}
+	if most := max(1<<25, dense(m.edges)); m.lost || int64(m.top) >= most {
+		m.has, m.lost = nil, true
+		return nil
+	}
+	if words := int(m.top)/64 + 1; words > len(m.has) {
+		words = max(words, 2*len(m.has))
+		if m.Take != nil {
+			if err := m.Take(8 * int64(words-len(m.has))); err != nil {
+				return err
+			}
+		}
+		has := make([]uint64, words)
+		copy(has, m.has)
+		m.has = has
+	}
+	has := m.has
+	for _, x := range list {
+		has[x.U>>6] |= 1 << (x.U & 63)
+		has[x.V>>6] |= 1 << (x.V & 63)
+	}
+	return nil
+}
+
 // IDs returns the ids that the edges name, and more ones.
 func (e *Edges) IDs(more []int32) (*IDs, error) {
 	names := e.Len() + len(more)
@@ -39,32 +78,39 @@ func (e *Edges) IDs(more []int32) (*IDs, error) {
 	for _, id := range more {
 		top = max(top, id)
 	}
-	shares := e.shares(e.workers(names))
-	tops := make([]int32, len(shares))
-	if err := each(shares, func(i int, share [][]graph.Edge) error {
-		return e.pieces(share, func(list []graph.Edge) {
-			for _, x := range list {
-				tops[i] = max(tops[i], x.U, x.V)
-			}
-		})
-	}); err != nil {
-		return nil, err
+	shares, lost := e.shares(e.workers(names)), e.Marks == nil
+	for _, m := range e.Marks {
+		if lost = lost || m.lost; m.edges > 0 {
+			top = max(top, m.top)
+		}
 	}
-	if names > len(more) {
-		top = max(top, slices.Max(tops))
+	if e.Marks == nil {
+		tops := make([]int32, len(shares))
+		if err := each(shares, func(i int, share [][]graph.Edge) error {
+			return e.pieces(share, func(list []graph.Edge) {
+				for _, x := range list {
+					tops[i] = max(tops[i], x.U, x.V)
+				}
+			})
+		}); err != nil {
+			return nil, err
+		}
+		if names > len(more) {
+			top = max(top, slices.Max(tops))
+		}
 	}
 	s := &IDs{first: -1, last: -1}
 	if top < 0 {
 		return s, nil
 	}
 	if int64(top) < dense(names) {
-		return s, s.mark(e, shares, more, top)
+		return s, s.mark(e, shares, lost, more, top)
 	}
 	return s, s.hash(e, more)
 }
 
-// mark fills words.
-func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, more []int32, top int32) error {
+// mark fills words, from marks unless they are lost.
+func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, more []int32, top int32) error {
 	count := int(top)/64 + 1
 	if err := e.take(16 * int64(count)); err != nil {
 		return err
@@ -77,15 +123,25 @@ func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, more []int32, top int32) e
 			atomic.OrUint64(w, bit)
 		}
 	}
-	if err := each(shares, func(_ int, share [][]graph.Edge) error {
-		return e.pieces(share, func(list []graph.Edge) {
-			for _, x := range list {
-				set(x.U)
-				set(x.V)
+	if lost {
+		if err := each(shares, func(_ int, share [][]graph.Edge) error {
+			return e.pieces(share, func(list []graph.Edge) {
+				for _, x := range list {
+					set(x.U)
+					set(x.V)
+				}
+			})
+		}); err != nil {
+			return err
+		}
+	} else {
+		for _, m := range e.Marks {
+			for i, has := range m.has[:min(len(m.has), count)] {
+				s.words[i].has |= has
 			}
-		})
-	}); err != nil {
-		return err
+			e.give(8 * int64(len(m.has)))
+			m.has = nil
+		}
 	}
 	for _, id := range more {
 		set(id)
@@ -214,9 +270,9 @@ func (s *IDs) List() []int32 {
 	return list
 }
 
-// Renumber writes in place of each id its rank.
-func (e *Edges) Renumber(s *IDs) error {
-	return e.renumber(func(list []graph.Edge) {
+// Renumber writes in place of each id its rank, when Rows first looks at it.
+func (e *Edges) Renumber(s *IDs) {
+	e.rename = func(list []graph.Edge) {
 		if s.words != nil {
 			for i, x := range list {
 				list[i] = graph.Edge{U: s.rank(x.U), V: s.rank(x.V)}
@@ -226,7 +282,7 @@ func (e *Edges) Renumber(s *IDs) error {
 		for i, x := range list {
 			list[i] = graph.Edge{U: s.ranks[s.slot(x.U)], V: s.ranks[s.slot(x.V)]}
 		}
-	})
+	}
 }
 
 // rank is that of one that is there, in words.
@@ -235,15 +291,11 @@ func (s *IDs) rank(id int32) int32 {
 	return int32(w.before) + int32(bits.OnesCount64(w.has&(1<<(id&63)-1)))
 }
 
-// Shift takes an id from all of them.
-func (e *Edges) Shift(by int32) error {
-	return e.renumber(func(list []graph.Edge) {
+// Shift takes a number from each id, when Rows first looks at it.
+func (e *Edges) Shift(by int32) {
+	e.rename = func(list []graph.Edge) {
 		for i, x := range list {
 			list[i] = graph.Edge{U: x.U - by, V: x.V - by}
 		}
-	})
-}
-
-func (e *Edges) renumber(do func(list []graph.Edge)) error {
-	return each(e.shares(e.workers(e.Len())), func(_ int, share [][]graph.Edge) error { return e.pieces(share, do) })
+	}
 }

@@ -9,6 +9,7 @@
 package rows
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
 
@@ -18,10 +19,16 @@ import (
 // Edges is what rows are made of. Its lists are written to.
 type Edges struct {
 	Lists   [][]graph.Edge
+	Keep    bool                    // the lists stay what they are when there are rows: Values wants them
+	Marks   []*Marks                // if set, of all lists
 	Workers int                     // 0: as many as there are processors
 	Alive   func() error            // if set, asked every few milliseconds, from several goroutines; its error ends the work
 	Take    func(bytes int64) error // if set, charged with memory before it is allocated
 	Give    func(bytes int64)       // and told of what is let go of
+
+	rename func([]graph.Edge) // if set, what Rows has to do with the lists first
+	bucket int                // if set, the bucketSize of a test,
+	wave   int                // and its waveSize, as many steps as are worth another worker
 }
 
 // Counts says what became of the edges.
@@ -66,7 +73,7 @@ func (e *Edges) workers(steps int) int {
 	if w <= 0 {
 		w = runtime.GOMAXPROCS(0)
 	}
-	return max(1, min(w, steps>>15))
+	return max(1, min(w, steps/cmp.Or(e.wave, 1<<15)))
 }
 
 // shares cuts the lists into shares of about equal length.
@@ -111,7 +118,7 @@ func (e *Edges) pieces(share [][]graph.Edge, do func([]graph.Edge)) error {
 			if err := e.alive(); err != nil {
 				return err
 			}
-			piece := l[:min(len(l), 1<<20)]
+			piece := l[:min(len(l), 1<<15)]
 			do(piece)
 			l = l[len(piece):]
 		}
@@ -121,6 +128,14 @@ func (e *Edges) pieces(share [][]graph.Edge, do func([]graph.Edge)) error {
 
 // Isolated is the number of nodes that no edge joins to another one.
 func Isolated(g *graph.Graph) (count int64) {
+	if !g.Directed {
+		for v := range int32(g.N()) {
+			if g.Degree(v) == 0 {
+				count++
+			}
+		}
+		return count
+	}
 	met := make([]bool, g.N())
 	for v := range int32(g.N()) {
 		for _, u := range g.Adj(v) {

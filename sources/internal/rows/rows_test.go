@@ -93,6 +93,28 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Rows are those of a map also where there are many buckets and waves, of which some
+// hold one row, and whether the lists are kept or used for them.
+func FuzzRows(f *testing.F) {
+	for i := range uint64(40) {
+		f.Add(i, uint32(1+i*i*i), uint16(1+50*i), uint16(1+7*i), uint8(i), i%2 == 0, i%3 == 0)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, n uint32, m, size uint16, workers uint8, directed, keep bool) {
+		n, workers = 1+n%200_000, 1+workers%5
+		edges := draw(rand.New(rand.NewPCG(seed, 7)), int(n), int(m))
+		offsets, neighbors, counts := plain(int(n), directed, edges)
+		e := &Edges{Lists: cut(rand.New(rand.NewPCG(seed, 8)), edges), Keep: keep, Workers: int(workers), bucket: int(1 + size%500), wave: int(1 + size%700)}
+		kept := slices.Concat(e.Lists...)
+		o, x, got, err := e.Rows(int(n), directed)
+		if err != nil || got != counts || !slices.Equal(o, offsets) || !slices.Equal(x, neighbors) {
+			t.Fatalf("%v, %+v, want %+v; rows are equal: %t", err, got, counts, slices.Equal(x, neighbors))
+		}
+		if keep && !slices.Equal(slices.Concat(e.Lists...), kept) {
+			t.Error("the lists that are kept have changed")
+		}
+	})
+}
+
 // A star has all its edges in one row, more than are sorted at once.
 func TestRowsOfAStar(t *testing.T) {
 	const n = sortRoom + 1000
@@ -133,7 +155,7 @@ func FuzzSort(f *testing.F) {
 func TestIDs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, top := range []int{1, 2, 63, 64, 65, 5000, 1 << 20, 1<<31 - 1} {
-		for _, m := range []int{0, 1, 10, 3000, 40_000} {
+		for _, m := range []int{0, 1, 10, 3001, 3000, 40_000} {
 			var edges []graph.Edge
 			var more, all []int32
 			for range m {
@@ -147,6 +169,14 @@ func TestIDs(t *testing.T) {
 			slices.Sort(all)
 			all = slices.Compact(all)
 			e := &Edges{Lists: cut(rng, edges), Workers: 1 + m%3}
+			if m%2 == 0 { // who made the lists has marked them
+				e.Marks = []*Marks{{}, {}}
+				for i, l := range e.Lists {
+					if err := e.Marks[i%2].Add(l); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			s, err := e.IDs(more)
 			if err != nil {
 				t.Fatal(err)
@@ -157,11 +187,10 @@ func TestIDs(t *testing.T) {
 			if len(all) > 0 && (s.First() != all[0] || s.Last() != all[len(all)-1]) || len(all) == 0 && s.Last() != -1 {
 				t.Fatalf("ids are %d to %d", s.First(), s.Last())
 			}
-			if err := e.Renumber(s); err != nil {
-				t.Fatal(err)
-			}
+			e.Renumber(s)
 			i := 0
 			for _, list := range e.Lists {
+				e.rename(list)
 				for _, x := range list {
 					if u, v := all[x.U], all[x.V]; u != edges[i].U || v != edges[i].V {
 						t.Fatalf("edge %d joins %d and %d, want %v", i, u, v, edges[i])
@@ -187,9 +216,7 @@ func TestEnds(t *testing.T) {
 		}}
 		s, err := e.IDs(nil)
 		if err == nil {
-			err = e.Renumber(s)
-		}
-		if err == nil {
+			e.Renumber(s)
 			_, _, _, err = e.Rows(s.Len(), false)
 		}
 		if !errors.Is(err, context.Canceled) {
@@ -214,7 +241,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				e := &Edges{Lists: [][]graph.Edge{edges}, Workers: workers}
+				e := &Edges{Lists: [][]graph.Edge{edges}, Workers: workers, Keep: true}
 				if _, _, _, err := e.Rows(1<<20, false); err != nil {
 					b.Fatal(err)
 				}

@@ -22,7 +22,7 @@ func sortKeys(keys, tmp []uint64, width int, alive func() error) ([]uint64, erro
 	if err := alive(); err != nil {
 		return nil, err
 	}
-	for _, part := range divide(keys, width-8) {
+	for _, part := range divideKeys(keys, width-8) {
 		sorted, err := sortKeys(part, tmp, width-8, alive)
 		if err != nil {
 			return nil, err
@@ -69,10 +69,10 @@ func countingSort(keys, tmp []uint64, width int) []uint64 {
 	return keys
 }
 
-// divide puts keys in place in the order of their 8 bits from shift on (McIlroy,
+// divideKeys puts keys in place in the order of their 8 bits from shift on (McIlroy,
 // Bostic and McIlroy, Engineering radix sort, 1993), and returns the parts that have
 // these bits in common.
-func divide(keys []uint64, shift int) (parts [256][]uint64) {
+func divideKeys(keys []uint64, shift int) (parts [256][]uint64) {
 	var next, end [256]int
 	for _, k := range keys {
 		end[k>>shift&255]++
