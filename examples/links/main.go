@@ -13,10 +13,17 @@
 // as of the training, are those of a graph without its edge: an edge that is
 // there would tell the answer.
 //
-// Each end of a pair is the root of a field. The members of both are labelled by
-// their distance from either end, and by their degree. What the network makes of
-// them is compared with two scores that need no learning, common neighbours and
-// the index of Adamic and Adar, on the same pairs.
+// What is around a pair is counted, as words: numbers such as the common neighbours
+// or how likely random walks lead from one end to the other, the distance, and the
+// nodes nearby, by their distance from either end and their degree. The model is
+// the one that is best for graphs (see examples/classify -model-kind best), logistic
+// regression by doublings of counts with ten heads. With -net pooled or link each
+// end of a pair is the root of a field instead, whose members are labelled by their
+// distance from either end and by their degree, and networks read the fields.
+//
+// What the model says is compared with scores that need no learning, on the same
+// pairs: common neighbours, the index of Adamic and Adar, that of Katz, and the
+// product of the degrees.
 package main
 
 import (
@@ -38,6 +45,9 @@ import (
 
 func main() { cli.Main("links", run) }
 
+// words is the model that reads no fields.
+const words = "words"
+
 // config is the command line.
 type config struct {
 	data, graph    string
@@ -58,21 +68,21 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours and Adamic–Adar. Without -graph and -data it does so on a generated\ngraph of communities.")
+	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours, Adamic–Adar, Katz and the product of degrees. Without -graph and -data it does so on a generated\ngraph of communities.")
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; classes are not looked at")
-	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
+	f.IntVar(&c.k, "k", 20, "networks: nodes per receptive field")
+	f.StringVar(&c.normBy, "normalize", "wl", "networks: labeling that orders the nodes of a field: "+labeling.Usage())
 	f.Float64Var(&c.share, "share", 0.1, "share of the edges to hide for the test")
 	f.IntVar(&c.folds, "folds", 10, "parts in which the other edges are hidden in turn, to learn from")
 	f.IntVar(&c.most, "most", 20000, "most edges to learn from, drawn by lot; 0 = all")
 	f.IntVar(&c.repeats, "repeats", 0, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
-	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
-	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged")
-	f.IntVar(&c.epochs, "epochs", 200, "most epochs; that with the best validation counts")
-	f.IntVar(&c.batch, "batch", 32, "pairs per step, each side counted")
-	f.Float64Var(&c.rate, "rate", 0.01, "learning rate")
-	f.Float64Var(&c.decay, "decay", 0.1, "weight decay")
+	f.StringVar(&c.net, "net", words, "model: words, logistic regression on what is counted around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
+	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged; words are one model")
+	f.IntVar(&c.epochs, "epochs", 200, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
+	f.IntVar(&c.batch, "batch", 32, "pairs per step; for a network each side counted")
+	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.05 for words, 0.01 for a network")
+	f.Float64Var(&c.decay, "decay", 0.1, "networks: weight decay")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of what is hidden and drawn, of weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.json, "json", "", "file for the results")
@@ -88,10 +98,10 @@ func (c *config) check() (err error) {
 		return errors.New("-graph and -data are both set, want one")
 	case !(c.share > 0 && c.share <= 0.5):
 		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
-	case c.net != "pooled" && c.net != "link":
-		return fmt.Errorf("-net is %q, want pooled or link", c.net)
-	case !(c.rate > 0 && c.rate <= 10):
-		return fmt.Errorf("-rate is %v, want more than 0 and at most 10", c.rate)
+	case c.net != words && c.net != "pooled" && c.net != "link":
+		return fmt.Errorf("-net is %q, want words, pooled or link", c.net)
+	case !(c.rate >= 0 && c.rate <= 10):
+		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
 	case !(c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want 0 to 1000", c.decay)
 	}
@@ -112,6 +122,15 @@ func (c *config) check() (err error) {
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
+	}
+	if c.net == words {
+		c.nets, c.decay = 1, 0
+	}
+	if c.rate == 0 {
+		c.rate = 0.01
+		if c.net == words {
+			c.rate = 0.05
+		}
 	}
 	return err
 }
@@ -166,11 +185,11 @@ func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint
 	for _, f := range t.folds {
 		pairs += len(f.pairs)
 	}
-	bar := cli.NewProgress(fmt.Sprintf("%d of %d: fields", i+1, c.repeats), int64(pairs))
+	bar := cli.NewProgress(fmt.Sprintf("%d of %d: pairs", i+1, c.repeats), int64(pairs))
 	defer bar.Done()
 	var recs [3]arrow.Record
 	for j, folds := range [3][]fold{t.folds[1:], t.folds[:1], {t.test}} {
-		if recs[j], err = fields(ctx, c, set.Graph, folds, bar, r); err != nil {
+		if recs[j], err = rowsOf(ctx, c, set.Graph, folds, bar, r); err != nil {
 			return err
 		}
 		defer recs[j].Release()
@@ -182,6 +201,5 @@ func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint
 	if err != nil {
 		return err
 	}
-	r.add(t, test, val, epochs)
-	return nil
+	return r.add(ctx, t, test, val, epochs)
 }

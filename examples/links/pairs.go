@@ -47,8 +47,7 @@ func (p pairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	k := shape[1]
 	rest := record.Without(in, record.NodesCat, record.Offsets, record.Neighbors, record.NodeAttr, record.NodeSparse)
-	classes := record.Layout{Classes: []string{"no link", "link"}}.Schema()
-	target, _, err := record.Field(classes, record.Target)
+	target, err := linkField()
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +55,12 @@ func (p pairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 		{Name: "group", Card: 1}, {Name: "between", Card: own * other}, {Name: "between, degree", Card: own * other * buckets},
 	}), target)
 	return &labeler{pairLabels: p, schema: out, k: k}, err
+}
+
+// linkField is the column of what is asked.
+func linkField() (arrow.Field, error) {
+	target, _, err := record.Field(record.Layout{Classes: []string{"no link", "link"}}.Schema(), record.Target)
+	return target, err
 }
 
 // labeler is one worker.

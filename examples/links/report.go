@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -23,12 +24,17 @@ type report struct {
 	AUC    float64 `json:"auc"`
 	AP     float64 `json:"ap"`
 	AUCStd float64 `json:"auc_std"`
-	// Of the same pairs: common neighbours, and the sum of 1/log(degree) over
-	// them, of Adamic and Adar.
-	CNAUC float64 `json:"cn_auc"`
-	CNAP  float64 `json:"cn_ap"`
-	AAAUC float64 `json:"aa_auc"`
-	AAAP  float64 `json:"aa_ap"`
+	// Of the same pairs: common neighbours; the sum of 1/log(degree) over them, of
+	// Adamic and Adar; Katz, see there; and the product of the degrees, preferential
+	// attachment.
+	CNAUC   float64 `json:"cn_auc"`
+	CNAP    float64 `json:"cn_ap"`
+	AAAUC   float64 `json:"aa_auc"`
+	AAAP    float64 `json:"aa_ap"`
+	KatzAUC float64 `json:"katz_auc"`
+	KatzAP  float64 `json:"katz_ap"`
+	PAAUC   float64 `json:"pa_auc"`
+	PAAP    float64 `json:"pa_ap"`
 
 	EachAUC   []float64 `json:"auc_of_each_repeat"`
 	EachCNAUC []float64 `json:"cn_auc_of_each_repeat"`
@@ -41,11 +47,11 @@ type report struct {
 	AttachedAAAUC float64 `json:"attached_aa_auc"`
 	Attached      float64 `json:"attached"` // share of the pairs
 
-	RootsPerS float64 `json:"roots_per_s"` // fields that were made in a second
+	RootsPerS float64 `json:"roots_per_s"` // fields that were made in a second, or ends of pairs around which words were counted
 	PeakRSSMB int64   `json:"peak_rss_mb"`
 	Seconds   float64 `json:"seconds"`
 
-	Epochs    []int   `json:"epochs"` // of each network
+	Epochs    []int   `json:"epochs"` // of each model
 	Batch     int     `json:"batch"`
 	Rate      float64 `json:"rate"`
 	Decay     float64 `json:"decay"`
@@ -57,23 +63,32 @@ type report struct {
 	roots       int
 	rootSeconds float64
 	// One figure per repeat.
-	ap, cnAP, aaAP, valAUC []float64
+	ap, cnAP, aaAP, valAUC       []float64
+	katzAUC, katzAP, paAUC, paAP []float64
 
 	attachedAUC, attachedAA, attached []float64
 }
 
 // add takes the figures of one repeat.
-func (r *report) add(t *trial, test, val []scored, epochs []int) {
-	cn, aa := blank(t.test), blank(t.test)
+func (r *report) add(ctx context.Context, t *trial, test, val []scored, epochs []int) error {
+	cn, aa, katz, pa := blank(t.test), blank(t.test), blank(t.test), blank(t.test)
+	g := t.test.graph
+	var s surroundings
 	for i, p := range t.test.pairs {
-		cn[i].score, aa[i].score = common(t.test.graph, p.u, p.v)
+		if i&(1<<8-1) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		cn[i].score, aa[i].score = common(g, p.u, p.v)
+		katz[i].score, pa[i].score = s.katz(g, p), float64(g.Degree(p.u))*float64(g.Degree(p.v))
 	}
+	r.katzAUC, r.katzAP = append(r.katzAUC, auc(katz)), append(r.katzAP, averagePrecision(katz))
+	r.paAUC, r.paAP = append(r.paAUC, auc(pa)), append(r.paAP, averagePrecision(pa))
 	r.EachAUC, r.ap = append(r.EachAUC, auc(test)), append(r.ap, averagePrecision(test))
 	r.EachCNAUC, r.cnAP = append(r.EachCNAUC, auc(cn)), append(r.cnAP, averagePrecision(cn))
 	r.EachAAAUC, r.aaAP = append(r.EachAAAUC, auc(aa)), append(r.aaAP, averagePrecision(aa))
 	var left, leftAA []scored
 	for i, p := range t.test.pairs {
-		if t.test.graph.Degree(p.u) > 0 && t.test.graph.Degree(p.v) > 0 {
+		if g.Degree(p.u) > 0 && g.Degree(p.v) > 0 {
 			left, leftAA = append(left, test[i]), append(leftAA, aa[i])
 		}
 	}
@@ -83,6 +98,7 @@ func (r *report) add(t *trial, test, val []scored, epochs []int) {
 	r.attached = append(r.attached, float64(len(left))/float64(len(test)))
 	r.valAUC = append(r.valAUC, auc(val))
 	r.Epochs = append(r.Epochs, epochs...)
+	return nil
 }
 
 // close makes the means.
@@ -92,7 +108,8 @@ func (r *report) close() {
 		each []float64
 	}{
 		{&r.AUC, r.EachAUC}, {&r.AP, r.ap}, {&r.CNAUC, r.EachCNAUC}, {&r.CNAP, r.cnAP},
-		{&r.AAAUC, r.EachAAAUC}, {&r.AAAP, r.aaAP}, {&r.ValAUC, r.valAUC},
+		{&r.AAAUC, r.EachAAAUC}, {&r.AAAP, r.aaAP}, {&r.KatzAUC, r.katzAUC}, {&r.KatzAP, r.katzAP},
+		{&r.PAAUC, r.paAUC}, {&r.PAAP, r.paAP}, {&r.ValAUC, r.valAUC},
 		{&r.AttachedAUC, r.attachedAUC}, {&r.AttachedAAAUC, r.attachedAA}, {&r.Attached, r.attached},
 	} {
 		if len(f.each) > 0 {
@@ -107,13 +124,19 @@ func (r *report) close() {
 
 // print writes the closing table.
 func (r *report) print(out io.Writer) error {
-	fmt.Fprintf(out, "%s: %d nodes, %d edges, %d of them hidden, %d times; k %d, %s, seed %d\n\n",
-		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, r.K, r.Net, r.Seed)
+	what := words
+	if r.Net != words {
+		what = fmt.Sprintf("%s, k %d", r.Net, r.K)
+	}
+	fmt.Fprintf(out, "%s: %d nodes, %d edges, %d of them hidden, %d times; %s, seed %d\n\n",
+		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, what, r.Seed)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tAUC\taverage precision\n")
-	fmt.Fprintf(w, "network\t%.4f ± %.4f\t%.4f\n", r.AUC, r.AUCStd, r.AP)
+	fmt.Fprintf(w, "%s\t%.4f ± %.4f\t%.4f\n", r.Net, r.AUC, r.AUCStd, r.AP)
 	fmt.Fprintf(w, "common neighbours\t%.4f\t%.4f\n", r.CNAUC, r.CNAP)
 	fmt.Fprintf(w, "Adamic–Adar\t%.4f\t%.4f\n", r.AAAUC, r.AAAP)
+	fmt.Fprintf(w, "Katz\t%.4f\t%.4f\n", r.KatzAUC, r.KatzAP)
+	fmt.Fprintf(w, "product of degrees\t%.4f\t%.4f\n", r.PAAUC, r.PAAP)
 	if err := w.Flush(); err != nil {
 		return err
 	}

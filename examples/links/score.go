@@ -87,3 +87,30 @@ func common(g *graph.Graph, u, v int32) (count, adamicAdar float64) {
 	}
 	return count, adamicAdar
 }
+
+// katz scores a pair by the walks between its ends, Σ βˡ · (walks of length l), β =
+// 0.001 (Katz, Psychometrika 1953), of up to 2·steps edges; hubs may end it earlier,
+// see budget. meet finds their number.
+func (s *surroundings) katz(g *graph.Graph, p pair) (sum float64) {
+	if g.Entry(p.u, p.v) >= 0 {
+		sum = beta
+	}
+	for i, end := range [2]int32{p.u, p.v} {
+		s.walks[i].from(g, end, false)
+	}
+	for length, weight := 2, beta*beta; length <= 2*steps; length, weight = length+1, weight*beta {
+		a, b := &s.walks[0].after[(length+1)/2], &s.walks[1].after[length/2]
+		if !a.known || !b.known {
+			break
+		}
+		if len(b.at) < len(a.at) {
+			a, b = b, a
+		}
+		for _, w := range a.at {
+			sum += weight * a.x[w] * b.x[w]
+		}
+	}
+	return sum
+}
+
+const beta = 0.001

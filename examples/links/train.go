@@ -13,8 +13,9 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// learn trains networks on the pairs of all folds but the first, stops each by
-// those of the first, and returns what they think of the test pairs.
+// learn trains models on the pairs of all folds but the first, stops each by
+// those of the first, unless it holds pairs out by itself, and returns what they
+// think of the test pairs.
 func learn(ctx context.Context, c *config, t *trial, recs [3]arrow.Record, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (test, val []scored, epochs []int, err error) {
 	train, valid, hidden := recs[0], recs[1], recs[2]
 	test, val = blank(t.test), blank(t.folds[0])
@@ -43,20 +44,28 @@ func blank(f fold) []scored {
 	return s
 }
 
-// fit trains one network, and returns it as it was at its best epoch.
+// heldPatience is how many epochs without a lower loss of the pairs that a model holds
+// out end its training.
+const heldPatience = 10
+
+// fit trains one model, and returns it as it was at its best epoch.
 func fit(ctx context.Context, c *config, train, valid arrow.Record, pairs fold, seeds interface{ Uint64() uint64 }, bar *cli.Progress) (nn.Model, int, error) {
 	net := c.newNet(seeds.Uint64())
-	steps := (int(train.NumRows()) + c.batch - 1) / c.batch
-	fit, err := sinks.Fit{
+	batches := (int(train.NumRows()) + c.batch - 1) / c.batch
+	training := sinks.Fit{
 		Net: net, Epochs: c.epochs, Batch: c.batch, Seed: seeds.Uint64(),
-		Test: func(ctx context.Context) (float64, error) {
+		Patience: heldPatience,
+		OnEpoch:  func(sinks.Epoch) error { bar.Add(1); return nil },
+	}
+	if !nn.HoldsOut(net) {
+		training.Patience = max(3, min(20, 4000/batches))
+		training.Test = func(ctx context.Context) (float64, error) {
 			score := blank(pairs)
 			err := ask(ctx, net, valid, score)
 			return -auc(score) - averagePrecision(score), err
-		},
-		Patience: max(3, min(20, 4000/steps)),
-		OnEpoch:  func(sinks.Epoch) error { bar.Add(1); return nil },
-	}.Run(ctx, inMemory(train))
+		}
+	}
+	fit, err := training.Run(ctx, inMemory(train))
 	return net, fit.Best, err
 }
 
@@ -67,8 +76,8 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 		With(flow.Options{Workers: 1})
 }
 
-// ask adds what a network says of each pair to its score: the mean of both
-// sides.
+// ask adds what a model says of each pair to its score, from both sides where it
+// has them.
 func ask(ctx context.Context, net nn.Model, rec arrow.Record, pairs []scored) error {
 	row := 0
 	return inMemory(rec).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
@@ -78,8 +87,14 @@ func ask(ctx context.Context, net nn.Model, rec arrow.Record, pairs []scored) er
 	}}).Run(ctx)
 }
 
-// newNet returns the network that -net names.
+// newNet returns the model that -net names.
 func (c *config) newNet(seed uint64) nn.Model {
+	if c.net == words { // as examples/internal/collection.NewBest
+		return &nn.Logistic{
+			Kernel: nn.Min, Width: 1 << 17, Heads: 10, Workers: c.workers,
+			Optimizer: nn.AdaGrad{Rate: c.rate, Epsilon: 1e-3},
+		}
+	}
 	opt := nn.Adam{Rate: c.rate, WeightDecay: c.decay}
 	if c.net == "link" {
 		return &nn.Link{Seed: seed, Optimizer: opt}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// powers is P⁰ … Pⁿ with the mean over neighbours P, or A⁰ … Aⁿ with the matrix of
+// the graph, by multiplication.
+func powers(g *graph.Graph, n int, random bool) [][][]float64 {
+	one := make([][]float64, g.N())
+	for v := range one {
+		one[v] = make([]float64, g.N())
+		one[v][v] = 1
+	}
+	all := [][][]float64{one}
+	for range n {
+		last := all[len(all)-1]
+		next := make([][]float64, g.N())
+		for v := range next {
+			next[v] = make([]float64, g.N())
+			for _, u := range g.Adj(int32(v)) {
+				for w, x := range last[u] {
+					if random {
+						x /= float64(g.Degree(int32(v)))
+					}
+					next[v][w] += x
+				}
+			}
+		}
+		all = append(all, next)
+	}
+	return all
+}
+
+// Walks from both ends that meet are walks from one end to the other.
+func TestWalksMeet(t *testing.T) {
+	g := random(t, 14, 25)
+	chances, numbers := powers(g, 2*steps, true), powers(g, 2*steps, false)
+	var s surroundings
+	for u := range int32(14) {
+		for v := range int32(14) {
+			if u == v {
+				continue
+			}
+			p := pair{u, v}
+			katz, weight := 0., 1.
+			for length := 1; length <= 2*steps; length++ {
+				weight *= beta
+				katz += weight * numbers[length][u][v]
+			}
+			if got := s.katz(g, p); math.Abs(got-katz) > 1e-12 {
+				t.Errorf("%v: Katz %v, want %v", p, got, katz)
+			}
+			s.walks[0].from(g, u, true)
+			s.walks[1].from(g, v, true)
+			for length := 2; length <= 2*steps; length++ {
+				want := 0.
+				if g.Degree(v) > 0 {
+					want = chances[length][u][v] / float64(g.Degree(v))
+				}
+				if got := s.meet(g, length); math.Abs(got-want) > 1e-12 {
+					t.Errorf("%v: %v after %d edges, want %v", p, got, length, want)
+				}
+			}
+		}
+	}
+}
+
+// attributed gives the nodes of g attributes.
+func attributed(g *graph.Graph) *graph.Graph {
+	r := rand.New(rand.NewPCG(7, 8))
+	g.SparseCard, g.SparseOffsets, g.NodeAttrs = 6, []int32{0}, 2
+	for range g.N() {
+		for i := range int32(6) {
+			if r.IntN(2) == 0 {
+				g.NodeSparse = append(g.NodeSparse, i)
+			}
+		}
+		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+		g.NodeAttr = append(g.NodeAttr, float32(r.IntN(5)), r.Float32())
+	}
+	return g
+}
+
+// Words depend neither on which end is first, nor on the numbers of the nodes, nor
+// on the pairs before.
+func TestWordsAreThoseOfThePair(t *testing.T) {
+	g := attributed(random(t, 60, 130))
+	r := rand.New(rand.NewPCG(1, 9))
+	perm := make([]int32, g.N())
+	for v, to := range r.Perm(g.N()) {
+		perm[v] = int32(to)
+	}
+	h := g.Renumber(perm)
+	var used surroundings
+	words := func(s *surroundings, g *graph.Graph, u, v int32) []count.Entry {
+		var bag count.Bag
+		s.count(g, pair{u, v}, &bag)
+		return slices.Clone(bag.Entries())
+	}
+	for range 200 {
+		u, v := r.Int32N(60), r.Int32N(60)
+		if u == v {
+			continue
+		}
+		want := words(&used, g, u, v)
+		if !slices.Equal(words(&used, g, v, u), want) {
+			t.Errorf("%d, %d: other words from the other side", u, v)
+		}
+		if !slices.Equal(words(new(surroundings), h, perm[u], perm[v]), want) {
+			t.Errorf("%d, %d: other words by other numbers", u, v)
+		}
+	}
+}
+
+// The words of nodes count each node up to two hops from an end once.
+func TestWordsOfNodes(t *testing.T) {
+	g := random(t, 50, 90)
+	var s surroundings
+	for u := range int32(49) {
+		v := u + 1
+		want := map[uint64]float64{}
+		for w := range int32(50) {
+			a, b := distance(g, u, w), distance(g, v, w)
+			if min(a, b) <= ball {
+				where := min(a, b)*beyond + min(max(a, b), beyond-1)
+				want[uint64(kindNode.Add(uint64(where)))]++
+			}
+		}
+		var bag count.Bag
+		s.count(g, pair{u, v}, &bag)
+		got := map[uint64]float64{}
+		for _, e := range bag.Entries() {
+			got[e.ID] = e.Count
+		}
+		for id, n := range want {
+			if got[id] != n {
+				t.Errorf("%d, %d: %v of a kind of node, want %v", u, v, got[id], n)
+			}
+		}
+	}
+}
+
+// Hubs end the walks: what is not known has a word of its own, and memory of them
+// is no longer there for the pair that follows.
+func TestHubsEndWalks(t *testing.T) {
+	var edges []graph.Edge
+	const n = 1200
+	for v := int32(2); v < n; v++ { // two hubs of the same neighbours
+		edges = append(edges, graph.Edge{U: 0, V: v}, graph.Edge{U: 1, V: v})
+	}
+	for i := int32(2); i < 202; i++ {
+		for j := int32(202); j < 702; j++ {
+			edges = append(edges, graph.Edge{U: i, V: j})
+		}
+	}
+	g, err := graph.New(n, false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s surroundings
+	var bag count.Bag
+	s.count(g, pair{0, 1}, &bag)
+	if !s.walks[0].after[1].known || s.walks[0].after[2].known {
+		t.Fatalf("walks of %v, %v edges are known", s.walks[0].after[1].known, s.walks[0].after[2].known)
+	}
+	if !math.IsNaN(s.meet(g, 4)) || math.IsNaN(s.meet(g, 2)) {
+		t.Errorf("after 2 and 4 edges: %v, %v", s.meet(g, 2), s.meet(g, 4))
+	}
+	var again, fresh count.Bag
+	s.count(g, pair{1100, 1101}, &again)
+	new(surroundings).count(g, pair{1100, 1101}, &fresh)
+	if !slices.Equal(again.Entries(), fresh.Entries()) {
+		t.Error("words of a pair depend on the pair before")
+	}
+}
