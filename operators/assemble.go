@@ -130,8 +130,11 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 		ix.Bound(a.Bound)
 	})
 	for i, root := range roots {
-		if i%16 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if i%16 == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			a.walk.Ahead(index, roots[i:min(i+16, len(roots))])
 		}
 		var hood []int32
 		var dist []uint8

@@ -295,8 +295,13 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 	}
 	norm, walk, gathers := &z.norm, &z.hoods.walk, z.hoods.gathers
 	for i, root := range z.hoods.root[:z.used] {
-		if i%16 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if i%16 == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if gathers {
+				walk.Ahead(index, z.hoods.root[i:min(i+16, z.used)])
+			}
 		}
 		m := members[i*k : (i+1)*k]
 		hood, dist := []int32(nil), []uint8(nil)

@@ -82,7 +82,7 @@ func (z *Normalizer) cropArcs() bool {
 			if z.member[at] == 0 {
 				continue
 			}
-			if entry := z.ix.entry[e]; entry >= 0 {
+			if entry := z.ix.listed(e); entry >= 0 {
 				z.arcs = append(z.arcs, arc{i, at - 1, entry})
 			} else {
 				z.arcs = append(z.arcs, arc{at - 1, i, ^entry})

@@ -1,27 +1,32 @@
 package field
 
-import (
-	"fmt"
-	"math"
-	"slices"
-)
+import "fmt"
 
-// bound is what a bounded walk reads: the graph with its nodes called by their
-// rank, and of every row only the first entries in rank order.
+// bound is what a bounded walk reads. Of the row of every node it keeps the first
+// entries in rank order, and the rows of all nodes lie in that order too, one behind
+// the other in one array: nodes go by where their row begins there, in units of
+// rowUnit words, which is in the order of ranks. A row holds the complement of the
+// node's number, which is negative, and its neighbours; up to the next row there is
+// nothing but negative numbers. So what is read of a node lies together, mostly in
+// one line of the cache, and who has a neighbour in hand needs not ask where it is.
 type bound struct {
-	most  int      // nodes of a neighbourhood
-	node  []int32  // by rank
-	rank  []int32  // by node
-	begin []uint32 // by rank: where its row begins in best, and at n the end
-	best  []int32  // ranks, ascending in each row, at most most of them
+	most int     // nodes of a neighbourhood
+	at   []int32 // by node: where its row begins
+	rows []int32
+	far  far // where edges are asked for
 	ranker
-	row []int32 // scratch of Bound
 }
+
+// rowUnit is the number of words that a row is a multiple of: a quarter of a line.
+const rowUnit = 4
 
 // Bound makes Assemble gather at most the given number of nodes, 0 for any number.
 // It is called after Reset or ResetWalk, which undo it, and before workers share
-// ix. O(n log n + m), and for every node 12 bytes and at most as many entries of 4
-// bytes as it has neighbours, or as the bound says.
+// ix. O(n log n + m), and 4 bytes for every node and as many again for its row: 4 for
+// the node and for each neighbour, at most as many as the bound says, rounded up to 16.
+// For Normalize there are 4 bytes more for an edge between two nodes that have at least
+// as many neighbours as the bound says, where that is at most 64: 6.1 bytes an edge in
+// all at a bound of 16 in an RMAT graph of 29 million edges.
 //
 // Levels are whole as long as they fit. Of the first one that does not fit, those
 // nodes are taken that come first in a rank of all nodes of the graph, and the rest
@@ -50,175 +55,111 @@ type bound struct {
 // email-Enron 33.1, 32.3 and 31.3, Cora 26.5, 26.5 and 26.1, WordNet3 22.9, 23.6 and
 // 23.2, with standard errors of 0.2 to 0.4.
 //
-// What the rate still depends on is memory: a field looks at a few dozen places of
-// arrays that are larger than any cache, and such a look took 22 ns where it need
-// not wait for another, against 3 ns in a megabyte. Over RMAT graphs of 0.4, 1.7,
-// 7 and 29 million edges, random roots and k = 10, direct calls gave 297, 227, 180
-// and 185 thousand fields per second of processor time with a bound of 10, and
-// 172, 120, 123 and 131 with 16, on a busy machine.
+// What the rate still depends on is memory, where the graph is larger than the caches.
+// A field looks up the row of its root, and of each node of the neighbourhood its row,
+// in which the node's number is and mostly lies in the same line of the cache, and where
+// it begins; and a place for each pair of hubs. Over RMAT graphs of 0.4, 1.7, 7 and 29
+// million edges, random roots and k = 10, pipelines of one worker give 559, 409, 277 and
+// 406 thousand fields per second of processor time with a bound of 10, and 347, 282, 275
+// and 277 with 16. Huge pages for all of these arrays made 2 to 7 % of difference there.
 func (ix *Index) Bound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
 	}
 	b := &ix.bound
-	if b.most = most; most == 0 {
+	if b.most = min(most, maxBound); most == 0 {
 		return
 	}
 	ix.rankNodes()
-	n := ix.g.N()
-	if cap(b.begin) < n+1 {
-		b.begin = make([]uint32, n+1)
+	ix.placeRows()
+	ix.fillRows()
+	b.far.known = !ix.walks && !ix.g.Directed && most <= maxWords
+	if b.far.known {
+		ix.fillFar()
 	}
-	b.begin = b.begin[:n+1]
-	size := 0
-	for v := range int32(n) {
-		d := 0
-		ix.walked(v, func(row []int32) { d += len(row) })
-		size += min(d, most)
-	}
-	b.best = resize(b.best, size)[:0]
-	for r, v := range b.node {
-		b.begin[r] = uint32(len(b.best))
-		b.row = b.row[:0]
-		ix.walked(v, func(row []int32) { b.lead(row, most) })
-		b.best = append(b.best, b.leaders(most)...)
-	}
-	b.begin[n] = uint32(len(b.best))
-	if n > 1<<16 {
+	if len(b.keys) > 1<<16 {
 		b.ranker = ranker{} // a large graph is not one of many
 	}
 }
 
-// lead adds to b.row the ranks of a row that may be among the first.
-func (b *bound) lead(row []int32, most int) {
-	limit := int32(math.MaxInt32)
-	for _, u := range row {
-		if r := b.rank[u]; r <= limit {
-			b.row = append(b.row, r)
-			if len(b.row) >= 4*most+64 {
-				b.row = b.leaders(most)
-				if len(b.row) == most {
-					limit = b.row[most-1]
+// maxBound is as good as none.
+const maxBound = 1 << 30
+
+// cursor tells where the next entry of a row goes, and in the lowest 31 bits how many
+// were offered: counted from that many below maxBound that fit, so that a bit tells
+// whether the row is full.
+type cursor uint64
+
+func cursorAt(word, size int) cursor { return cursor(word)<<31 | cursor(maxBound-size) }
+
+func (c cursor) word() int  { return int(c >> 31) }
+func (c cursor) full() bool { return c&maxBound != 0 }
+
+// placeRows decides where the rows are, and leaves the cursors of all nodes in b.next.
+func (ix *Index) placeRows() {
+	b, n := &ix.bound, ix.g.N()
+	b.at, b.next = sized(b.at, n), sized(b.next, n)
+	unit := 0
+	for _, key := range b.keys {
+		size := min(ix.walkedDegree(key.node), b.most)
+		b.at[key.node] = int32(unit)
+		b.next[key.node] = cursorAt(unit*rowUnit+1, size)
+		unit += size/rowUnit + 1
+	}
+	b.rows = sized(b.rows, unit*rowUnit+1)
+	for i := range b.rows {
+		b.rows[i] = -1
+	}
+}
+
+// fillRows goes through the nodes by rank and enters each in the rows of those from
+// which a walk comes to it, until these are full: so they ascend, and nothing is sorted.
+// The cursors of full rows count nodes that come behind their own and may have full
+// rows too: see far.
+func (ix *Index) fillRows() {
+	b := &ix.bound
+	rows, next := b.rows, b.next
+	for _, key := range b.keys {
+		at, own := b.at[key.node], int(b.at[key.node])*rowUnit
+		rows[own] = ^key.node
+		counts := cursor(0)
+		if int(key.degree) >= b.most {
+			counts = 1
+		}
+		ix.walkedFrom(key.node, func(row []int32) {
+			for _, u := range row {
+				switch c := next[u]; {
+				case c.full():
+					if c.word() <= own {
+						next[u] = c + counts
+					}
+				case rows[c.word()-1] != at: // not joined to the same node twice
+					rows[c.word()] = at
+					next[u] = c + 1<<31 + 1
 				}
 			}
-		}
+		})
 	}
 }
 
-// leaders sorts b.row and returns the first of it. Two arcs may join the same
-// nodes.
-func (b *bound) leaders(most int) []int32 {
-	slices.Sort(b.row)
-	b.row = slices.Compact(b.row)
-	return b.row[:min(most, len(b.row))]
-}
-
-// walked hands over the rows that a walk follows from v.
-func (ix *Index) walked(v int32, do func(row []int32)) {
+// walkedDegree is the number of entries in the rows that a walk follows from v.
+func (ix *Index) walkedDegree(v int32) int {
+	d := 0
 	if !ix.g.Directed || ix.dir != In {
-		do(ix.g.Adj(v))
+		d = ix.g.Degree(v)
 	}
 	if ix.g.Directed && ix.dir != Out {
+		d += len(ix.in(v))
+	}
+	return d
+}
+
+// walkedFrom hands over the nodes from which a walk comes to v.
+func (ix *Index) walkedFrom(v int32, do func(row []int32)) {
+	if !ix.g.Directed || ix.dir != Out {
+		do(ix.g.Adj(v))
+	}
+	if ix.g.Directed && ix.dir != In {
 		do(ix.in(v))
 	}
 }
-
-// bounded is Assemble for a bounded index. Nodes go by their ranks until the end.
-func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
-	b := &ix.bound
-	if k > b.most {
-		panic(fmt.Sprintf("field: k is %d, want at most the bound, %d", k, b.most))
-	}
-	a.few = fewNodes{}
-	if b.most > maxWords {
-		a.seen.next(len(b.node))
-	}
-	a.hood = a.hood[:0]
-	a.fresh(b.rank[root], b.most)
-	a.hood = append(a.hood, b.rank[root])
-	a.dist = append(a.dist[:0], 0)
-	for begin := 0; len(a.hood) < k; {
-		end := len(a.hood)
-		a.look(b, a.hood[begin:end])
-		for _, u := range a.hood[begin:end] {
-			a.merge(b.best[b.begin[u]:b.begin[u+1]], end, b.most)
-		}
-		if len(a.hood) == end {
-			break
-		}
-		d := a.dist[end-1] + 1
-		for range a.hood[end:] {
-			a.dist = append(a.dist, d)
-		}
-		begin = end
-	}
-	for i, r := range a.hood {
-		a.hood[i] = b.node[r]
-	}
-	for i := 1; i < len(a.hood); {
-		end := i
-		for end < len(a.hood) && a.dist[end] == a.dist[i] {
-			end++
-		}
-		slices.Sort(a.hood[i:end])
-		i = end
-	}
-	return a.hood, a.dist
-}
-
-// look reads the beginning of the rows of some nodes. In a large graph each of
-// them is somewhere else in memory: the processor fetches what is read here at
-// once, and what merge reads, which waits for what it has found, one by one.
-func (a *Assembler) look(b *bound, nodes []int32) {
-	sum := int32(0)
-	for _, u := range nodes {
-		if at := b.begin[u]; int(at) < len(b.best) {
-			sum += b.best[at]
-		}
-	}
-	a.looked = sum // so that the reads stay
-}
-
-// merge adds what is new in an ascending row to the level that begins at a place
-// of a.hood, so that it ascends and a.hood holds the first most nodes.
-func (a *Assembler) merge(row []int32, begin, most int) {
-	for _, r := range row {
-		n := len(a.hood)
-		full := n == most
-		if full && r > a.hood[n-1] {
-			return // as all behind it
-		}
-		if !a.fresh(r, most) {
-			continue
-		}
-		if full {
-			n--
-		} else {
-			a.hood = append(a.hood, 0)
-		}
-		for ; n > begin && a.hood[n-1] > r; n-- {
-			a.hood[n] = a.hood[n-1]
-		}
-		a.hood[n] = r
-	}
-}
-
-// fresh reports whether r is new to the walk. Up to 64 nodes it needs no memory
-// of the size of the graph, which would not be in the processor's cache.
-func (a *Assembler) fresh(r int32, most int) bool {
-	if most > maxWords {
-		return a.seen.add(r)
-	}
-	if a.few.maybe(r) && slices.Contains(a.hood, r) {
-		return false
-	}
-	a.few.add(r)
-	return true
-}
-
-// fewNodes is a filter for a set of a few dozen nodes: it knows for nearly all
-// others that they are not in the set.
-type fewNodes [64]uint64
-
-func (f *fewNodes) add(v int32)        { f[v>>6&63] |= 1 << (v & 63) }
-func (f *fewNodes) maybe(v int32) bool { return f[v>>6&63]>>(v&63)&1 == 1 }

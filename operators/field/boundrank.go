@@ -10,11 +10,12 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// ranker is the scratch of rankNodes.
+// ranker is the scratch of Bound.
 type ranker struct {
 	hashes [3][]uint64
 	around []uint64 // with attributes
 	keys   []rankKey
+	next   []cursor // by node: see fillRows, and far
 }
 
 // rankKey is what nodes are ranked by, before their attributes.
@@ -24,12 +25,12 @@ type rankKey struct {
 	node   int32
 }
 
-// rankNodes fills node and rank: see Bound.
+// rankNodes fills keys, in the order of ranks: see Bound.
 func (ix *Index) rankNodes() {
 	b, g := &ix.bound, ix.g
 	n := g.N()
 	for i := range b.hashes {
-		b.hashes[i] = resize(b.hashes[i], n)
+		b.hashes[i] = sized(b.hashes[i], n)
 	}
 	nodeAttrs, edgeAttrs := g.HasNodeAttributes(), g.EdgeCats+g.EdgeAttrs > 0
 	b.around = b.around[:0]
@@ -43,7 +44,7 @@ func (ix *Index) rankNodes() {
 		b.hashes[0][v] = scatter.Bits(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
 	}
 	hash := ix.hashAround(false)
-	b.keys = resize(b.keys, n)
+	b.keys = sized(b.keys, n)
 	for v := range b.keys {
 		b.keys[v] = rankKey{hash[v], uint32(ix.degree(int32(v))), int32(v)}
 	}
@@ -60,11 +61,6 @@ func (ix *Index) rankNodes() {
 		}
 		return cmp.Or(c, cmp.Compare(x.node, y.node))
 	})
-	b.node, b.rank = resize(b.node, n), resize(b.rank, n)
-	for r, key := range b.keys {
-		b.node[r] = key.node
-		b.rank[key.node] = int32(r)
-	}
 }
 
 // hashAround hashes what is around each node, two steps far, from what

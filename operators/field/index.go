@@ -32,6 +32,8 @@ func (d Direction) String() string {
 type Index struct {
 	g   *graph.Graph
 	dir Direction
+	// walks says that ix is good for walks only.
+	walks bool
 
 	// in holds the tails of arriving arcs, for directed graphs.
 	inOff, inTails []int32
@@ -40,7 +42,7 @@ type Index struct {
 	// (the lower number, if equal). Hubs then have short lists, so that inducing
 	// a subgraph that holds a hub does not cost the degree of the hub. entry is
 	// the CSR position, or its complement where the arc arrives at the owner of
-	// the list.
+	// the list; it is empty where no one asks, for undirected edges without attributes.
 	off, other, entry []int32
 	longest           int // of these lists
 
@@ -64,7 +66,7 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 // ResetWalk makes ix good for Assemble, and for nothing else. It costs O(n + m)
 // for a directed graph or one of at most 64 nodes, and nothing for others.
 func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
-	ix.g, ix.dir = g, dir
+	ix.g, ix.dir, ix.walks = g, dir, true
 	ix.bound.most = 0
 	ix.rows = nil
 	if g.Directed {
@@ -95,6 +97,7 @@ func (ix *Index) setRows() {
 // small graphs. No one may be using ix.
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetWalk(g, dir)
+	ix.walks = false
 	n := g.N()
 	ix.off = sized(ix.off, n+1)
 	if !g.Directed {
@@ -143,7 +146,11 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 func (ix *Index) listEdges() {
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
 	half := len(neighbors)/2 + 1 // one is written that does not stay
-	other, entry := sized(ix.other, half), sized(ix.entry, half)
+	other, entry := sized(ix.other, half), ix.entry[:0]
+	typed := ix.g.EdgeCats+ix.g.EdgeAttrs > 0
+	if typed {
+		entry = sized(entry, half)
+	}
 	at, longest := 0, 0
 	ix.off[0] = 0
 	for u := range len(off) - 1 {
@@ -152,16 +159,31 @@ func (ix *Index) listEdges() {
 		for i := off[u]; i < off[u+1]; i++ {
 			v := neighbors[i]
 			if at >= len(other) { // of a graph that lists edges at one end only
-				other, entry = append(other, 0), append(entry, 0)
+				other = append(other, 0)
+				if typed {
+					entry = append(entry, 0)
+				}
 			}
-			other[at], entry[at] = v, i
+			other[at] = v
+			if typed {
+				entry[at] = i
+			}
 			at += int(uint64(key-(int64(off[v+1]-off[v])<<32|int64(v))) >> 63)
 		}
 		ix.off[u+1] = int32(at)
 		longest = max(longest, at-first)
 	}
 	ix.longest = longest
-	ix.other, ix.entry = other[:at], entry[:at]
+	ix.other, ix.entry = other[:at], entry
+}
+
+// listed returns, for a place in other, the CSR position in entry, and any
+// number from 0 where that is not kept.
+func (ix *Index) listed(e int32) int32 {
+	if len(ix.entry) == 0 {
+		return e
+	}
+	return ix.entry[e]
 }
 
 // owns tells which end of an arc lists it; of the two entries of an undirected
@@ -189,9 +211,9 @@ func (ix *Index) degree(v int32) int {
 }
 
 // sized returns x with length n and arbitrary contents.
-func sized(x []int32, n int) []int32 {
+func sized[T any](x []T, n int) []T {
 	if cap(x) < n {
-		return make([]int32, n)
+		return make([]T, n)
 	}
 	return x[:n]
 }

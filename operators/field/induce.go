@@ -50,7 +50,7 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 			if at == 0 {
 				continue
 			}
-			e := ix.entry[int(begin)+j]
+			e := ix.listed(begin + int32(j))
 			if e >= 0 {
 				arcs = append(arcs, arc{int32(i), at - 1, e})
 			} else {

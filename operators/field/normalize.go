@@ -50,6 +50,7 @@ type Normalizer struct {
 	ix   *Index
 
 	local    local
+	numbered bool  // hood is, in local
 	arcs     []arc // of G[U]
 	arcsN    []arc // of G[N]
 	rowsU    subgraph
@@ -146,15 +147,18 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	}
 	z.ix, z.hood, z.dist = ix, hood, dist
 	z.Stats.Fields++
-	z.local.number(ix.g.N(), hood)
+	z.numbered = false
 	nodes, order, err := hood, []int32(nil), error(nil)
 	if z.onWords(global) {
 		nodes, order, err = z.normalizeWords()
 	} else {
 		z.rows = nil
+		z.numberHood()
 		order, err = z.normalize(global)
 	}
-	z.local.forget(hood)
+	if z.numbered {
+		z.local.forget(hood)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,6 +169,14 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 		members[i] = -1
 	}
 	return nil
+}
+
+// numberHood numbers the nodes of U, once, where rows of a bound do not do.
+func (z *Normalizer) numberHood() {
+	if !z.numbered {
+		z.local.number(z.ix.g.N(), z.hood)
+		z.numbered = true
+	}
 }
 
 // normalize returns the local numbers of the members, borrowed.

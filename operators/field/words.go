@@ -33,6 +33,10 @@ func (z *Normalizer) edgeTypes() bool {
 func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	n := len(z.hood)
 	z.typed = false
+	bounded := z.ix.bound.most > 0 && z.ix.bound.far.known && n <= maxWords
+	if !bounded || z.edgeTypes() {
+		z.numberHood()
+	}
 	if n > maxWords {
 		if err := z.cropLarge(); err != nil {
 			return nil, nil, err
@@ -49,7 +53,11 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	}
 	z.rows = z.hoodBits[:n]
 	z.typed = z.edgeTypes() && z.readTypes(z.rows)
-	if !z.typed {
+	switch {
+	case z.typed:
+	case bounded:
+		z.local.rowsBounded(&z.ix.bound, z.hood, z.hoodBits[:])
+	default:
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
 	small, cached := z.smallable(n), false
@@ -192,6 +200,7 @@ func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 		return keep, nil
 	}
 	z.Stats = before
+	z.numberHood()
 	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
 	if err := z.crop(nil); err != nil {
 		return 0, err
