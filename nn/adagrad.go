@@ -1,6 +1,6 @@
 package nn
 
-import "math"
+import "github.com/sanflow/sanflow/nn/internal/kernel"
 
 // AdaGrad divides each weight's step by the root of the sum of all squares of its
 // gradient so far (Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR
@@ -44,17 +44,7 @@ func (o *adagrad) step(_ int, w, g []float32) { o.part(w, g, 0) }
 
 // part steps the weights from number at on, of which w and g are.
 func (o *adagrad) part(w, g []float32, at int) {
-	rate, eps := float32(o.set.Rate), float32(o.set.Epsilon)
-	v := o.v[at : at+len(w)]
-	g = g[:len(w)]
-	for i := range w {
-		x := g[i]
-		if x == 0 {
-			continue
-		}
-		v[i] += x * x
-		w[i] -= rate * x / (float32(math.Sqrt(float64(v[i]))) + eps)
-	}
+	kernel.AdaGrad(w, g, o.v[at:at+len(w)], float32(o.set.Rate), float32(o.set.Epsilon))
 }
 
 func (o *adagrad) state() []state { return []state{{"adagrad.v", o.v}} }

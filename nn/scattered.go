@@ -19,10 +19,15 @@ func (s *scattered) start() {
 		clear(s.table.g)
 	}
 	for _, row := range s.rows {
-		s.met[row] = false
-		clear(s.of(s.table.g, row))
+		s.forget(row)
 	}
 	s.rows = s.rows[:0]
+}
+
+// forget makes the gradient of a row 0.
+func (s *scattered) forget(row int32) {
+	s.met[row] = false
+	clear(s.of(s.table.g, row))
 }
 
 // of returns a row of the weights, or of their gradient.
@@ -39,11 +44,13 @@ func (s *scattered) grad(row int32) []float32 {
 	return s.of(s.table.g, row)
 }
 
-// add adds the gradient of another table of the same weights.
+// add takes over the gradient of another table of the same weights.
 func (s *scattered) add(from *scattered) {
 	for _, row := range from.rows {
 		kernel.Axpy(1, from.of(from.table.g, row), s.grad(row))
+		from.forget(row) // while it is in the cache
 	}
+	from.rows = from.rows[:0]
 }
 
 // scatterer is a body that has such a table, and other weights that are few.
@@ -58,7 +65,8 @@ type partly interface {
 }
 
 // update takes a step as params.update does, and where it can only over the rows
-// of a table that have a gradient: the same step, to the last bit.
+// of a table that have a gradient: the same step, to the last bit. Their gradient is
+// 0 then.
 func (r *replica) update(opt stepper, rule rule, n int) bool {
 	body, ok := r.body.(scatterer)
 	some, alone := opt.(partly)
@@ -75,7 +83,9 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 	}
 	for _, row := range table.rows {
 		some.part(table.of(table.table.w, row), table.of(table.table.g, row), table.table.at+int(row)*table.size)
+		table.forget(row) // while it is in the cache
 	}
+	table.rows = table.rows[:0]
 	some.part(few.w, few.g, few.at)
 	return true
 }

@@ -56,6 +56,7 @@ func TestFences(t *testing.T) {
 				Dot(mem(n), mem(n))
 				ReLUGrad(mem(n), mem(n))
 				RMSprop(mem(n), mem(n), mem(n), 1, 0.9, 1)
+				AdaGrad(mem(n), mem(n), mem(n), 1, 1)
 				Adam(mem(n), mem(n), mem(n), mem(n), 1, 0.9, 0.9, 1)
 				Momentum(mem(n), mem(n), mem(n), 0.9, 1, 1)
 				Exp(mem(n), mem(n))

@@ -28,6 +28,29 @@ func rmspropGeneric(w, g, v []float32, rate, decay, eps float32) {
 	}
 }
 
+// AdaGrad takes one step on the weights w with gradient g:
+//
+//	v = v + g²
+//	w = w - rate·g/(√v + eps)
+//
+// v is the sum of squares, zero before the first step; eps must not be 0. All variants
+// give the same bits.
+func AdaGrad(w, g, v []float32, rate, eps float32) {
+	if len(g) != len(w) || len(v) != len(w) {
+		panic(fmt.Sprintf("kernel: AdaGrad: w has %d values, g has %d, v has %d", len(w), len(g), len(v)))
+	}
+	adagrad(w, g, v, rate, eps)
+}
+
+func adagradGeneric(w, g, v []float32, rate, eps float32) {
+	g, v = g[:len(w)], v[:len(w)]
+	for i, gi := range g {
+		vi := v[i] + float32(gi*gi)
+		v[i] = vi
+		w[i] -= float32(rate*gi) / (float32(math.Sqrt(float64(vi))) + eps)
+	}
+}
+
 // Adam takes one step on the weights w with gradient g:
 //
 //	m = beta1·m + (1-beta1)·g

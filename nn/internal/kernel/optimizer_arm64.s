@@ -78,6 +78,73 @@ notwo:
 noone:
 	RET
 
+// func adagradNEON(n int, w, grad, v *float32, rate, eps float32)
+TEXT ·adagradNEON(SB), NOSPLIT, $0-40
+	// v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)
+	// w R0, grad R1, v R3; rate and eps in V0 and V1
+	FMOVS rate+32(FP), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS eps+36(FP), F1
+	VDUP V1.S[0], V1.S4
+	MOVD w+8(FP), R0
+	MOVD grad+16(FP), R1
+	MOVD v+24(FP), R3
+	MOVD n+0(FP), R2
+	SUBS $4, R2
+	BLT oneend
+one:
+	FMOVQ 0(R1), F5
+	FMOVQ 0(R3), F6
+	FMOVQ 0(R0), F4
+	WORD $0x6e25dca7 // fmul v7.4s, v5.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 0(R3)
+	WORD $0x6ea1f8c7 // fsqrt v7.4s, v6.4s
+	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
+	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
+	WORD $0x6e27fca5 // fdiv v5.4s, v5.4s, v7.4s
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R3
+	SUBS $4, R2
+	BGE one
+oneend:
+	ADD $4, R2
+	TBZ $1, R2, notwo
+	FMOVD 0(R1), F5
+	FMOVD 0(R3), F6
+	FMOVD 0(R0), F4
+	WORD $0x6e25dca7 // fmul v7.4s, v5.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVD F6, 0(R3)
+	WORD $0x6ea1f8c7 // fsqrt v7.4s, v6.4s
+	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
+	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
+	WORD $0x6e27fca5 // fdiv v5.4s, v5.4s, v7.4s
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	FMOVD F4, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R3
+notwo:
+	TBZ $0, R2, noone
+	FMOVS 0(R1), F5
+	FMOVS 0(R3), F6
+	FMOVS 0(R0), F4
+	WORD $0x6e25dca7 // fmul v7.4s, v5.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVS F6, 0(R3)
+	WORD $0x6ea1f8c7 // fsqrt v7.4s, v6.4s
+	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
+	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
+	WORD $0x6e27fca5 // fdiv v5.4s, v5.4s, v7.4s
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	FMOVS F4, 0(R0)
+noone:
+	RET
+
 // func adamNEON(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)
 TEXT ·adamNEON(SB), NOSPLIT, $0-64
 	// m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 )
@@ -14,6 +15,9 @@ var optimizers = []struct {
 	{"RMSprop",
 		func(w, g, m, v []float32) { RMSprop(w, g, v, 1e-2, 0.9, 1e-7) },
 		func(w, g, m, v []float32) { rmspropGeneric(w, g, v, 1e-2, 0.9, 1e-7) }},
+	{"AdaGrad",
+		func(w, g, m, v []float32) { AdaGrad(w, g, v, 1e-2, 1e-7) },
+		func(w, g, m, v []float32) { adagradGeneric(w, g, v, 1e-2, 1e-7) }},
 	{"Adam",
 		func(w, g, m, v []float32) { Adam(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) },
 		func(w, g, m, v []float32) { adamGeneric(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) }},
@@ -56,6 +60,31 @@ func TestOptimizers(t *testing.T) {
 	}
 }
 
+// A model that learns by AdaGrad is the same on every processor as far as its steps go.
+func TestAdaGradIsPlain(t *testing.T) {
+	forEachVariant(t, func(t *testing.T) {
+		r := newRand()
+		for _, n := range append(lengths, 1000) {
+			w, v, g := random(r, n), make([]float32, n), random(r, n)
+			for i := range g {
+				if i%3 == 0 {
+					g[i] = 0
+				}
+			}
+			wantW, wantV := slices.Clone(w), slices.Clone(v)
+			for range 3 {
+				AdaGrad(w, g, v, 0.05, 1e-3)
+				adagradGeneric(wantW, g, wantV, 0.05, 1e-3)
+			}
+			for i := range w {
+				if math.Float32bits(w[i]) != math.Float32bits(wantW[i]) || math.Float32bits(v[i]) != math.Float32bits(wantV[i]) {
+					t.Fatalf("n=%d: value %d is %v with v = %v, want %v and %v", n, i, w[i], v[i], wantW[i], wantV[i])
+				}
+			}
+		}
+	})
+}
+
 // One step from rest, by hand: w = 1, g = 0.5.
 func TestOptimizersByHand(t *testing.T) {
 	forEachVariant(t, func(t *testing.T) {
@@ -70,6 +99,8 @@ func TestOptimizersByHand(t *testing.T) {
 			{"Nesterov", func(w, g, v, m []float32) { Momentum(w, g, v, 0.9, 0.09, 0.1) }, 1 - 0.1*(0.5+0.9*0.5)},
 			// m = 0.1·0.5, v = 0.01·0.25, √v = 0.05
 			{"Adam", func(w, g, v, m []float32) { Adam(w, g, m, v, 0.1, 0.9, 0.99, 0) }, 1 - 0.1*0.05/0.05},
+			// v = 0.25, √v = 0.5
+			{"AdaGrad", func(w, g, v, m []float32) { AdaGrad(w, g, v, 0.1, 0.5) }, 1 - 0.1*0.5/(0.5+0.5)},
 			// v = 0.1·0.25, √v = 0.1581139
 			{"RMSprop", func(w, g, v, m []float32) { RMSprop(w, g, v, 0.1, 0.9, 0) }, 1 - 0.1*0.5/0.15811388},
 		} {
@@ -85,6 +116,7 @@ func TestOptimizersByHand(t *testing.T) {
 func TestOptimizerPanics(t *testing.T) {
 	x := make([]float32, 6)
 	mustPanic(t, "RMSprop", func() { RMSprop(x, x, x[:5], 1, 1, 1) })
+	mustPanic(t, "AdaGrad", func() { AdaGrad(x, x[:5], x, 1, 1) })
 	mustPanic(t, "Adam", func() { Adam(x, x, x, x[:5], 1, 1, 1, 1) })
 	mustPanic(t, "Momentum", func() { Momentum(x, x[:5], x, 1, 1, 1) })
 }

@@ -178,6 +178,7 @@ func TestVectorAllocs(t *testing.T) {
 			ReLUGrad(x[:], y[:])
 			AddBiasGrad(row[:], x[:], 5, 10)
 			RMSprop(x[:], y[:], v[:], 1, 0.9, 1)
+			AdaGrad(x[:], y[:], v[:], 1, 1)
 		}); n > 0 {
 			t.Errorf("%v allocations", n)
 		}

@@ -26,7 +26,7 @@ var files = map[string]func(){
 	},
 	"vector":    forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
 	"fields":    forBoth(rowOffsets, gatherFields, scatterFields),
-	"optimizer": forBoth(rmsprop, adam, momentum),
+	"optimizer": forBoth(rmsprop, adagrad, adam, momentum),
 	"drop":      forBoth(drop),
 	"exp":       forBoth(exp, sigmoid, tanh),
 	"bernoulli": forBoth(bernoulli),

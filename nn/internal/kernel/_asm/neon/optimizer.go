@@ -29,6 +29,35 @@ func rmsprop(a *asm) {
 	a.ret()
 }
 
+// adagrad squares and adds in two steps, as on amd64.
+func adagrad(a *asm) {
+	a.function("adagradNEON", "n int, w, grad, v *float32, rate, eps float32", "", 0,
+		"v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
+		"w R0, grad R1, v R3; rate and eps in V0 and V1")
+	for i, name := range []string{"rate", "eps"} {
+		a.spread(name, vec(i))
+	}
+	a.param("w", 0)
+	a.param("grad", 1)
+	a.param("v", 3)
+	alongside(a, 1, []reg{0, 1, 3}, func(u int, kind byte) {
+		const w, g, v, t = vec(4), vec(5), vec(6), vec(7)
+		a.load(kind, g, 1, 0)
+		a.load(kind, v, 3, 0)
+		a.load(kind, w, 0, 0)
+		a.op("fmul", t, g, g)
+		a.op("fadd", v, v, t)
+		a.store(kind, v, 3, 0)
+		a.op2("fsqrt", t, v)
+		a.op("fadd", t, t, 1)
+		a.op("fmul", g, g, 0)
+		a.op("fdiv", g, g, t)
+		a.op("fsub", w, w, g)
+		a.store(kind, w, 0, 0)
+	})
+	a.ret()
+}
+
 func adam(a *asm) {
 	a.function("adamNEON", "n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32", "", 0,
 		"m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)",
