@@ -91,6 +91,8 @@ func ingredient(c count.Counter) string {
 		return "profiles"
 	case count.Statistics:
 		return "statistics"
+	case count.Attributes:
+		return "attributes"
 	}
 	return ""
 }

@@ -205,7 +205,7 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 // all is a counter of each kind, by itself and with other settings.
 var all = []count.Counter{
 	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 3, Plain: true},
-	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{},
+	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
 	count.Paths{}, count.Paths{Length: 2}, count.Paths{Plain: true},
 	count.Graphlets{}, count.Graphlets{Size: 3, All: true}, count.Graphlets{Size: 5, Plain: true}, count.Graphlets{Size: 6},
 	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}}, count.Fields{K: []int{5}, Plain: true},
@@ -281,7 +281,7 @@ func TestPlain(t *testing.T) {
 func TestDisjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	kinds := []count.Counter{
-		count.WL{Height: 2}, count.Labels{}, count.Size{}, count.Paths{}, count.Graphlets{Size: 3}, count.Fields{K: []int{3}},
+		count.WL{Height: 2}, count.Labels{}, count.Size{}, count.Paths{}, count.Graphlets{Size: 3}, count.Fields{K: []int{3}}, count.Attributes{},
 	}
 	for i := range 90 {
 		g := random(rng, 8, kindsOfGraphs[i%len(kindsOfGraphs)])

@@ -15,6 +15,7 @@
 //	Size       nodes and edges
 //	Profiles   nodes by the degrees around them
 //	Statistics numbers of the whole graph, by how near they are
+//	Attributes continuous attributes of nodes and edges, by how near they are
 //
 // and anything with a Count method and a name.
 //
@@ -39,9 +40,10 @@
 // label is the degree, as is common for the Weisfeiler–Lehman kernel on graphs
 // without labels; in a directed graph both degrees, of leaving and of arriving
 // arcs. Fields and Graphlets tell degrees by themselves and go without. Edges have
-// their discrete attributes as labels. Continuous attributes take no part, since
-// every node would be a thing of its own, unless Bins tells how they are rounded. A
-// counter that is Plain leaves out all attributes and the direction of arcs.
+// their discrete attributes as labels. Continuous attributes take no part,
+// since every node would be a thing of its own, but in Attributes, and where Bins tells
+// how they are rounded. A counter that is Plain leaves out all attributes and the
+// direction of arcs.
 //
 // # Memory
 //

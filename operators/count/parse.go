@@ -17,7 +17,7 @@ var registry = settings.New[Counter]()
 func init() {
 	for name, c := range map[string]Counter{
 		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
-		"profiles": Profiles{}, "statistics": Statistics{},
+		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
 	} {
 		if err := Register(name, c); err != nil {
 			panic("count: " + err.Error())

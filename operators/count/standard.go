@@ -12,6 +12,7 @@ package count
 //	paths               which nodes are how far from each other
 //	profiles            which degrees are around which
 //	statistics          what the graph is like as a whole
+//	attributes          which continuous attributes nodes and edges have
 //
 // Words that a collection has no use for cost time, and next to no accuracy; README.md
 // has a table of what each is worth. A graph of n nodes and m edges costs O(m^1.5)
@@ -22,6 +23,6 @@ package count
 func Standard() []Counter {
 	return []Counter{
 		Size{}, Labels{}, WL{Height: 4}, WL{Height: 1, Triangles: true}, WL{Height: 2, Rounded: true},
-		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Profiles{}, Statistics{},
+		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Profiles{}, Statistics{}, Attributes{},
 	}
 }

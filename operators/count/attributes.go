@@ -1,0 +1,187 @@
+package count
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Attributes counts the continuous attributes of nodes and edges. It needs no scale
+// that somebody would have to learn from other graphs first: what tells how finely a
+// channel is looked at is how far its values in the graph itself are apart, rounded to
+// a power of 2, so that graphs of the same sort are looked at alike.
+//
+// A channel has as numbers of the whole graph its mean, deviation, smallest, middle and
+// largest value, each as one of those of Statistics, and one below 0 as others than one
+// above. A value x of it falls into the intervals ⌊x/w⌋ of three widths w, the powers of
+// 2 up to twice its deviation: each is an id. With the two wider ones there are ids for
+// the interval of a node together with its discrete attributes, where it has any, and
+// for those of the two ends of an edge. Values of a channel that do not differ have
+// widths by their size, and such as are not finite an id of their own.
+//
+// Of more than MostChannels channels, that many sums are looked at, in each of which
+// every channel takes part with a sign by its number.
+//
+// Structure alone takes no part: graphs without such attributes have nothing of this.
+// O((n log n + m)·channels), and 12 bytes per node or entry.
+type Attributes struct{}
+
+// MostChannels is how many channels Attributes looks at one by one.
+const MostChannels = 64
+
+// String returns "attributes".
+func (a Attributes) String() string { return describe(a) }
+
+// Count implements Counter.
+func (a Attributes) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
+
+// Fork implements Forker.
+func (a Attributes) Fork() (Counter, error) { return &attributes{}, nil }
+
+type attributes struct {
+	Attributes
+	labels labeler
+	x      []float64 // of one channel
+	sorted []float64 // of those that are finite
+}
+
+var kindNodeAttr, kindEdgeAttr = Kind("node attributes"), Kind("edge attributes")
+
+// Count implements Counter.
+func (a *attributes) Count(in Input, bag *Bag) error {
+	g := in.Graph
+	if err := a.labels.reset(g, Bins{}); err != nil {
+		return err
+	}
+	for c := range min(g.NodeAttrs, MostChannels) {
+		if in.Err() != nil {
+			return in.Err()
+		}
+		a.channel(g.NodeAttr, g.NodeAttrs, g.N(), c)
+		a.count(bag, kindNodeAttr.Add(uint64(c)), g)
+	}
+	for c := range min(g.EdgeAttrs, MostChannels) {
+		if in.Err() != nil {
+			return in.Err()
+		}
+		a.channel(g.EdgeAttr, g.EdgeAttrs, len(g.Neighbors), c)
+		a.count(bag, kindEdgeAttr.Add(uint64(c)), nil)
+	}
+	return nil
+}
+
+// count adds what there is of one channel, which is of the nodes of g, or of its edges
+// where g is nil.
+func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
+	mean, deviation := a.moments()
+	a.numbers(bag, h.Add(0), mean, deviation)
+	widest := a.widest(deviation)
+	for e := widest - 2; e <= widest; e++ {
+		h, width := h.Add(1).Add(uint64(e)), math.Ldexp(1, e)
+		for _, x := range a.x {
+			bag.Add(uint64(h.Add(interval(x, width))), 1)
+		}
+		if g != nil && e > widest-2 {
+			a.nodes(bag, h, width, g)
+		}
+	}
+}
+
+// channel takes the values of a channel, or of a sum of some.
+func (a *attributes) channel(attr []float32, channels, rows, c int) {
+	a.x = resize(a.x, rows)
+	for i := range a.x {
+		row := attr[i*channels : (i+1)*channels]
+		if channels <= MostChannels {
+			a.x[i] = float64(row[c])
+			continue
+		}
+		sum := 0.0
+		for at, x := range row {
+			if Hash(c).Add(uint64(at))&1 == 0 {
+				sum += float64(x)
+			} else {
+				sum -= float64(x)
+			}
+		}
+		a.x[i] = sum
+	}
+	a.sorted = a.sorted[:0]
+	for _, x := range a.x {
+		if finite(x) {
+			a.sorted = append(a.sorted, x)
+		}
+	}
+	slices.SortFunc(a.sorted, cmp.Compare) // sums are the same for any numbering
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// moments returns the mean and the deviation of the finite values.
+func (a *attributes) moments() (mean, deviation float64) {
+	n := float64(len(a.sorted))
+	for _, x := range a.sorted {
+		mean += x / n
+	}
+	for _, x := range a.sorted {
+		deviation += (x - mean) * (x - mean) / n
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// numbers adds the numbers of the whole graph.
+func (a *attributes) numbers(bag *Bag, h Hash, mean, deviation float64) {
+	n := len(a.sorted)
+	if n == 0 {
+		return
+	}
+	for i, x := range [...]float64{mean, deviation, a.sorted[0], a.sorted[n/2], a.sorted[n-1]} {
+		h := h.Add(uint64(i))
+		if x < 0 {
+			h, x = h.Add(1), -x
+		}
+		tile(bag, h, x)
+	}
+}
+
+// widest returns the exponent of the widest interval.
+func (a *attributes) widest(deviation float64) int {
+	if len(a.sorted) == 0 {
+		return 0
+	}
+	most := max(math.Abs(a.sorted[0]), math.Abs(a.sorted[len(a.sorted)-1]))
+	if deviation < most/(1<<20) { // all are the same but for rounding
+		deviation = most / 4
+	}
+	// What is on the edge is put on the same side by every processor.
+	_, e := math.Frexp(deviation * (1 + 1e-9))
+	return e
+}
+
+// interval returns the number of the interval of x, and one of its own where x is not
+// finite.
+func interval(x, width float64) uint64 {
+	if !finite(x) {
+		return 1 << 63
+	}
+	return uint64(int64(math.Floor(x / width)))
+}
+
+// nodes adds the intervals of nodes with their labels, and those of the ends of edges.
+func (a *attributes) nodes(bag *Bag, h Hash, width float64, g *graph.Graph) {
+	for v := range int32(g.N()) {
+		own := interval(a.x[v], width)
+		if a.labels.nodes {
+			bag.Add(uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1)
+		}
+		for _, u := range g.Adj(v) {
+			// An arc counts where it begins, and an edge at the end of the greater value, or
+			// at both.
+			if other := interval(a.x[u], width); other <= own || g.Directed {
+				bag.Add(uint64(h.Add(own).Add(1).Add(other)), 1)
+			}
+		}
+	}
+}
