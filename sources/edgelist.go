@@ -63,7 +63,7 @@ import (
 //	16 / 64 per id up to the largest, and 8 / 64 per worker; 4 n where ids have gaps;
 //	16 to 32 n for ids larger than 16 times the lines and a million
 //	16 MB per worker
-//	16 m, or 12 m if Directed, and 4 m while it is read, for Weights
+//	8 m, and 4 m while it is read, for Weights
 //
 // of which the graph is what stays. Weights take time as well: each line looks for its
 // entries in two rows anywhere, so that 10 M lines between 2 M nodes take 6.2 s of

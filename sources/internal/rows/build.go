@@ -191,6 +191,9 @@ func (b *builder) divide() error {
 	for i := range b.by {
 		b.by[i].edges, b.by[i].lower = newStreams(len(b.first)-1), newStreams(len(b.first)-1)
 	}
+	if b.Keep {
+		b.lend()
+	}
 	of, shift := b.of, b.binShift&31
 	return each(b.shares, func(i int, share [][]graph.Edge) error {
 		s := b.by[i].edges
@@ -217,4 +220,19 @@ func (b *builder) divide() error {
 			}
 		})
 	})
+}
+
+// lend gives the buckets memory for all edges, in one piece, which Values uses again.
+func (b *builder) lend() {
+	begun := chunkSize * (len(b.first) - 1) // chunks that are not full
+	b.arena = make([]graph.Edge, b.Len()+len(b.by)*begun)
+	rest := b.arena
+	for i, share := range b.shares {
+		n := begun
+		for _, l := range share {
+			n += len(l)
+		}
+		b.by[i].edges.give(rest[:n])
+		rest = rest[n:]
+	}
 }

@@ -27,6 +27,7 @@ type Edges struct {
 	Give    func(bytes int64)       // and told of what is let go of
 
 	rename func([]graph.Edge) // if set, what Rows has to do with the lists first
+	arena  []graph.Edge       // what buckets were made of while Rows kept the lists
 	bucket int                // if set, the bucketSize of a test,
 	wave   int                // and its waveSize, as many steps as are worth another worker
 }

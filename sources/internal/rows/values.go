@@ -3,6 +3,7 @@ package rows
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -11,12 +12,18 @@ import (
 // whose lists stand in the order in which they came and have the values in lists
 // beside them, all of them finite. Of an edge that comes again the first value holds,
 // for both directions; others are counted. Each worker looks at all edges for those of
-// its rows, so that nobody waits: O(edges · (workers + log degree)), 4 bytes an entry.
+// its rows, so that nobody waits: O(edges · (workers + log degree)). The values stand in
+// the memory of 8 bytes an edge in which Rows has sorted them.
 func (e *Edges) Values(offsets, neighbors []int32, directed bool, values [][]float32) (of []float32, conflicts int64, err error) {
-	if err := e.take(4 * int64(len(neighbors))); err != nil {
-		return nil, 0, err
+	if n := len(neighbors); n <= 2*len(e.arena) { // the lists were kept
+		of = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(e.arena))), n)
+	} else {
+		if err := e.take(4 * int64(n)); err != nil {
+			return nil, 0, err
+		}
+		of = make([]float32, n)
 	}
-	of = make([]float32, len(neighbors))
+	e.arena = nil
 	none := float32(math.NaN())
 	n := len(offsets) - 1
 	shares := make([]int64, e.workers(e.Len())) // conflicts
