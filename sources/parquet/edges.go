@@ -132,6 +132,7 @@ type edgeTable struct {
 
 	mu    sync.Mutex
 	parts []part // as they come
+	marks []*rows.Marks
 	read  int64
 	left  int64 // of Memory
 }
@@ -253,8 +254,12 @@ func (t *edgeTable) groups(ctx context.Context, number int, in tabular.Input, ne
 	}
 	d.Choose(use)
 	d.again = make([]scratch, len(d.columns))
+	marks := &rows.Marks{Take: t.take}
 	for {
 		if at = int(next.Add(1) - 1); at >= len(d.footer.groups) {
+			t.mu.Lock()
+			t.marks = append(t.marks, marks)
+			t.mu.Unlock()
 			return at, nil
 		}
 		d.group = at
@@ -274,6 +279,9 @@ func (t *edgeTable) groups(ctx context.Context, number int, in tabular.Input, ne
 			if row, v, ok := ends(p.edges, b.Data[c].Values, i == 0); !ok {
 				return at, fmt.Errorf("row %d: column %q: node %v, want 0 to %d", before+int64(row), d.columns[c].Name, v, math.MaxInt32)
 			}
+		}
+		if err := marks.Add(p.edges); err != nil {
+			return at, err
 		}
 		if t.Weights {
 			p.weights = make([]float32, b.Rows)
@@ -302,7 +310,7 @@ func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
 		lists, values = append(lists, p.edges), append(values, p.weights)
 	}
 	t.parts = nil
-	e := &rows.Edges{Lists: lists, Keep: t.Weights, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
+	e := &rows.Edges{Lists: lists, Keep: t.Weights, Marks: t.marks, Workers: t.Workers, Alive: func() error { return context.Cause(ctx) }, Take: t.take, Give: t.give}
 	ids, err := e.IDs(nil)
 	if err != nil {
 		return nil, err
