@@ -102,7 +102,7 @@ func (d *dataset) grow(ctx context.Context, c *config, all []*committee, n, epoc
 // fit trains network i of m.
 func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, epochs int) (*trained, error) {
 	seeds := newRand(c.seed, streamNets+i<<8)
-	t := &trained{net: c.newNet(seeds.Uint64(), m.decay), val: newAverage(len(d.val), len(d.Classes))}
+	t := &trained{net: c.newNet(m.view, seeds.Uint64(), m.decay), val: newAverage(len(d.val), len(d.Classes))}
 	steps := (len(d.train) + c.batch - 1) / c.batch
 	valid := inMemory(m.view.val)
 	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }

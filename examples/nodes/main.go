@@ -16,7 +16,9 @@
 //	             from, networks read fields or, in place of them, features that were
 //	             spread over the edges; with many, fields without or with the classes
 //	             of training nodes. What they say of a node may go on to its
-//	             neighbours. All this is chosen on the validation nodes.
+//	             neighbours. With few nodes to learn from a model of words, the features
+//	             that are found around a node, answers in their place or beside them,
+//	             where that is better. All this is chosen on the validation nodes.
 //	prequential  all nodes arrive once, in an order that the seed decides; each is
 //	             predicted before the network learns from it.
 //
@@ -87,6 +89,7 @@ type config struct {
 	votes               int
 	spread              string
 	smooth              float64
+	words               string
 	neighbourLabels     choice
 	epochs, batch       int
 	rate, decay         float64
@@ -114,6 +117,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.votes, "votes", 0, "split: most rounds in which what is said of a node becomes the mean over its field, if that is better on the validation nodes than smoothing by -smooth; how many is chosen there too")
 	f.StringVar(&c.spread, "spread", auto, "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
 	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours, in place of votes; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
+	f.StringVar(&c.words, "words", auto, "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
 	f.Var(&c.neighbourLabels, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=true, =false, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else false")
 	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	f.IntVar(&c.batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
@@ -145,10 +149,12 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-identity is %q, want auto, on or off", c.identity)
 	case c.spread != auto && c.spread != yes && c.spread != no:
 		return fmt.Errorf("-spread is %q, want auto, on or off", c.spread)
+	case c.words != auto && c.words != yes && c.words != no:
+		return fmt.Errorf("-words is %q, want auto, on or off", c.words)
 	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth <= 0.99): // rounds grow as 1/(1-share)
 		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
-	case c.protocol == "prequential" && (c.spread == yes || c.smooth > 0):
-		return errors.New("-spread and -smooth are of -protocol split")
+	case c.protocol == "prequential" && (c.spread == yes || c.smooth > 0 || c.words == yes):
+		return errors.New("-spread, -smooth and -words are of -protocol split")
 	case c.spread == yes && c.neighbourLabels == yes:
 		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
 	case !(c.rate >= 0 && c.rate <= 10):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -73,7 +74,7 @@ func TestJSON(t *testing.T) {
 	dir := villages(t, 60, 80, true)
 	for _, protocol := range []string{"split", "prequential"} {
 		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
-		for _, name := range strings.Fields("dataset nodes edges classes k protocol accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
+		for _, name := range strings.Fields("dataset nodes edges classes k protocol model accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
 			}
@@ -372,6 +373,7 @@ func TestErrors(t *testing.T) {
 		"-data x -k 300":                                            "-k is 300, want at most",
 		"-data x -protocol both":                                    "split or prequential",
 		"-data x -net gcn":                                          "pooled or cnn",
+		"-data x -words maybe":                                      "want auto, on or off",
 		"-data x -identity maybe":                                   "auto, on or off",
 		"-data x -spread maybe":                                     "auto, on or off",
 		"-data x -smooth 1":                                         "-smooth is 1, want -1, or 0 to 0.99",
@@ -451,5 +453,84 @@ func TestSpreadMakesNoFields(t *testing.T) {
 	with := nodes(t, append(args, "-votes", "1")...)
 	if with["roots_per_s"] == 0. || with["votes"] == 0. && with["accuracy"] != r["accuracy"] {
 		t.Errorf("%v roots a second, %v votes, %v %%, want %v", with["roots_per_s"], with["votes"], with["accuracy"], r["accuracy"])
+	}
+}
+
+// Words are the sparse attributes of the nodes up to two hops away, by the hops, and
+// the classes that are known, but for that of the root.
+func TestNodeWords(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := []int32{7, 0, 59, 33, 7}
+	known := make([]bool, 60)
+	for v := range known {
+		known[v] = v%3 == 0
+	}
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	var out sinks.CollectCounts
+	err = flow.From(set).Via(operators.Roots{Nodes: roots}).Via(operators.Chunk{Size: 1}).Via(nodeWords{set.Class, set.Classes, known, 2}).
+		With(flow.Options{Mem: mem, Workers: 2}).To(&out).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := set.Graph
+	for i, root := range roots {
+		want := map[uint64]float64{}
+		hops := map[int32]int{root: 0}
+		for ring := range 2 {
+			for v, d := range maps.Clone(hops) {
+				for _, u := range g.Adj(v) {
+					if _, ok := hops[u]; !ok && d == ring {
+						hops[u] = ring + 1
+					}
+				}
+			}
+		}
+		for v, d := range hops {
+			for _, word := range g.Sparse(v) {
+				want[uint64(kindAround.Add(uint64(d)).Add(uint64(word)))]++
+			}
+			if v%3 == 0 && v != root {
+				want[uint64(kindClass.Add(uint64(d)).Add(uint64(set.Class[v])))]++
+			}
+		}
+		ids, counts := out.Counts[0].Row(i)
+		got := map[uint64]float64{}
+		for j, id := range ids {
+			got[id] = counts[j]
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("root %d: words %v, want %v", root, got, want)
+		}
+		if out.Class[i] != set.Class[root] {
+			t.Errorf("root %d: class %v, want %d", root, out.Class[i], set.Class[root])
+		}
+	}
+}
+
+// The mean of two committees weighs both alike, however many networks they have.
+func TestMean(t *testing.T) {
+	a, b := newAverage(1, 2), newAverage(1, 2)
+	a.sum, a.nets = []float64{3, 1}, 4
+	b.sum, b.nets = []float64{0.25, 0.75}, 1
+	if m := mean(a, b); !slices.Equal(m.sum, []float64{0.5, 0.5}) || m.nets != 1 {
+		t.Errorf("%v of %v", m.sum, m.nets)
+	}
+}
+
+// Without words networks answer, and what they say does not change.
+func TestWordsOff(t *testing.T) {
+	dir := villages(t, 40, 60, true)
+	args := []string{"-data", dir, "-epochs", "2", "-nets", "1", "-decay", "0"}
+	with, without := nodes(t, args...), nodes(t, append(args, "-words", "off")...)
+	if without["model"] != modelNetworks || fmt.Sprint(with["accuracy_of_each_network"]) != fmt.Sprint(without["accuracy_of_each_network"]) {
+		t.Errorf("%v, %v and %v", without["model"], with["accuracy_of_each_network"], without["accuracy_of_each_network"])
+	}
+	if with["model"] == modelNetworks && with["accuracy"] != without["accuracy"] {
+		t.Errorf("networks have %v %% and %v %%", with["accuracy"], without["accuracy"])
 	}
 }

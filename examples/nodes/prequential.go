@@ -36,7 +36,7 @@ func prequential(ctx context.Context, c *config, d *dataset, r *report) error {
 	l := &learner{steps: c.epochs, rng: newRand(c.seed, streamMemory), meter: newMeter(c, d)}
 	defer l.forget()
 	for i := range c.nets {
-		l.nets = append(l.nets, c.newNet(newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.decays[0]))
+		l.nets = append(l.nets, c.newNet(nil, newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.decays[0]))
 	}
 	start := time.Now()
 	running := p.To(l).Start(ctx)

@@ -24,7 +24,9 @@ type report struct {
 	Val      int    `json:"val"`
 	Test     int    `json:"test"` // nodes that accuracy is of
 
-	Accuracy float64 `json:"accuracy"` // of the mean of all networks
+	Accuracy float64 `json:"accuracy"` // of Model
+	// Model is what answers: the mean of all networks, words, or the mean of both.
+	Model string `json:"model"`
 	// EachAccuracy is that of each network alone, before votes, ValAccuracy that of
 	// their mean on the validation nodes.
 	EachAccuracy []float64 `json:"accuracy_of_each_network,omitempty"`
@@ -61,6 +63,13 @@ type report struct {
 	curve       []float64 // split: validation by epoch of the first network; prequential: so far, by window
 }
 
+// Values of Model.
+const (
+	modelNetworks = "networks"
+	modelWords    = "words"
+	modelBoth     = "networks and words"
+)
+
 func newReport(c *config, d *dataset) *report {
 	r := &report{
 		Dataset: d.name, Nodes: d.Graph.N(), Edges: d.Graph.M(), Classes: len(d.Classes),
@@ -70,6 +79,7 @@ func newReport(c *config, d *dataset) *report {
 		Batch: c.batch, Rate: c.rate, Decay: c.decays[0], Maps: c.maps, Net: c.net, Nets: c.nets, Normalize: c.normal.String(),
 		NeighbourLabels: c.neighbourLabels == yes, Seed: c.seed,
 	}
+	r.Model = modelNetworks
 	switch {
 	case c.protocol == "prequential":
 		r.Epochs = []int{c.epochs}
@@ -94,7 +104,7 @@ func (r *report) print(out io.Writer) error {
 	if r.Protocol == "split" {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
-		fmt.Fprintf(w, "accuracy\t%.2f %%\tmean of %d networks; %s\n", r.Accuracy, r.Nets, r.choice())
+		fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, r.choice())
 	} else {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
 		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
@@ -117,6 +127,14 @@ func (r *report) choice() string {
 		what = "spread features"
 	case r.NeighbourLabels:
 		what = "fields with known classes"
+	}
+	switch r.Model {
+	case modelNetworks:
+		what = fmt.Sprintf("mean of %d networks; %s", r.Nets, what)
+	case modelWords:
+		what = "words"
+	case modelBoth:
+		what = fmt.Sprintf("mean of words and of the mean of %d networks; %s", r.Nets, what)
 	}
 	if r.Smooth == 0 {
 		return fmt.Sprintf("%s, %d rounds of votes", what, r.Votes)

@@ -60,6 +60,24 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 	if last == voted {
 		r.Votes = rounds
 	}
+	if c.words != no && d.Graph.SparseCard > 0 && (c.words == yes || d.few()) {
+		words, err := d.words(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, model := range []struct {
+			name string
+			said *average
+		}{{modelWords, words}, {modelBoth, mean(said, words)}} {
+			a, s, err := d.smooth(ctx, c, model.said, model.said)
+			if err != nil {
+				return err
+			}
+			if better(a, last, d.val) {
+				last, smooth, r.Model, r.Votes = a, s, model.name, 0
+			}
+		}
+	}
 	r.Decay, r.curve = best.decay, best.nets[0].curve
 	r.NeighbourLabels, r.Spread = best.view.labels, best.view.spread
 	r.Smooth, r.SmoothKnown = smooth.share, smooth.known
@@ -83,8 +101,16 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 		With(flow.Options{Workers: 1})
 }
 
-// newNet returns the network that -net names.
-func (c *config) newNet(seed uint64, decay float64) nn.Model {
+// newNet returns the network that -net names, or the model of words for a view of
+// them.
+func (c *config) newNet(v *view, seed uint64, decay float64) nn.Model {
+	if v != nil && v.words {
+		m := &nn.Logistic{Kernel: nn.Min, Width: 1 << 17, Heads: 10, Optimizer: nn.AdaGrad{Rate: 0.05, Epsilon: 1e-3}}
+		if v.many { // there is less to fear from chance, and more to learn
+			m.Width, m.Heads, m.Optimizer = 1<<18, 1, nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}
+		}
+		return m
+	}
 	opt := nn.Adam{Rate: c.rate, WeightDecay: decay}
 	if c.net == "cnn" {
 		return &nn.CNN{Seed: seed, Optimizer: opt}
@@ -133,6 +159,17 @@ func (a *average) merge(b *average) {
 	}
 	copy(a.target, b.target)
 	a.nets += b.nets
+}
+
+// mean has as much to say from a as from b, of the same rows.
+func mean(a, b *average) *average {
+	m := newAverage(len(a.target), a.classes)
+	copy(m.target, a.target)
+	m.nets = 1
+	for i := range m.sum {
+		m.sum[i] = (a.sum[i]/a.nets + b.sum[i]/b.nets) / 2
+	}
+	return m
 }
 
 func (a *average) row(i int) []float64 { return a.sum[i*a.classes : (i+1)*a.classes] }

@@ -20,6 +20,8 @@ type view struct {
 	train, val arrow.Record // of the nodes of those parts
 	labels     bool         // neighbours' classes are an attribute
 	spread     bool         // a row is the spread features of the node, not its field
+	words      bool         // a row is words, for a model of words
+	many       bool         // of many nodes to learn from
 }
 
 // mostSpread is how many values spread features may have: they are dense, where a
@@ -84,12 +86,18 @@ func release(views []*view) {
 	}
 }
 
-// labelled is the fields with the classes of training nodes in them.
-func (d *dataset) labelled(ctx context.Context, fields arrow.Record) (arrow.Record, error) {
+// learned tells the training nodes from the others.
+func (d *dataset) learned() []bool {
 	learned := make([]bool, len(d.Class))
 	for _, v := range d.train {
 		learned[v] = true
 	}
+	return learned
+}
+
+// labelled is the fields with the classes of training nodes in them.
+func (d *dataset) labelled(ctx context.Context, fields arrow.Record) (arrow.Record, error) {
+	learned := d.learned()
 	var out sinks.Collect
 	defer out.Release()
 	err := flow.From(sources.Records{Records: []arrow.Record{fields}}).
