@@ -26,9 +26,6 @@ type planes struct {
 	n   int
 }
 
-// reset makes all numbers 0.
-func (p *planes) reset() { p.n = 0 }
-
 // add adds 1 to the numbers of some nodes. No number may exceed 63.
 func (p *planes) add(nodes uint64) {
 	for i := 0; nodes != 0; i++ {
@@ -41,17 +38,37 @@ func (p *planes) add(nodes uint64) {
 	}
 }
 
-// prefer takes the preferred among the tied nodes, or drops all others. Once
-// nothing is left to choose, more of it changes nothing that matters.
+// set makes the number of each node from base to n-1 that of its neighbours in a
+// set. Eight numbers are bytes of a word until they are sorted by bits.
+func (p *planes) set(rows []uint64, base int, nodes uint64) {
+	*p = planes{}
+	all := uint64(0)
+	for from := base; from < len(rows); from += 8 {
+		eight := uint64(0)
+		for i, row := range rows[from:min(from+8, len(rows))] {
+			eight |= uint64(bits.OnesCount64(row&nodes)) << (i * 8 & 63)
+		}
+		all |= eight
+		for i := range p.bit {
+			// The factor moves bit 8j to bit 56+j.
+			p.bit[i] |= eight >> i & 0x0101010101010101 * 0x0102040810204080 >> 56 << (from & 63)
+		}
+	}
+	all |= all >> 32
+	all |= all >> 16
+	p.n = bits.Len8(uint8(all | all>>8))
+}
+
+// prefer takes the preferred among the tied nodes, or drops all others: which,
+// nobody can guess, so there is no branch. Once nothing is left to choose, more of
+// it changes nothing that matters.
 func (c *wordCut) prefer(nodes uint64) {
 	first := c.tied & nodes
-	if n := bits.OnesCount64(first); n < c.need {
-		c.taken |= first
-		c.tied &^= first
-		c.need -= n
-	} else {
-		c.tied = first
-	}
+	take := uint64(int64(bits.OnesCount64(first)-c.need) >> 63) // all ones if too few
+	taken := first & take
+	c.taken |= taken
+	c.tied = (c.tied^taken)&take | first&^take
+	c.need -= bits.OnesCount64(taken)
 }
 
 // fewer prefers the tied nodes with small numbers, more those with great ones.
@@ -88,10 +105,7 @@ func (c *wordCut) run(z *Normalizer, rows []uint64, starts uint64) bool {
 	c.taken = before
 
 	// First round: by the list of the neighbours' levels. See round1.
-	c.inner.reset()
-	for _, row := range rows[near:base] {
-		c.inner.add(row & last)
-	}
+	c.inner.set(rows, base, before&^(1<<near-1))
 	aside := uint64(0)
 	for _, row := range rows[base:] {
 		aside |= row
@@ -107,10 +121,7 @@ func (c *wordCut) run(z *Normalizer, rows []uint64, starts uint64) bool {
 		if c.settled() {
 			return true
 		}
-		c.side.reset()
-		for _, row := range rows[base:] {
-			c.side.add(row & aside)
-		}
+		c.side.set(rows, base, last)
 		c.fewer(&c.side)
 	}
 	if c.settled() || c.twins(z, rows) {
