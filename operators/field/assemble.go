@@ -78,6 +78,10 @@ func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist 
 // lists is Assemble without a bound.
 func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
 	n := ix.g.N()
+	// Where one row is enough, nothing can be met twice.
+	if !ix.g.Directed && k > 1 && ix.g.Degree(root) >= k-1 && a.star(ix.g, root) {
+		return a.hood, a.dist
+	}
 	a.seen.next(n)
 	a.seen.add(root)
 	a.hood = append(a.hood[:0], root)
@@ -111,6 +115,21 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 		begin = end
 	}
 	return a.hood, a.dist
+}
+
+// star makes a.hood a root and its neighbours, and reports whether these are nodes:
+// if not, meeting them says so.
+func (a *Assembler) star(g *graph.Graph, root int32) bool {
+	row, last := g.Adj(root), int32(g.N()-1)
+	a.hood = append(append(a.hood[:0], root), row...)
+	a.dist = resize(a.dist, len(a.hood))
+	a.dist[0] = 0
+	outside := int32(0)
+	for i, v := range row {
+		a.dist[1+i] = 1
+		outside |= v | (last - v)
+	}
+	return outside >= 0
 }
 
 // sort sorts different node numbers: many by setting bits in an array that has

@@ -69,6 +69,7 @@ type Normalizer struct {
 	colors   []int32
 	bits     [maxWords]uint64
 	hoodBits [maxWords]uint64
+	starts   uint64   // where the levels of U, then of N begin; see refine.Starts
 	rows     []uint64 // of the field made last, or nil; see Rows
 	inHood   []int32
 	placeOf  [maxWords]uint8 // scratch of Rows

@@ -1,10 +1,6 @@
 package field
 
-import (
-	"math/bits"
-
-	"github.com/sanflow/sanflow/operators/internal/refine"
-)
+import "math/bits"
 
 // small remembers what becomes of problems of a few nodes: their levels and edges
 // fit a word, their attributes another one, and so does the answer. A
@@ -111,10 +107,10 @@ func smallKey(kind, k int, starts uint64, rows []uint64) uint64 {
 	return key<<8 | uint64(k-1)<<2 | uint64(kind)
 }
 
-// findSmall looks up a problem with the attributes of some nodes, or, where these are
+// findSmall looks up a problem, whose levels begin where z.starts says, with the attributes of some nodes, or, where these are
 // nil, without. The answer is 0 if it is not known; ok is false if the table is not
 // for such problems. cropped says that the nodes are not those of U.
-func (q *recall) findSmall(z *Normalizer, kind, k int, nodes []int32, dist []uint8, rows []uint64, cropped bool) (value uint64, ok bool) {
+func (q *recall) findSmall(z *Normalizer, kind, k int, nodes []int32, rows []uint64, cropped bool) (value uint64, ok bool) {
 	q.small = 0
 	if q.paused(len(rows)) {
 		return 0, true
@@ -125,7 +121,7 @@ func (q *recall) findSmall(z *Normalizer, kind, k int, nodes []int32, dist []uin
 			return 0, false
 		}
 	}
-	key := smallKey(kind, k, refine.Starts(dist), rows)
+	key := smallKey(kind, k, z.starts, rows)
 	if q.small, q.smallAttrs = key, attrs; key == 0 {
 		return 0, true
 	}
@@ -213,11 +209,11 @@ func (z *Normalizer) unpackSmall(value uint64, n int) []int32 {
 
 // rankWords makes z.words the ranking of the nodes whose rows are in z.rows,
 // without attributes.
-func (z *Normalizer) rankWords(dist []uint8) {
+func (z *Normalizer) rankWords() {
 	w, n := &z.words, len(z.rows)
 	small := n <= smallNodes && z.attributed() && z.smallable(n)
 	if small {
-		if value, _ := z.ranks.findSmall(z, smallRank, 1, nil, dist, z.rows, false); value != 0 {
+		if value, _ := z.ranks.findSmall(z, smallRank, 1, nil, z.rows, false); value != 0 {
 			z.cells = z.cells[:0]
 			for i := range n {
 				node := uint64(1) << (value >> (4 * i) & 15)
@@ -232,7 +228,7 @@ func (z *Normalizer) rankWords(dist []uint8) {
 		}
 		small = z.ranks.small != 0
 	}
-	w.Reset(dist)
+	w.ResetStarts(n, z.starts)
 	w.Number(z.rows, 0, false)
 	if small {
 		value, at := uint64(1<<63), 0

@@ -42,6 +42,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 			return nil, nil, err
 		}
 		z.subset(z.keep)
+		z.starts = refine.Starts(z.distN)
 		z.member = resize(z.member, n+1)
 		clear(z.member)
 		for i, v := range z.keep {
@@ -60,13 +61,14 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	default:
 		z.local.rows(z.ix, z.hood, n, z.hoodBits[:])
 	}
+	z.starts = refine.Starts(z.dist)
 	small, cached := z.smallable(n), false
 	if small {
 		kind, nodes := smallWhole, []int32(nil)
 		if z.attributed() {
 			kind, nodes = smallAttrs, z.hood
 		}
-		value, ok := z.whole.findSmall(z, kind, z.K, nodes, z.dist, z.rows, false)
+		value, ok := z.whole.findSmall(z, kind, z.K, nodes, z.rows, false)
 		if value != 0 {
 			if n > z.K {
 				z.Stats.Cropped++
@@ -95,6 +97,11 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		return nil, nil, err
 	}
 	z.subsetOf(keep)
+	if bits.Len64(z.starts)-1 < z.K {
+		z.starts &= 1<<(z.K&63) - 1 // only the last level was cut, and not all of it
+	} else {
+		z.starts = refine.Starts(z.distN)
+	}
 	z.rows = z.bits[:refine.SqueezeRows(z.bits[:], z.hoodBits[:], keep)]
 	order = z.finishWords(z.nodes, z.distN, true)
 	if small || cached && z.whole.hash != 0 {
@@ -189,12 +196,11 @@ func (z *Normalizer) subsetOf(chosen uint64) {
 // cropWords is crop for at most 64 nodes with the given rows.
 func (z *Normalizer) cropWords(rows []uint64) (keep uint64, err error) {
 	z.Stats.Cropped++
-	starts := refine.Starts(z.dist)
-	if z.wordCut.run(z, rows, starts) {
+	if z.wordCut.run(z, rows, z.starts) {
 		return z.wordCut.chosen(), nil
 	}
 	w, before := &z.words, z.Stats
-	w.Reset(z.dist)
+	w.ResetStarts(len(z.dist), z.starts)
 	w.Number(rows, z.K, !z.attributed())
 	if keep, ok := z.cutWords(rows); ok {
 		return keep, nil
@@ -268,8 +274,8 @@ func lowest(set uint64, n int) uint64 {
 	return set &^ rest
 }
 
-// finishWords is finish for the chosen nodes, whose rows are in z.rows. cropped
-// says that they are not all. The order is in places of nodes.
+// finishWords is finish for the chosen nodes, whose rows are in z.rows and whose
+// levels begin where z.starts says. cropped says that they are not all. The order is in places of nodes.
 func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
 	n, rows := len(nodes), z.rows
 	before := z.Stats
@@ -279,7 +285,7 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		if !z.attributed() {
 			of = nil
 		}
-		value, ok := z.inN.findSmall(z, smallFinish, 1, of, dist, rows, cropped)
+		value, ok := z.inN.findSmall(z, smallFinish, 1, of, rows, cropped)
 		if value != 0 {
 			return z.unpackSmall(value, n)
 		}
@@ -295,7 +301,7 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		}
 	}
 	w := &z.words
-	z.rankWords(dist)
+	z.rankWords()
 	if !w.Discrete() && z.nodeAttrs() {
 		w.SplitLeast(func(set uint64) uint64 { return z.leastNodes(nodes, set) })
 	}
@@ -342,6 +348,8 @@ func (z *Normalizer) breakTies(nodes []int32, cropped bool) {
 		}
 		z.arcsN = z.arcsOf(nodes, rows, z.arcsN[:0])
 		z.order = append(z.order, z.canonical(n, z.arcsN)...)
+	case z.CanonBudget == 0 && !z.nodeAttrs() && z.orderTree():
+		z.countCanon(canon.Exact)
 	default:
 		z.solver.Budget = z.CanonBudget
 		order, q := z.solver.Cells(rows, z.cells)

@@ -26,13 +26,17 @@ type Words struct {
 // ascend in node order, as a breadth-first search leaves them. More than 64
 // nodes panic.
 func (w *Words) Reset(levels []uint8) {
-	n := len(levels)
-	w.n, w.starts, w.open = n, 0, 0
-	if n == 0 {
+	if len(levels) == 0 {
+		w.n, w.starts, w.open = 0, 0, 0
 		return
 	}
-	starts := Starts(levels)
-	w.starts = starts
+	w.ResetStarts(len(levels), Starts(levels))
+}
+
+// ResetStarts is Reset for n nodes, at least one, whose levels begin where Starts
+// says.
+func (w *Words) ResetStarts(n int, starts uint64) {
+	w.n, w.starts = n, starts
 	w.open = starts &^ (starts>>1 | 1<<(n-1))
 	for s := starts; s != 0; {
 		begin := bits.TrailingZeros64(s)
