@@ -68,14 +68,14 @@ func (z *Normalizer) cacheable(global []float64, n int) bool {
 	return z.Cache != nil && n <= maxCached && z.refinement(global) && (z.IgnoreAttributes || z.ix.g.SparseCard == 0)
 }
 
-// find looks the problem up: the nodes, with their levels, and the rows of the
-// undirected edges between them. It returns the members' numbers,
+// find looks the problem up: the nodes, whose levels begin where z.starts says, and
+// the rows of the undirected edges between them. It returns the members' numbers,
 // one per byte, behind a word of counts, or nil.
-func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, dist []uint8, rows []uint64) []uint64 {
+func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, rows []uint64) []uint64 {
 	if q.paused(len(nodes)) {
 		return nil
 	}
-	q.begin(z, kind, nodes, dist)
+	q.begin(z, kind, nodes, z.starts)
 	q.key = appendTriangle(q.key, rows)
 	switch g := z.ix.g; {
 	case z.typed:
@@ -97,7 +97,7 @@ func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint
 	if q.paused(len(nodes)) {
 		return nil
 	}
-	q.begin(z, kind|listOfArcs, nodes, dist)
+	q.begin(z, kind|listOfArcs, nodes, refine.Starts(dist))
 	q.appendArcs(z, arcs)
 	return q.ask(z)
 }
@@ -136,8 +136,9 @@ func unpackOrder(order []int32, value []uint64, n int) []int32 {
 	return order
 }
 
-// begin writes to q.key all that the members depend on, but for the edges.
-func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) {
+// begin writes to q.key all that the members depend on, but for the edges. Levels
+// begin where starts says.
+func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, starts uint64) {
 	g, n := z.ix.g, len(nodes)
 	nodeAttrs, edgeTypes := z.nodeAttrs(), z.edgeTypes()
 	settings := kind | uint64(n)<<8 | uint64(z.K)<<16
@@ -148,7 +149,7 @@ func (q *recall) begin(z *Normalizer, kind uint64, nodes []int32, dist []uint8) 
 	}
 	// levels has a bit where the distance grows; it fits behind the settings of
 	// most problems.
-	levels := refine.Starts(dist) >> 1
+	levels := starts >> 1
 	q.key = append(q.key[:0], 0) // the settings, which tell how to read what follows
 	bytes := nodeAttrs && q.appendBytes(g, nodes)
 	if bytes {

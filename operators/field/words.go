@@ -50,7 +50,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		}
 		z.rows = z.bits[:len(z.keep)]
 		z.local.rowsAmong(z.ix, z.nodes, z.member, z.bits[:])
-		return z.nodes, z.finishWords(z.nodes, z.distN, true), nil
+		return z.nodes, z.finishWords(z.nodes, true), nil
 	}
 	z.rows = z.hoodBits[:n]
 	z.typed = z.edgeTypes() && z.readTypes(z.rows)
@@ -80,7 +80,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		cached = z.cacheable(nil, n)
 	}
 	if cached {
-		if value := z.whole.find(z, wholeField, z.hood, z.dist, z.rows); value != nil {
+		if value := z.whole.find(z, wholeField, z.hood, z.rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, min(n, z.K))
 			return z.hood, z.order, nil
@@ -88,7 +88,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	}
 	before := z.Stats // only here: a copy right behind Fields++ waits for that
 	if n <= z.K {
-		order = z.finishWords(z.hood, z.dist, false)
+		order = z.finishWords(z.hood, false)
 		z.remember(small, cached, &before, order)
 		return z.hood, order, nil
 	}
@@ -103,7 +103,7 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		z.starts = refine.Starts(z.distN)
 	}
 	z.rows = z.bits[:refine.SqueezeRows(z.bits[:], z.hoodBits[:], keep)]
-	order = z.finishWords(z.nodes, z.distN, true)
+	order = z.finishWords(z.nodes, true)
 	if small || cached && z.whole.hash != 0 {
 		z.inHood = z.inHood[:0]
 		for _, v := range order {
@@ -276,7 +276,7 @@ func lowest(set uint64, n int) uint64 {
 
 // finishWords is finish for the chosen nodes, whose rows are in z.rows and whose
 // levels begin where z.starts says. cropped says that they are not all. The order is in places of nodes.
-func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []int32 {
+func (z *Normalizer) finishWords(nodes []int32, cropped bool) []int32 {
 	n, rows := len(nodes), z.rows
 	before := z.Stats
 	small, cached := cropped && z.smallable(n), false
@@ -294,7 +294,7 @@ func (z *Normalizer) finishWords(nodes []int32, dist []uint8, cropped bool) []in
 		cached = cropped && z.cacheable(nil, n)
 	}
 	if cached {
-		if value := z.inN.find(z, finishField, nodes, dist, rows); value != nil {
+		if value := z.inN.find(z, finishField, nodes, rows); value != nil {
 			z.Stats.addPacked(value[0])
 			z.order = unpackOrder(z.order, value, n)
 			return z.order
