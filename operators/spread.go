@@ -19,7 +19,8 @@ import (
 // edges: in node_attr the row of a node becomes the mean row of the nodes at which
 // random walks from it end, as spread.Walk describes. A node's row then tells of
 // its neighbourhood, near nodes more than far ones, and a model that looks at single
-// nodes has seen what is around them. One large graph, a row per node:
+// nodes has seen what is around them. The column keeps its shape, (n, channels) of
+// float32, but where Sparse adds channels, and all others go through as they are. One large graph, a row per node:
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Spread{Sparse: true, Symmetric: true, Unit: true}).

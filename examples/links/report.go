@@ -132,7 +132,11 @@ func (r *report) print(out io.Writer) error {
 		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, what, r.Seed)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tAUC\taverage precision\n")
-	fmt.Fprintf(w, "%s\t%.4f ± %.4f\t%.4f\n", r.Net, r.AUC, r.AUCStd, r.AP)
+	spread := ""
+	if r.Repeats > 1 {
+		spread = fmt.Sprintf(" ± %.4f", r.AUCStd)
+	}
+	fmt.Fprintf(w, "%s\t%.4f%s\t%.4f\n", r.Net, r.AUC, spread, r.AP)
 	fmt.Fprintf(w, "common neighbours\t%.4f\t%.4f\n", r.CNAUC, r.CNAP)
 	fmt.Fprintf(w, "Adamic–Adar\t%.4f\t%.4f\n", r.AAAUC, r.AAAP)
 	fmt.Fprintf(w, "Katz\t%.4f\t%.4f\n", r.KatzAUC, r.KatzAP)

@@ -18,14 +18,16 @@ import (
 // above. A value x of it falls into the intervals ⌊x/w⌋ of three widths w, the powers of
 // 2 up to twice its deviation: each is an id. With the two wider ones there are ids for
 // the interval of a node together with its discrete attributes, where it has any, and
-// for those of the two ends of an edge. Values of a channel that do not differ have
-// widths by their size, and such as are not finite an id of their own.
+// for those of the two ends of an edge, twice where both are in one. Values of a channel
+// that do not differ have widths by their size, and such as are not finite an id of
+// their own. Edges have the numbers and the three widths alone, each edge twice.
 //
 // Of more than MostChannels channels, that many sums are looked at, in each of which
 // every channel takes part with a sign by its number.
 //
 // Structure alone takes no part: graphs without such attributes have nothing of this.
-// O((n log n + m)·channels), and 12 bytes per node or entry.
+// A channel costs O(n log n + m), one of edges O(m log m), and each of the sums
+// O(n·channels) or O(m·channels) besides; memory is 16 bytes per node or entry.
 type Attributes struct{}
 
 // MostChannels is how many channels Attributes looks at one by one.

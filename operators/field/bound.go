@@ -22,8 +22,8 @@ const rowUnit = 4
 
 // Bound makes Assemble gather at most the given number of nodes, 0 for any number.
 // It is called after Reset or ResetWalk, which undo it, and before workers share
-// ix. O(n log n + m), and 4 bytes for every node and as many again for its row: 4 for
-// the node and for each neighbour, at most as many as the bound says, rounded up to 16.
+// ix. O(n log n + m), and 4 bytes for every node, and a row for each: 4 for the node
+// itself and for each neighbour, at most as many as the bound says, rounded up to 16.
 // For Normalize there are 4 bytes more for an edge between two nodes that have at least
 // as many neighbours as the bound says, where that is at most 64: 6.1 bytes an edge in
 // all at a bound of 16 in an RMAT graph of 29 million edges.
