@@ -59,9 +59,9 @@ const rowUnit = 4
 // A field looks up the row of its root, and of each node of the neighbourhood its row,
 // in which the node's number is and mostly lies in the same line of the cache, and where
 // it begins; and a place for each pair of hubs. Over RMAT graphs of 0.4, 1.7, 7 and 29
-// million edges, random roots and k = 10, pipelines of one worker give 559, 409, 277 and
-// 406 thousand fields per second of processor time with a bound of 10, and 347, 282, 275
-// and 277 with 16. Huge pages for all of these arrays saved 6 % at a bound of 10.
+// million edges, random roots and k = 10, pipelines of one worker give 553, 477, 348 and
+// 501 thousand fields per second of processor time with a bound of 10, and 365, 298, 308
+// and 287 with 16. Huge pages for all of these arrays saved 6 % at a bound of 10.
 func (ix *Index) Bound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
