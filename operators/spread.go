@@ -126,11 +126,11 @@ func (s *spreader) Row(ctx context.Context, row int) error {
 	}
 	for v := range n {
 		row := x[v*s.width : (v+1)*s.width]
-		if s.Unit {
-			unit(row)
-		}
 		if c := slices.IndexFunc(row, notFinite); c >= 0 {
 			return fmt.Errorf("what has spread to node %d is %v in channel %d, beyond float32", v, row[c], c)
+		}
+		if s.Unit {
+			unit(row)
 		}
 	}
 	copy(s.Lists.Grow(len(x)), x)
@@ -172,8 +172,9 @@ func unit(row []float32) {
 		squares += float64(y) * float64(y)
 	}
 	if squares > 0 {
-		for i := range row {
-			row[i] *= float32(1 / math.Sqrt(squares))
+		scale := 1 / math.Sqrt(squares)
+		for i, y := range row {
+			row[i] = float32(float64(y) * scale) // scale may be beyond float32
 		}
 	}
 }

@@ -253,3 +253,27 @@ func TestSpreadEnds(t *testing.T) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }
+
+// Rows far below what 1 over a float32 can hold come to unit length all the same.
+func TestSpreadSmallest(t *testing.T) {
+	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tiny := math.Float32frombits(1 << 10) // 1.4e-42
+	g.NodeAttrs, g.NodeAttr = 1, []float32{tiny, tiny}
+	var out sinks.Collect
+	defer out.Release()
+	items := []sources.Item{{Graph: g}}
+	layout := record.Layout{NodeAttr: []record.Channel{{Name: "x"}}}
+	if err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Spread{Unit: true}).To(&out).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	gs, err := record.GraphsOf(out.Records()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got graph.Graph
+	gs.At(0, &got)
+	near(t, &got, [][]float64{{1}, {1}})
+}

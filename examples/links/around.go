@@ -87,17 +87,26 @@ func (s *surroundings) numbers(g *graph.Graph, p pair, bag *count.Bag) {
 // degree there, which is the same from both ends. It is that of walks to the middle
 // that meet, and NaN where hubs are in the way of one.
 func (s *surroundings) meet(g *graph.Graph, length int) (sum float64) {
-	a, b := &s.walks[0].after[(length+1)/2], &s.walks[1].after[length/2]
-	if !a.known || !b.known {
+	a, b, ok := s.halves(length)
+	if !ok {
 		return math.NaN()
-	}
-	if len(b.at) < len(a.at) {
-		a, b = b, a
 	}
 	for _, w := range a.at {
 		sum += a.x[w] * b.x[w] / float64(g.Degree(w))
 	}
 	return sum
+}
+
+// halves returns walks from the two ends that have that many edges together, those in
+// fewer places first, or false where a hub is in the way of the longer of them from
+// either end: which end is first must not show.
+func (s *surroundings) halves(length int) (a, b *sparse, ok bool) {
+	long, short := (length+1)/2, length/2
+	a, b = &s.walks[0].after[long], &s.walks[1].after[short]
+	if len(b.at) < len(a.at) {
+		a, b = b, a
+	}
+	return a, b, s.walks[0].after[long].known && s.walks[1].after[long].known
 }
 
 // distance adds how far the ends are from each other.

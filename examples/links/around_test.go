@@ -147,6 +147,30 @@ func TestWordsOfNodes(t *testing.T) {
 	}
 }
 
+// Where a hub is in the way of walks from one end, the words are those of the ends
+// exchanged all the same, and so is what Katz says.
+func TestHubBesideOneEnd(t *testing.T) {
+	const leaves = budget + 10
+	edges := []graph.Edge{{U: 0, V: 1}, {U: 2, V: 3}, {U: 3, V: 0}}
+	for i := range int32(leaves) {
+		edges = append(edges, graph.Edge{U: 1, V: 4 + i})
+	}
+	g, err := graph.New(4+leaves, false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s surroundings
+	var one, other count.Bag
+	s.count(g, pair{0, 2}, &one)
+	s.count(g, pair{2, 0}, &other)
+	if !slices.Equal(one.Entries(), other.Entries()) {
+		t.Error("words depend on which end is first")
+	}
+	if a, b := s.katz(g, pair{0, 2}), s.katz(g, pair{2, 0}); a != b {
+		t.Errorf("Katz says %v, of the ends exchanged %v", a, b)
+	}
+}
+
 // Hubs end the walks: what is not known has a word of its own, and memory of them
 // is no longer there for the pair that follows.
 func TestHubsEndWalks(t *testing.T) {

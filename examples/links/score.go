@@ -99,12 +99,9 @@ func (s *surroundings) katz(g *graph.Graph, p pair) (sum float64) {
 		s.walks[i].from(g, end, false)
 	}
 	for length, weight := 2, beta*beta; length <= 2*steps; length, weight = length+1, weight*beta {
-		a, b := &s.walks[0].after[(length+1)/2], &s.walks[1].after[length/2]
-		if !a.known || !b.known {
+		a, b, ok := s.halves(length)
+		if !ok {
 			break
-		}
-		if len(b.at) < len(a.at) {
-			a, b = b, a
 		}
 		for _, w := range a.at {
 			sum += weight * a.x[w] * b.x[w]

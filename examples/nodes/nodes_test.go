@@ -380,6 +380,7 @@ func TestErrors(t *testing.T) {
 		"-data x -neighbour-labels=maybe":                           "want auto, true or false",
 		"-data x -neighbour-labels -spread on":                      "want one",
 		"-spread on -identity off":                                  "-spread is on, and the nodes have no features",
+		"-words on -identity off":                                   "-words is on, and the nodes have no sparse features",
 		"-data x -normalize best":                                   `unknown labeling "best"`,
 		"-data x -normalize auto":                                   "-normalize is auto",
 		"-data x -workers -1":                                       "-workers is -1",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -18,6 +19,9 @@ import (
 // bySplit learns from the training nodes, chooses by the validation nodes, and
 // asks about the test nodes once.
 func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
+	if c.words == yes && d.Graph.SparseCard == 0 {
+		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
+	}
 	var fields arrow.Record
 	if c.spread != yes || c.votes > 0 { // else nobody looks at them
 		var err error
