@@ -110,7 +110,7 @@ func (a *attributes) channel(attr []float32, channels, rows, c int) {
 		}
 		a.x[i] = sum
 	}
-	a.sorted = a.sorted[:0]
+	a.sorted = slices.Grow(a.sorted[:0], rows)
 	for _, x := range a.x {
 		if finite(x) {
 			a.sorted = append(a.sorted, x)
