@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -219,6 +220,38 @@ func TestBadOperators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHangs: what a check has given up on still owns the stream.
+func TestHangs(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	patience = 10 * time.Millisecond
+	defer func() { patience = 10 * time.Second }()
+	mem := Mem(t)
+	in := Sample(mem)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	hang, forever := false, make(chan struct{})
+	s, err := Case{Records: in, Op: stage(func(rec arrow.Record, out *flow.Out) error {
+		if hang {
+			stop()
+			<-forever
+		}
+		return pass(rec, out)
+	})}.prepare(mem)
+	release(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hang, s.trial.endless = true, true
+	if r, err := s.trial.run(ctx); err == nil {
+		t.Errorf("a run that hangs has the result %+v", r)
+	}
+	s.release()
+	if mem.CurrentAlloc() == 0 {
+		t.Error("the stream was freed under a run that hangs")
+	}
+	close(forever)
 }
 
 // holding keeps the stream until Flush, where it is deaf to errors.

@@ -46,8 +46,13 @@ type result struct {
 }
 
 // run runs the trial. The error says what no run may do, whatever its result:
-// leak, hang, or acknowledge too early.
-func (t trial) run(ctx context.Context) (r result, err error) {
+// leak, hang, or acknowledge too early. A run that hangs keeps the stream and its
+// result for itself, for it may go on when the check has long failed.
+func (t trial) run(ctx context.Context) (result, error) {
+	var r result
+	for _, rec := range t.in {
+		rec.Retain()
+	}
 	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(&Poison{})
 	sink := &catch{trial: t, missing: map[int64]int{}}
@@ -68,17 +73,18 @@ func (t trial) run(ctx context.Context) (r result, err error) {
 	done := make(chan struct{})
 	go func() {
 		r.err = running.Wait()
+		release(t.in)
 		close(done)
 	}()
 	select {
 	case <-done:
 	case <-time.After(10 * patience):
-		return r, fmt.Errorf("the run has not ended after %v", 10*patience)
+		return result{}, fmt.Errorf("the run has not ended after %v", 10*patience)
 	case <-ctx.Done():
 		select {
 		case <-done:
 		case <-time.After(patience):
-			return r, fmt.Errorf("the run goes on %v after its context has ended", patience)
+			return result{}, fmt.Errorf("the run goes on %v after its context has ended", patience)
 		}
 	}
 	r.rows, r.pos = Rows(sink.recs...), positions(sink.recs...)
