@@ -15,11 +15,11 @@ package count
 //	attributes          which continuous attributes nodes and edges have
 //
 // Words that a collection has no use for cost time, and next to no accuracy; README.md
-// has a table of what each is worth. A graph of n nodes and m edges costs O(m^1.5)
-// for the triangles, O(min(n, 512)·m) for the paths, which begin at 512 of the nodes
-// where there are more, and a few microseconds a node for the rest. Which 512 those are
-// depends on the numbering of the nodes, and all else does not. The slice is the
-// caller's.
+// of examples/benchmark has a table of what each is worth. A graph of n nodes and m
+// edges costs O(m^1.5) for the triangles, O(min(n, 512)·m) for the paths, which begin
+// at 512 of the nodes where there are more, and a few microseconds a node for the rest.
+// Which 512 those are depends on the numbering of the nodes, and all else does not. The
+// slice is the caller's.
 func Standard() []Counter {
 	return []Counter{
 		Size{}, Labels{}, WL{Height: 4}, WL{Height: 1, Triangles: true}, WL{Height: 2, Rounded: true},

@@ -3,6 +3,7 @@ package readme_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,6 +48,43 @@ func TestREADME(t *testing.T) {
 	if n := strings.Count(program, "\n") + 1; n > 60 {
 		t.Errorf("the program that learns and serves has %d lines, want at most 60", n)
 	}
+}
+
+// Links lead to files that are there, and to headings in them.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../../*/README.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("there are no pages beside the examples:", err)
+	}
+	link := regexp.MustCompile(`\]\(\s*([^)#:\s]*)(?:#([^)\s]*))?\)`)
+	for _, page := range append(pages, "../../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			to := page
+			if l[1] != "" {
+				to = filepath.Join(filepath.Dir(page), l[1])
+			}
+			target, err := os.ReadFile(to)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if l[2] != "" && !headings(string(target))[l[2]] {
+				t.Errorf("%s: %s has no heading %s", page, to, l[2])
+			}
+		}
+	}
+}
+
+// headings are what those of a page are called in links.
+func headings(page string) map[string]bool {
+	names := map[string]bool{}
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		kept := regexp.MustCompile(`[^\p{L}\p{N} -]`).ReplaceAllString(strings.ToLower(h[1]), "")
+		names[strings.ReplaceAll(kept, " ", "-")] = true
+	}
+	return names
 }
 
 // The program shows something: it is right about most graphs of six families.
