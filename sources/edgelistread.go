@@ -174,14 +174,14 @@ func nodeID(line []byte) (id int32, rest []byte, err error) {
 	f, rest := field(line)
 	v, ok := integer(f)
 	switch {
+	case ok && 0 <= v && v <= math.MaxInt32:
+		return int32(v), rest, nil
 	case len(f) > 0 && len(bytes.Trim(f, "0123456789")) == 0 && (!ok || v > math.MaxInt32):
 		return 0, nil, fmt.Errorf("node %s is beyond %d", quote(f), math.MaxInt32)
 	case !ok:
 		return 0, nil, fmt.Errorf("%s, want the id of a node: an integer from 0", quote(f))
-	case v < 0 || v > math.MaxInt32:
-		return 0, nil, fmt.Errorf("node %d, want 0 to %d", v, math.MaxInt32)
 	}
-	return int32(v), rest, nil
+	return 0, nil, fmt.Errorf("node %d, want 0 to %d", v, math.MaxInt32)
 }
 
 // statedNodes finds the number of nodes in a comment: "4941 nodes" or "Nodes:

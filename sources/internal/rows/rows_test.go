@@ -112,7 +112,48 @@ func FuzzRows(f *testing.F) {
 		if keep && !slices.Equal(slices.Concat(e.Lists...), kept) {
 			t.Error("the lists that are kept have changed")
 		}
+		if keep {
+			compareValues(t, e, o, x, directed)
+		}
 	})
+}
+
+// compareValues wants the values that a map of edges has kept, the first of each.
+func compareValues(t *testing.T, e *Edges, offsets, neighbors []int32, directed bool) {
+	t.Helper()
+	first := map[graph.Edge]float32{}
+	var values [][]float32
+	others := int64(0)
+	for _, list := range e.Lists {
+		values = append(values, make([]float32, len(list)))
+		for i, x := range list {
+			value := float32(i % 7)
+			values[len(values)-1][i] = value
+			if !directed {
+				x = graph.Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
+			}
+			if had, again := first[x]; !again {
+				first[x] = value
+			} else if had != value && x.U != x.V {
+				others++
+			}
+		}
+	}
+	of, conflicts, err := e.Values(offsets, neighbors, directed, values)
+	if err != nil || conflicts != others || len(of) != len(neighbors) {
+		t.Fatalf("%d values of %d, %d conflicts, want %d; %v", len(of), len(neighbors), conflicts, others, err)
+	}
+	for u := range int32(len(offsets) - 1) {
+		for i := offsets[u]; i < offsets[u+1]; i++ {
+			x := graph.Edge{U: u, V: neighbors[i]}
+			if !directed {
+				x = graph.Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
+			}
+			if of[i] != first[x] {
+				t.Fatalf("the value of %+v is %v, want %v", x, of[i], first[x])
+			}
+		}
+	}
 }
 
 // A star has all its edges in one row, more than are sorted at once.
