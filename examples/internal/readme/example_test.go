@@ -146,6 +146,33 @@ func (Leaves) Count(in count.Input, bag *count.Bag) error {
 	return nil
 }
 
+// The most accurate model.
+func Example_best() {
+	ctx := context.Background()
+	layout := record.Layout{Classes: sources.FamilyNames}
+	src := sources.Families{Graphs: 600} // or a sources.TU
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
+	best := &nn.Logistic{Kernel: nn.Min, Heads: 10, Width: 1 << 17}
+	train := recipe.Onto(flow.From(src).Via(operators.Part{Of: 10, Rest: true})) // nine tenths of the graphs
+	fit, err := sinks.Fit{Net: best, Epochs: 10, Patience: 3}.Run(ctx, train)
+	if err != nil {
+		log.Fatal(err)
+	}
+	held := fit.Epochs[fit.Best-1].Train // by the head that left a graph out
+	fmt.Printf("epoch %d: %d of %d right\n", fit.Best, held.Correct, held.Rows)
+	err = recipe.Onto(flow.From(src).Via(operators.Part{Of: 10})). // the others
+									To(sinks.Evaluate{Net: best, Done: func(r nn.Result) error {
+			fmt.Printf("%d of %d right\n", r.Correct, r.Rows)
+			return nil
+		}}).Run(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// epoch 10: 510 of 531 right
+	// 65 of 69 right
+}
+
 // A model is kept with its recipe.
 func Example_keep() {
 	layout := record.Layout{Classes: sources.FamilyNames}
