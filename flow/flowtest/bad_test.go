@@ -225,8 +225,6 @@ func TestBadOperators(t *testing.T) {
 // TestHangs: what a check has given up on still owns the stream.
 func TestHangs(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
-	patience = 10 * time.Millisecond
-	defer func() { patience = 10 * time.Second }()
 	mem := Mem(t)
 	in := Sample(mem)
 	ctx, stop := context.WithCancel(t.Context())
@@ -243,6 +241,8 @@ func TestHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	patience = 10 * time.Millisecond // and not before: the first run, of prepare, must end in time
+	defer func() { patience = 10 * time.Second }()
 	hang, s.trial.endless = true, true
 	if r, err := s.trial.run(ctx); err == nil {
 		t.Errorf("a run that hangs has the result %+v", r)
@@ -463,8 +463,6 @@ func (f nexter) Close() error                                                { r
 // TestSourceEnds: only io.EOF itself is the end, and a source that waits ends
 // with its context.
 func TestSourceEnds(t *testing.T) {
-	patience = 2 * time.Second
-	defer func() { patience = 10 * time.Second }()
 	_, err := readAll(nexter(func(context.Context) (arrow.Record, error) {
 		return nil, fmt.Errorf("connection lost: %w", io.EOF)
 	}), -1)
@@ -475,6 +473,8 @@ func TestSourceEnds(t *testing.T) {
 		<-ctx.Done()
 		return nil, fmt.Errorf("waiting: %w", ctx.Err())
 	}))
+	patience = 2 * time.Second // from here on nothing passes
+	defer func() { patience = 10 * time.Second }()
 	forever := make(chan struct{})
 	defer close(forever)
 	for name, src := range map[string]nexter{

@@ -70,5 +70,6 @@ func TestBadLabelings(t *testing.T) {
 			}
 		}
 	}
+	patience = 10 * time.Second
 	Labeling(t, labelFunc{"good", degrees})
 }

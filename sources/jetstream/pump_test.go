@@ -57,6 +57,7 @@ func TestForgetfulConsumer(t *testing.T) {
 	if _, err := stream.Consumer(t.Context(), "w"); !errors.Is(err, nc.ErrConsumerNotFound) {
 		t.Errorf("the consumer is there still: %v", err)
 	}
+	s.AckWait, q.AckWait = time.Minute, time.Minute // a busy machine may be slow to acknowledge
 	r, err := s.Open(t.Context(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)

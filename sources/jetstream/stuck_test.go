@@ -31,7 +31,9 @@ func TestStuckWorker(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	source := jetstream.Source{Connection: c, Stream: "graphs", Durable: "fields", AckWait: 500 * time.Millisecond, Pending: pending}
+	// AckWait is what a busy machine may pause between two marks of the dead worker's messages below:
+	// the other one must not get them before it is stuck.
+	source := jetstream.Source{Connection: c, Stream: "graphs", Durable: "fields", AckWait: 3 * time.Second, Pending: pending}
 	js := raw(t, c)
 	dies := firstOf(ctx, t, js, source, 3)
 	worker := recipe.Onto(flow.From(source)).To(sink.Sink{Connection: c, Stream: "fields", MaxBytes: bound}).Start(ctx)
