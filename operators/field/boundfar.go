@@ -1,0 +1,131 @@
+package field
+
+import (
+	"math"
+	"slices"
+)
+
+// far holds, for a graph whose edges are asked for, those that the rows of a bound do
+// not show: edges between two nodes whose rows are full. Each is in the list of the end
+// that comes first. Lists are in the order of a hash of the other end, so that where it
+// would be is known but for a few places, and a look at one or two lines of the cache
+// tells whether it is there.
+type far struct {
+	known bool
+	first int32     // where the first row is that may be full
+	lists []farList // by row from there
+	hash  []uint32
+	order []uint64 // scratch: hash, and place among the keys
+}
+
+// farList says where the hashes of a list are.
+type farList struct{ begin, end uint32 }
+
+// farHash scatters the bits of where a row is: it is the finalizer of MurmurHash3
+// (Appleby 2011), a bijection.
+func farHash(at int32) uint32 {
+	x := uint32(at)
+	x = (x ^ x>>16) * 0x85ebca6b
+	x = (x ^ x>>13) * 0xc2b2ae35
+	return x ^ x>>16
+}
+
+// full reports whether a row is full: then the node may have more neighbours. Full
+// rows are the last ones, each as long as the other; among them are such that would be
+// full if no node were joined to another twice.
+func (b *bound) full(at int32) bool {
+	return at >= b.far.first && b.rows[int(at)*rowUnit+b.most] >= 0
+}
+
+// list returns the far list of a row that may be full.
+func (b *bound) list(at int32) *farList {
+	return &b.far.lists[int(at-b.far.first)/(b.most/rowUnit+1)]
+}
+
+// fillFar fills b.far, by hash of the other ends and so without sorting the lists.
+func (ix *Index) fillFar() {
+	b, f := &ix.bound, &ix.bound.far
+	from := len(b.keys)
+	for from > 0 && int(b.keys[from-1].degree) >= b.most {
+		from--
+	}
+	b.beginFar(from)
+	hash, next := f.hash, b.next
+	slices.Sort(f.order)
+	for _, x := range f.order {
+		v := b.keys[uint32(x)].node
+		at, h := cursor(b.at[v]), uint32(x>>32)
+		for _, u := range ix.g.Adj(v) {
+			// An edge that is there twice is entered once.
+			if c := next[u]; c>>32 < at && hash[uint32(c)] != h {
+				hash[uint32(c)+1] = h
+				next[u] = c + 1
+			}
+		}
+	}
+	for _, key := range b.keys[from:] {
+		if c := next[key.node]; c != none {
+			b.list(b.at[key.node]).end = uint32(c) + 1
+		}
+	}
+	if len(f.order) > 1<<16 {
+		f.order = nil
+	}
+}
+
+// none is the cursor of a node without a far list.
+const none = cursor(math.MaxUint64)
+
+// beginFar decides where the lists are, of nodes from a key on, and makes of their
+// cursors where their rows are and, in the lower half, the place of the last entry so
+// far: at first that of the node's own hash, which stands before the list. A list has
+// room for what the cursor has counted, and for what is in the row.
+func (b *bound) beginFar(from int) {
+	f := &b.far
+	for _, key := range b.keys[:from] {
+		b.next[key.node] = none
+	}
+	f.first, f.order = int32(len(b.rows)/rowUnit), f.order[:0]
+	if from < len(b.keys) {
+		f.first = b.at[b.keys[from].node]
+	}
+	f.lists = sized(f.lists, len(b.keys)-from)
+	size := uint32(0)
+	for i, key := range b.keys[from:] {
+		at, c := b.at[key.node], b.next[key.node]
+		b.next[key.node], f.lists[i] = none, farList{size, size}
+		f.order = append(f.order, uint64(farHash(at))<<32|uint64(from+i))
+		if !c.full() {
+			continue
+		}
+		b.next[key.node] = cursor(at)<<32 | cursor(size)
+		f.lists[i] = farList{size + 1, size + 1}
+		size += 1 + uint32(c&(maxBound-1))
+		for _, q := range b.rows[int(at)*rowUnit+1:][:b.most] {
+			if q > at {
+				size++
+			}
+		}
+	}
+	f.hash = sized(f.hash, int(size))
+	for i, x := range f.order {
+		if l := f.lists[i]; l.begin > 0 && b.next[b.keys[from+i].node] != none {
+			f.hash[l.begin-1] = uint32(x >> 32)
+		}
+	}
+}
+
+// guess is about where a hash is in an ascending list of them.
+func guess(list []uint32, hash uint32) int { return int(uint64(hash) * uint64(len(list)) >> 32) }
+
+// holds reports whether a hash is in an ascending list, which is not empty.
+func holds(list []uint32, hash uint32) bool {
+	i := guess(list, hash)
+	for i > 0 && list[i] > hash {
+		i--
+	}
+	for i < len(list)-1 && list[i] < hash {
+		i++
+	}
+	return list[i] == hash
+}
