@@ -54,18 +54,18 @@ func (ix *Index) fillFar() {
 	slices.Sort(f.order)
 	for _, x := range f.order {
 		v := b.keys[uint32(x)].node
-		at, h := cursor(b.at[v]), uint32(x>>32)
+		at, h := uint32(b.at[v]), uint32(x>>32)
 		for _, u := range ix.g.Adj(v) {
 			// An edge that is there twice is entered once.
-			if c := next[u]; c>>32 < at && hash[uint32(c)] != h {
-				hash[uint32(c)+1] = h
-				next[u] = c + 1
+			if c := farCursor(next[u]); c.at() < at && hash[c.last()] != h {
+				hash[c.last()+1] = h
+				next[u] = cursor(c + 1)
 			}
 		}
 	}
 	for _, key := range b.keys[from:] {
-		if c := next[key.node]; c != none {
-			b.list(b.at[key.node]).end = uint32(c) + 1
+		if c := farCursor(next[key.node]); c != none {
+			b.list(b.at[key.node]).end = c.last() + 1
 		}
 	}
 	if len(f.order) > 1<<16 {
@@ -73,17 +73,26 @@ func (ix *Index) fillFar() {
 	}
 }
 
+// farCursor is what becomes of a cursor when the rows are filled: where the row of the
+// node is, and in the lower half the place of the last entry of its far list so far, at
+// first that of the node's own hash, which stands before the list.
+type farCursor cursor
+
 // none is the cursor of a node without a far list.
-const none = cursor(math.MaxUint64)
+const none = farCursor(math.MaxUint64)
+
+func farCursorAt(at int32, last uint32) farCursor { return farCursor(at)<<32 | farCursor(last) }
+
+func (c farCursor) at() uint32   { return uint32(c >> 32) }
+func (c farCursor) last() uint32 { return uint32(c) }
 
 // beginFar decides where the lists are, of nodes from a key on, and makes of their
-// cursors where their rows are and, in the lower half, the place of the last entry so
-// far: at first that of the node's own hash, which stands before the list. A list has
-// room for what the cursor has counted, and for what is in the row.
+// cursors those of the lists. A list has room for what the cursor has counted, and for
+// what is in the row.
 func (b *bound) beginFar(from int) {
 	f := &b.far
 	for _, key := range b.keys[:from] {
-		b.next[key.node] = none
+		b.next[key.node] = cursor(none)
 	}
 	f.first, f.order = int32(len(b.rows)/rowUnit), f.order[:0]
 	if from < len(b.keys) {
@@ -93,12 +102,12 @@ func (b *bound) beginFar(from int) {
 	size := uint32(0)
 	for i, key := range b.keys[from:] {
 		at, c := b.at[key.node], b.next[key.node]
-		b.next[key.node], f.lists[i] = none, farList{size, size}
+		b.next[key.node], f.lists[i] = cursor(none), farList{size, size}
 		f.order = append(f.order, uint64(farHash(at))<<32|uint64(from+i))
 		if !c.full() {
 			continue
 		}
-		b.next[key.node] = cursor(at)<<32 | cursor(size)
+		b.next[key.node] = cursor(farCursorAt(at, size))
 		f.lists[i] = farList{size + 1, size + 1}
 		size += 1 + uint32(c&(maxBound-1))
 		for _, q := range b.rows[int(at)*rowUnit+1:][:b.most] {
@@ -109,7 +118,7 @@ func (b *bound) beginFar(from int) {
 	}
 	f.hash = sized(f.hash, int(size))
 	for i, x := range f.order {
-		if l := f.lists[i]; l.begin > 0 && b.next[b.keys[from+i].node] != none {
+		if l := f.lists[i]; l.begin > 0 && farCursor(b.next[b.keys[from+i].node]) != none {
 			f.hash[l.begin-1] = uint32(x >> 32)
 		}
 	}

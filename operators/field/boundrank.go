@@ -15,7 +15,7 @@ type ranker struct {
 	hashes [3][]uint64
 	around []uint64 // with attributes
 	keys   []rankKey
-	next   []cursor // by node: see fillRows, and far
+	next   []cursor // by node: see fillRows, and farCursor
 }
 
 // rankKey is what nodes are ranked by, before their attributes.
