@@ -195,6 +195,9 @@ func (c *Client) count(ctx context.Context, of *jetstream.StreamInfo, last uint6
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	name, x, done := of.Config.Name, NewIndexAt(of.Created, base), make(chan struct{})
+	if side != nil { // an end that somebody else has marked counts what is there
+		x.BeforeEnd = func() error { return side.Add(ctx, x) }
+	}
 	go func() {
 		defer close(done)
 		c.Scan(ctx, name, x, func(Foreign) error { return nil })

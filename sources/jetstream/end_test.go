@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/nats-io/nats.go"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/jet"
@@ -42,6 +43,63 @@ func TestBehindEnd(t *testing.T) {
 	}
 	if got := rows(t, flow.From(jetstream.Source{Connection: c, Stream: "fields", Ordered: true})); len(got) != 40 {
 		t.Errorf("%d rows, want 40", len(got))
+	}
+}
+
+// Of several that write one stream each finds its end: the second one, where the first has
+// marked it, and counted a message that stands beside the full stream.
+func TestEndAside(t *testing.T) {
+	t.Parallel()
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	to := sink.Sink{Connection: c, Stream: "fields", NoEnd: true}
+	if _, err := run(t, recipe.Onto(flow.From(sources.Families{Graphs: 20, Rows: 4})).To(to), flow.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Dial(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream, err := client.Find(t.Context(), "fields", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	side, err := client.MakeSide(t.Context(), stream.CachedInfo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := stream.GetLastMsgForSubject(t.Context(), "fields.p.8")
+	if err == nil {
+		err = side.Put(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data})
+	}
+	if err == nil {
+		err = stream.DeleteMsg(t.Context(), m.Sequence)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() jet.End {
+		t.Helper()
+		info, err := stream.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := client.Count(t.Context(), info, info.State.LastSeq)
+		if err != nil || end.Messages != 5 || end.Rows != 20 {
+			t.Fatalf("the end is %+v, want that of 20 rows in 5 messages: %v", end, err)
+		}
+		return end
+	}
+	first := count()
+	mark, err := jet.EndMessage("fields", first)
+	if err == nil {
+		err = client.Publish(t.Context(), "fields", mark)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second := count(); second != first {
+		t.Errorf("then the end is %+v, want %+v", second, first)
 	}
 }
 
