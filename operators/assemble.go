@@ -96,7 +96,7 @@ type assembler struct {
 	hood   *record.Nested[int32]
 	dist   *record.Nested[uint8]
 
-	finished map[string]arrow.Array
+	finished finished
 }
 
 func (a *assembler) Fork() RowBuilder {
@@ -166,11 +166,8 @@ func checkRoots(roots []int32, n int) error {
 }
 
 func (a *assembler) Finish(int) map[string]arrow.Array {
-	if a.finished == nil {
-		a.finished = make(map[string]arrow.Array, 2)
-	}
-	a.finished[record.Hood], a.finished[record.Dist] = a.hood.Finish(), a.dist.Finish()
-	return a.finished
+	a.finished.put(record.Hood, a.hood.Finish())
+	return a.finished.put(record.Dist, a.dist.Finish())
 }
 
 func (a *assembler) Release() {

@@ -77,7 +77,7 @@ type chunker struct {
 	schema *arrow.Schema
 	roots  *record.Lists[int32] // of the rows under construction; nil before the first record
 
-	finished map[string]arrow.Array
+	finished finished
 }
 
 var _ flow.Flusher = (*chunker)(nil)
@@ -147,11 +147,7 @@ func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, e
 
 // made returns the column of the rows so far.
 func (c *chunker) made() map[string]arrow.Array {
-	if c.finished == nil {
-		c.finished = make(map[string]arrow.Array, 1)
-	}
-	c.finished[record.Roots] = c.roots.Finish()
-	return c.finished
+	return c.finished.put(record.Roots, c.roots.Finish())
 }
 
 // fill writes from to the front of row, and none behind it.

@@ -192,7 +192,7 @@ type normalizer struct {
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record
 	names    []string // of the columns, with the suffix
-	finished map[string]arrow.Array
+	finished finished
 	members  *record.Fixed[int32]
 	adjacent *record.Fixed[float32] // (w, k, k), or nil where edges have attributes
 }
@@ -224,7 +224,6 @@ func (z *normalizer) start(mem memory.Allocator) {
 		z.made = z.outputs()
 	}
 	z.columns, z.names = make([]column, len(z.made)), make([]string, len(z.made))
-	z.finished = make(map[string]arrow.Array, len(z.made))
 	for i, o := range z.made {
 		z.columns[i] = o.begin(mem)
 		z.names[i] = z.columns[i].name + z.Suffix
@@ -354,7 +353,7 @@ func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *s
 
 func (z *normalizer) Finish(rows int) map[string]arrow.Array {
 	for i, c := range z.columns {
-		z.finished[z.names[i]] = c.finish(rows)
+		z.finished.put(z.names[i], c.finish(rows))
 	}
 	return z.finished
 }

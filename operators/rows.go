@@ -40,6 +40,18 @@ type RowBuilder interface {
 	Fork() RowBuilder
 }
 
+// finished is what a Finish returns, in one map for all records.
+type finished map[string]arrow.Array
+
+// put enters a column, in place of that of the record before.
+func (f *finished) put(name string, column arrow.Array) map[string]arrow.Array {
+	if *f == nil {
+		*f = finished{}
+	}
+	(*f)[name] = column
+	return *f
+}
+
 // noter is a RowBuilder that counts events for the statistics of the run.
 type noter interface {
 	// notes reports what was counted since it was called last.
@@ -147,7 +159,7 @@ type ListColumn[T record.Value] struct {
 	Graphs *record.Graphs  // of the record in hand
 	Lists  *record.Lists[T]
 
-	finished map[string]arrow.Array
+	finished finished
 }
 
 // Again returns a ListColumn for another worker.
@@ -166,11 +178,7 @@ func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
 
 // Finish implements RowBuilder.
 func (c *ListColumn[T]) Finish(int) map[string]arrow.Array {
-	if c.finished == nil {
-		c.finished = make(map[string]arrow.Array, 1)
-	}
-	c.finished[c.Name] = c.Lists.Finish()
-	return c.finished
+	return c.finished.put(c.Name, c.Lists.Finish())
 }
 
 // Release implements RowBuilder.
