@@ -65,7 +65,7 @@ func wordsOf(full *graph.Graph, f fold) (p flow.Pipeline, roots int) {
 	for _, p := range f.pairs {
 		ends = append(ends, p.u, p.v)
 	}
-	return pairsOf(f, ends).Via(pairWords{Full: full}), len(ends)
+	return pairsOf(f, ends).Via(pairWords(full)), len(ends)
 }
 
 // pairsOf has a row for every two of the roots.

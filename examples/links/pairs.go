@@ -57,9 +57,11 @@ func (p pairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 	return &labeler{pairLabels: p, schema: out, k: k}, err
 }
 
+var linkClasses = []string{"no link", "link"}
+
 // linkField is the column of what is asked.
 func linkField() (arrow.Field, error) {
-	target, _, err := record.Field(record.Layout{Classes: []string{"no link", "link"}}.Schema(), record.Target)
+	target, _, err := record.Field(record.Layout{Classes: linkClasses}.Schema(), record.Target)
 	return target, err
 }
 

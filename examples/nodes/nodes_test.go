@@ -473,7 +473,7 @@ func TestNodeWords(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
 	var out sinks.CollectCounts
-	err = flow.From(set).Via(operators.Roots{Nodes: roots}).Via(operators.Chunk{Size: 1}).Via(nodeWords{set.Class, set.Classes, known, 2}).
+	err = flow.From(set).Via(operators.Roots{Nodes: roots}).Via(operators.Chunk{Size: 1}).Via(nodeWords{set.Class, set.Classes, known, 2}.operator()).
 		With(flow.Options{Mem: mem, Workers: 2}).To(&out).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
