@@ -3,7 +3,6 @@ package labeling
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/operators/internal/rescue"
@@ -87,35 +86,22 @@ func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums [
 		}
 	}
 	searches := make([]*brandes, max(1, min(workers, n)))
-	failed := make([]error, len(searches))
 	stop := func() bool { return in.Err() != nil }
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for i := range searches {
+	err := rescue.Together(len(searches), func(worker int) {
 		b := brandesPool.Get().(*brandes)
 		b.reset(p, stop)
-		searches[i] = b
-		search := func() {
-			for s := next.Add(1) - 1; s < int64(n) && in.Err() == nil; s = next.Add(1) - 1 {
-				t := uint64(1)
-				if times != nil {
-					t = times[s]
-				}
-				b.source(int32(s), t)
+		searches[worker] = b
+		for s := next.Add(1) - 1; s < int64(n) && in.Err() == nil; s = next.Add(1) - 1 {
+			t := uint64(1)
+			if times != nil {
+				t = times[s]
 			}
+			b.source(int32(s), t)
 		}
-		work := func() { failed[i] = rescue.Do(search) }
-		if i == len(searches)-1 {
-			work()
-			break
-		}
-		wg.Go(work)
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, b := range searches {
 		for v := range sums {

@@ -2,7 +2,6 @@ package labeling
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/operators/internal/rescue"
@@ -43,21 +42,8 @@ func together(workers int, work func(worker int), end func() error) error {
 		work(0)
 		return end()
 	}
-	failed := make([]error, workers)
-	var wg sync.WaitGroup
-	for i := range workers {
-		one := func() { failed[i] = rescue.Do(func() { work(i) }) }
-		if i == workers-1 {
-			one()
-			break
-		}
-		wg.Go(one)
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
+	if err := rescue.Together(workers, work); err != nil {
+		return err
 	}
 	return end()
 }

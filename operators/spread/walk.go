@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -99,33 +98,21 @@ func (w Walk) round(ctx context.Context, g *graph.Graph, x, now, next []float32,
 	nodes := max(1, piece/width) // of a piece
 	pieces := (g.N() + nodes - 1) / nodes
 	var taken atomic.Int64
-	errs := make([]error, max(1, min(w.Workers, pieces)))
-	var pool sync.WaitGroup
-	for i := range errs {
-		pool.Go(func() {
-			errs[i] = rescue.Do(func() {
-				for ctx.Err() == nil {
-					p := int(taken.Add(1)) - 1
-					if p >= pieces {
-						return
-					}
-					for v := p * nodes; v < min((p+1)*nodes, g.N()); v++ {
-						w.collect(g, int32(v), x, now, next[v*width:(v+1)*width])
-					}
-				}
-			})
-		})
-	}
-	pool.Wait()
+	err := rescue.Together(max(1, min(w.Workers, pieces)), func(int) {
+		for ctx.Err() == nil {
+			p := int(taken.Add(1)) - 1
+			if p >= pieces {
+				return
+			}
+			for v := p * nodes; v < min((p+1)*nodes, g.N()); v++ {
+				w.collect(g, int32(v), x, now, next[v*width:(v+1)*width])
+			}
+		}
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // collect writes the next row of node v.

@@ -3,7 +3,6 @@ package refine
 import (
 	"slices"
 	"sort"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/operators/internal/rescue"
@@ -291,16 +290,5 @@ func (c *Coloring) together(step func(worker int)) error {
 		step(0)
 		return nil
 	}
-	failed := make([]error, c.Workers)
-	var wg sync.WaitGroup
-	for i := range c.Workers {
-		wg.Go(func() { failed[i] = rescue.Do(func() { step(i) }) })
-	}
-	wg.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return rescue.Together(c.Workers, step)
 }

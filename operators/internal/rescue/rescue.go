@@ -2,7 +2,10 @@
 // could recover them, and the process would end.
 package rescue
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Do calls f and returns why it panicked, if it did. A graph from a damaged file,
 // which nobody has checked, is the usual reason.
@@ -13,5 +16,23 @@ func Do(f func()) (err error) {
 		}
 	}()
 	f()
+	return nil
+}
+
+// Together calls work on so many goroutines, this one among them, and waits for all. Of
+// several that panicked the error is that of the worker with the lowest number.
+func Together(workers int, work func(worker int)) error {
+	failed := make([]error, workers)
+	var others sync.WaitGroup
+	for i := range workers - 1 {
+		others.Go(func() { failed[i] = Do(func() { work(i) }) })
+	}
+	failed[workers-1] = Do(func() { work(workers - 1) })
+	others.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
