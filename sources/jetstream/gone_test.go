@@ -2,6 +2,8 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +48,9 @@ func after(n int, do func()) sinkFunc {
 	}
 }
 
+// codeCreate is what a broker says that is still deleting what was in a stream of that name.
+const codeCreate = 10049
+
 // A stream that is deleted ends who writes it, who works on it and who reads it in order, and one
 // that was made again since is not taken for it.
 func TestStreamDeleted(t *testing.T) {
@@ -64,8 +69,13 @@ func TestStreamDeleted(t *testing.T) {
 				if err == nil {
 					err = js.DeleteStream(context.Background(), name)
 				}
-				if err == nil && again {
+				for begin := time.Now(); err == nil && again; time.Sleep(10 * time.Millisecond) {
 					_, err = js.CreateStream(context.Background(), info.CachedInfo().Config)
+					var api *nc.APIError
+					if !errors.As(err, &api) || api.ErrorCode != codeCreate || time.Since(begin) > time.Minute {
+						break
+					}
+					err = nil
 				}
 				if err != nil {
 					t.Error(err)
@@ -73,23 +83,23 @@ func TestStreamDeleted(t *testing.T) {
 			}
 		}
 		for _, queue := range []bool{false, true} {
-			to := sink.Sink{Connection: c, Stream: "s", Queue: queue, Pending: 1}
-			_, err := run(t, flow.From(&interrupted{Source: src, at: 5, do: gone("s")}).To(to), flow.Options{})
-			wantError(t, "written", err, "s", want)
-			_ = js.DeleteStream(t.Context(), "s")
+			written := fmt.Sprintf("written-%t-%t", again, queue) // a name for each: see codeCreate
+			to := sink.Sink{Connection: c, Stream: written, Queue: queue, Pending: 1}
+			_, err := run(t, flow.From(&interrupted{Source: src, at: 5, do: gone(written)}).To(to), flow.Options{})
+			wantError(t, "written", err, written, want)
 
-			to.NoEnd = true
+			read := fmt.Sprintf("read-%t-%t", again, queue)
+			to.Stream, to.NoEnd = read, true
 			if _, err := run(t, flow.From(src).To(to), flow.Options{}); err != nil {
 				t.Fatal(err)
 			}
-			from := jetstream.Source{Connection: c, Stream: "s", Ordered: !queue}
+			from := jetstream.Source{Connection: c, Stream: read, Ordered: !queue}
 			n := 10 // all of them: then it waits for more
 			if queue {
 				from.Durable, from.Pending, n = "w", 2, 5
 			}
-			_, err = run(t, flow.From(from).To(after(n, gone("s"))), flow.Options{})
-			wantError(t, "read", err, "s", want)
-			_ = js.DeleteStream(t.Context(), "s")
+			_, err = run(t, flow.From(from).To(after(n, gone(read))), flow.Options{})
+			wantError(t, "read", err, read, want)
 		}
 	}
 }
@@ -161,18 +171,17 @@ func TestOtherSchema(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("fields for graphs: %v", err)
 	}
-	for text, want := range map[string]string{"": "its schema", "AAAA": "its schema", "!": "its schema"} {
-		config := nc.StreamConfig{Name: "odd", Subjects: []string{"odd.p.*", "odd.end"}, Metadata: map[string]string{"sanflow": "1", "sanflow_schema": text}}
+	for i, text := range []string{"", "AAAA", "!"} {
+		const want = "its schema"
+		odd := fmt.Sprint("odd", i)
+		config := nc.StreamConfig{Name: odd, Subjects: []string{odd + ".p.*", odd + ".end"}, Metadata: map[string]string{"sanflow": "1", "sanflow_schema": text}}
 		if _, err := js.CreateStream(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
-		_, err := run(t, flow.From(jetstream.Source{Connection: c, Stream: "odd", Ordered: true}).To(after(1, func() {})), flow.Options{})
-		wantError(t, "a schema of "+text, err, "odd", want)
-		_, err = run(t, flow.From(sources.Families{Graphs: 4}).To(sink.Sink{Connection: c, Stream: "odd"}), flow.Options{})
-		wantError(t, "a schema of "+text, err, "odd", want)
-		if err := js.DeleteStream(t.Context(), "odd"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := run(t, flow.From(jetstream.Source{Connection: c, Stream: odd, Ordered: true}).To(after(1, func() {})), flow.Options{})
+		wantError(t, "a schema of "+text, err, odd, want)
+		_, err = run(t, flow.From(sources.Families{Graphs: 4}).To(sink.Sink{Connection: c, Stream: odd}), flow.Options{})
+		wantError(t, "a schema of "+text, err, odd, want)
 	}
 }
 
