@@ -38,7 +38,19 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		z.numberHood()
 	}
 	if n > maxWords {
-		return z.normalizeLarge()
+		if err := z.cropLarge(); err != nil {
+			return nil, nil, err
+		}
+		z.subset(z.keep)
+		z.starts = refine.Starts(z.distN)
+		z.member = resize(z.member, n+1)
+		clear(z.member)
+		for i, v := range z.keep {
+			z.member[v+1] = uint8(i) + 1
+		}
+		z.rows = z.bits[:len(z.keep)]
+		z.local.rowsAmong(z.ix, z.nodes, z.member, z.bits[:])
+		return z.nodes, z.finishWords(z.nodes, true), nil
 	}
 	z.rows = z.hoodBits[:n]
 	z.typed = z.edgeTypes() && z.readTypes(z.rows)
@@ -100,24 +112,6 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		z.remember(small, cached, &before, z.inHood)
 	}
 	return z.nodes, order, nil
-}
-
-// normalizeLarge is normalizeWords for a neighbourhood whose rows are longer than words;
-// those of the members are not.
-func (z *Normalizer) normalizeLarge() (nodes, order []int32, err error) {
-	if err := z.cropLarge(); err != nil {
-		return nil, nil, err
-	}
-	z.subset(z.keep)
-	z.starts = refine.Starts(z.distN)
-	z.member = resize(z.member, len(z.hood)+1)
-	clear(z.member)
-	for i, v := range z.keep {
-		z.member[v+1] = uint8(i) + 1
-	}
-	z.rows = z.bits[:len(z.keep)]
-	z.local.rowsAmong(z.ix, z.nodes, z.member, z.bits[:])
-	return z.nodes, z.finishWords(z.nodes, true), nil
 }
 
 // remember remembers the field of U, with the counts since before.
