@@ -24,11 +24,12 @@ import (
 // TestErrorPlaces lets every call of a user's code fail, and panic; also where the
 // stages ask the source for records themselves.
 func TestErrorPlaces(t *testing.T) {
-	errorPlaces(t, false)
-	errorPlaces(t, true)
+	errorPlaces(t, false, 3)
+	errorPlaces(t, true, 3)
+	errorPlaces(t, true, 1) // all stages on one goroutine
 }
 
-func errorPlaces(t *testing.T, instant bool) {
+func errorPlaces(t *testing.T, instant bool, workers int) {
 	for _, c := range []struct {
 		stage, place string
 		n            int64
@@ -56,7 +57,7 @@ func errorPlaces(t *testing.T, instant bool) {
 		{"keeper", "close", 0, true},
 	} {
 		for _, how := range []string{"error", "panic", "exit"} {
-			t.Run(fmt.Sprintf("%s %s %d %s, instant %v", c.stage, c.place, c.n, how, instant), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %d %s, instant %v, %d workers", c.stage, c.place, c.n, how, instant, workers), func(t *testing.T) {
 				mem := checked(t)
 				h := func(stage string) hook {
 					switch {
@@ -72,7 +73,7 @@ func errorPlaces(t *testing.T, instant bool) {
 					Via(step{Label: "first", hook: h("first")}).
 					Via(step{Label: "forked", mode: forks, hook: h("forked")}).
 					Via(step{Label: "holding", mode: holds, hook: h("holding")}).
-					With(flow.Options{Mem: mem, Workers: 3})
+					With(flow.Options{Mem: mem, Workers: workers})
 				err := p.To(sink).Run(context.Background())
 				if c.stage != "keeper" { // and the same where the last stages have the goroutine of the run
 					if alone := p.Run(context.Background()); alone == nil || errors.Is(alone, errTest) != (how != "exit") {

@@ -167,7 +167,7 @@ func (o *opened) close() {
 // does it. Each has a goroutine, which code of a stage may end: so what is to be done
 // behind such code is deferred, here and in what is called. The sink has that of the
 // caller, and where there is none, the stages before it have. A reader that is Instant
-// has that of the first stages.
+// has that of the first stages, and with one worker all of them share it.
 func (o *opened) serve() {
 	r := o.run
 	var tasks []func()
@@ -198,8 +198,13 @@ func (o *opened) serve() {
 			seg.source = o.source
 		}
 		i += n
-		if n := o.stretch(i); seg.takes(o.steps[i : i+n]) {
-			seg.then = o.segment(o.steps[i:i+n], nil)
+		pulls := last == nil
+		for at := seg; ; at = at.then {
+			n := o.stretch(i)
+			if !at.takes(o.steps[i:i+n], pulls) {
+				break
+			}
+			at.then = o.segment(o.steps[i:i+n], nil)
 			i += n
 		}
 		tasks = append(tasks, func() {

@@ -13,7 +13,8 @@ import (
 // Options are the settings of a run; the zero value is a good one.
 type Options struct {
 	// Workers is how many goroutines share each stretch of stages that can be
-	// forked. The results do not depend on it. The default is GOMAXPROCS.
+	// forked. The results do not depend on it. The default is GOMAXPROCS. With 1, all
+	// stages behind a source that is Instant, up to the sink or a Foreign, share one.
 	Workers int
 	// Buffer is how many records may wait between two stretches of stages. The
 	// default is 2.

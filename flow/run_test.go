@@ -5,7 +5,9 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +40,29 @@ func TestOrder(t *testing.T) {
 		if err != nil || !slices.Equal(sink.ids, upTo(200)) {
 			t.Errorf("%d workers: %v, %v", workers, err, sink.ids)
 		}
+	}
+}
+
+// TestOneGoroutine lets stages of each kind, two of which hold rows to the end, and their
+// source tell which goroutine calls them.
+func TestOneGoroutine(t *testing.T) {
+	var ids []string
+	tell := func(string, int64) error {
+		id, _, _ := strings.Cut(string(debug.Stack()), "[")
+		ids = append(ids, id)
+		return nil
+	}
+	sink := &keeper{}
+	err := flow.From(numbers{Records: 9, Rows: 2, hook: tell, instant: true}).
+		Via(step{Label: "a", mode: forks, hook: tell}).
+		Via(step{Label: "b", mode: holds, hook: tell}).
+		Via(step{Label: "c", hook: tell}).
+		Via(step{Label: "d", mode: forks, hook: tell}).
+		Via(step{Label: "e", mode: holds, hook: tell}).
+		To(sink).With(flow.Options{Mem: checked(t), Workers: 1}).Run(context.Background())
+	slices.Sort(ids)
+	if err != nil || !slices.Equal(sink.ids, upTo(18)) || len(slices.Compact(ids)) != 2 {
+		t.Errorf("%v; rows %v; goroutines %q, want one that opens the stages and one that runs them", err, sink.ids, slices.Compact(ids))
 	}
 }
 

@@ -29,12 +29,18 @@ type segment struct {
 }
 
 // takes reports whether the steps behind are to run on the goroutine of this
-// segment: where there is only one worker, and all that a stage such as Chunk does
-// is to hand out pieces, waking another goroutine for each of them costs more than
-// it saves.
-func (s *segment) takes(steps []openStep) bool {
+// segment, which has one worker: behind a stage such as Chunk, all of which is to hand
+// out pieces, and before one where the source is asked by this goroutine too, waking
+// another for each record costs more than it saves.
+func (s *segment) takes(steps []openStep, pulls bool) bool {
 	stages := stagesOf(steps)
-	return s.workers == 1 && len(stages) > 0 && forks(stages) && holds(s.stages)
+	if s.workers != 1 || len(stages) == 0 {
+		return false
+	}
+	if _, timed := stages[0].(TimedStage); pulls && !timed {
+		return true
+	}
+	return holds(s.stages) && forks(stages)
 }
 
 // holds reports whether the stages are a Flusher, which stands alone.
@@ -44,11 +50,14 @@ func holds(stages []Stage) bool {
 }
 
 // end is where records leave.
-func (s *segment) end() *outlet {
-	if s.then != nil {
-		return &s.then.outlet
+func (s *segment) end() *outlet { return &s.last().outlet }
+
+// last is the last of the segments on this goroutine.
+func (s *segment) last() *segment {
+	for s.then != nil {
+		s = s.then
 	}
-	return &s.outlet
+	return s
 }
 
 // job is one record on its way through a worker.
@@ -161,10 +170,6 @@ func (s *segment) fork() (all [][]Stage) {
 }
 
 func (s *segment) serial() {
-	if s.then != nil {
-		s.then.start()
-		defer s.then.stop()
-	}
 	s.start()
 	defer s.stop()
 	c := s.chain
@@ -172,9 +177,7 @@ func (s *segment) serial() {
 		rec, ok := s.next(c.deadline())
 		switch {
 		case !ok:
-			if c.hold && !s.run.stopped() {
-				s.late(c, c.flush)
-			}
+			s.flush()
 			return
 		case rec == nil:
 			s.late(c, c.expire)
@@ -185,8 +188,20 @@ func (s *segment) serial() {
 	}
 }
 
-// start makes the chain of the only worker.
+// flush lets those that hold rows back have them, from the first segment on.
+func (s *segment) flush() {
+	for ; s != nil; s = s.then {
+		if s.chain.hold && !s.run.stopped() {
+			s.late(s.chain, s.chain.flush)
+		}
+	}
+}
+
+// start makes the chain of the only worker, and those behind it.
 func (s *segment) start() {
+	if s.then != nil {
+		s.then.start()
+	}
 	s.chain = newChain(s.run, s.stages, s.counts, func(rec arrow.Record) error {
 		if s.chain.hold {
 			s.emit(rec) // it may be far more than fits in memory
@@ -197,7 +212,12 @@ func (s *segment) start() {
 	})
 }
 
-func (s *segment) stop() { s.run.fail(s.chain.close()) }
+func (s *segment) stop() {
+	if s.then != nil {
+		defer s.then.stop()
+	}
+	s.run.fail(s.chain.close())
+}
 
 // take handles a record from the segment before, on the goroutine of that.
 func (s *segment) take(rec arrow.Record) {
