@@ -29,10 +29,12 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -64,6 +66,7 @@ type config struct {
 	seed           uint64
 	workers        int
 	json           string
+	given          []string // the flags that were set
 }
 
 func parse(args []string) (*config, error) {
@@ -89,6 +92,7 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
+	f.Visit(func(f *flag.Flag) { c.given = append(c.given, f.Name) })
 	return c, c.check()
 }
 
@@ -104,6 +108,11 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
 	case !(c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want 0 to 1000", c.decay)
+	}
+	for _, name := range []string{"k", "normalize", "nets", "decay"} {
+		if c.net == words && slices.Contains(c.given, name) {
+			return fmt.Errorf("-%s is of a network, and -net words is none", name)
+		}
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
@@ -124,7 +133,7 @@ func (c *config) check() (err error) {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
 	if c.net == words {
-		c.nets, c.decay = 1, 0
+		c.k, c.nets, c.decay = 0, 1, 0
 	}
 	if c.rate == 0 {
 		c.rate = 0.01
@@ -159,7 +168,10 @@ func run(ctx context.Context, args []string) error {
 		Dataset: c.name(), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
 		Hidden: hidden, Share: c.share, Repeats: c.repeats,
 		Batch: c.batch, Rate: c.rate, Decay: c.decay, Net: c.net, Nets: c.nets,
-		Normalize: c.normal.String(), Seed: c.seed,
+		Seed: c.seed,
+	}
+	if c.net != words {
+		r.Normalize = c.normal.String()
 	}
 	for i := range c.repeats {
 		if err := try(ctx, c, set, r, uint64(i)); err != nil {

@@ -16,7 +16,7 @@ type report struct {
 	Dataset string  `json:"dataset"`
 	Nodes   int     `json:"nodes"`
 	Edges   int     `json:"edges"`
-	K       int     `json:"k"`
+	K       int     `json:"k"`      // 0 where no fields are read
 	Hidden  int     `json:"hidden"` // edges, and as many pairs that are not joined
 	Share   float64 `json:"share"`
 	Repeats int     `json:"repeats"`
@@ -42,10 +42,11 @@ type report struct {
 	ValAUC    float64   `json:"validation_auc"`
 	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
 	// without one gives a link away where edges are hidden at random: it had an
-	// edge, and this may be it.
-	AttachedAUC   float64 `json:"attached_auc"`
-	AttachedAAAUC float64 `json:"attached_aa_auc"`
-	Attached      float64 `json:"attached"` // share of the pairs
+	// edge, and this may be it. It is nil where in no repeat some of them are links
+	// and some are not.
+	AttachedAUC   *float64 `json:"attached_auc"`
+	AttachedAAAUC *float64 `json:"attached_aa_auc"`
+	Attached      float64  `json:"attached"` // share of the pairs
 
 	RootsPerS float64 `json:"roots_per_s"` // fields that were made in a second, or ends of pairs around which words were counted
 	PeakRSSMB int64   `json:"peak_rss_mb"`
@@ -57,7 +58,7 @@ type report struct {
 	Decay     float64 `json:"decay"`
 	Net       string  `json:"net"`
 	Nets      int     `json:"nets"`
-	Normalize string  `json:"normalize"`
+	Normalize string  `json:"normalize"` // "" where no fields are read
 	Seed      uint64  `json:"seed"`
 
 	roots       int
@@ -110,11 +111,15 @@ func (r *report) close() {
 		{&r.AUC, r.EachAUC}, {&r.AP, r.ap}, {&r.CNAUC, r.EachCNAUC}, {&r.CNAP, r.cnAP},
 		{&r.AAAUC, r.EachAAAUC}, {&r.AAAP, r.aaAP}, {&r.KatzAUC, r.katzAUC}, {&r.KatzAP, r.katzAP},
 		{&r.PAAUC, r.paAUC}, {&r.PAAP, r.paAP}, {&r.ValAUC, r.valAUC},
-		{&r.AttachedAUC, r.attachedAUC}, {&r.AttachedAAAUC, r.attachedAA}, {&r.Attached, r.attached},
+		{&r.Attached, r.attached},
 	} {
 		if len(f.each) > 0 {
 			*f.mean = stat.Mean(f.each, nil)
 		}
+	}
+	if len(r.attachedAUC) > 0 {
+		a, aa := stat.Mean(r.attachedAUC, nil), stat.Mean(r.attachedAA, nil)
+		r.AttachedAUC, r.AttachedAAAUC = &a, &aa
 	}
 	if len(r.EachAUC) > 1 {
 		r.AUCStd = stat.StdDev(r.EachAUC, nil)
@@ -144,8 +149,11 @@ func (r *report) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nof the %.0f %% of pairs whose ends both have an edge left: AUC %.4f, Adamic–Adar %.4f\n",
-		100*r.Attached, r.AttachedAUC, r.AttachedAAAUC)
+	attached := "no AUC, since none or all are links"
+	if r.AttachedAUC != nil {
+		attached = fmt.Sprintf("AUC %.4f, Adamic–Adar %.4f", *r.AttachedAUC, *r.AttachedAAAUC)
+	}
+	fmt.Fprintf(out, "\nof the %.0f %% of pairs whose ends both have an edge left: %s\n", 100*r.Attached, attached)
 	_, err := fmt.Fprintf(out, "validation AUC %.4f; %.0f roots/s, %d MB at most, %.1f s\n", r.ValAUC, r.RootsPerS, r.PeakRSSMB, r.Seconds)
 	return err
 }
