@@ -240,6 +240,33 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// Nodes without an edge keep their ids in an edge list that is written: they stand on a
+// line with themselves, which a reader drops once it has met them.
+func TestIDsWithoutEdges(t *testing.T) {
+	clitest.Silence(t)
+	for _, list := range []string{"5 5\n10 20\n20 30\n", "1 2\n2 3\n4 4\n", "# 3 nodes\n1 2\n", "# 4 nodes\n1 2\n", "0 1\n9 9\n"} {
+		for _, flags := range []string{"", " -directed", " -weights"} {
+			text := list
+			if flags == " -weights" {
+				text = strings.ReplaceAll(strings.ReplaceAll(list, "\n", " 0.5\n"), "nodes 0.5", "nodes")
+			}
+			dir := t.TempDir()
+			for _, args := range []string{
+				"-graph " + clitest.File(t, "a.edges", text) + " -as edges -out " + dir + "/b.edges",
+				"-graph " + clitest.File(t, "a.edges", text) + " -as arrow -out " + dir + "/want",
+				"-graph " + dir + "/b.edges -as arrow -out " + dir + "/got",
+			} {
+				if err := run(context.Background(), strings.Fields(args+" -graphs"+flags)); err != nil {
+					t.Fatalf("%s: %v", args, err)
+				}
+			}
+			if got, want := rows(t, dir+"/got"), rows(t, dir+"/want"); !slices.Equal(got, want) {
+				t.Errorf("%q%s: %q, want %q", text, flags, got, want)
+			}
+		}
+	}
+}
+
 // Graphs of one file may have one number, as the edge lists that a program writes to it
 // do: the nodes of each are called by its own ids.
 func TestIDsOfOneNumber(t *testing.T) {

@@ -72,6 +72,7 @@ func (w *lines) drawn(scale, n int, seed uint64) error {
 		if err := w.line(u, v, nil); err != nil {
 			return err
 		}
+		w.report.Edges++
 	}
 	return w.flush()
 }
@@ -83,7 +84,7 @@ func (w *lines) line(u, v int32, weight []float32) error {
 		w.b = strconv.AppendFloat(append(w.b, ' '), float64(x), 'g', -1, 32)
 	}
 	w.b = append(w.b, '\n')
-	if w.report.Edges++; len(w.b) > 1<<16 {
+	if len(w.b) > 1<<16 {
 		return w.flush()
 	}
 	return nil
@@ -133,10 +134,36 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 				if err := w.line(name(u), name(v), weight(int(g.Offsets[u])+i)); err != nil {
 					return err
 				}
+				w.report.Edges++
 			}
 		}
 	}
+	if err := w.alone(&g, ids); err != nil {
+		return err
+	}
 	return w.flush()
+}
+
+// alone writes the ids of nodes without an edge, each as an edge to itself, which
+// readers drop. Where ids are numbers the first line tells of those nodes.
+func (w *lines) alone(g *graph.Graph, ids []int32) error {
+	if ids == nil {
+		return nil
+	}
+	named, weight := make([]bool, g.N()), make([]float32, g.EdgeAttrs)
+	for u := range int32(g.N()) {
+		for _, v := range g.Adj(u) {
+			named[u], named[v] = true, true
+		}
+	}
+	for v, id := range ids {
+		if !named[v] {
+			if err := w.line(id, id, weight); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Close implements flow.Writer.

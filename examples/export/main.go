@@ -118,7 +118,7 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; an earlier export there is replaced when all is written; without it the fields are only computed")
-	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, jsonl: a line of JSON per field, as examples/fields writes, or edges: with -graphs a text file with an edge per line; of rmat as it is drawn, with repeats")
+	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, jsonl: a line of JSON per field, as examples/fields writes, or edges: with -graphs a text file with an edge per line, and where ids have gaps a line v v for a node v without one; of rmat as it is drawn, with repeats")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
