@@ -82,7 +82,7 @@ var ErrDiverges = errors.New("the sum over walks diverges")
 
 // Gram compares all graphs with each other: 8·N² bytes.
 func (w Walks) Gram(ctx context.Context, graphs []LabelledGraph) (*Gram, error) {
-	sorted, err := w.prepare(graphs)
+	sorted, err := w.prepare(ctx, graphs)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (w Walks) Gram(ctx context.Context, graphs []LabelledGraph) (*Gram, error) 
 // Compare returns the similarities of the graphs x to those in y, (len(x), len(y))
 // row-major: what a model that learned from y is asked with.
 func (w Walks) Compare(ctx context.Context, x, y []LabelledGraph) ([]float64, error) {
-	sorted, err := w.prepare(x, y)
+	sorted, err := w.prepare(ctx, x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +141,9 @@ func (w Walks) blame(err error, i, j int) error {
 
 func (w Walks) decay() float64 { return cmp.Or(w.Decay, 1e-3) }
 
-// prepare checks the settings and sorts the nodes of graphs by label. All must be
-// of one kind: there is no walk in a graph of each otherwise.
-func (w Walks) prepare(lists ...[]LabelledGraph) ([]walkGraph, error) {
+// prepare checks the settings and sorts the nodes of graphs by label, until ctx ends.
+// All must be of one kind: there is no walk in a graph of each otherwise.
+func (w Walks) prepare(ctx context.Context, lists ...[]LabelledGraph) ([]walkGraph, error) {
 	switch {
 	case !(w.decay() > 0) || !finite(w.decay()):
 		return nil, fmt.Errorf("nn: walks: Decay is %v, want a positive number", w.Decay)
@@ -157,6 +157,9 @@ func (w Walks) prepare(lists ...[]LabelledGraph) ([]walkGraph, error) {
 	for _, graphs := range lists {
 		for i := range graphs {
 			g := &graphs[i]
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			if err := g.check(); err != nil {
 				return nil, fmt.Errorf("nn: walks: graph %d: %w", i, err)
 			}
@@ -185,19 +188,24 @@ func (w Walks) prepare(lists ...[]LabelledGraph) ([]walkGraph, error) {
 // symmetric reports whether each arc has one back, of the same label: conjugate
 // gradients are wrong without, and do not notice.
 func (g *walkGraph) symmetric() bool {
-	type arc struct{ from, to, label int32 }
-	there, back := make([]arc, 0, len(g.nbr)), make([]arc, 0, len(g.nbr))
+	// Of each arc that leaves or reaches v, in the rows of v: the other end, and the label.
+	leaves, reaches := make([]uint64, len(g.nbr)), make([]uint64, len(g.nbr))
+	next := slices.Clone(g.off)
 	for v := range int32(g.n) {
 		for e := g.off[v]; e < g.off[v+1]; e++ {
-			there, back = append(there, arc{v, g.nbr[e], g.types[e]}), append(back, arc{g.nbr[e], v, g.types[e]})
+			u, label := g.nbr[e], uint64(g.types[e])
+			if next[u] == g.off[u+1] {
+				return false // more reach u than leave it
+			}
+			leaves[e], reaches[next[u]] = uint64(u)<<32|label, uint64(v)<<32|label
+			next[u]++
 		}
 	}
-	for _, arcs := range [][]arc{there, back} {
-		slices.SortFunc(arcs, func(a, b arc) int {
-			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.label, b.label))
-		})
+	for v := range g.n {
+		slices.Sort(leaves[g.off[v]:g.off[v+1]])
+		slices.Sort(reaches[g.off[v]:g.off[v+1]])
 	}
-	return slices.Equal(there, back)
+	return slices.Equal(leaves, reaches)
 }
 
 // share does a task for each row, on the workers. The error is that of the first

@@ -287,11 +287,59 @@ func TestWalksErrors(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := (Walks{}).Gram(ended, []LabelledGraph{pair}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	one := LabelledGraph{Offsets: []int32{0, 1, 1}, Neighbors: []int32{1}} // that nobody comes to
+	for _, graphs := range [][]LabelledGraph{{pair}, {pair, one}} {
+		if _, err := (Walks{}).Gram(ended, graphs); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if _, err := (Walks{}).Compare(ended, graphs, graphs); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
 	}
 	if g, err := (Walks{}).Gram(ctx, nil); err != nil || g.N != 0 {
 		t.Error(g, err)
+	}
+}
+
+// Arcs may repeat; each label of each is there and back as often.
+func TestWalksSymmetric(t *testing.T) {
+	type arc struct{ from, to, label int32 }
+	rng := rand.New(rand.NewPCG(59, 60))
+	seen := map[bool]int{}
+	for range 2000 {
+		n := 1 + rng.IntN(4)
+		rows := make([][]arc, n)
+		for range rng.IntN(5) {
+			a := arc{int32(rng.IntN(n)), int32(rng.IntN(n)), int32(rng.IntN(2))}
+			rows[a.from] = append(rows[a.from], a)
+			if rng.IntN(8) > 0 {
+				b := arc{a.to, a.from, a.label}
+				if rng.IntN(8) == 0 {
+					b.label = int32(rng.IntN(2))
+				}
+				rows[b.from] = append(rows[b.from], b)
+			}
+		}
+		g, times := walkGraph{n: n, off: []int32{0}}, map[arc]int{}
+		for _, row := range rows {
+			for _, a := range row {
+				g.nbr, g.types = append(g.nbr, a.to), append(g.types, a.label)
+				times[a]++
+				times[arc{a.to, a.from, a.label}]--
+			}
+			g.off = append(g.off, int32(len(g.nbr)))
+		}
+		want := true
+		for _, d := range times {
+			want = want && d == 0
+		}
+		seen[want]++
+		if got := g.symmetric(); got != want {
+			t.Fatalf("%v of %v, want %v", got, rows, want)
+		}
+	}
+	if min(seen[true], seen[false]) < 200 {
+		t.Fatal("the test shows little:", seen)
 	}
 }
 
