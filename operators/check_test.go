@@ -34,7 +34,8 @@ func bad(t *testing.T) (arrow.Record, []string) {
 	}{
 		{"", func(*graph.Graph, *record.Row) {}},
 		{"graph: node 1 has neighbour 7, want 0 to 2", func(g *graph.Graph, _ *record.Row) { g.Neighbors[1] = 7 }},
-		{"node attribute element is 2, want 0 to 1", func(g *graph.Graph, _ *record.Row) { g.NodeCat[2] = 2 }},
+		{"attribute element of node 2 is 2, want 0 to 1", func(g *graph.Graph, _ *record.Row) { g.NodeCat[2] = 2 }},
+		{"attribute bond of edge 1-2 is 2, want 0 to 1", func(g *graph.Graph, _ *record.Row) { g.EdgeCat[2], g.EdgeCat[3] = 2, 2 }},
 		{"graph: node_cat of node 0 is -1, want an index from 0", func(g *graph.Graph, _ *record.Row) { g.NodeCat[0] = -1 }},
 		{"graph: edge 0-1 has other attributes in its other direction", func(g *graph.Graph, _ *record.Row) { g.EdgeCat[0] = 1 }},
 		{"class 2, want 0 to 1", func(_ *graph.Graph, r *record.Row) { r.Class = 2 }},

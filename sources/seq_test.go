@@ -227,14 +227,14 @@ func TestSeqRefuses(t *testing.T) {
 	}
 	l := record.Layout{NodeCat: []record.Channel{{Name: "atom", Card: 2}}, Classes: []string{"a", "b"}}
 	bad := map[string]func(*Item){
-		"no graph":                                  func(it *Item) { it.Graph = nil },
-		"class 2, want":                             func(it *Item) { it.Class = 2 },
-		"node attribute atom is 2, want 0 to 1":     func(it *Item) { it.Graph.NodeCat[1] = 2 },
-		"graph: node_cat of node 1 is -1, want":     func(it *Item) { it.Graph.NodeCat[1] = -1 },
-		"node_cat has 0 channels, want 1":           func(it *Item) { it.Graph.NodeCats, it.Graph.NodeCat = 0, nil },
-		"directed is true":                          func(it *Item) { it.Graph.Directed = true },
-		"graph: node 1 has neighbour 5":             func(it *Item) { it.Graph.Neighbors[1] = 5 },
-		"graph: edge 0-1 lacks its other direction": func(it *Item) { it.Graph.Offsets, it.Graph.Neighbors = []int32{0, 1, 1}, []int32{1} },
+		"no graph":      func(it *Item) { it.Graph = nil },
+		"class 2, want": func(it *Item) { it.Class = 2 },
+		"attribute atom of node 1 is 2, want 0 to 1": func(it *Item) { it.Graph.NodeCat[1] = 2 },
+		"graph: node_cat of node 1 is -1, want":      func(it *Item) { it.Graph.NodeCat[1] = -1 },
+		"node_cat has 0 channels, want 1":            func(it *Item) { it.Graph.NodeCats, it.Graph.NodeCat = 0, nil },
+		"directed is true":                           func(it *Item) { it.Graph.Directed = true },
+		"graph: node 1 has neighbour 5":              func(it *Item) { it.Graph.Neighbors[1] = 5 },
+		"graph: edge 0-1 lacks its other direction":  func(it *Item) { it.Graph.Offsets, it.Graph.Neighbors = []int32{0, 1, 1}, []int32{1} },
 	}
 	for want, spoil := range bad {
 		iter := func(yield func(Item, error) bool) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -153,6 +154,15 @@ const (
 	perEdge per = "edge" // or rather, CSR entry
 )
 
+// name says which of them the i-th is.
+func (p per) name(g *graph.Graph, i int) string {
+	if p == perNode {
+		return fmt.Sprintf("node %d", i)
+	}
+	u := sort.Search(g.N(), func(u int) bool { return int(g.Offsets[u+1]) > i })
+	return fmt.Sprintf("edge %d-%d", u, g.Neighbors[i])
+}
+
 // dense is a column of lists with a value per channel for each node or edge.
 type dense[T Value] struct {
 	name  string
@@ -193,7 +203,7 @@ func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 	case *[]Channel:
 		for i, x := range indices {
 			if c := (*about)[i%len(*about)]; x < 0 || int(x) >= c.Card {
-				return fmt.Errorf("%s attribute %s is %d, want 0 to %d", d.per, c.Name, x, c.Card-1)
+				return fmt.Errorf("attribute %s of %s is %d, want 0 to %d", c.Name, d.per.name(g, i/len(*about)), x, c.Card-1)
 			}
 		}
 	case *[]string:
@@ -284,7 +294,10 @@ func (s *sparse) column() (string, arrow.DataType) { return s.name, NestedType[i
 func (*sparse) ofGraph() bool { return true }
 
 func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
-	if g.SparseCard != l.NodeSparse.Card {
+	switch {
+	case g.SparseCard == 0 && l.NodeSparse.Card > 0:
+		return fmt.Errorf("there is no %s, want indices below %d", s.name, l.NodeSparse.Card)
+	case g.SparseCard != l.NodeSparse.Card:
 		return fmt.Errorf("%s has indices below %d, want %d", s.name, g.SparseCard, l.NodeSparse.Card)
 	}
 	return nil
