@@ -22,15 +22,21 @@ import (
 //		Via(operators.Assemble{K: 20}).
 //		Via(operators.Normalize{Distances: 3}).
 //		Via(operators.PerRoot{Labelled: true}).
-//		Via(operators.Shuffle{}).
-//		Via(operators.Batch{Size: 32}).
+//		Via(operators.Replay{Epochs: 5, Rows: 32}).
 //		To(sinks.Train{Net: &nn.Pooled{}})
+//
+// Files often list nodes by class, and a Shuffle of less than all of them leaves them
+// nearly so: a network then learns one class after the other, and forgets. Replay mixes
+// all rows. A stream that is not kept is mixed at its beginning, by Roots with the nodes
+// in random order in place of Select.
 //
 // It stands behind Normalize. The class of the root, root_target, becomes the
 // column target. The columns of the graph, where Normalize was told to keep
 // them, end here. All rows of a graph have its graph_id and its pos. O(values).
 type PerRoot struct {
-	// Labelled leaves out the roots whose class is not known.
+	// Labelled leaves out the roots whose class is not known, and none where the
+	// graphs have no classes of nodes: a recipe that a model has learned by makes the
+	// rows that it is asked about, too.
 	Labelled bool
 }
 
@@ -51,9 +57,7 @@ func (p PerRoot) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Labelled && !hasClasses {
-		return nil, fmt.Errorf("Labelled is set, and there is no column %q", record.RootTarget)
-	}
+	s.Labelled = p.Labelled && hasClasses
 	var fields []arrow.Field
 	for _, f := range record.Without(in, graphColumns...).Fields() {
 		if f.Name == record.Target && hasClasses {

@@ -21,7 +21,12 @@ import (
 
 func collect(t *testing.T, mem memory.Allocator, recs []arrow.Record, ops ...flow.Operator) *sinks.Collect {
 	t.Helper()
-	p := flow.From(sources.Records{Records: recs})
+	return collectFrom(t, mem, sources.Records{Records: recs}, ops...)
+}
+
+func collectFrom(t *testing.T, mem memory.Allocator, src flow.Source, ops ...flow.Operator) *sinks.Collect {
+	t.Helper()
+	p := flow.From(src)
 	for _, op := range ops {
 		p = p.Via(op)
 	}
@@ -210,5 +215,21 @@ func TestPerRootErrors(t *testing.T) {
 		if err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// Graphs without classes of nodes lose no root, with Labelled or without.
+func TestPerRootOfUnlabelled(t *testing.T) {
+	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	defer mem.AssertSize(t, 0)
+	src := sources.Families{Graphs: 4}
+	var rows [2][]string
+	for i, labelled := range []bool{false, true} {
+		out := collectFrom(t, mem, src, operators.Select{W: 3}, operators.Normalize{K: 4}, operators.PerRoot{Labelled: labelled})
+		rows[i] = flowtest.Rows(out.Records()...)
+		out.Release()
+	}
+	if len(rows[0]) != 4*3 || !slices.Equal(rows[0], rows[1]) {
+		t.Errorf("%d roots, and %d with Labelled, want 12 of each, the same", len(rows[0]), len(rows[1]))
 	}
 }

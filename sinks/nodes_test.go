@@ -1,6 +1,7 @@
 package sinks_test
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -95,5 +96,61 @@ func TestNodes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A model of nodes that is kept with its recipe answers for every node of a graph
+// that has no classes, by the names of theirs.
+func TestNodesKept(t *testing.T) {
+	const n = 60
+	src := communities(n)
+	src.Layout.Classes = []string{"of graphs", "which PerRoot", "drops"}
+	recipe := operators.Recipe{
+		operators.Expect{Layout: src.Layout}, operators.Select{}, operators.Chunk{Size: 50},
+		operators.Normalize{K: 5, Distances: 3}, operators.PerRoot{Labelled: true},
+	}
+	net := &nn.Pooled{Seed: 1}
+	err := recipe.Onto(flow.From(src)).Via(operators.Replay{Epochs: 30, Rows: 16}).To(sinks.Train{Net: net}).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := sinks.Write(&file, net, recipe); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := p.Classes(); !slices.Equal(got, src.Layout.NodeClasses) {
+		t.Errorf("classes %q, want %q", got, src.Layout.NodeClasses)
+	}
+	for want, g := range map[string]*graph.Graph{
+		"sinks: predictor: there is no node_sparse, want indices below 7": {Offsets: []int32{0, 0}},
+		"sinks: predictor: graph: node 0 has neighbour 9, want 0 to 0":    {Offsets: []int32{0, 1}, Neighbors: []int32{9}},
+	} {
+		if _, err := p.PredictAll(context.Background(), g); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	answers, err := p.PredictAll(context.Background(), src.Items[0].Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(answers) != 2*n {
+		t.Fatalf("%d answers for %d nodes", len(answers), 2*n)
+	}
+	right := 0
+	for v, a := range answers {
+		if a.Root != int32(v) || a.Class != src.Layout.NodeClasses[a.Index] {
+			t.Errorf("answer %d: %+v", v, a)
+		}
+		if a.Index == v/n {
+			right++
+		}
+	}
+	if right < 2*n-6 {
+		t.Errorf("%d of %d nodes are right", right, 2*n)
 	}
 }

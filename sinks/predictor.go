@@ -64,10 +64,11 @@ func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	if layout == nil {
 		return nil, fmt.Errorf("sinks: predictor: %w", errNoLayout)
 	}
-	p := &Predictor{net: m, recipe: r, layout: *layout, classes: layout.Classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	if err := fitSVM(m, r, *layout); err != nil {
+	classes, err := fitRecipe(m, r, *layout)
+	if err != nil {
 		return nil, fmt.Errorf("sinks: predictor: %w", err)
 	}
+	p := &Predictor{net: m, recipe: r, layout: *layout, classes: classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	p.layout.Classes, p.layout.Real, p.layout.NodeClasses = nil, false, nil
 	if err := p.Update(m); err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
 // Layout returns what the graphs are like; they have no target.
 func (p *Predictor) Layout() record.Layout { return p.layout }
 
-// Classes returns the names of the classes, none where a number was learned.
+// Classes returns the names of the classes, of graphs or of nodes, none where a number
+// was learned.
 func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
 
 // Update makes m, as it is now, what later calls of Predict ask. It copies the
@@ -229,11 +231,11 @@ func (p *Predictor) worker() (*worker, error) {
 }
 
 func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph) (all []Answer, err error) {
-	if err := g.CheckContext(ctx); err != nil {
-		return nil, err
+	if err = g.CheckContext(ctx); err == nil {
+		err = p.layout.Holds(g, &record.Row{})
 	}
-	if err := p.layout.Holds(g, &record.Row{}); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("sinks: predictor: %w", err)
 	}
 	if err := w.graphs.Append(g, record.Row{}); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -24,8 +24,8 @@ var errNoLayout = errors.New("the recipe does not say what its graphs are like: 
 // Save keeps a model with the recipe that makes fields for it, as one file,
 // which Load reads. The file appears whole or not at all. The recipe must begin
 // with an operators.Expect, which keeps the names of classes and channels: Load
-// needs it. An nn.SVM which has learned from what operators.Count
-// counted is kept as a network is:
+// needs it. One that does not open for such graphs is an error. An nn.SVM which has
+// learned from what operators.Count counted is kept as a network is:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
@@ -58,11 +58,12 @@ func note(m nn.Noted, r operators.Recipe) error {
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
-	notes := m.Notes()
-	notes[recipeNote] = string(text)
-	if err := fitSVM(m, r, *layout); err != nil {
+	classes, err := fitRecipe(m, r, *layout)
+	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
+	notes := m.Notes()
+	notes[recipeNote] = string(text)
 	var channels []string
 	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
 		for _, c := range list {
@@ -72,14 +73,25 @@ func note(m nn.Noted, r operators.Recipe) error {
 	if c, ok := operators.Find[operators.Channel](r); ok && c.By != nil {
 		channels = append(channels, c.By.String())
 	}
-	notes["classes"], notes["channels"] = strings.Join(layout.Classes, ","), strings.Join(channels, ",")
+	notes["classes"], notes["channels"] = strings.Join(classes, ","), strings.Join(channels, ",")
 	return nil
 }
 
-// fitSVM tells a machine of which shape the counts of a recipe are, where it has
-// learned from them outside of a stream and so does not know. One that has not
-// learned from counts is an error.
-func fitSVM(m nn.Predictor, r operators.Recipe, layout record.Layout) error {
+// fitRecipe returns the names of the classes that the rows of a recipe have, be they
+// of graphs or of nodes, and tells a machine of which shape its counts are.
+func fitRecipe(m nn.Predictor, r operators.Recipe, layout record.Layout) (classes []string, err error) {
+	fields, err := flow.OpenDirect(layout.Schema(), flow.Options{}, r...)
+	if err != nil {
+		return nil, err
+	}
+	err = record.Meta(fields.Schema(), record.Target, record.MetaClasses, &classes)
+	return classes, errors.Join(err, fitSVM(m, fields.Schema()), fields.Close())
+}
+
+// fitSVM tells a machine of which shape counts are, where it has learned from them
+// outside of a stream and so does not know. One that has not learned from counts is an
+// error.
+func fitSVM(m nn.Predictor, s *arrow.Schema) error {
 	svm, ok := m.(*nn.SVM)
 	if !ok || len(svm.Classes()) == 0 { // which Save refuses
 		return nil
@@ -91,16 +103,11 @@ func fitSVM(m nn.Predictor, r operators.Recipe, layout record.Layout) error {
 	if len(svm.Shape().Counts) > 0 {
 		return nil
 	}
-	graphs := record.NewBuilder(memory.DefaultAllocator, layout)
-	fields, err := flow.OpenDirect(graphs.Schema(), flow.Options{}, r...)
+	shape, err := Shape(s)
 	if err != nil {
 		return err
 	}
-	shape, err := Shape(fields.Schema())
-	if err == nil {
-		err = svm.Init(shape)
-	}
-	return errors.Join(err, fields.Close())
+	return svm.Init(shape)
 }
 
 // Load reads what Save wrote, and makes a Predictor of it.
