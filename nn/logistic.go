@@ -23,7 +23,7 @@ import (
 // The fields are its settings, as those of CNN. A Logistic is used by one
 // goroutine at a time.
 type Logistic struct {
-	Width int // rows of the table; 0 = 65536
+	Width int // rows of the table; 0 = 65536. Times Heads and classes it is at most 2²⁸
 
 	// Heads is how many models learn side by side, each from all rows but those that
 	// it leaves out; 0 = 1, which learns from all. A row is left out by one head, by a

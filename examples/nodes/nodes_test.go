@@ -22,6 +22,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -339,6 +340,18 @@ func TestVotersOf(t *testing.T) {
 		for ring, share := range rings {
 			if math.Abs(share-1/float64(len(rings))) > 1e-12 {
 				t.Errorf("root %d: ring %d of %d has %v", root, ring, len(rings), share)
+			}
+		}
+	}
+}
+
+// Words are tried unasked, so there is a model of them for any number of classes.
+func TestWordsOfManyClasses(t *testing.T) {
+	for _, many := range []bool{false, true} {
+		for _, classes := range []int{3, 300, 3000} {
+			m := new(config).newNet(&view{words: true, many: many, classes: classes}, 1, 0)
+			if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: classes}); err != nil {
+				t.Errorf("%d classes, many nodes %v: %v", classes, many, err)
 			}
 		}
 	}

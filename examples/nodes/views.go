@@ -22,6 +22,7 @@ type view struct {
 	spread     bool         // a row is the spread features of the node, not its field
 	words      bool         // a row is words, for a model of words
 	many       bool         // of many nodes to learn from
+	classes    int          // of the words
 }
 
 // mostSpread is how many values spread features may have: they are dense, where a

@@ -101,7 +101,7 @@ func (d *dataset) words(ctx context.Context, c *config) (*average, error) {
 		return nil, err
 	}
 	bar.Done()
-	v := &view{rows: rows, words: true, many: !d.few()}
+	v := &view{rows: rows, words: true, many: !d.few(), classes: len(d.Classes)}
 	defer release([]*view{v})
 	if v.train, err = take(rows, d.train); err != nil {
 		return nil, err

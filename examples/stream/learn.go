@@ -26,13 +26,14 @@ func names() []string { return []string{collection.Best, "online"} }
 // model returns what a system counts, and learns.
 func model(name string) (operators.Recipe, *nn.Logistic) {
 	if name == collection.Best {
-		return operators.Recipe{operators.Count{Of: collection.BestWords()}}, collection.NewBest(collection.Best, 1)
+		return operators.Recipe{operators.Count{Of: collection.BestWords()}}, collection.NewBest(collection.Best, 0, 1)
 	}
 	return operators.Recipe{operators.Count{Of: []count.Counter{count.WL{Height: 2}}}}, &nn.Logistic{}
 }
 
-// source is the graphs, and what they are called.
-func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
+// source is the graphs, and what they are called. The number of classes of a collection is
+// told when the pipeline opens.
+func (c *config) source(ctx context.Context, found func(classes int)) (flow.Pipeline, string, error) {
 	if c.data == "" {
 		noise := c.noise
 		if noise == 0 {
@@ -42,15 +43,15 @@ func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
 	}
 	src, name, err := collection.Source(ctx, c.data, c.seed)
 	// Collections come in the order of their classes.
-	return flow.From(src).Via(classes{}).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
+	return flow.From(src).Via(classes{found}).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
 }
 
 // classes is an operator that refuses graphs without classes, before it passes any on.
-type classes struct{}
+type classes struct{ found func(classes int) }
 
 func (classes) String() string { return "classes" }
 
-func (classes) Open(in *arrow.Schema) (flow.Stage, error) {
+func (c classes) Open(in *arrow.Schema) (flow.Stage, error) {
 	l, err := record.LayoutOf(in)
 	if err != nil {
 		return nil, err
@@ -58,12 +59,18 @@ func (classes) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err := collection.CheckClasses(l); err != nil {
 		return nil, err
 	}
+	c.found(len(l.Classes))
 	return operators.Expect{Layout: l}.Open(in)
 }
 
 // learn lets a system learn from the whole stream, then asks it about single graphs.
 func (c *config) learn(ctx context.Context, name string, r *report) (*system, error) {
-	graphs, data, err := c.source(ctx)
+	recipe, net := model(name)
+	graphs, data, err := c.source(ctx, func(classes int) {
+		if name == collection.Best {
+			net.Width = collection.Width(net.Width, net.Heads, classes)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +81,6 @@ func (c *config) learn(ctx context.Context, name string, r *report) (*system, er
 	}
 	bar := cli.NewProgress(name, total)
 	defer bar.Done()
-	recipe, net := model(name)
 	w := &watch{one: &system{System: name}, window: c.window, bar: bar, start: time.Now(), cpu: cli.CPU()}
 	err = recipe.Onto(graphs).Via(operators.Batch{}).
 		To(sinks.Train{Net: net, OnRow: w.row}).
@@ -160,7 +166,7 @@ func (c *config) ask(ctx context.Context, one *system, recipe operators.Recipe, 
 	}
 	next := *c
 	next.seed, next.graphs = c.seed+1, c.answers
-	src, _, err := next.source(ctx)
+	src, _, err := next.source(ctx, func(int) {})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type Training struct {
 	Whole    bool
 	Seed     uint64
 	Kind     string // of the model: cnn, pslr or gru, or best where Count was made
+	Classes  int    // of the collection
 	Pretrain string // what teaches its first layer: rbm, autoencoder or none
 	Workers  int    // of the model
 
@@ -152,7 +153,7 @@ func (j Training) newNet(f *Fields) Net {
 	}
 	switch j.Kind {
 	case Best, BestAlone:
-		return NewBest(j.Kind, j.Workers)
+		return NewBest(j.Kind, j.Classes, j.Workers)
 	case "pslr":
 		return &nn.PSLR{Workers: j.Workers}
 	case "gru":
