@@ -51,10 +51,13 @@ func (printRoots) Write(_ context.Context, rec arrow.Record) error {
 		return err
 	}
 	roots, err := record.ListsOf[int32](rec, record.Roots)
+	if err != nil {
+		return err
+	}
 	for row, id := range ids {
 		fmt.Println("graph", id, "roots", roots.Row(row))
 	}
-	return err
+	return nil
 }
 
 func (printRoots) Close(error) error { return nil }

@@ -23,7 +23,7 @@ type step struct {
 // From begins a pipeline.
 func From(s Source) Pipeline { return Pipeline{source: s} }
 
-// Via adds an operator.
+// Via adds an operator, behind the last one, also where there is a sink already.
 func (p Pipeline) Via(op Operator) Pipeline { return p.add(step{op: op}) }
 
 // Through adds a flow that was not written for sanflow.
@@ -34,7 +34,8 @@ func (p Pipeline) add(s step) Pipeline {
 	return p
 }
 
-// To ends a pipeline. Without a sink, records are counted and released.
+// To ends a pipeline, in s in place of the sink that it had. Without one, which is what
+// nil says too, records are counted and released.
 func (p Pipeline) To(s Sink) Pipeline {
 	p.sink = s
 	return p

@@ -12,7 +12,7 @@ import (
 
 // String lists the stages with their settings, a line each. It opens nothing.
 //
-//	tu         Path=MUTAG.zip
+//	tu         TU(MUTAG.zip)
 //	select     W=18 By=betweenness
 //	assemble   K=10
 //	normalize  K=10 By=wl
@@ -28,10 +28,10 @@ func (p Pipeline) String() string {
 
 // Plan is String with the columns that each stage adds or drops.
 //
-//	tu         Path=MUTAG.zip            + graph_id pos offsets neighbors node_cat target
+//	tu         TU(MUTAG.zip)             + graph_id pos offsets neighbors node_cat edge_cat target
 //	select     W=18 By=betweenness       + roots
 //	assemble   K=10                      + hood dist
-//	normalize  K=10 By=wl                + members nodes_cat  - offsets neighbors node_cat hood dist
+//	normalize  K=10 By=wl                + members nodes_cat  - offsets neighbors node_cat edge_cat hood dist
 //	train      Net=…
 //
 // Like an EXPLAIN it opens the stages to learn the columns, the source included,
@@ -59,6 +59,24 @@ func (p Pipeline) Plan(ctx context.Context) (string, error) {
 		lines = append(lines, line)
 	}
 	return layOut(lines), r.err()
+}
+
+// Schema returns the columns of the records that come to the sink, which it does not
+// open; all else it opens and closes, as Plan does. Of a source alone
+//
+//	schema, err := flow.From(src).Schema(ctx)
+//	layout, err := record.LayoutOf(schema)
+//
+// says what its graphs are like.
+func (p Pipeline) Schema(ctx context.Context) (*arrow.Schema, error) {
+	r := newRun(ctx, p.opts)
+	defer r.cancel(nil)
+	o := p.open(r)
+	o.close()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return o.schema, nil
 }
 
 // values returns what the pipeline is made of, the source first.

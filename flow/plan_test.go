@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +109,55 @@ pipeline: no source`},
 		t.Errorf("plans opened %d stages and closed %d", opened, closed)
 	}
 }
+
+// TestSchema compares what Schema says with what the sink of a run is opened with, and
+// its errors with those of a run; it leaves nothing open.
+func TestSchema(t *testing.T) {
+	var opened, closed atomic.Int32
+	count := func(place string, _ int64) error {
+		switch place {
+		case "open":
+			opened.Add(1)
+		case "close":
+			closed.Add(1)
+		}
+		return nil
+	}
+	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Mem: checked(t)})
+	for _, p := range []flow.Pipeline{
+		base,
+		base.Via(widen{}).Via(&step{hook: count}).Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }}),
+		base.Via(&step{hook: count}).Via(widen{K: -1}),
+		flow.From(numbers{hook: failing("open", 0, true)}).Via(step{}),
+		{},
+	} {
+		var want *arrow.Schema
+		wantErr := p.To(openedWith(func(s *arrow.Schema) { want = s })).Run(context.Background())
+		opened.Store(0)
+		closed.Store(0)
+		never := openedWith(func(*arrow.Schema) { t.Error("Schema opens the sink") })
+		got, err := p.To(never).Schema(context.Background())
+		if want == nil { // the run came no further than that; widen opens, and fails with its first record
+			if err == nil || withoutLine(err) != withoutLine(wantErr) || got != nil {
+				t.Errorf("%v, %v, want the error %v", got, err, wantErr)
+			}
+		} else if err != nil || !got.Equal(want) {
+			t.Errorf("%v, %v, want %v", got, err, want)
+		}
+		if n, m := opened.Load(), closed.Load(); n != m {
+			t.Errorf("%d stages were opened and %d closed", n, m)
+		}
+	}
+}
+
+// openedWith is a sink that tells what it is opened with, and drops all.
+type openedWith func(*arrow.Schema)
+
+func (f openedWith) Open(in *arrow.Schema) (flow.Writer, error) { f(in); return f, nil }
+
+func (openedWith) Write(context.Context, arrow.Record) error { return nil }
+
+func (openedWith) Close(error) error { return nil }
 
 // TestString prints pipelines, which opens nothing.
 func TestString(t *testing.T) {

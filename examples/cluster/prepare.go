@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
@@ -131,12 +130,11 @@ func (s coreStage) Process(rec arrow.Record, out *flow.Out) error {
 
 // withoutChannels reports whether the nodes of a source have no attributes.
 func withoutChannels(ctx context.Context, src flow.Source) (bool, error) {
-	r, err := src.Open(ctx, memory.DefaultAllocator)
+	schema, err := flow.From(src).Schema(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer r.Close()
-	l, err := record.LayoutOf(r.Schema())
+	l, err := record.LayoutOf(schema)
 	if err != nil {
 		return false, err
 	}

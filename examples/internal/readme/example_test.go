@@ -149,8 +149,15 @@ func (Leaves) Count(in count.Input, bag *count.Bag) error {
 // The most accurate model.
 func Example_best() {
 	ctx := context.Background()
-	layout := record.Layout{Classes: sources.FamilyNames}
 	src := sources.Families{Graphs: 600} // or a sources.TU
+	schema, err := flow.From(src).Schema(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	layout, err := record.LayoutOf(schema) // what its graphs are like: attributes, classes
+	if err != nil {
+		log.Fatal(err)
+	}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
 	best := &nn.Logistic{Kernel: nn.Min, Heads: 10, Width: 1 << 17}
 	train := recipe.Onto(flow.From(src).Via(operators.Part{Of: 10, Rest: true})) // nine tenths of the graphs
