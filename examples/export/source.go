@@ -46,7 +46,7 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	path := c.graph.Path
 	if c.data != "" {
 		var err error
-		if path, err = cli.Find(ctx, c.data); err != nil {
+		if path, err = cli.Find(ctx, cli.Place("nodes", c.data)); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (c *config) open(ctx context.Context) (name string, graphs flow.Pipeline, err error) {
 	switch {
 	case c.graph != "":
-		return cli.DataName(c.graph), flow.From(sources.EdgeList{Path: c.graph, Directed: c.directed}), nil
+		return cli.DataName(c.graph), flow.From(sources.EdgeList{Path: cli.Place("graphs", c.graph), Directed: c.directed}), nil
 	case c.data == "":
 		return "generated", flow.From(sources.Families{Seed: c.options.Seed}), nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-
 	"fmt"
 	"math/rand/v2"
 
@@ -24,12 +23,12 @@ func read(ctx context.Context, c *config) (*sources.NodeSet, error) {
 	var err error
 	switch {
 	case c.data != "":
-		set, err = sources.Nodes{Path: c.data}.Read(ctx)
+		set, err = sources.Nodes{Path: cli.Place("nodes", c.data)}.Read(ctx)
 	case c.graph == "":
 		set.Graph, _, err = generate.Communities(200, 5, 8, 1, c.seed)
 	default:
 		var net *sources.Network
-		if net, err = (sources.EdgeList{Path: c.graph}).Read(ctx); err == nil {
+		if net, err = (sources.EdgeList{Path: cli.Place("graphs", c.graph)}).Read(ctx); err == nil {
 			set.Graph = net.Graph
 		}
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -63,14 +61,7 @@ func (c *config) load(ctx context.Context) (in *input, err error) {
 
 // read reads an edge list.
 func (in *input) read(ctx context.Context, path string) error {
-	if path == "polbooks" {
-		dir := os.Getenv("SANFLOW_DATA")
-		if dir == "" {
-			return fmt.Errorf("-graph polbooks: $SANFLOW_DATA is not set; its folder graphs holds polbooks.edges.gz")
-		}
-		path = filepath.Join(dir, "graphs", "polbooks.edges.gz")
-	}
-	net, err := sources.EdgeList{Path: path}.Read(ctx)
+	net, err := sources.EdgeList{Path: cli.Place("graphs", path)}.Read(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -53,7 +53,7 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")
-	f.StringVar(&c.graph, "graph", "karate", "karate, the club; polbooks, a file below $SANFLOW_DATA/graphs; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
+	f.StringVar(&c.graph, "graph", "karate", "karate, the club; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
 	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
 	f.IntVar(&c.k, "k", 9, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
 	f.IntVar(&c.hidden, "hidden", 100, "hidden units")

@@ -198,7 +198,7 @@ func TestErrors(t *testing.T) {
 		{"-graph nowhere.edges", "nowhere.edges"},
 		{"-graph bad.edges", "bad.edges:2"},
 		{"-graph empty.edges", "empty.edges"},
-		{"-graph polbooks", "SANFLOW_DATA is not set"},
+		{"-graph polbooks", "-graph: sources: polbooks: no such file"},
 		{"-out bad.edges", "bad.edges"},
 		{"-json /nowhere/at/all", "cannot write"},
 		{"stray", "unexpected argument"},

@@ -42,7 +42,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 			err = set.Identify()
 		}
 	} else {
-		set, err = sources.Nodes{Path: c.data, Edges: c.graph, Labels: c.labels, Identity: c.identity == "on"}.Read(ctx)
+		set, err = sources.Nodes{Path: cli.Place("nodes", c.data), Edges: cli.Place("graphs", c.graph), Labels: cli.Place("graphs", c.labels), Identity: c.identity == "on"}.Read(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -35,7 +36,7 @@ var extensions = map[string]string{
 	".arrow": "arrow",
 }
 
-// Check checks the format, or finds that of the file.
+// Check checks the format, or finds that of the file, and the file itself.
 func (g *Graph) Check() (err error) {
 	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
 	defer func() {
@@ -43,10 +44,12 @@ func (g *Graph) Check() (err error) {
 			err = fmt.Errorf("-weights are those of an edge list, and -graph %s is none", g.Path)
 		}
 	}()
-	switch {
-	case slices.Contains(Families, g.Path):
+	if slices.Contains(Families, g.Path) {
 		g.Format = "generated"
 		return nil
+	}
+	g.Path = cli.Place("graphs", g.Path)
+	switch {
 	case slices.Contains(known, g.Format):
 		return nil
 	case g.Format != "":
