@@ -152,7 +152,8 @@ func (l *lines) data(comment func(text []byte) error) ([]byte, error) {
 
 var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
 
-// edgeOf reads a line with an edge, and returns what is behind its nodes.
+// edgeOf reads a line with an edge, and returns what is behind its nodes. They have a
+// bound where labels.txt tells how many there are.
 func edgeOf(row []byte, below int64) (u, v int32, rest []byte, err error) {
 	if u, rest, err = nodeID(row); err != nil {
 		return 0, 0, nil, err
@@ -164,7 +165,7 @@ func edgeOf(row []byte, below int64) (u, v int32, rest []byte, err error) {
 		return 0, 0, nil, err
 	}
 	if top := int64(max(u, v)); top >= below {
-		return 0, 0, nil, fmt.Errorf("node %d, want 0 to %d", top, below-1)
+		return 0, 0, nil, fmt.Errorf("node %d, want 0 to %d: labels.txt has %d lines", top, below-1, below)
 	}
 	return u, v, rest, nil
 }

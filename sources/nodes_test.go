@@ -200,7 +200,7 @@ func TestNodesErrors(t *testing.T) {
 	}{
 		{with("edges.txt", ""), "sources: x.zip: no file edges.txt: file does not exist"},
 		{two, "sources: x.zip: several sets, X/edges.txt and Y/edges.txt: set Name"},
-		{with("edges.txt", "0 1\n1 4\n"), "sources: x.zip/X/edges.txt:2: node 4, want 0 to 3"},
+		{with("edges.txt", "0 1\n1 4\n"), "sources: x.zip/X/edges.txt:2: node 4, want 0 to 3: labels.txt has 4 lines"},
 		{with("edges.txt", "0 1\n1 4000000000\n"), "sources: x.zip/X/edges.txt:2: node \"4000000000\" is beyond 2147483647"},
 		{with("edges.txt", "0 1\n1\n"), `sources: x.zip/X/edges.txt:2: "1", want two nodes`},
 		{with("edges.txt", "0 1\n1 -1\n"), "sources: x.zip/X/edges.txt:2: node -1, want 0 to 2147483647"},
