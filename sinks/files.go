@@ -8,5 +8,5 @@ import (
 // IPC writes records as Arrow IPC files and streams.
 type IPC = ipc.Sink
 
-// Collect keeps the stream in memory.
+// Collect keeps the stream in memory: Records are its records until Release.
 type Collect = collect.Sink
