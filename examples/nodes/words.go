@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/rootwords"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // nodeWords counts what the nodes around a root have for sparse attributes, and for
@@ -89,30 +92,39 @@ func (d *dataset) words(ctx context.Context, c *config) (*average, error) {
 	if !d.few() {
 		count.hops, count.known = 2, d.learned()
 	}
-	bar := cli.NewProgress("words", int64(len(d.Class)))
-	defer bar.Done()
-	p := flow.From(d.NodeSet).
-		Via(operators.Roots{Nodes: d.all()}).
-		Via(operators.Chunk{Size: 1}).
-		Via(count.operator()).
-		With(flow.Options{Workers: c.workers})
-	rows, err := d.inOne(ctx, p, bar)
-	if err != nil {
-		return nil, err
+	rows := func(nodes []int32) flow.Pipeline {
+		return flow.From(d.NodeSet).
+			Via(operators.Roots{Nodes: nodes}).
+			Via(operators.Chunk{Size: 1}).
+			Via(count.operator()).
+			With(flow.Options{Workers: c.workers})
 	}
-	bar.Done()
-	v := &view{rows: rows, words: true, many: !d.few(), classes: len(d.Classes)}
+	v := &view{words: true, many: !d.few(), classes: len(d.Classes)}
 	defer release([]*view{v})
-	if v.train, err = take(rows, d.train); err != nil {
-		return nil, err
-	}
-	if v.val, err = take(rows, d.val); err != nil {
-		return nil, err
+	for _, part := range []struct {
+		rec   *arrow.Record
+		nodes []int32
+	}{{&v.train, d.train}, {&v.val, d.val}} {
+		bar := cli.NewProgress("words", int64(len(part.nodes)))
+		rec, err := d.inOne(ctx, rows(part.nodes), bar)
+		bar.Done()
+		if err != nil {
+			return nil, err
+		}
+		*part.rec = rec
 	}
 	m := d.committee(v, 0)
 	if err := d.grow(ctx, c, []*committee{m}, 1, c.epochs); err != nil {
 		return nil, err
 	}
-	said := newAverage(len(d.Class), len(d.Classes))
-	return said, examine(ctx, m.nets[0].net, rows, said)
+	// A node may have a thousand words, so those of all nodes are not kept.
+	bar := cli.NewProgress("words", int64(len(d.Class)))
+	defer bar.Done()
+	said, row := newAverage(len(d.Class), len(d.Classes)), 0
+	return said, rows(d.all()).Via(operators.Batch{Size: 1024}).To(sinks.Predict{Net: m.nets[0].net, Each: func(p sinks.Prediction) error {
+		said.add(row, p)
+		row++
+		bar.Add(1)
+		return nil
+	}}).Run(ctx)
 }
