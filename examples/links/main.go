@@ -72,8 +72,8 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours, Adamic–Adar, Katz and the product of degrees. Without -graph and -data it does so on a generated\ngraph of communities.")
-	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip; directions are dropped")
-	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; classes are not looked at")
+	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
+	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
 	f.IntVar(&c.k, "k", 20, "networks: nodes per receptive field")
 	f.StringVar(&c.normBy, "normalize", "wl", "networks: labeling that orders the nodes of a field: "+labeling.Usage())
 	f.Float64Var(&c.share, "share", 0.1, "share of the edges to hide for the test")

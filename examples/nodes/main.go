@@ -104,7 +104,7 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{neighbourLabels: auto}
 	f := cli.Flags("nodes", "tells the nodes of one large graph apart by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. Without\n-data and -graph it does so on a generated graph of communities.")
-	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt")
+	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
 	f.IntVar(&c.k, "k", 20, "nodes per receptive field")
