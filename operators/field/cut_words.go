@@ -105,7 +105,10 @@ func (c *wordCut) run(z *Normalizer, rows []uint64, starts uint64) bool {
 	c.taken = before
 
 	// First round: by the list of the neighbours' levels. See round1.
-	c.inner.set(rows, base, before&^(1<<near-1))
+	c.inner.n = 0
+	if base-near > 1 { // else all have one neighbour there
+		c.inner.set(rows, base, before&^(1<<near-1))
+	}
 	aside := uint64(0)
 	for _, row := range rows[base:] {
 		aside |= row

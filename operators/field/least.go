@@ -24,14 +24,13 @@ func (z *Normalizer) leastNodes(nodes []int32, set uint64) uint64 {
 		}
 		return least
 	}
-	cats, cat := g.NodeCat, g.NodeCat[first]
+	// Nobody can guess which is smaller, so there is no branch.
+	cats, cat := g.NodeCat, int64(g.NodeCat[first])
 	for m := set &^ least; m != 0; m &= m - 1 {
-		switch c := cats[nodes[bits.TrailingZeros64(m)]]; {
-		case c < cat:
-			least, cat = m&-m, c
-		case c == cat:
-			least |= m & -m
-		}
+		d := int64(cats[nodes[bits.TrailingZeros64(m)]]) - cat
+		smaller, greater := uint64(d>>63), uint64(-d>>63)
+		least = least&^smaller | m&-m&^greater
+		cat += d & int64(smaller)
 	}
 	return least
 }

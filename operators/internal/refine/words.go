@@ -9,6 +9,7 @@ type Words struct {
 	n      int
 	starts uint64     // bit p: a cell begins at position p
 	open   uint64     // bit p: a cell of more than one node begins at position p
+	many   uint64     // the nodes of the open cells
 	cell   [64]uint64 // the nodes of the cell that begins at position p
 
 	parts  [96]uint64 // splitters of the round
@@ -27,7 +28,7 @@ type Words struct {
 // nodes panic.
 func (w *Words) Reset(levels []uint8) {
 	if len(levels) == 0 {
-		w.n, w.starts, w.open = 0, 0, 0
+		w.n, w.starts, w.open, w.many = 0, 0, 0, 0
 		return
 	}
 	w.ResetStarts(len(levels), Starts(levels))
@@ -38,6 +39,7 @@ func (w *Words) Reset(levels []uint8) {
 func (w *Words) ResetStarts(n int, starts uint64) {
 	w.n, w.starts = n, starts
 	w.open = starts &^ (starts>>1 | 1<<(n-1))
+	w.many = below(n) &^ (starts &^ w.open)
 	for s := starts; s != 0; {
 		begin := bits.TrailingZeros64(s)
 		s &= s - 1
@@ -49,7 +51,7 @@ func (w *Words) ResetStarts(n int, starts uint64) {
 // SetCells makes w the partition with the given cells, which are not empty, in
 // this order.
 func (w *Words) SetCells(cells []uint64) {
-	w.n, w.starts, w.open = 0, 0, 0
+	w.n, w.starts, w.open, w.many = 0, 0, 0, 0
 	for _, c := range cells {
 		w.set(w.n, c)
 		w.n += bits.OnesCount64(c)
@@ -215,7 +217,9 @@ func (w *Words) set(at int, cell uint64) {
 	w.cell[at&63] = cell
 	bit := uint64(1) << (at & 63)
 	w.starts |= bit
-	w.open = w.open&^bit | several(cell)<<(at&63)
+	more := several(cell)
+	w.open = w.open&^bit | more<<(at&63)
+	w.many = w.many&^cell | cell&-more
 }
 
 // several returns 1 for a set of two nodes or more and 0 for others.
@@ -326,12 +330,12 @@ func (w *Words) splitBy(rows []uint64, splitter, flip uint64) {
 	}
 }
 
-// count writes to w.plane the number of neighbours that every node has in the
-// splitter.
+// count writes to w.plane the number of neighbours that every node of the open
+// cells has in the splitter.
 func (w *Words) count(rows []uint64, splitter uint64) {
 	w.plane[0], w.planes = 0, 1
 	for s := splitter; s != 0; s &= s - 1 {
-		carry := rows[bits.TrailingZeros64(s)]
+		carry := rows[bits.TrailingZeros64(s)] & w.many
 		for i := 0; carry != 0; i++ {
 			if i == w.planes {
 				w.plane[i&7] = 0
@@ -343,8 +347,12 @@ func (w *Words) count(rows []uint64, splitter uint64) {
 }
 
 // split splits every cell into the nodes of m and the others, in this order.
+// Mostly m has none of the nodes that are not alone yet.
 func (w *Words) split(m uint64) {
-	starts, open := w.starts, w.open
+	if x := m & w.many; x == 0 || x == w.many {
+		return
+	}
+	starts, open, many := w.starts, w.open, w.many
 	for s := open; s != 0; s &= s - 1 {
 		begin := bits.TrailingZeros64(s) & 63
 		in, out := w.cell[begin]&m, w.cell[begin]&^m
@@ -354,9 +362,11 @@ func (w *Words) split(m uint64) {
 		at := (begin + bits.OnesCount64(in)) & 63
 		w.cell[begin], w.cell[at] = in, out
 		starts |= 1 << at
-		open = open&^(1<<begin) | several(in)<<begin | several(out)<<at
+		moreIn, moreOut := several(in), several(out)
+		open = open&^(1<<begin) | moreIn<<begin | moreOut<<at
+		many &^= in&(moreIn-1) | out&(moreOut-1)
 	}
-	w.starts, w.open = starts, open
+	w.starts, w.open, w.many = starts, open, many
 }
 
 // Interchangeable reports whether the nodes are twins: all have the same

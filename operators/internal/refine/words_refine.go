@@ -150,13 +150,8 @@ func (w *Words) splitNamed(begin int) {
 	}
 	l := &w.list
 	old := l.name[begin]
-	w.open &^= 1 << begin
 	for i, f := range fragments {
-		w.cell[at] = f
-		w.starts |= 1 << at
-		if f&(f-1) != 0 {
-			w.open |= 1 << at
-		}
+		w.set(at, f)
 		name := old
 		if i != largest {
 			name = uint8(l.names)
