@@ -64,14 +64,15 @@ func (l *local) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 // rows writes to rows, for the first count of the numbered nodes, at most 64,
 // the set of their neighbours among themselves. The graph is undirected.
 func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
-	clear(rows[:count])
 	rows = rows[:maxWords]
-	if len(l.place) > inCache || ix.longest > searched*count {
-		l.rowsFiltered(ix, nodes[:count], rows)
+	filtered := len(l.place) > inCache || ix.longest > searched*count
+	if !filtered && len(nodes) == count && count < maxWords {
+		l.rowsWhole(ix, nodes, rows)
 		return
 	}
-	if len(nodes) == count && count < maxWords {
-		l.rowsWhole(ix, nodes, rows)
+	clear(rows[:count])
+	if filtered {
+		l.rowsFiltered(ix, nodes[:count], rows)
 		return
 	}
 	for i, u := range nodes[:count] {
@@ -91,11 +92,20 @@ func (l *local) rows(ix *Index, nodes []int32, count int, rows []uint64) {
 // entries as the short lists have, and adds them in a register: what leads out
 // of the nodes goes to bit 0. Nodes with long rows are left to the short lists.
 func (l *local) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
+	switch ix.atOnce {
+	case 4:
+		l.rowsOfFour(ix, nodes, rows)
+		return
+	case 8:
+		l.rowsOfEight(ix, nodes, rows)
+		return
+	}
 	high, place := uint64(0), l.place
 	for i, u := range nodes {
 		adj := ix.g.Adj(u)
 		if len(adj) > wholeRow {
 			high |= 1 << (i & 63)
+			rows[i&63] = 0
 			continue
 		}
 		own := uint64(0)
@@ -104,9 +114,82 @@ func (l *local) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 		}
 		rows[i&63] = own >> 1
 	}
-	if high == 0 {
-		return
+	if high != 0 {
+		l.rowsOfHubs(ix, nodes, high, rows)
 	}
+}
+
+// rowsOfEight is rowsWhole for a graph of mostly short rows. How long one is nobody
+// can guess, so eight entries are read of all that have no more, and those that
+// belong to the rows behind go to bit 0 too.
+func (l *local) rowsOfEight(ix *Index, nodes []int32, rows []uint64) {
+	high, place := uint64(0), l.place
+	off, neighbors := ix.g.Offsets, ix.g.Neighbors
+	for i, u := range nodes {
+		begin, end := int(off[u]), int(off[u+1])
+		own := uint64(0)
+		switch {
+		case end-begin <= 8 && begin+8 <= len(neighbors):
+			adj := (*[8]int32)(neighbors[begin : begin+8])
+			in := &firstEntries[(end-begin)&15]
+			own |= 1 << (place[adj[0]] & in[0] & 63)
+			own |= 1 << (place[adj[1]] & in[1] & 63)
+			own |= 1 << (place[adj[2]] & in[2] & 63)
+			own |= 1 << (place[adj[3]] & in[3] & 63)
+			own |= 1 << (place[adj[4]] & in[4] & 63)
+			own |= 1 << (place[adj[5]] & in[5] & 63)
+			own |= 1 << (place[adj[6]] & in[6] & 63)
+			own |= 1 << (place[adj[7]] & in[7] & 63)
+		case end-begin > wholeRow:
+			high |= 1 << (i & 63)
+		default:
+			for _, v := range neighbors[begin:end] {
+				own |= 1 << (place[v] & 63)
+			}
+		}
+		rows[i&63] = own >> 1
+	}
+	if high != 0 {
+		l.rowsOfHubs(ix, nodes, high, rows)
+	}
+}
+
+// rowsOfFour is rowsOfEight for a graph without rows of more than four entries.
+func (l *local) rowsOfFour(ix *Index, nodes []int32, rows []uint64) {
+	place := l.place
+	off, neighbors := ix.g.Offsets, ix.g.Neighbors
+	for i, u := range nodes {
+		begin, end := int(off[u]), int(off[u+1])
+		own := uint64(0)
+		if begin+4 <= len(neighbors) {
+			adj := (*[4]int32)(neighbors[begin : begin+4])
+			in := &firstEntries[(end-begin)&15]
+			own |= 1 << (place[adj[0]] & in[0] & 63)
+			own |= 1 << (place[adj[1]] & in[1] & 63)
+			own |= 1 << (place[adj[2]] & in[2] & 63)
+			own |= 1 << (place[adj[3]] & in[3] & 63)
+		} else {
+			for _, v := range neighbors[begin:end] {
+				own |= 1 << (place[v] & 63)
+			}
+		}
+		rows[i&63] = own >> 1
+	}
+}
+
+// firstEntries has all ones for the first so many of eight entries.
+var firstEntries = func() (in [16][8]int32) {
+	for n := range in {
+		for i := range min(n, 8) {
+			in[n][i] = -1
+		}
+	}
+	return in
+}()
+
+// rowsOfHubs adds the rows of some nodes, which are empty, from the short lists.
+func (l *local) rowsOfHubs(ix *Index, nodes []int32, high uint64, rows []uint64) {
+	place := l.place
 	for m := high; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		for _, v := range ix.other[ix.off[nodes[i]]:ix.off[nodes[i]+1]] {
