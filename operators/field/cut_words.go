@@ -250,7 +250,7 @@ func (c *wordCut) byAttributes(z *Normalizer) {
 // sameEdges reports whether the edges of all tied nodes to a node have the same
 // attributes. It does not look at tied nodes that are neighbours of each other.
 func (c *wordCut) sameEdges(z *Normalizer, rows []uint64) bool {
-	if z.typed && z.oneType {
+	if z.oneType() {
 		return true
 	}
 	first := bits.TrailingZeros64(c.tied)
@@ -259,12 +259,13 @@ func (c *wordCut) sameEdges(z *Normalizer, rows []uint64) bool {
 		return false
 	}
 	entry := func(i, j int) int32 { return z.ix.entryOf(z.hood[i], z.hood[j]) }
+	at := z.inTypes(z.hood, false)
 	for ; around != 0; around &= around - 1 {
 		v := bits.TrailingZeros64(around)
 		for m := c.tied & (c.tied - 1); m != 0; m &= m - 1 {
 			j := bits.TrailingZeros64(m)
 			if z.typed {
-				if z.types[v<<6|j] != z.types[v<<6|first] {
+				if row := z.types[at[v]<<6:][:maxWords]; row[at[j]&63] != row[at[first]&63] {
 					return false
 				}
 			} else if refine.CompareEdges(z.ix.g, entry(first, v), entry(j, v)) != 0 {

@@ -55,6 +55,8 @@ type Index struct {
 	// at most 64 nodes.
 	rows  []uint64
 	words [maxWords]uint64 // memory of rows
+
+	resets uint64 // calls of Reset; see graphTypes
 }
 
 // NewIndex indexes g, which must not change and is borrowed. O(n + m).
@@ -99,6 +101,7 @@ func (ix *Index) setRows() {
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetWalk(g, dir)
 	ix.walks = false
+	ix.resets++
 	n := g.N()
 	ix.off = sized(ix.off, n+1)
 	if !g.Directed {

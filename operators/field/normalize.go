@@ -80,12 +80,15 @@ type Normalizer struct {
 	arcCut   arcCut
 	member   []uint8
 	codes    []uint16
-	types    *canon.Types // of U, where typed
+	types    *canon.Types // of U, where typed, by the numbers of inTypes
+	typesU   *canon.Types // memory of types
+	ofGraph  *graphTypes
+	byGraph  bool         // types are those of ofGraph
 	typesN   *canon.Types // of N
 	planes   []uint64     // memory of byType
 	byType   [][]uint64   // rows of U by type of edge
-	typed    bool         // types and oneType are known
-	oneType  bool         // all edges of U have the same type
+	typed    bool         // types are known
+	one      answer       // whether all edges of U have the same type; see oneType
 	greatest uint32       // of the types
 	whole    recall       // of U
 	inN      recall       // of N

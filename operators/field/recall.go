@@ -79,7 +79,7 @@ func (q *recall) find(z *Normalizer, kind uint64, nodes []int32, rows []uint64) 
 	q.key = appendTriangle(q.key, rows)
 	switch g := z.ix.g; {
 	case z.typed:
-		q.key = z.appendTypes(q.key, rows, kind == finishField)
+		q.key = z.appendTypes(q.key, nodes, rows, kind == finishField)
 	case z.edgeTypes():
 		q.key = append(q.key, uint64(g.EdgeCats)<<32|uint64(g.EdgeAttrs))
 		for i, set := range rows {
@@ -102,6 +102,10 @@ func (q *recall) findArcs(z *Normalizer, kind uint64, nodes []int32, dist []uint
 	return q.ask(z)
 }
 
+// pausing reports whether the next problem of n nodes will not be looked up.
+func (q *recall) pausing(n int) bool { return q.windows[bits.Len(uint(n-1))].skip > 0 }
+
+// paused reports whether a problem of n nodes is not looked up.
 func (q *recall) paused(n int) bool {
 	q.hash = 0
 	q.at = &q.windows[bits.Len(uint(n-1))]

@@ -47,7 +47,7 @@ func (z *Normalizer) smallable(n int) bool {
 
 // smallAttrs packs the attributes of some nodes and of the edges between them, and
 // reports whether these are all that the members depend on besides levels and edges:
-// one of each kind, discrete and small. cropped is as for typesAmong.
+// one of each kind, discrete and small. cropped is as for inTypes.
 func (z *Normalizer) smallAttrs(nodes []int32, rows []uint64, cropped bool) (attrs smallAttributes, ok bool) {
 	if z.nodeAttrs() {
 		g := z.ix.g
@@ -70,7 +70,7 @@ func (z *Normalizer) smallAttrs(nodes []int32, rows []uint64, cropped bool) (att
 			return attrs, false
 		}
 	}
-	if !z.edgeTypes() || z.typed && z.oneType {
+	if !z.edgeTypes() || z.typed && z.one == yes {
 		return attrs, true
 	}
 	width, wide := 2, uint64(0)
@@ -81,11 +81,22 @@ func (z *Normalizer) smallAttrs(nodes []int32, rows []uint64, cropped bool) (att
 		return attrs, false
 	}
 	types, used := uint64(0), 0
+	some, every := uint64(0), ^uint64(0)
+	at := z.inTypes(nodes, cropped)
 	for i, set := range rows {
-		row := z.types[z.placeInHood(i, cropped)<<6:][:maxWords]
+		row := z.types[at[i]<<6:][:maxWords]
 		for m := set & (1<<i - 1); m != 0; m &= m - 1 {
-			types = types<<width | uint64(row[z.placeInHood(bits.TrailingZeros64(m), cropped)&63])
+			c := uint64(row[at[bits.TrailingZeros64(m)]&63])
+			types = types<<width | c
 			used += width
+			some |= c
+			every &= c
+		}
+	}
+	if !cropped && z.one == unknown {
+		z.setOneType(uint32(some), uint32(every))
+		if z.one == yes {
+			return attrs, true
 		}
 	}
 	attrs.rest |= types<<25 | wide<<24
@@ -208,9 +219,15 @@ func (z *Normalizer) unpackSmall(value uint64, n int) []int32 {
 }
 
 // rankWords makes z.words the ranking of the nodes whose rows are in z.rows,
-// without attributes.
+// without attributes. Levels begin where z.starts says, or are those of z.cells if
+// that is 0.
 func (z *Normalizer) rankWords() {
 	w, n := &z.words, len(z.rows)
+	if z.starts == 0 {
+		w.SetCells(z.cells)
+		w.Number(z.rows, 0, false)
+		return
+	}
 	small := n <= smallNodes && z.attributed() && z.smallable(n)
 	if small {
 		if value, _ := z.ranks.findSmall(z, smallRank, 1, nil, z.rows, false); value != 0 {

@@ -32,6 +32,11 @@ func (z *Normalizer) edgeTypes() bool {
 // members among nodes, whose rows it leaves in z.rows.
 func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 	n := len(z.hood)
+	if n == len(z.ix.rows) && z.wholeInPlace(n) {
+		if order := z.normalizeWhole(n); order != nil {
+			return inOrder[:], order, nil
+		}
+	}
 	z.typed = false
 	bounded := z.ix.bound.most > 0 && z.ix.bound.far.known && n <= maxWords
 	if !bounded || z.edgeTypes() {
@@ -112,6 +117,48 @@ func (z *Normalizer) normalizeWords() (nodes, order []int32, err error) {
 		z.remember(small, cached, &before, z.inHood)
 	}
 	return z.nodes, order, nil
+}
+
+// wholeInPlace reports whether normalizeWhole is for the whole graph, of n nodes, of
+// which nothing has to be looked up.
+func (z *Normalizer) wholeInPlace(n int) bool {
+	if n > z.K || n <= smallNodes || z.ix.bound.most > 0 || z.CanonBudget != 0 {
+		return false
+	}
+	if z.edgeTypes() && !z.takeGraphTypes() {
+		return false
+	}
+	return !z.cacheable(nil, n) || z.whole.pausing(n)
+}
+
+// normalizeWhole is normalizeWords where U is the whole graph: its nodes keep their
+// numbers, which ascend inside each level as those of U do, so that rows and types of
+// edges are those of the graph. It gives up where a search has not ended, since the
+// numbers may then decide.
+func (z *Normalizer) normalizeWhole(n int) []int32 {
+	before := z.Stats
+	z.rows, z.starts = z.hoodBits[:copy(z.hoodBits[:], z.ix.rows)], 0
+	if z.typed = z.edgeTypes(); z.typed && z.one == unknown {
+		z.one = no
+	}
+	z.cells = z.cells[:0]
+	level := z.dist[0] - 1
+	for i, v := range z.hood {
+		if z.dist[i] != level {
+			level = z.dist[i]
+			z.cells = append(z.cells, 0)
+		}
+		z.cells[len(z.cells)-1] |= 1 << (v & 63)
+	}
+	order := z.finishWords(inOrder[:n], false)
+	if z.Stats.Refined != before.Refined || z.Stats.Partial != before.Partial {
+		z.Stats = before
+		return nil
+	}
+	if z.Cache != nil {
+		z.whole.paused(n)
+	}
+	return order
 }
 
 // remember remembers the field of U, with the counts since before.
@@ -226,7 +273,7 @@ func (z *Normalizer) cutWords(rows []uint64) (keep uint64, ok bool) {
 		return keep, true
 	}
 	byType := [][]uint64(nil)
-	if z.edgeTypes() && !(z.typed && z.oneType) {
+	if z.edgeTypes() && !z.oneType() {
 		if byType = z.rowsByType(rows); byType == nil {
 			return 0, false // refinement by them is left to crop
 		}
@@ -334,9 +381,9 @@ func (z *Normalizer) breakTies(nodes []int32, cropped bool) {
 	n, rows := len(nodes), z.rows
 	z.order = z.order[:0]
 	switch {
-	case z.typed && !z.oneType:
+	case z.typed && !z.oneType():
 		z.solver.Budget = z.CanonBudget
-		order, q := z.solver.Typed(rows, z.typesAmong(rows, cropped), z.cells)
+		order, q := z.solver.Typed(rows, z.typesAmong(nodes, rows, cropped), z.cells)
 		z.countCanon(q)
 		z.order = append(z.order, order...)
 	case z.edgeTypes() && !z.typed:

@@ -87,6 +87,55 @@ func TestWordsChangeNothing(t *testing.T) {
 	}
 }
 
+// Fields of a whole graph, in the numbers of the graph, with a cache that is left alone
+// most of the time, and graphs that come one after the other to the same index.
+func TestWholeGraphsChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(55, 56))
+	var ix field.Index
+	var a field.Assembler
+	for _, z := range []field.Normalizer{{}, {IgnoreAttributes: true}, {Cache: field.NewCache(1 << 20)}} {
+		fast, slow := z, z
+		slow.Cache = nil
+		field.General(&slow)
+		for i := range race.Share(400) {
+			g := preferential(rng, 4+rng.IntN(61), 1+i%4)
+			if i%3 > 0 {
+				g = withNodeAttributes(rng, g, i%2, i%5/4)
+			}
+			if i%4 > 0 {
+				g = withEdgeAttributes(rng, g, 1, i%7/6)
+			}
+			ix.Reset(g, field.Both)
+			for root := range int32(g.N()) {
+				k := 64 - rng.IntN(8)
+				fast.K, slow.K = k, k
+				got, want := make([]int32, k), make([]int32, k)
+				hood, dist := a.Assemble(&ix, root, k)
+				if err := fast.Normalize(&ix, hood, dist, nil, got); err != nil {
+					t.Fatal(err)
+				}
+				if err := slow.Normalize(&ix, hood, dist, nil, want); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got, want) || counted(fast.Stats) != counted(slow.Stats) {
+					t.Fatalf("graph %d, k=%d, root %d: %v, in general %v\n%+v\n%+v", i, k, root, got, want, fast.Stats, slow.Stats)
+				}
+				rows := make([]uint64, k)
+				if !fast.Rows(rows) {
+					t.Fatal("no rows")
+				}
+				for x, u := range got {
+					for y, v := range got {
+						if u >= 0 && v >= 0 && (rows[x]>>y&1 == 1) != (g.Entry(u, v) >= 0) {
+							t.Fatalf("graph %d, k=%d, root %d: edge from %d to %d", i, k, root, x, y)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // Beside hubs most of the last level stays unread; the general way reads all.
 func TestHubsChangeNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(57, 58))
