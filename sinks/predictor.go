@@ -60,22 +60,33 @@ type Answer struct {
 // NewPredictor is a Predictor for a model in memory. The recipe begins with an
 // operators.Expect, which says what the graphs are like.
 func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
-	layout := r.Graphs()
-	if layout == nil {
-		return nil, fmt.Errorf("sinks: predictor: %w", errNoLayout)
-	}
-	classes, err := fitRecipe(m, r, *layout)
+	p, err := newPredictor(m, r)
 	if err != nil {
 		return nil, fmt.Errorf("sinks: predictor: %w", err)
 	}
+	return p, nil
+}
+
+func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
+	layout := r.Graphs()
+	switch {
+	case m == nil:
+		return nil, errors.New("the model is nil")
+	case layout == nil:
+		return nil, errNoLayout
+	}
+	classes, err := fitRecipe(m, r, *layout)
+	if err != nil {
+		return nil, err
+	}
 	p := &Predictor{net: m, recipe: r, layout: *layout, classes: classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	p.layout.Classes, p.layout.Real, p.layout.NodeClasses = nil, false, nil
-	if err := p.Update(m); err != nil {
+	if err := p.update(m); err != nil {
 		return nil, err
 	}
 	w, err := p.worker()
 	if err != nil {
-		return nil, fmt.Errorf("sinks: predictor: %w", err)
+		return nil, err
 	}
 	p.idle = []*worker{w}
 	return p, nil
@@ -99,9 +110,16 @@ func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
 // Train.OnStep, say, now and then. A model for other fields, or of other classes,
 // is an error.
 func (p *Predictor) Update(m nn.Predictor) error {
+	if err := p.update(m); err != nil {
+		return fmt.Errorf("sinks: predictor: %w", err)
+	}
+	return nil
+}
+
+func (p *Predictor) update(m nn.Predictor) error {
 	f, ok := m.(nn.Forker)
 	if !ok {
-		return fmt.Errorf("sinks: predictor: a %T is no nn.Forker, of which there can be copies", m)
+		return fmt.Errorf("a %T is no nn.Forker, of which there can be copies", m)
 	}
 	latest, ok := f.Fork().(nn.Forker)
 	if !ok {
@@ -110,7 +128,7 @@ func (p *Predictor) Update(m nn.Predictor) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.latest != nil && !reflect.DeepEqual(p.latest.Shape(), latest.Shape()) {
-		return fmt.Errorf("sinks: predictor: the model is for fields of %+v, want %+v", latest.Shape(), p.latest.Shape())
+		return fmt.Errorf("the model is for fields of %+v, want %+v", latest.Shape(), p.latest.Shape())
 	}
 	p.latest = latest
 	p.round++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -172,9 +173,17 @@ func TestPredictorErrors(t *testing.T) {
 		{net, append(recipe[:3:3], operators.Assemble{K: 5}, operators.Normalize{}), "6 nodes a field"},
 		{&nn.CNN{}, recipe, "neither been initialised nor loaded"},
 		{struct{ nn.Model }{net}, recipe, "nn.Forker"},
+		{nil, recipe, "the model is nil"},
 	} {
 		if _, err := sinks.NewPredictor(test.net, test.recipe); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
+		}
+		noted, ok := test.net.(nn.Noted)
+		if !ok && test.net != nil {
+			continue
+		}
+		if err := sinks.Write(io.Discard, noted, test.recipe); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Write: %v, want %q", err, test.want)
 		}
 	}
 	if _, err := sinks.Load(filepath.Join(t.TempDir(), "none")); err == nil {

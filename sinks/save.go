@@ -24,8 +24,9 @@ var errNoLayout = errors.New("the recipe does not say what its graphs are like: 
 // Save keeps a model with the recipe that makes fields for it, as one file,
 // which Load reads. The file appears whole or not at all. The recipe must begin
 // with an operators.Expect, which keeps the names of classes and channels: Load
-// needs it. One that does not open for such graphs is an error. An nn.SVM which has
-// learned from what operators.Count counted is kept as a network is:
+// needs it. One that does not open for such graphs, or makes fields that the model
+// is not for, is an error. An nn.SVM which has learned from what operators.Count
+// counted is kept as a network is:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
@@ -50,19 +51,21 @@ func Write(w io.Writer, m nn.Noted, r operators.Recipe) error {
 // note adds the recipe to the notes of a model, and, for whoever lists them, the
 // names of classes and channels.
 func note(m nn.Noted, r operators.Recipe) error {
-	layout := r.Graphs()
-	if layout == nil {
-		return fmt.Errorf("sinks: save: %w", errNoLayout)
+	if m != nil && !nn.Trained(m) {
+		return nil // its own Save refuses it
+	}
+	p, err := newPredictor(m, r) // what Load makes of it
+	if err != nil {
+		return fmt.Errorf("sinks: save: %w", err)
+	}
+	if err := p.Close(); err != nil {
+		return fmt.Errorf("sinks: save: %w", err)
 	}
 	text, err := r.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
-	classes, err := fitRecipe(m, r, *layout)
-	if err != nil {
-		return fmt.Errorf("sinks: save: %w", err)
-	}
-	notes := m.Notes()
+	notes, layout := m.Notes(), r.Graphs()
 	notes[recipeNote] = string(text)
 	var channels []string
 	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
@@ -73,7 +76,7 @@ func note(m nn.Noted, r operators.Recipe) error {
 	if c, ok := operators.Find[operators.Channel](r); ok && c.By != nil {
 		channels = append(channels, c.By.String())
 	}
-	notes["classes"], notes["channels"] = strings.Join(classes, ","), strings.Join(channels, ",")
+	notes["classes"], notes["channels"] = strings.Join(p.classes, ","), strings.Join(channels, ",")
 	return nil
 }
 
