@@ -24,6 +24,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -340,6 +341,47 @@ func TestVotersOf(t *testing.T) {
 		for ring, share := range rings {
 			if math.Abs(share-1/float64(len(rings))) > 1e-12 {
 				t.Errorf("root %d: ring %d of %d has %v", root, ring, len(rings), share)
+			}
+		}
+	}
+}
+
+// A ring of more nodes than are looked at ends the words of a root, to which it does
+// not matter how many more there are: neither their number nor which were met first.
+func TestWordsBesideHub(t *testing.T) {
+	for _, leaves := range []int32{widest - 1, widest, 50 * widest} {
+		var star []graph.Edge
+		for v := range leaves {
+			star = append(star, graph.Edge{U: 0, V: v + 1})
+		}
+		g, err := graph.New(int(leaves)+1, false, star)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.SparseCard = 1
+		for v := range leaves + 2 {
+			g.SparseOffsets = append(g.SparseOffsets, v)
+		}
+		g.NodeSparse = make([]int32, leaves+1)
+		w := nodeCounter{nodeWords: nodeWords{classes: make([]int32, leaves+1), hops: 3}}
+		for _, root := range []int32{0, 1, leaves} {
+			var bag count.Bag
+			w.Count(g, []int32{root}, &bag)
+			want := map[uint64]float64{uint64(kindAround.Add(0).Add(0)): 1} // the root
+			ring := uint64(1)
+			if root > 0 {
+				want[uint64(kindAround.Add(ring).Add(0))] = 1 // the hub
+				ring++
+			}
+			if leaves < widest {
+				want[uint64(kindAround.Add(ring).Add(0))] = float64(leaves + 1 - int32(ring))
+			}
+			got := map[uint64]float64{}
+			for _, e := range bag.Entries() {
+				got[e.ID] = e.Count
+			}
+			if !maps.Equal(got, want) || len(w.around) > widest || slices.Contains(w.seen, true) {
+				t.Errorf("%d leaves, root %d: words %v around %d nodes, want %v around %d at most", leaves, root, got, len(w.around), want, widest)
 			}
 		}
 	}

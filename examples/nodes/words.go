@@ -65,14 +65,7 @@ func (w *nodeCounter) Count(g *graph.Graph, roots []int32, bag *count.Bag) (clas
 		if ring == w.hops {
 			break
 		}
-		for _, v := range w.around[begin:end] {
-			for _, u := range g.Adj(v) {
-				if !w.seen[u] {
-					w.around, w.seen[u] = append(w.around, u), true
-				}
-			}
-		}
-		if len(w.around) > widest || len(w.around) == end {
+		if !w.next(g, begin) {
 			break
 		}
 		begin, ring = end, ring+1
@@ -81,6 +74,24 @@ func (w *nodeCounter) Count(g *graph.Graph, roots []int32, bag *count.Bag) (clas
 		w.seen[v] = false
 	}
 	return w.classes[root]
+}
+
+// next sees the ring behind the one that begins there, and returns whether it is to be
+// looked at. It ends where that is known: a ring around a hub may be the whole graph.
+func (w *nodeCounter) next(g *graph.Graph, begin int) bool {
+	end := len(w.around)
+	for _, v := range w.around[begin:end] {
+		for _, u := range g.Adj(v) {
+			if w.seen[u] {
+				continue
+			}
+			if len(w.around) == widest {
+				return false
+			}
+			w.around, w.seen[u] = append(w.around, u), true
+		}
+	}
+	return len(w.around) > end
 }
 
 // words is what the model of words says of all nodes: that which is best for graphs
