@@ -108,9 +108,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 		return
 	}
 	before := w.starts
-	if w.layered(rows) {
-		w.firstRoundLayered(rows)
-	} else {
+	if !w.firstRoundLayered(rows) {
 		w.firstRound(rows)
 	}
 	if w.settled(cut) {
@@ -134,44 +132,29 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	}
 }
 
-// layered reports whether all neighbours are in the same cell or in one next to
-// it, as those of breadth-first levels are.
-func (w *Words) layered(rows []uint64) bool {
-	before, here := uint64(0), uint64(0)
-	for s := w.starts; ; s &= s - 1 {
-		next := uint64(0)
+// firstRoundLayered is firstRound where all neighbours of nodes that are not alone are
+// in the same cell or in one next to it, as those of breadth-first levels are: three
+// numbers tell the list of a node, so that nodes are sorted by a key. It reports
+// whether it is so, and otherwise leaves the cells as they were.
+func (w *Words) firstRoundLayered(rows []uint64) bool {
+	starts, before := w.starts, uint64(0)
+	for s := starts; s != 0; {
+		begin := bits.TrailingZeros64(s)
+		s &= s - 1
+		here, next := w.cell[begin&63], uint64(0)
 		if s != 0 {
 			next = w.cell[bits.TrailingZeros64(s)&63]
 		}
-		near := before | here | next
-		for m := here; m != 0; m &= m - 1 {
-			if rows[bits.TrailingZeros64(m)]&^near != 0 {
-				return false
-			}
-		}
-		if s == 0 {
-			return true
-		}
-		before, here = here, next
-	}
-}
-
-// firstRoundLayered is firstRound for layered cells: three numbers tell the list
-// of a node, so that nodes are sorted by a key.
-func (w *Words) firstRoundLayered(rows []uint64) {
-	before := uint64(0)
-	for s := w.starts; s != 0; s &= s - 1 {
-		begin := bits.TrailingZeros64(s)
-		here := w.cell[begin&63]
 		if here&(here-1) == 0 {
 			before = here
 			continue
 		}
 		n := 0
-		differ, first := uint32(0), uint32(0)
+		differ, first, met := uint32(0), uint32(0), uint64(0)
 		for m := here; m != 0; m &= m - 1 {
 			v := bits.TrailingZeros64(m)
 			row := rows[v]
+			met |= row
 			own := bits.OnesCount64(row & here)
 			back := bits.OnesCount64(row & before)
 			key := listKey(uint32(back), uint32(own), uint32(bits.OnesCount64(row)-own-back))<<6 | uint32(v)
@@ -182,11 +165,28 @@ func (w *Words) firstRoundLayered(rows []uint64) {
 			w.keys[n&63] = key
 			n++
 		}
+		if met&^(before|here|next) != 0 {
+			w.join(starts)
+			return false
+		}
 		before = here
 		if differ>>6 != 0 {
 			w.splitByKeys(begin, n)
 		}
 	}
+	return true
+}
+
+// join makes cells whole that began at the given positions before they were split.
+func (w *Words) join(starts uint64) {
+	split := w.starts &^ starts
+	for ; split != 0; split &= split - 1 {
+		at := bits.TrailingZeros64(split)
+		begin := 63 - bits.LeadingZeros64(starts&below(at))
+		w.set(begin, w.cell[begin]|w.cell[at])
+		w.open &^= 1 << at
+	}
+	w.starts = starts
 }
 
 // splitByKeys splits the cell that begins at a position by the n keys of its nodes,
