@@ -60,10 +60,26 @@ func (r *report) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tright\tin the last window\tanswer, median\theap, first to last")
 	for _, s := range r.Systems {
-		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f %%\t%.2f ms\t%.1f to %.1f MB\n", s.System, s.Accuracy, s.Last, s.MedianMs, s.Curve[0].HeapMB, s.Curve[len(s.Curve)-1].HeapMB)
+		answer := "none asked for"
+		if s.Answers > 0 {
+			answer = fmt.Sprintf("%.2f ms", s.MedianMs)
+		}
+		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f %%\t%s\t%.1f to %.1f MB\n", s.System, s.Accuracy, s.Last, answer, s.Curve[0].HeapMB, s.Curve[len(s.Curve)-1].HeapMB)
 	}
-	fmt.Fprintln(w)
-	fmt.Fprint(w, "processor time of a graph, around\t")
+	r.printCosts(w)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d workers, peak %.0f MB resident\n", r.Workers, r.PeakMB)
+	return err
+}
+
+// printCosts writes what a graph costs, where there were enough of them to tell.
+func (r *report) printCosts(w io.Writer) {
+	if len(r.Systems[0].Costs) == 0 {
+		return
+	}
+	fmt.Fprint(w, "\nprocessor time of a graph, around\t")
 	for _, c := range r.Systems[0].Costs {
 		fmt.Fprintf(w, "%d\t", c.Graphs)
 	}
@@ -75,11 +91,6 @@ func (r *report) print(out io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\n%d workers, peak %.0f MB resident\n", r.Workers, r.PeakMB)
-	return err
 }
 
 // draw is the picture of -out: accuracy in each window, a line for each system, and

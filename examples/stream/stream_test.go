@@ -116,3 +116,24 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
 	}
 }
+
+// What was not measured has no figure: answers that nobody asked for, and the cost of a
+// graph where there are too few.
+func TestNoFigures(t *testing.T) {
+	one := &system{System: "best", Curve: []point{{Graphs: 9}}}
+	r := &report{Systems: []*system{one}}
+	text := func() string {
+		var out strings.Builder
+		if err := r.print(&out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if s := text(); strings.Contains(s, " ms") || strings.Contains(s, "processor time") {
+		t.Error(s)
+	}
+	one.Answers, one.MedianMs, one.Costs = 3, 0.25, []cost{{100, 17}}
+	if s := text(); !strings.Contains(s, "0.25 ms") || !strings.Contains(s, "17 µs") {
+		t.Error(s)
+	}
+}
