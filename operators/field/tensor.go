@@ -20,6 +20,15 @@ func gather[T int32 | float32](values []T, width int, members []int32, out []T, 
 		return
 	}
 	out = out[:len(members)*width]
+	if width == 1 { // a copy of one costs more than the one
+		for i, v := range members {
+			out[i] = none
+			if v >= 0 {
+				out[i] = values[v]
+			}
+		}
+		return
+	}
 	for i, v := range members {
 		if v < 0 {
 			for j := range width {
