@@ -15,7 +15,7 @@ func TestWalkBySets(t *testing.T) {
 	for range 600 {
 		n := 1 + rng.IntN(maxWords)
 		var edges []graph.Edge
-		for range rng.IntN(3 * n) {
+		for range rng.IntN(6 * n) {
 			edges = append(edges, graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))})
 		}
 		g, err := graph.New(n, false, edges)
