@@ -90,7 +90,8 @@ type Fitted struct {
 // errEnough ends a run whose model gets no better.
 var errEnough = errors.New("sinks: fit: enough")
 
-// Run trains on the rows of p, a pipeline without a sink, which may have options.
+// Run trains on the rows of p, a pipeline without a sink, which may have options. That
+// there are none is an error.
 func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	t, err := f.start(ctx)
 	if err != nil {
@@ -102,6 +103,9 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 		To(t).Run(ctx)
 	if err != nil && !errors.Is(err, errEnough) {
 		return t.fitted(), err
+	}
+	if len(t.done) == 0 {
+		return Fitted{}, errors.New("fit: there are no rows to learn from")
 	}
 	if len(t.best) > 0 {
 		return t.fitted(), t.Net.(nn.Weighted).SetWeights(t.best)

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -223,6 +225,11 @@ func TestFitErrors(t *testing.T) {
 		if _, err := c.fit.Run(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "fit: fit:") {
 			t.Errorf("%v, want %q", err, c.want)
 		}
+	}
+	none := flow.From(sources.Families{Graphs: 10, Rows: 16}).Via(operators.Filter{Keep: func(*graph.Graph) bool { return false }}).
+		Via(operators.Channel{By: labeling.NormalizedDegree}).Via(operators.Select{W: 20}).Via(operators.Normalize{K: 6})
+	if fit, err := (sinks.Fit{Net: &nn.CNN{Seed: 1}}).Run(context.Background(), none); err == nil || !strings.HasSuffix(err.Error(), "fit: there are no rows to learn from") {
+		t.Errorf("of no rows: %v, %v", fit, err)
 	}
 }
 
