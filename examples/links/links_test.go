@@ -230,14 +230,6 @@ func links(t *testing.T, args ...string) map[string]any {
 	return clitest.JSON[map[string]any](t, run, args...)
 }
 
-// model is the flags of a model; one network is enough, and words have no fields.
-func model(net, k string) []string {
-	if net == words {
-		return []string{"-net", net}
-	}
-	return []string{"-net", net, "-k", k, "-nets", "1"}
-}
-
 // Where each hidden edge was the only one of an end there is no figure for pairs whose
 // ends have others, and none is made up.
 func TestNoneAttached(t *testing.T) {
@@ -263,7 +255,7 @@ func TestNoneAttached(t *testing.T) {
 func TestNoLeak(t *testing.T) {
 	file := write(t, random(t, 200, 600))
 	for _, net := range []string{"words", "pooled", "link"} {
-		r := links(t, append(model(net, "8"), "-graph", file, "-folds", "4", "-most", "240", "-repeats", "4", "-epochs", "3")...)
+		r := links(t, "-graph", file, "-net", net, "-k", "8", "-folds", "4", "-most", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
 		if a := r["auc"].(float64); a < 0.38 || a > 0.62 { // 4 × (60 + 60) pairs: ± 4 standard errors
 			t.Errorf("%s: AUC %v of edges that were drawn by lot", net, a)
 		}
@@ -286,7 +278,7 @@ func TestGrid(t *testing.T) {
 func onGrid(t *testing.T, file, net string) {
 	var first string
 	for _, workers := range []string{"1", "3"} {
-		r := links(t, append(model(net, "12"), "-graph", file, "-folds", "4", "-repeats", "2", "-epochs", "4", "-workers", workers)...)
+		r := links(t, "-graph", file, "-net", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
 		for _, name := range strings.Fields("dataset nodes edges k auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -314,22 +306,18 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"-graph x -data y":                   "both set",
-		"-graph x -net link -k 0":            "-k is 0",
-		"-graph x -net link -k 1000":         "want at most",
-		"-graph x -share 0":                  "-share is 0",
-		"-graph x -net cnn":                  "words, pooled or link",
-		"-graph x -folds 1":                  "-folds is 1",
-		"-graph x -net link -normalize auto": "-normalize is auto",
-		"-graph x -k 30":                     "-k is of a network",
-		"-graph x -normalize degree":         "-normalize is of a network",
-		"-graph x -nets 5":                   "-nets is of a network",
-		"-graph x -decay 1 -net words":       "-decay is of a network",
-		"-graph x -json /nowhere/at/all":     "cannot write",
-		"-graph /nowhere/at/all":             "no such file",
-		"-graph " + cut:                      "cut short",
-		"-graph " + complete:                 "too dense",
-		"-graph " + tiny:                     "too few",
+		"-graph x -data y":               "both set",
+		"-graph x -k 0":                  "-k is 0",
+		"-graph x -k 1000":               "want at most",
+		"-graph x -share 0":              "-share is 0",
+		"-graph x -net cnn":              "words, pooled or link",
+		"-graph x -folds 1":              "-folds is 1",
+		"-graph x -normalize auto":       "-normalize is auto",
+		"-graph x -json /nowhere/at/all": "cannot write",
+		"-graph /nowhere/at/all":         "no such file",
+		"-graph " + cut:                  "cut short",
+		"-graph " + complete:             "too dense",
+		"-graph " + tiny:                 "too few",
 	} {
 		if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)

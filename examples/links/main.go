@@ -29,12 +29,10 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -66,7 +64,6 @@ type config struct {
 	seed           uint64
 	workers        int
 	json           string
-	given          []string // the flags that were set
 }
 
 func parse(args []string) (*config, error) {
@@ -92,7 +89,9 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
-	f.Visit(func(f *flag.Flag) { c.given = append(c.given, f.Name) })
+	if c.net == words {
+		cli.NoEffect(f, "-net words reads no fields", "k", "normalize", "nets", "decay")
+	}
 	return c, c.check()
 }
 
@@ -108,11 +107,6 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
 	case !(c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want 0 to 1000", c.decay)
-	}
-	for _, name := range []string{"k", "normalize", "nets", "decay"} {
-		if c.net == words && slices.Contains(c.given, name) {
-			return fmt.Errorf("-%s is of a network, and -net words is none", name)
-		}
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)

@@ -132,6 +132,15 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
+	switch c.protocol {
+	case "split":
+		cli.NoEffect(f, "-protocol split has no windows", "window")
+	case "prequential":
+		cli.NoEffect(f, "-protocol prequential has no votes", "votes")
+	}
+	if c.net == "cnn" {
+		cli.NoEffect(f, "it is of -net pooled", "maps")
+	}
 	return c, c.check()
 }
 
@@ -153,12 +162,8 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-words is %q, want auto, on or off", c.words)
 	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth <= 0.99): // rounds grow as 1/(1-share)
 		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
-	case c.protocol == "prequential" && (c.spread == yes || c.smooth > 0 || c.words == yes || c.votes > 0):
-		return errors.New("-spread, -smooth, -votes and -words are of -protocol split")
-	case c.protocol == "split" && c.window > 0:
-		return errors.New("-window is of -protocol prequential")
-	case c.net == "cnn" && c.maps > 0:
-		return errors.New("-maps is of -net pooled")
+	case c.protocol == "prequential" && (c.spread == yes || c.smooth > 0 || c.words == yes):
+		return errors.New("-spread, -smooth and -words are of -protocol split")
 	case c.spread == yes && c.neighbourLabels == yes:
 		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
 	case !(c.rate >= 0 && c.rate <= 10):

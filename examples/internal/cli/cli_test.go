@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -39,6 +40,19 @@ func TestGivenTwice(t *testing.T) {
 }
 
 // A name stands for a path, or else for a file in a folder of SANFLOW_DATA.
+func TestIdle(t *testing.T) {
+	f := Flags("x", "")
+	for _, name := range []string{"a", "b", "c"} {
+		f.Int(name, 0, "")
+	}
+	if err := Parse(f, []string{"-c", "0", "-b", "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := idle(f, []string{"a", "b", "c"}); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("given: %v", got)
+	}
+}
+
 func TestPlace(t *testing.T) {
 	data := t.TempDir()
 	t.Chdir(t.TempDir())
