@@ -50,7 +50,7 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("benchmark", "compares systems that tell the graphs of collections apart, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper; a generated collection where\n-data names no other.")
+	f := cli.Flags("benchmark", "compares systems that tell the graphs of collections apart, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper; a generated collection where\n-data names no other, which takes about a minute of processor time.")
 	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
