@@ -27,7 +27,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -90,7 +89,7 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
-	f.Visit(func(f *flag.Flag) { c.given = append(c.given, f.Name) })
+	c.given = cli.Given(f)
 	return c, c.check()
 }
 

@@ -105,19 +105,17 @@ func Parse(f *flag.FlagSet, args []string) error {
 // NoEffect says on standard error which of some flags were given although they change
 // nothing here. It is no error: what a script always sets may not matter this time.
 func NoEffect(f *flag.FlagSet, why string, names ...string) {
-	for _, name := range idle(f, names) {
-		fmt.Fprintf(os.Stderr, "%s: -%s changes nothing: %s\n", f.Name(), name, why)
+	for _, name := range Given(f) {
+		if slices.Contains(names, name) {
+			fmt.Fprintf(os.Stderr, "%s: -%s changes nothing: %s\n", f.Name(), name, why)
+		}
 	}
 }
 
-// idle returns those of some flags that were given.
-func idle(f *flag.FlagSet, names []string) (given []string) {
-	f.Visit(func(one *flag.Flag) {
-		if slices.Contains(names, one.Name) {
-			given = append(given, one.Name)
-		}
-	})
-	return given
+// Given returns the names of the flags that were given, ascending.
+func Given(f *flag.FlagSet) (names []string) {
+	f.Visit(func(one *flag.Flag) { names = append(names, one.Name) })
+	return names
 }
 
 // givenTwice is an error where a flag was given by two of its names: the last would

@@ -40,7 +40,7 @@ func TestGivenTwice(t *testing.T) {
 }
 
 // A name stands for a path, or else for a file in a folder of SANFLOW_DATA.
-func TestIdle(t *testing.T) {
+func TestGiven(t *testing.T) {
 	f := Flags("x", "")
 	for _, name := range []string{"a", "b", "c"} {
 		f.Int(name, 0, "")
@@ -48,7 +48,7 @@ func TestIdle(t *testing.T) {
 	if err := Parse(f, []string{"-c", "0", "-b", "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := idle(f, []string{"a", "b", "c"}); !slices.Equal(got, []string{"b", "c"}) {
+	if got := Given(f); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("given: %v", got)
 	}
 }
