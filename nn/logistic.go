@@ -57,6 +57,8 @@ type Logistic struct {
 	// with "sanflow.".
 	Info map[string]string
 
+	narrow bool // see Best
+
 	*core
 }
 
@@ -99,8 +101,6 @@ func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
 
 // String returns the settings in one line.
 func (m *Logistic) String() string { return m.settings().String() }
-
-func (m *Logistic) fits(Shape) error { return nil }
 
 func (m *Logistic) lay(p *params, s Shape) body {
 	units := m.Heads * m.Loss.units(s)

@@ -504,7 +504,7 @@ func TestInterrupt(t *testing.T) {
 
 // The ablations are named by what they leave out, whatever its place.
 func TestAblations(t *testing.T) {
-	all := collection.BestWords()
+	all := count.Standard()
 	for _, c := range all {
 		name := ingredient(c)
 		s := find(collection.Best + "-" + name)
@@ -512,7 +512,7 @@ func TestAblations(t *testing.T) {
 			t.Errorf("%v has no name to be left out by", c)
 			continue
 		}
-		rest := slices.DeleteFunc(collection.BestWords(), func(other count.Counter) bool { return reflect.DeepEqual(other, c) })
+		rest := slices.DeleteFunc(count.Standard(), func(other count.Counter) bool { return reflect.DeepEqual(other, c) })
 		if want := fmt.Sprintf("words: %v", rest); len(rest) != len(all)-1 || s.identity != want {
 			t.Errorf("%s is %q, want %q", s.name, s.identity, want)
 		}

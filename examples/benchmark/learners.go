@@ -192,7 +192,7 @@ func bag(name, about, kind string, words []count.Counter) *system {
 
 // training is what the trials of a model that learns by epochs have in common.
 func training(kind string, d *collection.Data) collection.Training {
-	return collection.Training{Kind: kind, Classes: len(d.Layout.Classes), Pretrain: "none", Epochs: collection.MaxEpochs(kind, len(d.Class)), Workers: 1, OnEpoch: func() {}}
+	return collection.Training{Kind: kind, Pretrain: "none", Epochs: collection.MaxEpochs(kind, len(d.Class)), Workers: 1, OnEpoch: func() {}}
 }
 
 // trained is the plan of a model that learns by epochs, in batches of a size to be

@@ -61,7 +61,7 @@ var systems = []*system{
 	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
-	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.Best, collection.BestWords()),
+	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.Best, count.Standard()),
 }
 
 // ablations are the best system without one of its ingredients each.
@@ -98,11 +98,11 @@ func ingredient(c count.Counter) string {
 }
 
 func leaveOneOut() (all []*system) {
-	for i, c := range collection.BestWords() {
-		words, name := collection.BestWords(), ingredient(c)
+	for i, c := range count.Standard() {
+		words, name := count.Standard(), ingredient(c)
 		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
-	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held out", collection.BestAlone, collection.BestWords()))
+	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held out", collection.BestAlone, count.Standard()))
 }
 
 // leftOut are the X of best-X.

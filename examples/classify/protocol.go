@@ -128,7 +128,7 @@ func (e *evaluation) job(t nn.Trial, epochs int) job {
 	batch := e.batches[t.Variant]
 	j := job{name: fmt.Sprintf("outer-%d-%d", t.Fold, batch), keep: e.keep, Training: collection.Training{
 		Split: t.Split, Epochs: epochs, Batch: batch, Seed: nn.Seed(e.c.seed, streamOuter, uint64(t.Fold), uint64(batch)),
-		Whole: e.c.epochs > 0, Kind: e.c.kind, Classes: len(e.data.Layout.Classes), Pretrain: e.c.pretrain,
+		Whole: e.c.epochs > 0, Kind: e.c.kind, Pretrain: e.c.pretrain,
 		Workers: 1, // jobs run side by side
 	}}
 	if t.Inner {

@@ -46,5 +46,5 @@ func (c *config) counting() []count.Counter {
 	if !c.ofWords() {
 		return nil
 	}
-	return collection.BestWords()
+	return count.Standard()
 }

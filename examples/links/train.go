@@ -89,11 +89,10 @@ func ask(ctx context.Context, net nn.Model, rec arrow.Record, pairs []scored) er
 
 // newNet returns the model that -net names.
 func (c *config) newNet(seed uint64) nn.Model {
-	if c.net == words { // as examples/internal/collection.NewBest
-		return &nn.Logistic{
-			Kernel: nn.Min, Width: 1 << 17, Heads: 10, Workers: c.workers,
-			Optimizer: nn.AdaGrad{Rate: c.rate, Epsilon: 1e-3},
-		}
+	if c.net == words {
+		m := nn.Best()
+		m.Workers, m.Optimizer = c.workers, nn.AdaGrad{Rate: c.rate, Epsilon: 1e-3}
+		return m
 	}
 	opt := nn.Adam{Rate: c.rate, WeightDecay: c.decay}
 	if c.net == "link" {

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -110,11 +109,10 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 // them.
 func (c *config) newNet(v *view, seed uint64, decay float64) nn.Model {
 	if v != nil && v.words {
-		m := &nn.Logistic{Kernel: nn.Min, Width: 1 << 17, Heads: 10, Optimizer: nn.AdaGrad{Rate: 0.05, Epsilon: 1e-3}}
+		m := nn.Best()
 		if v.many { // there is less to fear from chance, and more to learn
 			m.Width, m.Heads, m.Optimizer = 1<<18, 1, nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}
 		}
-		m.Width = collection.Width(m.Width, m.Heads, v.classes)
 		return m
 	}
 	opt := nn.Adam{Rate: c.rate, WeightDecay: decay}

@@ -95,7 +95,7 @@ func (w *nodeCounter) next(g *graph.Graph, begin int) bool {
 }
 
 // words is what the model of words says of all nodes: that which is best for graphs
-// (examples/internal/collection.NewBest), learned from the training nodes and
+// (nn.Best), learned from the training nodes and
 // stopped by the validation nodes. With few of them it looks three hops far; with
 // many two, and at their classes.
 func (d *dataset) words(ctx context.Context, c *config) (*average, error) {

@@ -26,14 +26,13 @@ func names() []string { return []string{collection.Best, "online"} }
 // model returns what a system counts, and learns.
 func model(name string) (operators.Recipe, *nn.Logistic) {
 	if name == collection.Best {
-		return operators.Recipe{operators.Count{Of: collection.BestWords()}}, collection.NewBest(collection.Best, 0, 1)
+		return operators.Recipe{operators.Count{Of: count.Standard()}}, nn.Best()
 	}
 	return operators.Recipe{operators.Count{Of: []count.Counter{count.WL{Height: 2}}}}, &nn.Logistic{}
 }
 
-// source is the graphs, and what they are called. The number of classes of a collection is
-// told when the pipeline opens.
-func (c *config) source(ctx context.Context, found func(classes int)) (flow.Pipeline, string, error) {
+// source is the graphs, and what they are called.
+func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
 	if c.data == "" {
 		noise := c.noise
 		if noise == 0 {
@@ -43,15 +42,15 @@ func (c *config) source(ctx context.Context, found func(classes int)) (flow.Pipe
 	}
 	src, name, err := collection.Source(ctx, c.data, c.seed)
 	// Collections come in the order of their classes.
-	return flow.From(src).Via(classes{found}).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
+	return flow.From(src).Via(classes{}).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), name, err
 }
 
 // classes is an operator that refuses graphs without classes, before it passes any on.
-type classes struct{ found func(classes int) }
+type classes struct{}
 
 func (classes) String() string { return "classes" }
 
-func (c classes) Open(in *arrow.Schema) (flow.Stage, error) {
+func (classes) Open(in *arrow.Schema) (flow.Stage, error) {
 	l, err := record.LayoutOf(in)
 	if err != nil {
 		return nil, err
@@ -59,18 +58,13 @@ func (c classes) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err := collection.CheckClasses(l); err != nil {
 		return nil, err
 	}
-	c.found(len(l.Classes))
 	return operators.Expect{Layout: l}.Open(in)
 }
 
 // learn lets a system learn from the whole stream, then asks it about single graphs.
 func (c *config) learn(ctx context.Context, name string, r *report) (*system, error) {
 	recipe, net := model(name)
-	graphs, data, err := c.source(ctx, func(classes int) {
-		if name == collection.Best {
-			net.Width = collection.Width(net.Width, net.Heads, classes)
-		}
-	})
+	graphs, data, err := c.source(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +160,7 @@ func (c *config) ask(ctx context.Context, one *system, recipe operators.Recipe, 
 	}
 	next := *c
 	next.seed, next.graphs = c.seed+1, c.answers
-	src, _, err := next.source(ctx, func(int) {})
+	src, _, err := next.source(ctx)
 	if err != nil {
 		return err
 	}

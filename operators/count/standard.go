@@ -1,7 +1,7 @@
 package count
 
 // Standard returns what to count where nothing is known of the graphs: the words
-// of the most accurate model here (see examples/benchmark -systems best), which needs
+// of the most accurate model here (nn.Best), which needs
 // no hand for a new collection:
 //
 //	size, labels        how large a graph is and what it is made of

@@ -24,7 +24,6 @@ type Training struct {
 	Whole    bool
 	Seed     uint64
 	Kind     string // of the model: cnn, pslr or gru, or best where Count was made
-	Classes  int    // of the collection
 	Pretrain string // what teaches its first layer: rbm, autoencoder or none
 	Workers  int    // of the model
 
@@ -153,7 +152,7 @@ func (j Training) newNet(f *Fields) Net {
 	}
 	switch j.Kind {
 	case Best, BestAlone:
-		return NewBest(j.Kind, j.Classes, j.Workers)
+		return newBest(j.Kind, j.Workers)
 	case "pslr":
 		return &nn.PSLR{Workers: j.Workers}
 	case "gru":
