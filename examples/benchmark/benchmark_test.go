@@ -23,6 +23,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
@@ -234,8 +236,8 @@ func TestKeptFor(t *testing.T) {
 
 	args := []string{"-data", small(t, "SMALL", 5), "-systems", "labels", "-folds", "2", "-repeats", "1", "-checkpoint", t.TempDir(), "-resume"}
 	first := benchmark(t, args...)
-	file := filepath.Join(args[len(args)-2], "SMALL.labels.json")
-	content, err := os.ReadFile(file)
+	path := filepath.Join(args[len(args)-2], "SMALL.labels.json")
+	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +253,7 @@ func TestKeptFor(t *testing.T) {
 		if !strings.Contains(other, test.was) {
 			t.Fatalf("no %s in %s", test.was, other)
 		}
-		if err := os.WriteFile(file, []byte(strings.Replace(other, test.was, test.is, 1)), 0o600); err != nil {
+		if err := os.WriteFile(path, clitest.Sign(strings.Replace(other, test.was, test.is, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := benchmark(t, args...); *got.Cells[0].Nested == *first.Cells[0].Nested != test.again {
@@ -277,6 +279,33 @@ func TestKeptFor(t *testing.T) {
 		if same := is == find(name).on(many); same != (name != "k10e") {
 			t.Errorf("%s is %q, of many graphs %q", name, is, find(name).on(many))
 		}
+	}
+}
+
+// A cell in which a bit is flipped is not believed, and a run has its directory for
+// itself.
+func TestDamagedCell(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	args := []string{"-data", small(t, "SMALL", 5), "-systems", "majority", "-folds", "2", "-repeats", "1", "-checkpoint", dir, "-resume"}
+	if err := run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"SMALL.majority.json", "run.json"} {
+		path := filepath.Join(dir, name)
+		clitest.FlipBits(t, path, func(what string) {
+			if err := run(context.Background(), args); err == nil || !strings.Contains(err.Error(), "-resume: "+path+" is damaged") {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		})
+	}
+	held, err := store.Open(nil, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := run(context.Background(), args); !errors.Is(err, file.ErrHeld) {
+		t.Errorf("two runs: %v, want %v", err, file.ErrHeld)
 	}
 }
 
@@ -424,10 +453,10 @@ func TestErrors(t *testing.T) {
 	}
 	for _, damage := range []struct{ old, with string }{{`"nested": 55`, `"nested": null`}, {`"nested_folds"`, `"folds"`}} {
 		lame := strings.Replace(string(content), damage.old, damage.with, 1)
-		if err := os.WriteFile(path, []byte(lame), 0o600); err != nil || lame == string(content) {
+		if err := os.WriteFile(path, clitest.Sign(lame), 0o600); err != nil || lame == string(content) {
 			t.Fatal(err, string(content))
 		}
-		if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json is damaged: it has not the results of 2 folds") {
+		if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json has not the results of 2 folds") {
 			t.Errorf("a cell with %s: %v", damage.with, err)
 		}
 	}

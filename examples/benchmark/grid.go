@@ -44,7 +44,7 @@ const done = "done"
 var errLimit = errors.New("the limit of the cell")
 
 // runGrid fills in all cells, collection by collection.
-func runGrid(ctx context.Context, c *config, keep *store) (*report, error) {
+func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Inner: c.inner}
 	if err := c.checkData(ctx); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 }
 
 // runRow fills in the cells of one collection.
-func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep *store, bar *cli.Progress) error {
+func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep results, bar *cli.Progress) error {
 	if err := c.checkRow(d, r); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, or begin it where there is none; cells that ran out of a shorter limit are tried again")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.table, "table", "", "file for the table, in Markdown")
@@ -149,6 +149,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer keep.Close()
 	r, err := runGrid(ctx, c, keep)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,63 +15,36 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// store is the directory of -checkpoint; a nil one keeps nothing.
-//
-//	run.json           what the run is of: another cannot go on with it
-//	NAME.json          the outcome of a training that has ended
-//	NAME.safetensors   the state of one that has not, or of the last
-type store struct{ dir string }
+// kept is what -checkpoint keeps: an entry for each training that has ended, and
+// NAME.safetensors, the state of one that has not, or of the last.
+type kept struct {
+	*store.Store
+	dir string
+}
 
-// openStore begins a run in the directory, or goes on with the one there.
-func (e *evaluation) openStore() (*store, error) {
+// openStore begins a run in the directory, or resumes the one there.
+func (e *evaluation) openStore() (kept, error) {
+	settings, err := e.identity()
+	if err != nil {
+		return kept{}, err
+	}
+	s, err := cli.OpenStore(e.c.checkpoint, e.c.resume, settings)
+	return kept{s, e.c.checkpoint}, err
+}
+
+// identity is all that decides the result of a run.
+func (e *evaluation) identity() (list []store.Setting, err error) {
 	c := e.c
 	if c.checkpoint == "" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(c.checkpoint, 0o755); err != nil {
-		return nil, fmt.Errorf("-checkpoint: %w", err)
-	}
-	s := &store{c.checkpoint}
-	this, err := e.identity()
-	if err != nil {
-		return nil, err
-	}
-	var there []setting
-	switch err := s.read("run", &there); {
-	case errors.Is(err, fs.ErrNotExist):
-		return s, s.write("run", this)
-	case err != nil:
-		return nil, err
-	case !c.resume:
-		return nil, fmt.Errorf("-checkpoint: %s holds a run; go on with it by -resume, or name another directory", s.dir)
-	}
-	if len(there) != len(this) {
-		return nil, fmt.Errorf("-resume: %s was written by another version of this command", s.dir)
-	}
-	for i, a := range there {
-		if b := this[i]; a != b {
-			return nil, fmt.Errorf("-resume: %s is of a run with %s %s, this one has %s %s", s.dir, a.Name, a.Value, b.Name, b.Value)
-		}
-	}
-	return s, nil
-}
-
-// setting is something that decides the result of a run.
-type setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// identity is all that decides the result of a run.
-func (e *evaluation) identity() ([]setting, error) {
-	c := e.c
 	sum, err := digest(e.fields.Record)
-	var list []setting
 	for _, s := range []struct {
 		name  string
 		value any
@@ -83,7 +55,7 @@ func (e *evaluation) identity() ([]setting, error) {
 		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
 		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", e.learning()},
 	} {
-		list = append(list, setting{s.name, fmt.Sprint(s.value)})
+		list = append(list, cli.Setting(s.name, s.value))
 	}
 	return list, err
 }
@@ -133,28 +105,6 @@ func digest(rec arrow.Record) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (s *store) path(name string) string { return filepath.Join(s.dir, name+".json") }
-
-func (s *store) read(name string, v any) error {
-	b, err := os.ReadFile(s.path(name))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("-resume: %s is damaged: %w", s.path(name), err)
-	}
-	return nil
-}
-
-func (s *store) write(name string, v any) error {
-	f, err := cli.Create(s.path(name))
-	if err != nil {
-		return err
-	}
-	defer f.Cleanup()
-	return f.FinishJSON(v)
-}
-
 // training is what a store keeps of a job beside the network.
 type training struct {
 	Curve    [][]float64 `json:"curve"` // number correct, sum of losses, loss of rows held out
@@ -183,48 +133,47 @@ func (t training) outcome() (*collection.Outcome, error) {
 
 // finished returns the outcome of a job that has ended, without its network, or
 // nil.
-func (s *store) finished(name string) (*collection.Outcome, error) {
-	if s == nil {
-		return nil, nil
-	}
+func (r kept) finished(name string) (*collection.Outcome, error) {
 	var t training
-	switch err := s.read(name, &t); {
-	case errors.Is(err, fs.ErrNotExist):
+	if ok, err := r.Get(name, &t); err != nil {
+		return nil, fmt.Errorf("-resume: %w", err)
+	} else if !ok {
 		return nil, nil
-	case err != nil:
-		return nil, err
 	}
 	o, err := t.outcome()
 	if err != nil {
-		return nil, fmt.Errorf("-resume: %s: %w", s.path(name), err)
+		return nil, fmt.Errorf("-resume: %s: %w", r.Path(name), err)
 	}
-	return o, nil
+	return o, r.removeState(name) // of a run that was killed before it did
 }
 
 // finish keeps the outcome of a job.
-func (s *store) finish(name string, o *collection.Outcome) error {
-	if s == nil {
+func (r kept) finish(name string, o *collection.Outcome) error {
+	if r.Store == nil {
 		return nil
 	}
-	if err := s.write(name, trainingOf(o)); err != nil {
+	if err := r.Put(name, trainingOf(o)); err != nil {
 		return err
 	}
-	err := os.Remove(s.state(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return r.removeState(name)
 }
 
-func (s *store) state(name string) string { return filepath.Join(s.dir, name+".safetensors") }
+func (r kept) removeState(name string) error {
+	if err := os.Remove(r.state(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (r kept) state(name string) string { return filepath.Join(r.dir, name+".safetensors") }
 
 // checkpointEvery is the least time between two checkpoints of a training.
 var checkpointEvery = time.Second
 
 // checkpoint is how the training of a job is kept up to its last steps.
-func (s *store) checkpoint(name string) sinks.Checkpoint {
-	if s == nil {
+func (r kept) checkpoint(name string) sinks.Checkpoint {
+	if r.Store == nil {
 		return sinks.Checkpoint{}
 	}
-	return sinks.Checkpoint{File: s.state(name), Every: checkpointEvery, Resume: true}
+	return sinks.Checkpoint{File: r.state(name), Every: checkpointEvery, Resume: true}
 }

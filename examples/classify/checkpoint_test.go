@@ -178,7 +178,7 @@ func TestResumeErrors(t *testing.T) {
 		{"patience 0", "patience 7", "is of a run with learning by training"},
 	} {
 		others := strings.Replace(string(content), test.was, test.is, 1)
-		if err := os.WriteFile(path, []byte(others), 0o600); err != nil {
+		if err := os.WriteFile(path, clitest.Sign(others), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -194,7 +194,7 @@ func TestResumeErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := regexp.MustCompile(`,\s*[^,\]]*\]`).ReplaceAll(content, []byte("]"))
-	if err := os.WriteFile(path, two, 0o600); err != nil {
+	if err := os.WriteFile(path, clitest.Sign(string(two)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "outer-0-32.json: its scores are 2 numbers, want 3") {
@@ -202,6 +202,14 @@ func TestResumeErrors(t *testing.T) {
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"outer-0-32.json", "run.json"} {
+		path := filepath.Join(dir, name)
+		clitest.FlipBits(t, path, func(what string) {
+			if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "-resume: "+path+" is damaged") {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+		})
 	}
 	for _, name := range []string{"last.safetensors", "outer-0-32.json", "run.json"} {
 		path := filepath.Join(dir, name)

@@ -10,8 +10,8 @@ import (
 type job struct {
 	collection.Training
 	name string // in the store
-	keep *store // nil: nothing is kept
-	last bool   // the network is wanted, not only how it did
+	keep kept
+	last bool // the network is wanted, not only how it did
 }
 
 // do runs a job. It is a function of the fields and the job alone.

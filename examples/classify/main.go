@@ -80,7 +80,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
 	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
@@ -170,8 +170,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer fields.Release()
-	e, err := evaluate(ctx, c, d, fields)
+	e, err := newEvaluation(c, d, fields)
 	if err != nil {
+		return err
+	}
+	defer e.keep.Close()
+	if err := e.evaluate(ctx); err != nil {
 		return err
 	}
 	model, err := e.lastModel(ctx)

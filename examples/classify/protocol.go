@@ -26,7 +26,7 @@ type evaluation struct {
 	c       *config
 	fields  *collection.Fields
 	data    *collection.Data
-	keep    *store
+	keep    kept
 	batches []int
 	epochs  int
 	svms    *machines  // where those are learned in place of networks
@@ -47,8 +47,8 @@ type verdict struct {
 	kernel []string
 }
 
-// evaluate trains on every fold and lets each protocol choose.
-func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.Fields) (*evaluation, error) {
+// newEvaluation opens the store of -checkpoint, which the caller closes.
+func newEvaluation(c *config, d *collection.Data, f *collection.Fields) (*evaluation, error) {
 	if c.folds > len(d.Class) {
 		return nil, fmt.Errorf("%d folds of %d graphs leave some empty; want -folds of at most the number of graphs", c.folds, len(d.Class))
 	}
@@ -60,9 +60,13 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 		e.epochs = collection.MaxEpochs(c.kind, len(d.Class))
 	}
 	var err error
-	if e.keep, err = e.openStore(); err != nil {
-		return nil, err
-	}
+	e.keep, err = e.openStore()
+	return e, err
+}
+
+// evaluate trains on every fold and lets each protocol choose.
+func (e *evaluation) evaluate(ctx context.Context) (err error) {
+	c := e.c
 	v := nn.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
 		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
@@ -79,19 +83,19 @@ func evaluate(ctx context.Context, c *config, d *collection.Data, f *collection.
 	defer bar.Done()
 	if c.kind == machine {
 		if e.svms, err = newMachines(e, bar); err != nil {
-			return nil, err
+			return err
 		}
 		v.Learn, v.Prepare = e.svms.learn, e.svms.grid.Prepare
 	} else {
 		v.Learn = e.networks(bar)
 	}
-	all, err := v.Run(ctx, d.Class)
+	all, err := v.Run(ctx, e.data.Class)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.splits = all.Splits
 	e.nested, e.paper, e.optimistic = e.verdictOf(all.Nested), e.verdictOf(all.Paper), e.verdictOf(all.Optimistic)
-	return e, nil
+	return nil
 }
 
 // networks learns in a trial by epochs.

@@ -189,9 +189,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !isChild() && (c.role == "" || c.role == "train") {
-		if err := c.sameJob(); err != nil {
+		job, err := c.openJob()
+		if err != nil {
 			return err
 		}
+		defer job.Close()
 	}
 	if err := c.look(ctx); err != nil {
 		return cli.Cause(ctx, err)

@@ -1,63 +1,66 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/file/store"
 )
 
-// setting is a flag that decides what is learned.
-type setting struct{ Flag, Value string }
-
-func (c *config) settings() []setting {
-	s := []setting{{"data", c.data}, {"graph", c.graph.Path}, {"k", strconv.Itoa(c.k)}}
+// settings are the flags that decide what is learned.
+func (c *config) settings() []store.Setting {
+	s := []store.Setting{cli.Setting("data", c.data), cli.Setting("graph", c.graph.Path), cli.Setting("k", c.k)}
 	if c.large() {
-		s = append(s, setting{"n", strconv.Itoa(c.graph.N)})
+		s = append(s, cli.Setting("n", c.graph.N))
 	} else {
-		s = append(s, setting{"w", strconv.Itoa(c.w)})
+		s = append(s, cli.Setting("w", c.w))
 	}
-	return append(s, setting{"repeat", strconv.Itoa(c.repeat)}, setting{"seed", strconv.FormatUint(c.seed, 10)}, setting{"epochs", strconv.Itoa(c.epochs)})
+	return append(s, cli.Setting("repeat", c.repeat), cli.Setting("seed", c.seed), cli.Setting("epochs", c.epochs))
+}
+
+// openJob takes the directory for this run, and keeps its settings there. The caller
+// closes it: until then the directory is no other run's.
+func (c *config) openJob() (*store.Store, error) {
+	s, err := store.Open(nil, c.dir)
+	if err != nil {
+		return nil, fmt.Errorf("-dir: %w", err)
+	}
+	if err = c.sameJob(s); err == nil {
+		err = s.Put("job", c.settings())
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // sameJob refuses a directory with a run of other settings, whose model would be taken
 // for this one's. More epochs are no others: they come behind those that were.
-func (c *config) sameJob() error {
-	path := filepath.Join(c.dir, "job.json")
-	if was, err := os.ReadFile(path); err == nil && c.begun() {
-		var job []setting
-		if err := json.Unmarshal(was, &job); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		then := map[string]string{}
-		for _, s := range job {
-			then[s.Flag] = s.Value
-		}
-		for _, s := range c.settings() {
-			old := then[s.Flag]
-			if s.Flag == "epochs" {
-				if n, err := strconv.Atoi(old); err == nil && n <= c.epochs {
-					continue
-				}
-			}
-			if old != s.Value {
-				return fmt.Errorf("-%s is %s, and the run in -dir %s has %s: set it so, or another -dir", s.Flag, orNone(s.Value), c.dir, orNone(old))
-			}
-		}
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (c *config) sameJob(s *store.Store) error {
+	var job []store.Setting
+	if _, err := s.Get("job", &job); err != nil || len(job) == 0 || !c.begun() {
 		return err
 	}
-	f, err := cli.Create(path)
-	if err != nil {
-		return err
+	then := map[string]string{}
+	for _, s := range job {
+		then[s.Name] = s.Value
 	}
-	defer f.Cleanup()
-	return f.FinishJSON(c.settings())
+	for _, s := range c.settings() {
+		old := then[s.Name]
+		if s.Name == "epochs" {
+			if n, err := strconv.Atoi(old); err == nil && n <= c.epochs {
+				continue
+			}
+		}
+		if old != s.Value {
+			return fmt.Errorf("-%s is %s, and the run in -dir %s has %s: set it so, or another -dir", s.Name, orNone(s.Value), c.dir, orNone(old))
+		}
+	}
+	return nil
 }
 
 func orNone(s string) string {

@@ -2,8 +2,11 @@
 package clitest
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +59,33 @@ func EdgeLists(t *testing.T, texts ...string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Sign gives an entry of a store (package flow/file/store) that a test has edited the
+// checksum of its content.
+func Sign(entry string) []byte {
+	sum, rest, _ := strings.Cut(entry, "\",")
+	return fmt.Appendf(nil, "%s%x\",%s", sum[:len(sum)-2*sha256.Size], sha256.Sum256([]byte(rest)), rest)
+}
+
+// FlipBits flips some bits of a file, one at a time, and calls each after each.
+func FlipBits(t *testing.T, path string, each func(what string)) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < 8*len(content); i += 8*len(content)/64 | 1 {
+		b := bytes.Clone(content)
+		b[i/8] ^= 1 << (i % 8)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		each(fmt.Sprintf("bit %d of byte %d (%q)", i%8, i/8, content[i/8]))
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // JSON runs a command with those arguments, silently, and returns what it

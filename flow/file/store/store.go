@@ -1,0 +1,177 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/file"
+)
+
+var (
+	// ErrDamaged is the error of an entry that is not what Put has written.
+	ErrDamaged = errors.New("damaged")
+	// ErrBegun is the error of a directory that holds a run which is not to be resumed.
+	ErrBegun = errors.New("holds a run")
+)
+
+// Setting is one of the values that decide the results of a run.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Store is an open directory. Its methods may be called by several goroutines. A nil
+// Store holds nothing, and Put keeps nothing there.
+type Store struct {
+	fs   file.FS
+	dir  string
+	run  string // the checksum of the settings
+	lock io.Closer
+}
+
+// runName is the entry with the settings.
+const runName = "run"
+
+// Open opens a directory, and makes it where there is none. No other process can open
+// it until Close, or until this process ends, however it ends: the error is then
+// [file.ErrHeld]. A nil fsys is the file system of this machine.
+func Open(fsys file.FS, dir string) (*Store, error) {
+	s := &Store{fs: file.Or(fsys), dir: dir}
+	_, err := file.MkdirAll(s.fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	s.lock, err = file.Lock(s.fs, dir)
+	return s, err
+}
+
+// Close gives the directory back.
+func (s *Store) Close() error {
+	if s == nil || s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// Begin makes this the run of the directory, or resumes the run that is there. It is
+// called before Get and Put. A run with other settings is an error that names the first
+// of these. Where resume is false, a directory that holds more than settings is
+// [ErrBegun]. A run that ended before its first result is replaced.
+func (s *Store) Begin(settings []Setting, resume bool) error {
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	var there []Setting
+	ok, err := s.Get(runName, &there)
+	if err != nil {
+		return err
+	}
+	empty, err := s.empty()
+	if err != nil {
+		return err
+	}
+	if !ok || empty {
+		err = s.Put(runName, settings)
+	} else {
+		err = s.resume(there, settings, resume)
+	}
+	s.run = checksum(text)
+	return err
+}
+
+// resume compares the settings of the run that is there with those of this run.
+func (s *Store) resume(there, settings []Setting, resume bool) error {
+	switch {
+	case !resume:
+		return fmt.Errorf("%s %w", s.dir, ErrBegun)
+	case len(there) != len(settings):
+		return fmt.Errorf("%s was written by another version of this program", s.dir)
+	}
+	for i, was := range there {
+		if is := settings[i]; was != is {
+			return fmt.Errorf("%s is of a run with %s %s, this one has %s %s", s.dir, was.Name, was.Value, is.Name, is.Value)
+		}
+	}
+	return nil
+}
+
+// empty reports whether the directory holds settings at most.
+func (s *Store) empty() (bool, error) {
+	entries, err := s.fs.List(s.dir)
+	for _, e := range entries {
+		if e.Name() != runName+".json" && !file.IsUnfinished(e.Name()) {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// Path is the file of an entry.
+func (s *Store) Path(name string) string { return filepath.Join(s.dir, name+".json") }
+
+// Get decodes the value of an entry into v, as json.Unmarshal does. ok is false where
+// there is no such entry.
+func (s *Store) Get(name string, v any) (ok bool, err error) {
+	if s == nil {
+		return false, nil
+	}
+	f, err := s.fs.Open(s.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false, fmt.Errorf("%s: %w", s.Path(name), err)
+	}
+	e, err := decode(b)
+	switch {
+	case err != nil:
+	case e.Name != name:
+		err = fmt.Errorf("it is the entry %q", e.Name)
+	case name != runName && e.Run != s.run:
+		err = errors.New("it is of a run with other settings")
+	default:
+		err = json.Unmarshal(e.Value, v)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s is %w: %w; remove the file, and the program computes its content again", s.Path(name), ErrDamaged, err)
+	}
+	return true, nil
+}
+
+// Put keeps a value, which json.Marshal can encode, in place of what the entry holds.
+// The name is that of a file without a directory. When Put returns nil, a loss of power
+// does not undo it; after an error the entry is what it was, or the new one.
+func (s *Store) Put(name string, v any) error {
+	if s == nil {
+		return nil
+	}
+	if name == "" || strings.HasPrefix(name, ".") || name != filepath.Base(name) {
+		return fmt.Errorf("store: %q is no name of a file", name)
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", name, err)
+	}
+	e := entry{Version: version, Name: name, Value: value}
+	if name != runName {
+		e.Run = s.run
+	}
+	b, err := e.encode()
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", name, err)
+	}
+	return file.Write(s.fs, s.Path(name), func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
