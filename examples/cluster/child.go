@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // childEnv is set for processes that this command starts.
@@ -48,6 +50,17 @@ type status struct {
 
 	Learned int64    `json:"learned,omitempty"` // of a trainer: rows that the model has learned from, in this run and before
 	Earlier *earlier `json:"earlier,omitempty"` // of one that goes on, once
+	Msg     string   `json:"msg,omitempty"`     // of a line of its log
+	Error   string   `json:"error,omitempty"`
+}
+
+// logger logs what the broker does not do: a child to its parent, a line of JSON each.
+func logger() *slog.Logger {
+	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
+	if isChild() {
+		return slog.New(slog.NewJSONHandler(os.Stdout, warnings))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, warnings))
 }
 
 // watch runs a pipeline, and shows how it goes on, or tells the parent. tally is that of a
@@ -92,6 +105,11 @@ func (c *config) broker(ctx context.Context) error {
 		o.Cluster = server.ClusterOpts{Name: "cluster", Host: "127.0.0.1", Port: b.Cluster, NoAdvertise: true}
 		o.Routes = server.RoutesFromStr(strings.Join(b.Routes, ","))
 	}
+	lock, err := b.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if err := b.await(ctx); err != nil {
 		return err
 	}
@@ -111,6 +129,20 @@ func (c *config) broker(ctx context.Context) error {
 	s.Shutdown()
 	s.WaitForShutdown()
 	return nil
+}
+
+// lock keeps other servers off the directory. The server of a run that was killed may still
+// write there for a moment.
+func (b brokerSettings) lock(ctx context.Context) (io.Closer, error) {
+	if err := os.MkdirAll(b.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	for begin := time.Now(); ; {
+		lock, err := file.Lock(nil, b.Dir)
+		if !errors.Is(err, file.ErrHeld) || time.Since(begin) > time.Minute || !wait(ctx, 50*time.Millisecond) {
+			return lock, err
+		}
+	}
 }
 
 // errPort is the error of a server whose port somebody else has.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,9 +20,12 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
 
+// asCommand is set for a process of this binary that is the command.
+const asCommand = "SANFLOW_CLUSTER_COMMAND"
+
 // The processes of a cluster are this binary.
 func TestMain(m *testing.M) {
-	if isChild() {
+	if isChild() || os.Getenv(asCommand) != "" {
 		cli.Main("cluster", run)
 		return
 	}
@@ -190,6 +196,86 @@ func TestNoBroker(t *testing.T) {
 	time.AfterFunc(300*time.Millisecond, stop)
 	if err := run(ctx, []string{"-role", "feed", "-url", fmt.Sprintf("127.0.0.1:%d", ports[0])}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was stopped", err)
+	}
+}
+
+// command starts this command as a process of its own, and kills it at the end of the test.
+func command(t *testing.T, stderr io.Writer, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// A second run in the directory of one that is under way is refused before it starts a broker on the
+// store of the first. What a run that was killed leaves there keeps nobody off.
+func TestDirHeld(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	job := []string{"-graph", "torus", "-n", "64", "-k", "4", "-workers", "1", "-epochs", "1", "-dir", dir}
+	first := command(t, nil, append(job, "-repeat", "100000")...)
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "broker-0", "jetstream")); err == nil {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("there is no broker")
+		}
+	}
+	want := "-dir: cannot write " + dir + ": another run is writing it"
+	for _, args := range [][]string{{"-repeat", "100000"}, {"-workers", "0"}, {"-url", "127.0.0.1:1", "-role", "train"}} {
+		if err := run(t.Context(), append(job, args...)); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want that %s", args, err, want)
+		}
+	}
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	if err := run(t.Context(), append(job, "-workers", "0", "-repeat", "1")); err == nil || !strings.Contains(err.Error(), "-repeat is 1") {
+		t.Errorf("after it was killed: %v, want that it was another job", err)
+	}
+}
+
+// A trainer whose broker takes the connection and says nothing says so within seconds, with the
+// address, and tries on.
+func TestSilentBroker(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	lines, stderr := io.Pipe()
+	defer lines.Close()
+	command(t, stderr, "-url", "nats://"+l.Addr().String(), "-role", "train")
+	time.AfterFunc(30*time.Second, func() { stderr.Close() })
+	if line, err := bufio.NewReader(lines).ReadString('\n'); err != nil || !strings.Contains(line, l.Addr().String()) {
+		t.Errorf("%q, %v, want a line with %s", line, err, l.Addr())
+	}
+}
+
+// A broker whose disk is full ends the run within seconds, with the broker's code and what to do.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "broker-0")
+	if err := os.Mkdir(store, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", store).CombinedOutput(); err != nil {
+		t.Skipf("a small disk cannot be mounted: %v: %s", err, text)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", store).Run() })
+	clitest.Silence(t)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	err := run(ctx, []string{"-workers", "2", "-repeat", "40", "-dir", dir})
+	if err == nil || !strings.Contains(err.Error(), "err_code=10023") || !strings.Contains(err.Error(), "-bound") {
+		t.Errorf("%v, want the broker's code and what to do", err)
 	}
 }
 

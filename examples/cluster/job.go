@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,7 +102,7 @@ func (c *config) recipe(ctx context.Context, src flow.Source) (operators.Recipe,
 }
 
 func (c *config) connection() in.Connection {
-	return in.Connection{URL: c.url, Replicas: c.brokers}
+	return in.Connection{URL: c.url, Replicas: c.brokers, Logger: logger()}
 }
 
 func (c *config) streams() (graphs, fields string) { return c.name + "-graphs", c.name + "-fields" }
@@ -137,7 +138,10 @@ func (c *config) feed(ctx context.Context) error {
 	if !c.large() {
 		p = p.Via(operators.Batch{Size: perMessage})
 	}
-	_, err = watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
+	s, err := watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
+	if sent := s.Stages[len(s.Stages)-1].Notes; err == nil && sent["messages"] == 0 && !isChild() {
+		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s, which would have to be deleted to start over\n", graphs)
+	}
 	return err
 }
 

@@ -28,7 +28,11 @@
 // decide the model are kept with the streams, and a role with others is refused.
 //
 // feed, work and train go on where they were when they are started again, and so does a
-// whole cluster with the same -dir; other settings of the job are refused there. What is
+// whole cluster with the same -dir; other settings of the job are refused there, and so is a
+// second run while one is under way. To start over, delete the streams sanflow-graphs,
+// sanflow-fields and, with -bound, sanflow-fields-late (nats stream rm), and the directory of
+// the trainer, or take another -name and -dir: a feed whose data the broker had to the end sends
+// nothing again. What is
 // killed by -kill is: workers, the feed, the trainer, and of three brokers the one
 // that leads. While nothing more is learned than ever before, the kills become fewer: a
 // process needs some tenths of a second to begin, three brokers seconds to agree.
@@ -47,6 +51,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators/field"
+	out "github.com/sanflow/sanflow/sinks/jetstream"
 )
 
 func main() { cli.Main("cluster", run) }
@@ -199,6 +204,9 @@ func run(ctx context.Context, args []string) error {
 		return cli.Cause(ctx, err)
 	}
 	r, err := c.work(ctx)
+	if errors.Is(err, out.ErrFull) {
+		err = fmt.Errorf("%w (-dir on a larger disk, less data, or -bound)", err)
+	}
 	if err != nil || r == nil {
 		return cli.Cause(ctx, err)
 	}

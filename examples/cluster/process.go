@@ -95,7 +95,11 @@ func (p *process) once(ctx context.Context) error {
 func (p *process) listen(r io.Reader) {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		var now status
-		if json.Unmarshal(s.Bytes(), &now) == nil {
+		switch {
+		case json.Unmarshal(s.Bytes(), &now) != nil:
+		case now.Msg != "":
+			fmt.Fprintf(os.Stderr, "%s: %s: %s\n", p.name, now.Msg, now.Error)
+		default:
 			p.mu.Lock()
 			if p.last, p.best = now, max(p.best, now.Rows, now.Learned); p.earlier == nil {
 				p.earlier = now.Earlier

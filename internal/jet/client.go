@@ -23,6 +23,7 @@ type Client struct {
 	url string
 
 	reconnects atomic.Int64
+	told       notice
 	mu         sync.Mutex
 	why        error // the first refusal since it was connected, which tells most
 	fatal      error // why it will not come back
@@ -50,7 +51,7 @@ func (c Connection) Dial(ctx context.Context, name string) (*Client, error) {
 			cl.refusal(nil)
 			cl.log(slog.LevelInfo, "reconnected", "server", nc.ConnectedUrlRedacted())
 		}),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { cl.log(slog.LevelWarn, "disconnected", "error", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { cl.log(slog.LevelInfo, "disconnected", "error", err) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			cl.log(slog.LevelWarn, "connection", "error", err)
 			switch {
@@ -66,7 +67,7 @@ func (c Connection) Dial(ctx context.Context, name string) (*Client, error) {
 			}
 		}),
 	}, options...)
-	err = Retry(ctx, c.Patience, func() (err error) {
+	err = cl.retry(ctx, func() (err error) {
 		cl.NC, err = nats.Connect(url, options...)
 		return err
 	}, refused)
@@ -130,10 +131,11 @@ func (c *Client) Reconnects() int64 { return c.reconnects.Load() }
 // CleanupPublisher comes before a goroutine of the client's has begun, that is left.
 func (c *Client) Close() { c.NC.Close() }
 
-// Ask asks the broker, again for as long as it is away or without a leader.
+// Ask asks the broker, again for as long as it is away or without a leader, and for RoomWait
+// where it has no room.
 func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
-	missing := 0
-	return Retry(ctx, c.Patience, func() error {
+	missing, full := 0, time.Time{}
+	return c.retry(ctx, func() error {
 		if err := c.Err(); err != nil {
 			return err
 		}
@@ -149,13 +151,45 @@ func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
 		} else {
 			missing = 0
 		}
+		if !Full(err) {
+			full = time.Time{}
+		} else if full.IsZero() {
+			full = time.Now()
+		}
 		return err
-	}, func(err error) bool { return c.Err() != nil || missing >= 4 || missing == 0 && !Passing(err) })
+	}, func(err error) bool {
+		wait := Passing(err) || Full(err) && time.Since(full) < min(RoomWait, c.Patience)
+		return c.Err() != nil || missing >= 4 || missing == 0 && !wait
+	})
 }
 
-// Retry calls f until it succeeds, its error is final, ctx ends or it has failed
-// for so long.
-func Retry(ctx context.Context, patience time.Duration, f func() error, final func(error) bool) error {
+// notice says when a log is to be told of something that lasts.
+type notice struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+// due reports whether it has lasted for 3 s, and was not told for half a minute.
+func (n *notice) due(since time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Since(since) < 3*time.Second || !n.last.IsZero() && time.Since(n.last) < 30*time.Second {
+		return false
+	}
+	n.last = time.Now()
+	return true
+}
+
+// Warn logs that something has not been possible for a while, now and then.
+func (c *Client) Warn(since time.Time, what string, err error) {
+	if c.told.due(since) {
+		c.log(slog.LevelWarn, what, "server", redacted(c.url), "since", time.Since(since).Round(time.Second).String(), "error", err.Error())
+	}
+}
+
+// retry calls f until it succeeds, its error is final, ctx ends or it has failed
+// for as long as Patience lasts.
+func (c *Client) retry(ctx context.Context, f func() error, final func(error) bool) error {
 	begin, wait := time.Now(), 20*time.Millisecond
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -169,9 +203,10 @@ func Retry(ctx context.Context, patience time.Duration, f func() error, final fu
 			return context.Cause(ctx)
 		case final(err):
 			return err
-		case time.Since(begin) > patience:
-			return fmt.Errorf("for %v: %w", patience, err)
+		case time.Since(begin) > c.Patience:
+			return fmt.Errorf("for %v: %w", c.Patience, err)
 		}
+		c.Warn(begin, "the broker does not do what it is asked; trying on", err)
 		if !Sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}

@@ -35,7 +35,8 @@ type Connection struct {
 	Replicas int
 	// Options are others of the client.
 	Options []nats.Option
-	// Logger, if set, is told what the connection goes through.
+	// Logger, if set, is told of connections that are lost and come back (Info), and of a broker
+	// that does not answer or has no room for 3 s, each half minute (Warn).
 	Logger *slog.Logger
 }
 

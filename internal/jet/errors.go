@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,12 +23,15 @@ func (e *StreamError) Error() string { return "stream " + e.Stream + ": " + e.Er
 
 func (e *StreamError) Unwrap() error { return e.Err }
 
-// Of names the stream of an error, unless the error names one. That a context has ended is of
-// no stream.
+// Of names the stream of an error, unless the error names one, and says what to do where the
+// broker is full. That a context has ended is of no stream.
 func Of(stream string, err error) error {
 	var named *StreamError
 	if err == nil || errors.As(err, &named) || errors.Is(err, context.Canceled) {
 		return err
+	}
+	if Full(err) {
+		err = fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return &StreamError{stream, err}
 }
@@ -51,26 +57,43 @@ var ErrRemade = errors.New("it was deleted, and made again")
 
 // Codes of the broker, which its client does not name.
 const (
-	codeStore   jetstream.ErrorCode = 10077 // no room in the stream, or on the disk
-	codeNoRoom  jetstream.ErrorCode = 10023
-	codeAccount jetstream.ErrorCode = 10002
-	codeMemory  jetstream.ErrorCode = 10028
-	codeStorage jetstream.ErrorCode = 10047
+	codeStore    jetstream.ErrorCode = 10077 // the message exceeds a bound of the stream
+	codeNoRoom   jetstream.ErrorCode = 10023 // the broker has no room
+	codeAccount  jetstream.ErrorCode = 10002 // the account has no room
+	codeMemory   jetstream.ErrorCode = 10028 // the broker has no memory for a stream of that size
+	codeStorage  jetstream.ErrorCode = 10047 // the broker has no disk for a stream of that size
+	codeReserved jetstream.ErrorCode = 10122 // the account has no room for a stream of that size
 
 	codeInProcess jetstream.ErrorCode = 10158 // it was sent before, and its servers have not agreed on it yet
 )
 
+// ErrFull is the error of a broker or an account without room.
+var ErrFull = errors.New("the broker has no room: give it more, delete streams, or bound a stream that its reader purges")
+
+// RoomWait is how long a full broker is asked again where waiting makes no room.
+const RoomWait = 4 * time.Second
+
 // errUnderWay is the error of a message whose position is that of one that did not arrive.
 var errUnderWay = errors.New("another one was on its way, and is not there")
 
-// Full reports errors of a stream, an account or a disk that is full.
-func Full(err error) bool {
+// code returns the code of an error of the broker, or 0.
+func code(err error) jetstream.ErrorCode {
 	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return false
+	if errors.As(err, &api) {
+		return api.ErrorCode
 	}
-	switch api.ErrorCode {
-	case codeStore, codeNoRoom, codeAccount, codeMemory, codeStorage:
+	return 0
+}
+
+// Bounded reports the error of a stream that holds as much as its own bounds allow.
+func Bounded(err error) bool {
+	return code(err) == codeStore && strings.Contains(err.Error(), "maximum")
+}
+
+// Full reports errors of a broker or an account without room.
+func Full(err error) bool {
+	switch code(err) {
+	case codeNoRoom, codeAccount, codeMemory, codeStorage, codeReserved:
 		return true
 	}
 	return false
@@ -78,13 +101,16 @@ func Full(err error) bool {
 
 // Taken reports the error of a message whose position another one has, or will have if it arrives.
 func Taken(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+	c := code(err)
+	return c == jetstream.JSErrCodeStreamWrongLastSequence || c == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // Passing reports errors of a broker that is away, starts, or looks for a leader, and of a
-// message that was sent before and may arrive yet.
+// message that was sent before and may arrive yet. A full broker is none of these.
 func Passing(err error) bool {
+	if c := code(err); c == codeStore || Full(err) {
+		return false
+	}
 	for _, e := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
 		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, jetstream.ErrTooManyStalledMsgs,
@@ -99,5 +125,5 @@ func Passing(err error) bool {
 	// Who writes at the moment in which a connection breaks gets the error of the socket.
 	var socket *net.OpError
 	var api *jetstream.APIError
-	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 && api.ErrorCode != codeStore || api.ErrorCode == codeInProcess)
+	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 || api.ErrorCode == codeInProcess)
 }

@@ -63,3 +63,34 @@ func TestInProcessPasses(t *testing.T) {
 		t.Errorf("%v: passing %t, taken %t, full %t, want the first alone", err, Passing(err), Taken(err), Full(err))
 	}
 }
+
+// A full broker, a stream at its bound, a message that is too long, and a broker that is away are
+// told apart by the broker's codes.
+func TestFull(t *testing.T) {
+	for _, c := range []struct {
+		status                 int
+		code                   jetstream.ErrorCode
+		text                   string
+		full, bounded, passing bool
+	}{
+		{503, 10023, "insufficient resources", true, false, false},
+		{500, 10047, "insufficient storage resources available", true, false, false},
+		{500, 10028, "insufficient memory resources available", true, false, false},
+		{400, 10002, "resource limits exceeded for account", true, false, false},
+		{400, 10122, "stream max bytes exceeds account limit max stream bytes", true, false, false},
+		{503, 10077, "maximum bytes exceeded", false, true, false},
+		{503, 10077, "maximum messages exceeded", false, true, false},
+		{503, 10077, "message too large", false, false, false},
+		{400, 10054, "message size exceeds maximum allowed", false, false, false},
+		{503, 10008, "JetStream system temporarily unavailable", false, false, true},
+		{500, 10009, "JetStream cluster can not handle request", false, false, true},
+	} {
+		err := fmt.Errorf("published: %w", &jetstream.APIError{Code: c.status, ErrorCode: c.code, Description: c.text})
+		if full, bounded, passing := Full(err), Bounded(err), Passing(err); full != c.full || bounded != c.bounded || passing != c.passing {
+			t.Errorf("%v: full %t, bounded %t, passing %t", err, full, bounded, passing)
+		}
+		if named := Of("s", err); errors.Is(named, ErrFull) != c.full || code(named) != c.code {
+			t.Errorf("%v does not say that the broker is full, or has another code", named)
+		}
+	}
+}

@@ -30,6 +30,19 @@ func (c *Client) Next(ctx context.Context, stream, subject string, seq uint64) (
 	return c.led(ctx, stream, getRequest{Seq: seq, NextFor: subject})
 }
 
+// End returns what the mark of the end of a stream says, or nil where there is none.
+func (c *Client) End(ctx context.Context, stream string) (*End, error) {
+	m, err := c.Last(ctx, stream, EndSubject(stream))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := Read(stream, m.Subject, m.Header, m.Sequence)
+	return n.End, err
+}
+
 func (c *Client) led(ctx context.Context, stream string, r getRequest) (m *jetstream.RawStreamMsg, err error) {
 	err = c.Ask(ctx, func(ctx context.Context) (err error) {
 		m, err = c.get(ctx, stream, r)

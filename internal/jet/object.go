@@ -48,7 +48,7 @@ const objectWait = 30 * time.Second
 
 // Put stores an object, where it is not there already.
 func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name string, body []byte) error {
-	err := Retry(ctx, c.Patience, func() error {
+	err := c.retry(ctx, func() error {
 		ctx, stop := context.WithTimeout(ctx, objectWait)
 		defer stop()
 		if info, err := store.GetInfo(ctx, name); err == nil && info.Size == uint64(len(body)) {
@@ -65,7 +65,7 @@ func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name stri
 
 // Object returns an object of at most so many bytes.
 func (c *Client) Object(ctx context.Context, store jetstream.ObjectStore, name string, most int64) (body []byte, err error) {
-	err = Retry(ctx, c.Patience, func() error {
+	err = c.retry(ctx, func() error {
 		ctx, stop := context.WithTimeout(ctx, objectWait)
 		defer stop()
 		info, err := store.GetInfo(ctx, name)

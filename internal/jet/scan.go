@@ -251,7 +251,7 @@ func (x *Index) counted() End {
 // Get returns one message of a stream.
 func (c *Client) Get(ctx context.Context, s jetstream.Stream, seq uint64) (m *jetstream.RawStreamMsg, err error) {
 	missing, gone := 0, 0
-	err = Retry(ctx, c.Patience, func() error {
+	err = c.retry(ctx, func() error {
 		if err := c.Err(); err != nil {
 			return err
 		}

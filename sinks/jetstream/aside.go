@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -57,7 +58,7 @@ func (w *writer) underWay(o *outgoing) bool {
 	case <-o.future.Ok():
 		o.done = true
 	case err := <-o.future.Err():
-		if o.future = nil; jet.Full(err) {
+		if o.future = nil; jet.Full(err) || jet.Bounded(err) {
 			w.noRoom(o)
 		} else {
 			o.full = false
@@ -74,4 +75,13 @@ func (w *writer) noRoom(o *outgoing) {
 		o.full, o.since = true, time.Now()
 		w.full.Add(1)
 	}
+}
+
+// fullWait is how long a message waits for room. A full broker keeps what it has, unless a worker
+// or a reader takes from this stream.
+func (w *writer) fullWait(err error) time.Duration {
+	if w.FullWait == 0 && jet.Full(err) && !w.Queue && w.side == nil {
+		return jet.RoomWait
+	}
+	return cmp.Or(w.FullWait, time.Hour)
 }

@@ -15,6 +15,13 @@ import (
 // finish publishes the mark of the end. Of a queue it says what was sent, else
 // what is there.
 func (w *writer) finish(ctx context.Context) error {
+	if w.marked != nil {
+		if w.end == *w.marked {
+			return nil
+		}
+		return fmt.Errorf("an earlier run has fed it and marked its end, with %d messages of %d rows, digest %.16x; this run has %d of %d, digest %.16x, and sent none: delete the stream to start over, or use another name",
+			w.marked.Messages, w.marked.Rows, w.marked.Digest[0], w.end.Messages, w.end.Rows, w.end.Digest[0])
+	}
 	end, err := w.total(ctx)
 	if err != nil {
 		return fmt.Errorf("its end: %w", err)

@@ -155,11 +155,12 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 		if done, err := w.there(ctx, o); done || err != nil {
 			return done, err
 		}
-	case jet.Full(err):
+	case jet.Full(err) || jet.Bounded(err):
 		w.noRoom(o)
-		if time.Since(o.since) > w.FullWait {
-			return false, fmt.Errorf("it has been full for %v: %w", w.FullWait, err)
+		if wait := w.fullWait(err); time.Since(o.since) > wait {
+			return false, fmt.Errorf("it has been full for %v: %w", wait, err)
 		}
+		w.client.Warn(o.since, "there is no room in "+w.Stream+"; waiting for it", err)
 		return false, nil
 	}
 	switch {
@@ -172,6 +173,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	case time.Since(o.since) > w.Connection.Patience && w.Connection.Patience > 0 || time.Since(o.since) > 2*time.Minute && w.Connection.Patience == 0:
 		return false, fmt.Errorf("%s was not acknowledged for %v: %w", o.msg.Subject, time.Since(o.since).Round(time.Second), err)
 	}
+	w.client.Warn(o.since, o.msg.Subject+" is not acknowledged; trying on", err)
 	if errors.Is(err, nc.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 		// Nobody has that subject: the broker starts, or the stream is gone.
 		if _, err := w.client.Find(ctx, w.Stream, 0); err != nil {
@@ -192,9 +194,9 @@ func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
 	case err != nil:
 		return false, err
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header) && o.msg.Subject == jet.EndSubject(w.Stream):
-		return false, fmt.Errorf("%s has another content already: somebody else has marked the end: of several that write one queue each but the last sets NoEnd", o.msg.Subject)
+		return false, fmt.Errorf("another sink marked the end while this one was writing: of several sinks that write one queue each but the last sets NoEnd")
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header):
-		return false, fmt.Errorf("%s has another content already: two runs with different settings, or a stranger, write it", o.msg.Subject)
+		return false, fmt.Errorf("%s has another content already: another run, with other data or settings, writes or wrote this stream: delete the stream to start over, or use another name", o.msg.Subject)
 	}
 	w.refused.Add(1)
 	return true, nil

@@ -51,6 +51,10 @@ func (w *writer) send(ctx context.Context, rec arrow.Record, pos []int64) error 
 		}
 		w.end.Count(&n)
 	}
+	if w.marked != nil {
+		w.refused.Add(1)
+		return nil
+	}
 	if len(body) > w.most {
 		if err := w.client.PutBody(ctx, w.Stream, m); err != nil {
 			return err

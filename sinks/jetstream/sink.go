@@ -17,6 +17,10 @@ import (
 // Connection says how to reach the broker.
 type Connection = jet.Connection
 
+// ErrFull is the error of a broker or an account that has no room for a message or a stream. It
+// wraps the broker's own error, a *jetstream.APIError of nats.go, which has the code.
+var ErrFull = jet.ErrFull
+
 // Sink publishes records to a stream, one message each, from which
 // sources/jetstream reads them. The stream is made when it is not there; one that
 // is there must have the same schema.
@@ -52,7 +56,9 @@ type Sink struct {
 	// default is no bound.
 	MaxBytes    int64
 	MaxMessages int64
-	// FullWait is how long it waits for a full stream. The default is an hour.
+	// FullWait is how long the sink waits for room in a full stream. The default is an hour. The
+	// default is 4 s where the broker itself is full and nothing takes from the stream: where it is
+	// kept, and its reader does not purge it. The error is then ErrFull.
 	FullWait time.Duration
 	// Pending is how many messages may wait for the broker's acknowledgement. The
 	// default is 64.
@@ -92,7 +98,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 			return nil, err
 		}
 	}
-	s.FullWait, s.Pending = cmp.Or(s.FullWait, time.Hour), cmp.Or(s.Pending, 64)
+	s.Pending = cmp.Or(s.Pending, 64)
 	encoder, err := jet.NewEncoder(in)
 	if err != nil {
 		return nil, err

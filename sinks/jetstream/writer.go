@@ -31,6 +31,7 @@ type writer struct {
 	scattered bool        // there may be one on the list that is done, behind others
 	written   int64       // records
 	end       jet.End     // of a queue: what was sent
+	marked    *jet.End    // of a queue that an earlier run has ended: nothing is sent to it again
 	counted   counted     // there
 	position  int64       // of the last row
 	sum       string      // of the last message
@@ -67,6 +68,12 @@ func (w *writer) connect(ctx context.Context) error {
 		if _, err := client.PutFile(ctx, cmp.Or(w.Bucket, jet.GraphBucket), w.Graph); err != nil {
 			client.Close()
 			return fmt.Errorf("Graph: %w", err)
+		}
+	}
+	if w.Queue && !w.NoEnd {
+		if w.marked, err = client.End(ctx, w.Stream); err != nil {
+			client.Close()
+			return err
 		}
 	}
 	w.client = client

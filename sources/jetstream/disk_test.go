@@ -2,6 +2,8 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
@@ -44,6 +47,31 @@ func TestFullStore(t *testing.T) {
 	}
 	_, err = run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "kept", FullWait: 100 * time.Millisecond}), flow.Options{})
 	wantError(t, "nobody makes room", err, "kept", "it has been full for")
+}
+
+// A broker that is full says so within seconds where waiting makes no room: of a stream that is kept,
+// and of one that it has no room to make. The error has the broker's code.
+func TestFullBroker(t *testing.T) {
+	t.Parallel()
+	o := jettest.Options(t.TempDir(), 0)
+	o.JetStreamMaxStore = 100 << 10
+	c := jetstream.Connection{URL: jettest.Start(t, o).ClientURL()}
+	for _, test := range []struct {
+		code nc.ErrorCode
+		to   sink.Sink
+	}{
+		{10023, sink.Sink{Connection: c, Stream: "kept"}},
+		{10047, sink.Sink{Connection: c, Stream: "large", MaxBytes: 1 << 20}},
+	} {
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		err := flow.From(sources.Families{Graphs: 400, Rows: 8}).To(test.to).Run(ctx)
+		stop()
+		var api *nc.APIError
+		if !errors.Is(err, sink.ErrFull) || !errors.As(err, &api) || api.ErrorCode != test.code {
+			t.Errorf("%v, want ErrFull with code %d", err, test.code)
+		}
+		wantError(t, "a full broker", err, test.to.Stream, fmt.Sprintf("err_code=%d", test.code))
+	}
 }
 
 // The disk of the broker is full: who publishes waits, or says so, and when there is room and the

@@ -48,16 +48,24 @@
 // # What dies, and what follows
 //
 //	worker           its messages go to another one after AckWait; what it had published stays, and is not stored twice
-//	feed             begins anew: what is in the queue is refused, what was worked on is worked on again, and refused in fields
+//	feed             begins anew: what is in the queue is refused, what was worked on is worked on again, and refused in fields.
+//	                 A feed that has ended, and is run again with the same data, sends nothing
 //	trainer          goes on from its checkpoint, which holds its place in the stream (flow.Placer): of what was learned
 //	                 it reads again the last batch, and what cuts across it. Behind Shuffle, Replay or a stage that several workers
 //	                 cannot share, it reads the stream from its beginning and passes over what was learned
 //	one of 3 brokers the others go on (Replicas: 3); clients come back by themselves, and count that (flow.Noter)
-//	the only broker  everybody waits for as long as Connection.Patience; what was acknowledged is on its disk, though by default
-//	                 not synced: against loss of power, its sync_interval has to be always
+//	the only broker  everybody waits for as long as Connection.Patience, and Connection.Logger is told after 3 s; what was
+//	                 acknowledged is on its disk, though by default not synced: against loss of power, its sync_interval has to be always
 //
 // A full stream (MaxBytes, MaxMessages) slows its publisher. A queue with MaxMessages
-// bounds how far the feed is ahead.
+// bounds how far the feed is ahead. A full broker slows the publisher of a queue, and of a
+// stream that its reader purges. It ends the publisher of another stream after some
+// seconds, with ErrFull of sinks/jetstream: nothing would make room.
+//
+// Starting over. The broker keeps streams until they are deleted. A sink finds the end of
+// an earlier run in a queue, and refuses other data. So a job that is to start over with the
+// same names needs the queue, the stream of fields, its NAME-late and the trainer's checkpoint
+// to be deleted (nats stream rm graphs); fields alone are not made again.
 //
 // A slow trainer. Fields are kept, or forgotten when they have been learned from:
 //

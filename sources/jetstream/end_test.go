@@ -3,6 +3,7 @@ package jetstream_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -147,4 +148,50 @@ func TestEndOfQueue(t *testing.T) {
 	if n, err := jet.Read("queue", m.Subject, m.Header, m.Sequence); err != nil || n.End == nil || n.End.Messages != 3 || n.End.Rows != 12 {
 		t.Errorf("the end is %+v, want that of 12 rows: %v", n.End, err)
 	}
+}
+
+// A queue whose end is marked has had all of its data: the same data fed again, after it was worked
+// on and behind the broker's window of de-duplication, send nothing; other data send nothing either,
+// and are an error that says what to do.
+func TestFedAgain(t *testing.T) {
+	t.Parallel()
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	src := sources.Families{Graphs: 97, Rows: 1}
+	schema, err := flow.From(src).Schema(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Dial(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream, err := client.Make(t.Context(), jet.Settings{Name: "queue", Queue: true, Window: 100 * time.Millisecond}, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed := func(src flow.Source, want int64) error {
+		t.Helper()
+		stats, err := run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "queue", Queue: true}), flow.Options{})
+		info, bad := stream.Info(t.Context())
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if notes := stats.Stages[len(stats.Stages)-1].Notes; notes["messages"] != want || info.State.LastSeq != 98 {
+			t.Errorf("%v, and the stream is at message %d: want %d messages, and 98", notes, info.State.LastSeq, want)
+		}
+		return err
+	}
+	if err := feed(src, 97); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows(t, flow.From(jetstream.Source{Connection: c, Stream: "queue", Durable: "w"})); len(got) != 97 {
+		t.Fatalf("%d rows", len(got))
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := feed(src, 0); err != nil {
+		t.Error(err)
+	}
+	wantError(t, "other graphs", feed(sources.Families{Graphs: 97, Rows: 1, Seed: 2}, 0), "queue", "delete the stream to start over")
+	wantError(t, "more graphs", feed(sources.Families{Graphs: 98, Rows: 1}, 0), "queue", "an earlier run has fed it")
 }

@@ -117,19 +117,8 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 	}
 	q.lag.Store(int64(info.NumPending))
 	if q.end == nil {
-		m, err := q.client.Last(ask, q.Stream, jet.EndSubject(q.Stream))
-		if errors.Is(err, nc.ErrMsgNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		n, err := jet.Read(q.Stream, m.Subject, m.Header, m.Sequence)
-		if err != nil {
-			return false, err
-		}
-		q.end = n.End
-		return false, nil // what came before it may have come since info was asked for
+		q.end, err = q.client.End(ask, q.Stream)
+		return false, err // what came before it may have come since info was asked for
 	}
 	if info.NumPending > 0 {
 		q.forgotten = time.Time{}

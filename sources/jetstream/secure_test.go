@@ -75,6 +75,20 @@ func (a *authority) issue(name string, usage []x509.ExtKeyUsage) (*x509.Certific
 
 func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
 
+// tlsFirst starts a broker that says nothing before TLS, and returns its address.
+func tlsFirst(t *testing.T) string {
+	t.Helper()
+	a := newAuthority(t, "ca")
+	a.issue("server", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
+	pair, err := tls.LoadX509KeyPair(a.path("server.pem"), a.path("server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := jettest.Options(t.TempDir(), 0)
+	o.TLSConfig, o.TLS, o.TLSTimeout, o.TLSHandshakeFirst = &tls.Config{Certificates: []tls.Certificate{pair}}, true, 30, true
+	return jettest.Start(t, o).Addr().String()
+}
+
 // A broker with certificates is used where they are right, on both sides; else that is said at once,
 // and not after Patience.
 func TestTLS(t *testing.T) {

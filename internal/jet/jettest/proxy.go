@@ -1,6 +1,7 @@
 package jettest
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -22,6 +23,9 @@ type Proxy struct {
 	mu    sync.Mutex
 	conns map[net.Conn]net.Conn // of clients, to those to the broker
 	ends  int
+
+	frozen chan struct{} // closed: nothing is carried any more
+	freeze sync.Once
 }
 
 // NewProxy begins to carry connections to an address, until the end of the test. Each is cut after
@@ -32,7 +36,7 @@ func NewProxy(t testing.TB, to string, most int, seed uint64) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, to: to, most: most, rng: rand.New(rand.NewPCG(seed, 14)), conns: map[net.Conn]net.Conn{}}
+	p := &Proxy{listener: l, to: to, most: most, rng: rand.New(rand.NewPCG(seed, 14)), conns: map[net.Conn]net.Conn{}, frozen: make(chan struct{})}
 	p.tasks.Go(p.accept)
 	t.Cleanup(func() {
 		l.Close()
@@ -69,17 +73,19 @@ func (p *Proxy) accept() {
 		hard := p.rng.IntN(2) == 0
 		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
 			p.tasks.Go(func() {
-				_, _ = io.Copy(way[0], metered{way[1], left})
+				_, _ = io.Copy(way[0], metered{way[1], left, p.frozen})
 				p.end(near, hard && left.Load() <= 0)
 			})
 		}
 	}
 }
 
-// metered is a connection that ends when nothing is left.
+// metered is a connection that ends when nothing is left, and from which nothing comes when it is
+// frozen.
 type metered struct {
 	net.Conn
-	left *atomic.Int64
+	left   *atomic.Int64
+	frozen chan struct{}
 }
 
 func (m metered) Read(b []byte) (int, error) {
@@ -89,8 +95,22 @@ func (m metered) Read(b []byte) (int, error) {
 	}
 	n, err := m.Conn.Read(b[:min(int64(len(b)), left)])
 	m.left.Add(-int64(n))
-	return n, err
+	select {
+	case <-m.frozen:
+		return 0, m.drain()
+	default:
+		return n, err
+	}
 }
+
+// drain reads until the connection ends, and keeps it to itself.
+func (m metered) drain() error {
+	_, err := io.Copy(io.Discard, m.Conn)
+	return errors.Join(io.EOF, err)
+}
+
+// Freeze carries nothing from now on: connections stay, and are silent.
+func (p *Proxy) Freeze() { p.freeze.Do(func() { close(p.frozen) }) }
 
 // end ends a connection; a hard one loses what is on its way.
 func (p *Proxy) end(near net.Conn, hard bool) {
