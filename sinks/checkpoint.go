@@ -37,8 +37,10 @@ import (
 type Checkpoint struct {
 	// File holds the model, the memory of its optimizer and how many batches it
 	// has learned from. It is replaced in one step, so that it is always whole; see
-	// package flow/file. While a run goes on no other can use the same File.
-	// Empty means no checkpoints.
+	// package flow/file. While a run goes on no other can use the same File: the run
+	// holds .unfinished-File.lock beside it, and removes that at its end. A process
+	// that is killed leaves the lock; it excludes no run, and the next run with File
+	// removes it. Empty means no checkpoints.
 	File string
 
 	// Every is the least time between two checkpoints; the last is made when
@@ -122,10 +124,16 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the field Checkpoint: %w", err)
 	}
-	p := &progress{set: c, net: saver, lock: lock, written: time.Now(), Columns: columnsOf(in)}
+	p, done := &progress{set: c, net: saver, lock: lock, written: time.Now(), Columns: columnsOf(in)}, false
+	defer func() {
+		if !done { // also where Restore panics
+			lock.Discard()
+		}
+	}()
 	if err := p.resume(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", c.File, err), lock.Discard())
+		return nil, fmt.Errorf("%s: %w", c.File, err)
 	}
+	done = true
 	return p, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 var shortRecipe = operators.Recipe{operators.Select{W: 4}, operators.Assemble{K: 2}, operators.Normalize{}, operators.Batch{Size: 8}}
@@ -61,6 +62,9 @@ func TestCheckpointCrash(t *testing.T) {
 			if err != nil || net.Hash() != whole.Hash() || net.Seen() != 20 {
 				t.Errorf("%s: %v after %d graphs", o.What, err, net.Seen())
 			}
+			if left := listing(t, o.Dir); len(left) != 1 {
+				t.Errorf("%s: %v is left", o.What, left)
+			}
 		})
 }
 
@@ -86,6 +90,41 @@ func TestCheckpointLock(t *testing.T) {
 	left, _ := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {
 		t.Errorf("%v; %v is left", err, left)
+	}
+}
+
+// A run leaves no lock, whatever ends it.
+func TestCheckpointNoLock(t *testing.T) {
+	src := stream(t, paths(20, nil))
+	for name, edit := range map[string]func(to *sinks.Train, cancel context.CancelFunc){
+		"nothing":              func(*sinks.Train, context.CancelFunc) {},
+		"a context that ended": func(_ *sinks.Train, cancel context.CancelFunc) { cancel() },
+		"a panic in OnStep":    func(to *sinks.Train, _ context.CancelFunc) { to.OnStep = func(nn.Result) error { panic("step") } },
+		"a panic in State": func(to *sinks.Train, _ context.CancelFunc) {
+			to.Checkpoint.State = func() (string, error) { panic("state") }
+		},
+		"an error of Restore": func(to *sinks.Train, _ context.CancelFunc) {
+			to.Checkpoint.Restore = func(string) error { return errTested }
+		},
+		"a panic in Restore": func(to *sinks.Train, _ context.CancelFunc) {
+			to.Checkpoint.Restore = func(string) error { panic("restore") }
+		},
+	} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(context.Background())
+		train := func(graphs int, edit func(*sinks.Train, context.CancelFunc)) error {
+			to := sinks.Train{Net: &nn.PSLR{}, Checkpoint: sinks.Checkpoint{File: filepath.Join(dir, "state"), Every: -1, Resume: true}}
+			edit(&to, cancel)
+			return shortRecipe.Onto(flow.From(sources.Records{Records: []arrow.Record{src.Records[0].NewSlice(0, int64(graphs))}})).To(to).Run(ctx)
+		}
+		if err := train(8, func(*sinks.Train, context.CancelFunc) {}); err != nil {
+			t.Fatal(err)
+		}
+		err := train(20, edit)
+		if left, _ := filepath.Glob(filepath.Join(dir, ".unfinished-*")); (err == nil) != (name == "nothing") || len(left) > 0 {
+			t.Errorf("%s: %v is left; %v", name, left, err)
+		}
+		cancel()
 	}
 }
 
