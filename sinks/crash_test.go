@@ -124,7 +124,8 @@ func TestCrash(t *testing.T) {
 					}
 					return to
 				}
-				var marks [][2]int // so many operations, and rows that are durable then
+				tried, more := 0, 0 // directories; those whose parts are not those of the manifest
+				var marks [][2]int  // so many operations, and rows that are durable then
 				filetest.Torture(t, func(dir string) {
 					if c.old {
 						if err := write(format.sink(in(dir, nil)), was, func(int64) {}); err != nil {
@@ -145,6 +146,12 @@ func TestCrash(t *testing.T) {
 						least += len(wasRows)
 					}
 					path := filepath.Join(o.Dir, "a")
+					if c.to.Dir != "" {
+						tried++
+						if !checkParts(t, o.What, path) {
+							more++
+						}
+					}
 					rows, err := read(format.source(path))
 					refused := err != nil && (errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "has not finished"))
 					if !c.old && err != nil && strings.Contains(err.Error(), "there is no file *") {
@@ -170,9 +177,40 @@ func TestCrash(t *testing.T) {
 						t.Errorf("%s: there is %v", o.What, left)
 					}
 				})
+				t.Logf("of %d directories %d have parts that the manifest does not name", tried, more)
 			})
 		}
 	}
+}
+
+// checkParts compares a directory with its manifest, and reports whether it has the
+// parts that the manifest names and no others. All of these are there and whole at any
+// moment; there are others only beside a file .unfinished-*.
+func checkParts(t *testing.T, what, dir string) bool {
+	t.Helper()
+	m, err := manifest.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		m, err = &manifest.Manifest{}, nil
+	}
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return false
+	}
+	var named []string
+	for _, f := range m.Files {
+		if err := f.Verify(context.Background(), dir); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		named = append(named, filepath.Join(dir, f.Name))
+	}
+	slices.Sort(named)
+	parts, _ := filepath.Glob(filepath.Join(dir, "part-*"))
+	hidden, _ := filepath.Glob(filepath.Join(dir, ".unfinished-*"))
+	same := slices.Equal(parts, named)
+	if !same && len(hidden) == 0 {
+		t.Errorf("%s: there are the parts %v, the manifest names %v, and there is nothing unfinished", what, parts, named)
+	}
+	return same
 }
 
 // A row of an Append is published after the time that is set, and a part that is

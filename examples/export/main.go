@@ -15,7 +15,11 @@
 //
 // The directory gets numbered parts and manifest.json, which has the rows, the
 // bytes and the SHA-256 of each. It appears when all is written, and replaces
-// what an earlier export has left there only then.
+// what an earlier export has left there only then. The manifest alone says which
+// parts belong to it: the new parts have other numbers than those they replace, and
+// where an export is running or was killed, *.parquet may match both. That is over
+// when the directory has no file .unfinished-* any more; the next export to it
+// removes what a killed one left.
 //
 // A row is one field, that of a root node (-per root), or all w fields of a
 // graph (-per graph, the default for -data):
@@ -36,7 +40,7 @@
 //
 //	duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
 //	python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
-//	python3 -c "import pandas; print(pandas.read_parquet('power/part-00000.parquet'))"
+//	python3 -c "import json, pandas; print(pandas.concat(pandas.read_parquet('power/' + f['name']) for f in json.load(open('power/manifest.json'))['files']))"
 //
 // and sanflow like this, after it has compared the files with the manifest:
 //
@@ -92,7 +96,11 @@ const usage = `writes fields, or graphs, as Parquet, Arrow or text.
 
   duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
-  python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"`
+  python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
+
+manifest.json alone says which parts belong to -out. While an export replaces another, and
+where one was killed, *.parquet may match parts of both: until the directory has no file
+.unfinished-*, which the next export to it removes.`
 
 func parse(args []string) (*config, error) {
 	c := &config{}

@@ -22,8 +22,14 @@ import (
 // at all. A directory appears as a whole too, in one step that replaces what an
 // earlier run has left in it, which stays untouched until then; or it grows part
 // by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
-// checksum of every part, and says which belong to it. One run at a time writes a
-// name: others fail with file.ErrHeld.
+// checksum of every part. One run at a time writes a name: others fail with
+// file.ErrHeld.
+//
+// The manifest alone says which parts belong to a directory. New parts get numbers
+// that the replaced parts do not have, and for a moment, or after a kill until the
+// next run, the directory has both: DIR/*.arrow then matches more than the manifest
+// names. A glob matches what the manifest names where the directory has no file
+// .unfinished-*.
 //
 // A file, unlike a stream, has a checksum of all that is in it, which sources.IPC
 // compares: package arrowipc says where, and that other readers pass over it. A
