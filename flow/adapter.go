@@ -188,7 +188,11 @@ func adapterRun(ctx context.Context, opts []Options) (*run, error) {
 	if len(opts) > 0 {
 		o = opts[0]
 	}
+	err := o.check()
+	if err != nil {
+		o = Options{} // nothing is made of what was refused
+	}
 	r := newRun(ctx, o)
 	r.track.off = true
-	return r, o.check()
+	return r, err
 }

@@ -362,12 +362,18 @@ func TestOptionErrors(t *testing.T) {
 		want string
 	}{
 		{flow.Options{Workers: -1}, "pipeline: option Workers is -1, want 0 or more"},
-		{flow.Options{Buffer: -2}, "pipeline: option Buffer is -2, want 0 or more"},
+		{flow.Options{Buffer: -2}, "pipeline: option Buffer is -2, want 0 to 65536"},
+		{flow.Options{Buffer: 1 << 62}, "pipeline: option Buffer is 4611686018427387904, want 0 to 65536"},
 		{flow.Options{Refused: 7}, "pipeline: option Refused is Policy(7), want Stop, Skip or Keep"},
 		{flow.Options{Refused: flow.Keep}, "pipeline: option Refused is Keep, but DeadLetters is nil"},
 	} {
 		if err := flow.From(numbers{}).With(c.o).Run(context.Background()); err == nil || err.Error() != c.want {
 			t.Errorf("the error is %v, want %s", err, c.want)
+		}
+		end := flow.AsSink(context.Background(), &keeper{}, c.o)
+		close(end.In())
+		if err := end.Err(); err == nil || !strings.HasSuffix(err.Error(), strings.TrimPrefix(c.want, "pipeline")) {
+			t.Errorf("the error of an adapter is %v, want %s", err, c.want)
 		}
 	}
 }

@@ -3,21 +3,23 @@ package flow
 import (
 	"errors"
 	"fmt"
-	"runtime"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Options are the settings of a run; the zero value is a good one.
 type Options struct {
 	// Workers is how many goroutines share each stretch of stages that can be
-	// forked. The results do not depend on it. The default is GOMAXPROCS. With 1, all
+	// forked. The results do not depend on it. The default is GOMAXPROCS. More than 64,
+	// and more than GOMAXPROCS, count as the larger of the two. With 1, all
 	// stages behind a source that is Instant, up to the sink or a Foreign, share one.
 	Workers int
 	// Buffer is how many records may wait between two stretches of stages. The
-	// default is 2.
+	// default is 2, the most is 65536.
 	Buffer int
 	// Refused says what happens to rows that a stage refuses. The default is
 	// Stop.
@@ -30,10 +32,10 @@ type Options struct {
 	Mem memory.Allocator
 }
 
+const mostBuffer = 1 << 16
+
 func (o Options) withDefaults() Options {
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = pool.Workers(o.Workers, math.MaxInt)
 	if o.Buffer == 0 {
 		o.Buffer = 2
 	}
@@ -47,8 +49,8 @@ func (o Options) check() error {
 	switch {
 	case o.Workers < 0:
 		return fmt.Errorf("option Workers is %d, want 0 or more", o.Workers)
-	case o.Buffer < 0:
-		return fmt.Errorf("option Buffer is %d, want 0 or more", o.Buffer)
+	case o.Buffer < 0 || o.Buffer > mostBuffer:
+		return fmt.Errorf("option Buffer is %d, want 0 to %d", o.Buffer, mostBuffer)
 	case o.Refused < Stop || o.Refused > Keep:
 		return fmt.Errorf("option Refused is %v, want Stop, Skip or Keep", o.Refused)
 	case o.Refused == Keep && o.DeadLetters == nil:

@@ -145,7 +145,7 @@ func forks(stages []Stage) bool {
 // fork returns the stages of each worker, or nil where a stage failed.
 func (s *segment) fork() (all [][]Stage) {
 	all = [][]Stage{s.stages}
-	for range s.workers - 1 {
+	for len(all) < s.workers && !s.run.stopped() {
 		var copies []Stage
 		for i, st := range s.stages {
 			err := s.run.guard(s.counts[i].stage, func() error {

@@ -7,8 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // CrossValidation tests a way to learn that has something to be chosen: for each
@@ -231,7 +231,7 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 				return nil, err
 			}
 		}
-		err := together(ctx, v.Workers, len(tasks), func(ctx context.Context, i int) (err error) {
+		err := pool.Each(ctx, v.Workers, len(tasks), func(ctx context.Context, _, i int) (err error) {
 			*tasks[i].into, err = v.Learn(ctx, tasks[i].Trial)
 			return err
 		})
@@ -240,39 +240,6 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		}
 	}
 	return missing, nil
-}
-
-// together calls f with 0 to n-1 on some goroutines. The error is that of the
-// lowest number among those that failed; the context of the others ends.
-func together(ctx context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
-	work, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, n)
-	var next atomic.Int64
-	var pool sync.WaitGroup
-	for range min(workers, n) {
-		pool.Go(func() {
-			for work.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[i] = f(work, i); errs[i] != nil {
-					cancel()
-				}
-			}
-		})
-	}
-	pool.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // check finds trials that have not the scores that a protocol chooses by.

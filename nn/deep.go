@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Contexts is what stands together: lists of the things, by their ids, that were
@@ -90,7 +91,7 @@ func (d *Deep) check() error {
 	for _, s := range []struct {
 		name        string
 		value, most int
-	}{{"Size", d.Size, 1 << 12}, {"Window", d.Window, 1 << 12}, {"Negatives", d.Negatives, 1 << 12}, {"Epochs", d.Epochs, 1 << 20}, {"Workers", d.Workers, 1 << 12}} {
+	}{{"Size", d.Size, 1 << 12}, {"Window", d.Window, 1 << 12}, {"Negatives", d.Negatives, 1 << 12}, {"Epochs", d.Epochs, 1 << 20}, {"Workers", d.Workers, math.MaxInt}} {
 		if s.value < 0 || s.value > s.most {
 			return fmt.Errorf("nn: deep: %s is %d, want 0 to %d", s.name, s.value, s.most)
 		}
@@ -180,24 +181,18 @@ func (d *Deep) Compare(ctx context.Context, x, c *Counts) ([]float64, error) {
 	}
 	n, m := x.Len(), c.Len()
 	out := make([]float64, n*m)
-	workers := max(1, d.Workers)
-	var pool sync.WaitGroup
-	for w := range workers {
-		pool.Go(func() {
-			for i := w; i < n && ctx.Err() == nil; i += workers {
-				for j := range m {
-					sum := 0.0
-					for f, y := range b[j] {
-						sum += a[i][f] * y
-					}
-					out[i*m+j] = sum
-				}
+	err = pool.Each(ctx, max(1, d.Workers), n, func(_ context.Context, _, i int) error {
+		for j := range m {
+			sum := 0.0
+			for f, y := range b[j] {
+				sum += a[i][f] * y
 			}
-		})
-	}
-	pool.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+			out[i*m+j] = sum
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -245,7 +240,7 @@ func newSkipGram(d *Deep, c *Contexts) *skipGram {
 	set := d.resolved()
 	s := &skipGram{
 		size: set.Size, window: set.Window, negatives: set.Negatives, epochs: set.Epochs,
-		workers: set.Workers, rate: float32(set.Rate), seed: set.Seed, ends: c.Offsets,
+		workers: pool.Workers(set.Workers, deepBatch), rate: float32(set.Rate), seed: set.Seed, ends: c.Offsets,
 	}
 	s.ids = slices.Compact(slices.Sorted(slices.Values(c.IDs)))
 	counts := make([]float64, len(s.ids))

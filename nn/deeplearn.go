@@ -4,7 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // A batch of the skip-gram is cut into parts, each with random numbers of its own.
@@ -40,40 +41,29 @@ func (s *skipGram) learn(ctx context.Context) error {
 			}
 			words := order[begin:min(len(order), begin+deepPart*deepBatch)]
 			n := (len(words) + deepPart - 1) / deepPart
-			s.share(n, func(i int) {
+			err := pool.Each(ctx, s.workers, n, func(_ context.Context, _, i int) error {
 				own := words[i*deepPart : min(len(words), (i+1)*deepPart)]
 				s.gradients(own, newRandom(s.seed, part+uint64(i)), &steps[i])
+				return nil
 			})
+			if err != nil {
+				return err
+			}
 			// Each worker has rows of its own, so the order of the steps of a row
 			// is that of the parts.
-			s.share(s.workers, func(w int) {
+			err = pool.Each(ctx, s.workers, s.workers, func(_ context.Context, _, w int) error {
 				for i := range n {
 					s.apply(&steps[i], int32(w))
 				}
+				return nil
 			})
+			if err != nil {
+				return err
+			}
 			part += uint64(n)
 		}
 	}
 	return nil
-}
-
-// share does n tasks on the workers.
-func (s *skipGram) share(n int, task func(i int)) {
-	if s.workers == 1 || n == 1 {
-		for i := range n {
-			task(i)
-		}
-		return
-	}
-	var pool sync.WaitGroup
-	for w := range min(s.workers, n) {
-		pool.Go(func() {
-			for i := w; i < n; i += s.workers {
-				task(i)
-			}
-		})
-	}
-	pool.Wait()
 }
 
 func shuffle(x []int32, rng random) {

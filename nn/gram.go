@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Counts is how often each of a set of things stands in each of n graphs, in
@@ -235,36 +235,25 @@ func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]fl
 	}
 	n := c.Len()
 	out := make([]float64, x.Len()*n)
-	var next atomic.Int64
-	var pool sync.WaitGroup
-	for range max(1, workers) {
-		pool.Go(func() {
-			var room []float32
-			if most != nil {
-				room = make([]float32, commonRows*n)
+	workers, tasks := max(1, workers), (x.Len()+commonRows-1)/commonRows
+	rooms := make([][]float32, pool.Workers(workers, tasks))
+	err := pool.Each(ctx, workers, tasks, func(_ context.Context, worker, i int) error {
+		from, to := i*commonRows, min(x.Len(), (i+1)*commonRows)
+		if most != nil {
+			rooms[worker] = grown(rooms[worker], commonRows*n)
+			most.multiply(from, to, rooms[worker], out[from*n:to*n])
+		}
+		for i := from; i < to; i++ {
+			ids, values := x.Row(i)
+			row := out[i*n : (i+1)*n]
+			p.compare(ids, values, s.least(), most, row)
+			if s.unit() {
+				scaleCosine(row, a[i], b)
 			}
-			for ctx.Err() == nil {
-				from := (int(next.Add(1)) - 1) * commonRows
-				if from >= x.Len() {
-					return
-				}
-				to := min(x.Len(), from+commonRows)
-				if most != nil {
-					most.multiply(from, to, room, out[from*n:to*n])
-				}
-				for i := from; i < to; i++ {
-					ids, values := x.Row(i)
-					row := out[i*n : (i+1)*n]
-					p.compare(ids, values, s.least(), most, row)
-					if s.unit() {
-						scaleCosine(row, a[i], b)
-					}
-				}
-			}
-		})
-	}
-	pool.Wait()
-	if err := context.Cause(ctx); err != nil {
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // LabelledGraph is a graph as [Walks] compares it, in compressed sparse rows.
@@ -211,38 +211,12 @@ func (g *walkGraph) symmetric() bool {
 // share does a task for each row, on the workers. The error is that of the first
 // row that has one.
 func (w Walks) share(ctx context.Context, rows int, task func(s *walkSolver, i int) error) error {
-	var next atomic.Int64
-	var pool sync.WaitGroup
-	errs := make([]error, rows)
-	var failed atomic.Bool
-	for range max(1, w.Workers) {
-		pool.Go(func() {
-			s := &walkSolver{decay: w.decay(), tolerance: cmp.Or(w.Tolerance, 1e-9), rounds: cmp.Or(w.Rounds, 1000)}
-			for !failed.Load() {
-				i := int(next.Add(1)) - 1
-				if i >= rows {
-					return
-				}
-				if errs[i] = context.Cause(ctx); errs[i] == nil {
-					errs[i] = task(s, i)
-				}
-				if errs[i] != nil {
-					failed.Store(true)
-				}
-			}
-		})
+	workers := max(1, w.Workers)
+	solvers := make([]walkSolver, pool.Workers(workers, rows))
+	for i := range solvers {
+		solvers[i] = walkSolver{decay: w.decay(), tolerance: cmp.Or(w.Tolerance, 1e-9), rounds: cmp.Or(w.Rounds, 1000)}
 	}
-	pool.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	// Rows are begun in order, so all before the first that failed were done.
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return pool.Each(ctx, workers, rows, func(_ context.Context, worker, i int) error { return task(&solvers[worker], i) })
 }
 
 // walkGraph is a graph with its nodes in order of their labels.

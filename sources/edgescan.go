@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
@@ -69,19 +69,21 @@ type piece struct {
 
 // run reads all there is.
 func (s *edgeScan) run() error {
-	if s.workers <= 0 {
-		s.workers = runtime.GOMAXPROCS(0)
-	}
+	s.workers = pool.Workers(s.workers, math.MaxInt)
 	s.edges = rows.Edges{Keep: s.weighted, Workers: s.workers, Alive: s.l.alive, Take: s.take, Give: s.l.give}
 	free, texts := make(chan []byte, s.workers+2), make(chan text, 1)
 	for range cap(free) {
 		free <- nil
 	}
 	var parsers sync.WaitGroup
-	for range s.workers {
-		parsers.Go(func() { s.parse(texts, free) })
-	}
-	err := s.read(texts, free)
+	started := 0
+	err := s.read(free, func(t text) {
+		if started < s.workers { // no more than there are pieces
+			parsers.Go(func() { s.parse(texts, free) })
+			started++
+		}
+		texts <- t
+	})
 	close(texts)
 	parsers.Wait()
 	if err = s.finish(err); err == nil && s.l.note != nil {
@@ -96,9 +98,9 @@ type text struct {
 	b  []byte
 }
 
-// read cuts the text into pieces, and returns what has ended it, but for the end of
-// the file.
-func (s *edgeScan) read(texts chan<- text, free chan []byte) error {
+// read cuts the text into pieces for give, and returns what has ended it, but for the
+// end of the file.
+func (s *edgeScan) read(free chan []byte, give func(text)) error {
 	var left []byte // of a line whose end is to come
 	foresee := foresight{bytes: 8}
 	if s.weighted {
@@ -123,7 +125,7 @@ func (s *edgeScan) read(texts chan<- text, free chan []byte) error {
 		}
 		left = append(left[:0], b[end:]...)
 		if end > 0 {
-			texts <- text{at, b[:end]}
+			give(text{at, b[:end]})
 		} else {
 			free <- b
 		}

@@ -2,17 +2,18 @@ package sources
 
 import (
 	"archive/zip"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
-	"runtime"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // tuFiles finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
@@ -46,7 +47,7 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.workers = min(cmp.Or(t.Workers, runtime.GOMAXPROCS(0)), int(memory.most/16/aheadBytes)-2)
+	f.workers = int(min(int64(pool.Workers(t.Workers, math.MaxInt)), memory.most/16/aheadBytes-2))
 	if err := f.find(t.Name); err != nil {
 		f.close()
 		return nil, err

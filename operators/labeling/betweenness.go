@@ -2,10 +2,8 @@ package labeling
 
 import (
 	"fmt"
-	"runtime"
-	"sync/atomic"
 
-	"github.com/sanflow/sanflow/operators/internal/rescue"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Betweenness is exact betweenness on as many workers as there are processors.
@@ -79,35 +77,40 @@ func (l BetweennessCentrality) directed(in Input, labels []float64) error {
 func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums []sum128) error {
 	n := len(sums)
 	workers := l.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-		if n < 256 { // below, starting goroutines costs more than they save
-			workers = 1
-		}
+	if workers == 0 && n < 256 { // starting goroutines costs more than they save
+		workers = 1
 	}
-	searches := make([]*brandes, max(1, min(workers, n)))
+	searches := make([]*brandes, pool.Workers(workers, n))
 	stop := func() bool { return in.Err() != nil }
-	var next atomic.Int64
-	err := rescue.Together(len(searches), func(worker int) {
-		b := brandesPool.Get().(*brandes)
-		b.reset(p, stop)
-		searches[worker] = b
-		for s := next.Add(1) - 1; s < int64(n) && in.Err() == nil; s = next.Add(1) - 1 {
-			t := uint64(1)
-			if times != nil {
-				t = times[s]
-			}
-			b.source(int32(s), t)
+	err := in.each(workers, n, func(worker, s int) {
+		b := searches[worker]
+		if b == nil {
+			b = brandesPool.Get().(*brandes)
+			b.reset(p, stop)
+			searches[worker] = b
 		}
+		t := uint64(1)
+		if times != nil {
+			t = times[s]
+		}
+		b.source(int32(s), t)
 	})
 	if err != nil {
 		return err
 	}
+	addUp(searches, sums)
+	return nil
+}
+
+// addUp adds to sums what the workers found, of which one without a source is nil.
+func addUp(searches []*brandes, sums []sum128) {
 	for _, b := range searches {
+		if b == nil {
+			continue
+		}
 		for v := range sums {
 			sums[v].addSum(b.sums[v])
 		}
 		b.put()
 	}
-	return in.Err()
 }

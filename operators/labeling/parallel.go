@@ -1,49 +1,30 @@
 package labeling
 
 import (
-	"runtime"
-	"sync/atomic"
+	"cmp"
+	"context"
 
-	"github.com/sanflow/sanflow/operators/internal/rescue"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // piece is the number of nodes that a goroutine takes at once: few enough to
 // look at the context often, enough that taking them costs nothing.
 const piece = 1 << 13
 
-// workersFor returns how many goroutines share the n nodes of a graph, where the
-// user has said how many, or 0.
-func workersFor(workers, n int) int {
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	return max(1, min(workers, (n+piece-1)/piece))
-}
+// workersFor returns how many goroutines share the n nodes of a graph.
+func workersFor(asked, n int) int { return pool.Workers(asked, (n+piece-1)/piece) }
 
-// pieces calls do for all of 0 … n-1, piece by piece, on that many goroutines,
+// pieces calls do for all of 0 … n-1, piece by piece, on at most that many goroutines,
 // and returns the error of the context, or a panic of do.
 func (in Input) pieces(workers, n int, do func(begin, end int)) error {
-	var next atomic.Int64
-	return together(workers, func(int) {
-		for {
-			begin := int(next.Add(piece)) - piece
-			if begin >= n || in.Err() != nil {
-				return
-			}
-			do(begin, min(begin+piece, n))
-		}
-	}, in.Err)
+	return in.each(workers, (n+piece-1)/piece, func(_, i int) { do(i*piece, min((i+1)*piece, n)) })
 }
 
-// together calls work on that many goroutines, this one among them, waits, and
-// returns the first panic, or what end says.
-func together(workers int, work func(worker int), end func() error) error {
-	if workers == 1 {
-		work(0)
-		return end()
-	}
-	if err := rescue.Together(workers, work); err != nil {
-		return err
-	}
-	return end()
+// each calls task with 0 to tasks-1 and the number of the goroutine, of which there are
+// pool.Workers, and returns the error of the context, or a panic.
+func (in Input) each(asked, tasks int, task func(worker, i int)) error {
+	return pool.Each(cmp.Or(in.Context, context.Background()), asked, tasks, func(_ context.Context, worker, i int) error {
+		task(worker, i)
+		return nil
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -135,33 +134,32 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	// The square of a dependency, of at most n·2³², and S of them fit 128 bits.
 	shift := max(0, (3*bits.Len(uint(n))-62)/2)
 	p := whole(in.Graph)
-	var next, done atomic.Int64
 	var mu sync.Mutex
-	workers := min(workersFor(l.Workers, n), len(sources))
-	err := together(workers, func(int) {
-		b := brandesPool.Get().(*brandes)
-		b.reset(p, func() bool { return in.Err() != nil })
-		for i := next.Add(1) - 1; i < int64(len(sources)) && in.Err() == nil; i = next.Add(1) - 1 {
-			met := b.source(sources[i], 1)
-			mu.Lock()
-			if errors != nil {
-				for _, v := range met {
-					squares[v].add(b.delta[v]>>shift, b.delta[v]>>shift)
-				}
-			}
-			in.progress(int(done.Add(1)), len(sources))
-			mu.Unlock()
+	done := 0
+	workers := workersFor(l.Workers, n)
+	searches := make([]*brandes, workers)
+	err := in.each(workers, len(sources), func(worker, i int) {
+		b := searches[worker]
+		if b == nil {
+			b = brandesPool.Get().(*brandes)
+			b.reset(p, func() bool { return in.Err() != nil })
+			searches[worker] = b
 		}
+		met := b.source(sources[i], 1)
 		mu.Lock()
 		defer mu.Unlock()
-		for v := range sums {
-			sums[v].addSum(b.sums[v])
+		if errors != nil {
+			for _, v := range met {
+				squares[v].add(b.delta[v]>>shift, b.delta[v]>>shift)
+			}
 		}
-		b.put()
-	}, in.Err)
+		done++
+		in.progress(done, len(sources))
+	})
 	if err != nil {
 		return err
 	}
+	addUp(searches, sums)
 	half := 1.0
 	if !in.Graph.Directed {
 		half = 0.5 // each pair is met from both ends

@@ -33,20 +33,17 @@ func (l SampledBetweenness) byPaths(in Input, labels, errors []float64) error {
 	most := plan.looks[len(plan.looks)-1]
 	drawn := 0
 	for _, look := range plan.looks {
-		var next atomic.Int64
-		next.Store(int64(drawn))
-		err := together(workers, func(worker int) {
-			s := samplers[worker]
-			for i := next.Add(1) - 1; i < int64(look) && in.Err() == nil; i = next.Add(1) - 1 {
-				s.sample(rand.New(rand.NewPCG(l.Seed, uint64(i))))
-				if in.Progress != nil && i%64 == 0 {
-					mu.Lock()
-					in.progress(max(drawn, int(i)), most)
-					drawn = max(drawn, int(i))
-					mu.Unlock()
-				}
+		begin := drawn
+		err := in.each(workers, look-begin, func(worker, i int) {
+			i += begin
+			samplers[worker].sample(rand.New(rand.NewPCG(l.Seed, uint64(i))))
+			if in.Progress != nil && i%64 == 0 {
+				mu.Lock()
+				defer mu.Unlock()
+				drawn = max(drawn, i)
+				in.progress(drawn, most)
 			}
-		}, in.Err)
+		})
 		if err != nil {
 			return err
 		}

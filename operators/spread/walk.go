@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators/internal/rescue"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Walk replaces the row x of every node by the mean row of the nodes at which
@@ -63,9 +61,6 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 	if w.Rounds == 0 {
 		w.Rounds = int(math.Ceil(math.Log(1./20) / math.Log(w.Share)))
 	}
-	if w.Workers == 0 {
-		w.Workers = runtime.GOMAXPROCS(0)
-	}
 	now, next := slices.Clone(rows), make([]float32, len(rows))
 	for round := range w.Rounds {
 		if err := w.round(ctx, g, rows, now, next, width); err != nil {
@@ -97,22 +92,12 @@ func (w Walk) Check(directed bool) error {
 func (w Walk) round(ctx context.Context, g *graph.Graph, x, now, next []float32, width int) error {
 	nodes := max(1, piece/width) // of a piece
 	pieces := (g.N() + nodes - 1) / nodes
-	var taken atomic.Int64
-	err := rescue.Together(max(1, min(w.Workers, pieces)), func(int) {
-		for ctx.Err() == nil {
-			p := int(taken.Add(1)) - 1
-			if p >= pieces {
-				return
-			}
-			for v := p * nodes; v < min((p+1)*nodes, g.N()); v++ {
-				w.collect(g, int32(v), x, now, next[v*width:(v+1)*width])
-			}
+	return pool.Each(ctx, w.Workers, pieces, func(_ context.Context, _, p int) error {
+		for v := p * nodes; v < min((p+1)*nodes, g.N()); v++ {
+			w.collect(g, int32(v), x, now, next[v*width:(v+1)*width])
 		}
+		return nil
 	})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // collect writes the next row of node v.

@@ -1,7 +1,6 @@
 package theta
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -9,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/operators/field"
-	"github.com/sanflow/sanflow/operators/internal/rescue"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -22,7 +21,6 @@ type comparison struct {
 	candidates []labeling.Labeling
 	pairs      [][2]root
 	indexes    []func() *field.Index // by graph, made when first asked for
-	next       atomic.Int64
 	progress   sync.Mutex
 	done       int
 	results    []result // by candidate
@@ -60,29 +58,25 @@ func newComparison(graphs []*graph.Graph, candidates []labeling.Labeling, pairs 
 
 // run hands the pairs to the workers. The error is that of the context, or that
 // of a panic, which ends the other workers too.
-func (c *comparison) run(parent context.Context) error {
-	ctx, stop := context.WithCancelCause(parent)
-	defer stop(nil)
-	var wg sync.WaitGroup
-	for range min(c.Workers, len(c.pairs)) {
-		wg.Go(func() {
-			if err := rescue.Do(func() { c.work(ctx) }); err != nil {
-				stop(fmt.Errorf("theta: %w", err))
-			}
-		})
-	}
-	wg.Wait()
-	return cmp.Or(context.Cause(parent), context.Cause(ctx))
-}
-
-// work takes pairs until there are no more.
-func (c *comparison) work(ctx context.Context) {
-	w := newWorker(ctx, c)
-	for i := c.next.Add(1) - 1; i < int64(len(c.pairs)) && ctx.Err() == nil; i = c.next.Add(1) - 1 {
-		w.pair(int(i))
+func (c *comparison) run(ctx context.Context) error {
+	workers := make([]*worker, pool.Workers(c.Workers, len(c.pairs)))
+	err := pool.Each(ctx, c.Workers, len(c.pairs), func(ctx context.Context, at, i int) error {
+		if workers[at] == nil {
+			workers[at] = newWorker(ctx, c)
+		}
+		workers[at].pair(i)
 		c.report()
+		return nil
+	})
+	if ctx.Err() == nil && err != nil {
+		err = fmt.Errorf("theta: %w", err)
 	}
-	w.close()
+	for _, w := range workers {
+		if w != nil {
+			w.close()
+		}
+	}
+	return err
 }
 
 func (c *comparison) report() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
@@ -53,9 +52,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Crop == nil {
 		o.Crop = labeling.WL
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
 	switch {
 	case o.K < 1 || o.K > field.MaxK:
 		return o, fmt.Errorf("theta: K is %d, want 1 to %d", o.K, field.MaxK)
@@ -63,8 +59,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("theta: Pairs is %d, want 2 to %d", o.Pairs, MaxPairs)
 	case o.Bound != 0 && o.Bound < o.K:
 		return o, fmt.Errorf("theta: Bound is %d, want 0 or at least K, %d", o.Bound, o.K)
-	case o.Workers < 1:
-		return o, fmt.Errorf("theta: Workers is %d, want 1 or more", o.Workers)
+	case o.Workers < 0:
+		return o, fmt.Errorf("theta: Workers is %d, want at least 0", o.Workers)
 	case o.Direction < field.Both || o.Direction > field.In:
 		return o, fmt.Errorf("theta: Direction is %d, want Both, Out or In", int(o.Direction))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/tabular"
@@ -90,7 +90,6 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 		return nil, err
 	}
 	t := &edgeTable{Edges: s, left: cmp.Or(s.Memory, 4<<30)}
-	t.Workers = cmp.Or(s.Workers, runtime.GOMAXPROCS(0))
 	if err := t.count(inputs); err != nil {
 		return nil, err
 	}
@@ -129,6 +128,7 @@ func IsEdges(path string) bool {
 type edgeTable struct {
 	Edges
 	rows int64 // of all files
+	most []int // row groups, of each file
 
 	mu    sync.Mutex
 	parts []part // as they come
@@ -160,6 +160,7 @@ func (t *edgeTable) count(inputs []tabular.Input) error {
 			return inFile(in.Name, err)
 		}
 		t.rows += d.footer.rows
+		t.most = append(t.most, len(d.footer.groups))
 		d.file.Close()
 	}
 	switch most := int64(math.MaxInt32 / 2); {
@@ -213,25 +214,21 @@ func (t *edgeTable) file(ctx context.Context, number int, in tabular.Input) erro
 		}
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
 	errs := map[int]error{} // by row group
-	for range t.Workers {
-		wg.Go(func() {
-			at, err := t.groups(ctx, number, in, &next)
-			if err != nil {
-				next.Store(math.MaxInt32) // those before this one were taken, and are read
-				t.mu.Lock()
-				errs[at] = err
-				t.mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
+	panicked := pool.Together(pool.Workers(t.Workers, t.most[number]), func(int) {
+		at, err := t.groups(ctx, number, in, &next)
+		if err != nil {
+			next.Store(math.MaxInt32) // those before this one were taken, and are read
+			t.mu.Lock()
+			errs[at] = err
+			t.mu.Unlock()
+		}
+	})
 	first := math.MaxInt
 	for at := range errs {
 		first = min(first, at)
 	}
-	return errs[first]
+	return cmp.Or(errs[first], panicked)
 }
 
 // groups reads row groups as long as there are any, and returns that of an error.

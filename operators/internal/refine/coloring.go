@@ -5,7 +5,7 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"github.com/sanflow/sanflow/operators/internal/rescue"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Coloring is Number for one large graph, from one colour, on several
@@ -290,5 +290,5 @@ func (c *Coloring) together(step func(worker int)) error {
 		step(0)
 		return nil
 	}
-	return rescue.Together(c.Workers, step)
+	return pool.Together(c.Workers, step)
 }

@@ -1,11 +1,11 @@
 package refine
 
-import "github.com/sanflow/sanflow/operators/internal/rescue"
+import "github.com/sanflow/sanflow/internal/pool"
 
 // transpose makes the rows of the arcs that arrive. It reports false if it was
 // stopped; a panic, of rows that are damaged, is an error.
 func (c *Coloring) transpose(off, nbr []int32) (done bool, err error) {
-	err = rescue.Do(func() { done = c.arriving(off, nbr) })
+	err = pool.Do(func() { done = c.arriving(off, nbr) })
 	return done, err
 }
 

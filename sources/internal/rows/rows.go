@@ -10,10 +10,10 @@ package rows
 
 import (
 	"cmp"
-	"runtime"
-	"sync"
+	"context"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Edges is what rows are made of. Its lists are written to.
@@ -70,11 +70,7 @@ func (e *Edges) give(bytes int64) {
 
 // workers is how many goroutines are worth while for so many steps.
 func (e *Edges) workers(steps int) int {
-	w := e.Workers
-	if w <= 0 {
-		w = runtime.GOMAXPROCS(0)
-	}
-	return max(1, min(w, steps/cmp.Or(e.wave, 1<<15)))
+	return pool.Workers(e.Workers, steps/cmp.Or(e.wave, 1<<15))
 }
 
 // shares cuts the lists into shares of about equal length.
@@ -95,21 +91,7 @@ func (e *Edges) shares(n int) [][][]graph.Edge {
 // each calls do with every share at once, and returns the error of the first that
 // has one.
 func each[T any](shares []T, do func(i int, share T) error) error {
-	if len(shares) == 1 {
-		return do(0, shares[0])
-	}
-	errs := make([]error, len(shares))
-	var wg sync.WaitGroup
-	for i, s := range shares {
-		wg.Go(func() { errs[i] = do(i, s) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return pool.Each(context.Background(), len(shares), len(shares), func(_ context.Context, _, i int) error { return do(i, shares[i]) })
 }
 
 // pieces calls do with the edges of a share, some at a time.

@@ -1,0 +1,200 @@
+package pool_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/theta"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+// places are all that have a setting Workers and share work by it, with what they make.
+func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any, error) {
+	g, err := generate.PreferentialAttachment(20_000, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := generate.PreferentialAttachment(300, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edges, wide strings.Builder
+	for u := range int32(g.N()) {
+		for _, v := range g.Adj(u) {
+			fmt.Fprintln(&edges, u, v)
+			fmt.Fprintf(&wide, "%d, %d\n", u+1, v+1)
+		}
+	}
+	tu := fstest.MapFS{
+		"T_A.txt":               {Data: []byte(wide.String())},
+		"T_graph_indicator.txt": {Data: bytes.Repeat([]byte("1\n"), g.N())},
+		"T_graph_labels.txt":    {Data: []byte("1\n")},
+	}
+	counts, contexts := &nn.Counts{}, &nn.Contexts{}
+	for i := range uint64(500) {
+		counts.Append([]uint64{i % 7, 10 + i%11, 30 + i}, []float64{1, 2, 3})
+		contexts.Append([]uint64{i % 7, 10 + i%11, 30 + i})
+	}
+	var some []nn.LabelledGraph
+	for i := range 40 {
+		g, err := generate.ErdosRenyi(8, 12, uint64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		some = append(some, nn.LabelledGraph{Offsets: g.Offsets, Neighbors: g.Neighbors})
+	}
+	label := func(l func(workers int) labeling.Labeling, g *graph.Graph) func(context.Context, int) (any, error) {
+		return func(ctx context.Context, workers int) (any, error) {
+			labels := make([]float64, g.N())
+			err := l(workers).Label(labeling.Input{Graph: g, Context: ctx}, labels)
+			return labels, err
+		}
+	}
+	return map[string]func(ctx context.Context, workers int) (any, error){
+		"flow.Options": func(ctx context.Context, workers int) (any, error) {
+			var out sinks.Collect
+			mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+			defer func() {
+				out.Release()
+				mem.AssertSize(t, 0)
+			}()
+			err := flow.From(sources.EdgeList{Reader: strings.NewReader(edges.String())}).
+				Via(operators.Select{}).Via(operators.Chunk{Size: 500}).Via(operators.Assemble{K: 4}).Via(operators.Normalize{}).
+				With(flow.Options{Workers: workers, Mem: mem}).To(&out).Run(ctx)
+			var rows []string
+			for _, rec := range out.Records() {
+				for _, c := range rec.Columns() {
+					rows = append(rows, c.String())
+				}
+			}
+			return rows, err
+		},
+		"nn.GramOf":       func(ctx context.Context, workers int) (any, error) { return nn.GramOf(ctx, counts, nn.Min, workers) },
+		"nn.GramOf dense": func(ctx context.Context, workers int) (any, error) { return nn.GramOf(ctx, counts, nn.Linear, workers) },
+		"nn.Deep": func(ctx context.Context, workers int) (any, error) {
+			d := nn.Deep{Size: 4, Epochs: 1, Workers: workers}
+			if err := d.Fit(ctx, contexts); err != nil {
+				return nil, err
+			}
+			return d.Gram(ctx, counts)
+		},
+		"nn.Walks": func(ctx context.Context, workers int) (any, error) { return nn.Walks{Workers: workers}.Gram(ctx, some) },
+		"nn.CrossValidation": func(ctx context.Context, workers int) (any, error) {
+			classes := make([]int32, 300)
+			for i := range classes {
+				classes[i] = int32(i % 2)
+			}
+			return nn.CrossValidation{Repeats: 5, Workers: workers, Learn: func(_ context.Context, t nn.Trial) ([]nn.Score, error) {
+				return []nn.Score{{Loss: float64(len(t.Train)), HeldOut: float64(t.Fold)}}, nil
+			}}.Run(ctx, classes)
+		},
+		"sources.EdgeList": func(ctx context.Context, workers int) (any, error) {
+			return sources.EdgeList{Reader: strings.NewReader(edges.String()), Workers: workers}.Read(ctx)
+		},
+		"sources.EdgeList weights": func(ctx context.Context, workers int) (any, error) {
+			text := strings.NewReader(strings.ReplaceAll(edges.String(), "\n", " 2\n"))
+			return sources.EdgeList{Reader: text, Weights: true, Workers: workers}.Read(ctx)
+		},
+		"sources.TU": func(ctx context.Context, workers int) (any, error) {
+			var out sinks.CollectGraphs
+			err := flow.From(sources.TU{FS: tu, Workers: workers}).With(flow.Options{Workers: 1}).To(&out).Run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return out.Graphs[0].Neighbors, nil
+		},
+		"sources/parquet.Edges": func(ctx context.Context, workers int) (any, error) {
+			return parquet.Edges{Path: "../../sources/parquet/testdata/duckdb.edges.parquet", Workers: workers}.Read(ctx)
+		},
+		"labeling.PageRank":    label(func(w int) labeling.Labeling { return labeling.PageRankCentrality{Workers: w} }, g),
+		"labeling.Betweenness": label(func(w int) labeling.Labeling { return labeling.BetweennessCentrality{Workers: w} }, small),
+		"labeling.Sampled by sources": label(func(w int) labeling.Labeling {
+			return labeling.SampledBetweenness{Sources: 100, Workers: w}
+		}, small),
+		"labeling.Sampled by paths": label(func(w int) labeling.Labeling {
+			return labeling.SampledBetweenness{Epsilon: 0.1, Workers: w}
+		}, g),
+		"spread.Walk": func(ctx context.Context, workers int) (any, error) {
+			rows := make([]float32, g.N())
+			rows[3] = 1
+			return rows, spread.Walk{Workers: workers, Rounds: 5}.Rows(ctx, g, rows, 1)
+		},
+		"theta.Compare": func(ctx context.Context, workers int) (any, error) {
+			all, err := theta.Compare(ctx, []*graph.Graph{small}, []labeling.Labeling{labeling.Degree, labeling.WL}, theta.Options{Pairs: 300, Workers: workers})
+			for i := range all { // times differ
+				e := reflect.ValueOf(&all[i]).Elem()
+				for f := range e.NumField() {
+					if e.Field(f).Type() == reflect.TypeFor[time.Duration]() {
+						e.Field(f).SetInt(0)
+					}
+				}
+			}
+			return all, err
+		},
+	}
+}
+
+// Whatever number of workers is asked for, some hundred goroutines at most are
+// started, the result is that of one, and a context that has ended is heard at once.
+func TestWorkersEverywhere(t *testing.T) {
+	defer leak.VerifyNone(t)
+	gone, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("the reason")
+	cancel(reason)
+	for name, run := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			want, err := run(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, workers := range []int{1 << 20, math.MaxInt} {
+				before := runtime.NumGoroutine()
+				most := make(chan int)
+				go func() {
+					for n := 0; ; n = max(n, runtime.NumGoroutine()-before) {
+						select {
+						case most <- n:
+							return
+						case <-time.After(50 * time.Microsecond):
+						}
+					}
+				}()
+				got, err := run(t.Context(), workers)
+				if n := <-most; n > 3*max(64, runtime.GOMAXPROCS(0)) {
+					t.Errorf("%d workers: %d goroutines", workers, n)
+				}
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("%d workers: %v, or not the result of one", workers, err)
+				}
+				start := time.Now()
+				if _, err := run(gone, workers); !errors.Is(err, reason) {
+					t.Errorf("%d workers: the error of a context that has ended is %v", workers, err)
+				}
+				if took := time.Since(start); took > time.Second {
+					t.Errorf("%d workers: a context that has ended is heard after %v", workers, took)
+				}
+			}
+		})
+	}
+}
