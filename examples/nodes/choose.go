@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -76,19 +75,16 @@ func bestOf(all []*committee) *committee {
 func (d *dataset) grow(ctx context.Context, c *config, all []*committee, n, epochs int) error {
 	bar := cli.NewProgress("training", int64(len(all)*n))
 	defer bar.Done()
-	jobs, ctx := errgroup.WithContext(ctx)
-	jobs.SetLimit(c.workers)
 	for _, m := range all {
 		m.nets = make([]*trained, n)
-		for i := range n {
-			jobs.Go(func() (err error) {
-				m.nets[i], err = d.fit(ctx, c, m, uint64(i), epochs)
-				bar.Add(1)
-				return err
-			})
-		}
 	}
-	if err := jobs.Wait(); err != nil {
+	err := pool.Each(ctx, c.workers, len(all)*n, func(ctx context.Context, _, job int) (err error) {
+		m, i := all[job/n], job%n
+		m.nets[i], err = d.fit(ctx, c, m, uint64(i), epochs)
+		bar.Add(1)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for _, m := range all {
@@ -103,7 +99,7 @@ func (d *dataset) grow(ctx context.Context, c *config, all []*committee, n, epoc
 func (d *dataset) fit(ctx context.Context, c *config, m *committee, i uint64, epochs int) (*trained, error) {
 	seeds := newRand(c.seed, streamNets+i<<8)
 	t := &trained{net: c.newNet(m.view, seeds.Uint64(), m.decay), val: newAverage(len(d.val), len(d.Classes))}
-	steps := (len(d.train) + c.batch - 1) / c.batch
+	steps := (len(d.train)-1)/c.batch + 1
 	valid := inMemory(m.view.val)
 	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }
 	fit, err := sinks.Fit{

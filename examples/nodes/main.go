@@ -86,7 +86,6 @@ type config struct {
 	net                 string
 	nets                int
 	identity            string
-	votes               int
 	spread              string
 	smooth              float64
 	words               string
@@ -114,9 +113,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
 	f.IntVar(&c.nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.StringVar(&c.identity, "identity", "auto", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
-	f.IntVar(&c.votes, "votes", 0, "split: most rounds in which what is said of a node becomes the mean over its field, if that is better on the validation nodes than smoothing by -smooth; how many is chosen there too")
 	f.StringVar(&c.spread, "spread", auto, "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
-	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours, in place of votes; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
+	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
 	f.StringVar(&c.words, "words", auto, "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
 	f.Var(&c.neighbourLabels, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=true, =false, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else false")
 	f.IntVar(&c.epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
@@ -132,11 +130,8 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
-	switch c.protocol {
-	case "split":
+	if c.protocol == "split" {
 		cli.NoEffect(f, "-protocol split has no windows", "window")
-	case "prequential":
-		cli.NoEffect(f, "-protocol prequential has no votes", "votes")
 	}
 	if c.net == "cnn" {
 		cli.NoEffect(f, "it is of -net pooled", "maps")
@@ -181,7 +176,7 @@ func (c *config) check() (err error) {
 	}
 	err = errors.Join(
 		cli.AtLeast("k", c.k, 1), cli.CheckBound(c.bound, c.k), cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
-		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("votes", c.votes, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
+		cli.AtLeast("nets", c.nets, 0), cli.AtLeast("maps", c.maps, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.workers, 0),
 	)
 	if err == nil && c.k > field.MaxK {
 		err = fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)

@@ -212,29 +212,6 @@ func TestNeighbourLabels(t *testing.T) {
 	}
 }
 
-// A vote is the mean of the means at each distance, and hearsay must help.
-func TestVote(t *testing.T) {
-	v := &voters{
-		k:       4,
-		members: []int32{0, 1, 2, 3, 1, 0, -1, -1, 2, 0, 3, -1, 3, -1, -1, -1},
-		share:   []float64{1. / 3, 1. / 6, 1. / 6, 1. / 3, .5, .5, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0, 1, 0, 0, 0},
-	}
-	a := &average{classes: 2, sum: []float64{0, 6, 6, 0, 6, 0, 3, 3}, target: []int{0, 0, 1, 1}, nets: 1}
-	b := v.vote(a)
-	want := []float64{0./3 + 1 + 1 + 1, 2 + 0 + 0 + 1, 3, 3, 3, 3, 3, 3}
-	for i, x := range b.sum {
-		if math.Abs(x-want[i]) > 1e-12 {
-			t.Fatalf("%v, want %v", b.sum, want)
-		}
-	}
-	if _, rounds := v.elect(a, []int32{0}, 3); rounds != 0 {
-		t.Errorf("%d rounds for one node that becomes right", rounds)
-	}
-	if _, rounds := v.elect(a, []int32{0, 0, 0}, 3); rounds != 1 {
-		t.Errorf("%d rounds for three, want 1", rounds)
-	}
-}
-
 // What is said is smoothed where the validation nodes bear it out, and classes of
 // training nodes are heard.
 func TestSmooth(t *testing.T) {
@@ -259,14 +236,14 @@ func TestSmooth(t *testing.T) {
 		}
 	}
 	c := &config{smooth: -1, workers: 2}
-	best, how, err := d.smooth(t.Context(), c, a, a)
+	best, how, err := d.smooth(t.Context(), c, a)
 	if err != nil || how != (smoothing{share: 0.5}) || best.of(d.val).right() != 4 {
 		t.Errorf("%v, %v: %v", err, how, best.sum)
 	}
 	for _, smooth := range []float64{0, 0.3} {
 		c.smooth = smooth
 		d.val = []int32{2, 8} // right already
-		if best, how, err = d.smooth(t.Context(), c, a, a); err != nil || how != (smoothing{share: smooth}) || (best == a) != (smooth == 0) {
+		if best, how, err = d.smooth(t.Context(), c, a); err != nil || how != (smoothing{share: smooth}) || (best == a) != (smooth == 0) {
 			t.Errorf("-smooth %v: %v, %v", smooth, err, how)
 		}
 	}
@@ -303,46 +280,6 @@ func TestViews(t *testing.T) {
 	r = nodes(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
 	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["spread"] != false {
 		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
-	}
-}
-
-// The shares of a field add up to 1, the root has that of a whole ring, and every
-// ring as much.
-func TestVotersOf(t *testing.T) {
-	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &dataset{NodeSet: set}
-	c := &config{k: 9, workers: 1}
-	rec, err := d.collect(context.Background(), c, &report{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rec.Release()
-	v, err := votersOf(rec, c.k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for root := range 60 {
-		rings := map[int]float64{}
-		for i, u := range v.members[root*c.k : (root+1)*c.k] {
-			if u < 0 {
-				continue
-			}
-			ring := 2
-			if i == 0 {
-				ring = 0
-			} else if set.Graph.Entry(int32(root), u) >= 0 {
-				ring = 1
-			}
-			rings[ring] += v.share[root*c.k+i]
-		}
-		for ring, share := range rings {
-			if math.Abs(share-1/float64(len(rings))) > 1e-12 {
-				t.Errorf("root %d: ring %d of %d has %v", root, ring, len(rings), share)
-			}
-		}
 	}
 }
 
@@ -498,17 +435,13 @@ func TestCora(t *testing.T) {
 	}
 }
 
-// Where nobody looks at fields none are made, and the results are the same.
+// Where no network reads fields none are made.
 func TestSpreadMakesNoFields(t *testing.T) {
 	dir := villages(t, 60, 80, true)
 	args := []string{"-data", dir, "-spread", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
 	r := nodes(t, args...)
 	if r["roots_per_s"] != 0. || r["spread"] != true {
 		t.Errorf("%v roots a second, spread %v", r["roots_per_s"], r["spread"])
-	}
-	with := nodes(t, append(args, "-votes", "1")...)
-	if with["roots_per_s"] == 0. || with["votes"] == 0. && with["accuracy"] != r["accuracy"] {
-		t.Errorf("%v roots a second, %v votes, %v %%, want %v", with["roots_per_s"], with["votes"], with["accuracy"], r["accuracy"])
 	}
 }
 

@@ -27,7 +27,7 @@ type report struct {
 	Accuracy float64 `json:"accuracy"` // of Model
 	// Model is what answers: the mean of all networks, words, or the mean of both.
 	Model string `json:"model"`
-	// EachAccuracy is that of each network alone, before votes, ValAccuracy that of
+	// EachAccuracy is that of each network alone, ValAccuracy that of
 	// their mean on the validation nodes.
 	EachAccuracy []float64 `json:"accuracy_of_each_network,omitempty"`
 	ValAccuracy  float64   `json:"validation_accuracy,omitempty"`
@@ -47,7 +47,6 @@ type report struct {
 	Batch           int     `json:"batch"`
 	Rate            float64 `json:"rate"`
 	Decay           float64 `json:"decay"`
-	Votes           int     `json:"votes"`        // rounds
 	Spread          bool    `json:"spread"`       // rows are spread features, not fields
 	Smooth          float64 `json:"smooth"`       // share of what is said that spreads; 0 = none
 	SmoothKnown     bool    `json:"smooth_known"` // the classes of training nodes spread
@@ -137,7 +136,7 @@ func (r *report) choice() string {
 		what = fmt.Sprintf("mean of words and of the mean of %d networks; %s", r.Nets, what)
 	}
 	if r.Smooth == 0 {
-		return fmt.Sprintf("%s, %d rounds of votes", what, r.Votes)
+		return what
 	}
 	whose := ""
 	if r.SmoothKnown {

@@ -17,8 +17,9 @@ type smoothing struct {
 // smooth lets what is said of all nodes spread over the edges, as far as the
 // validation nodes bear out: by any of some shares, and with what is said of
 // training nodes or their classes. Unless -smooth has one share, it must be better
-// than best by more than chance. O(edges·classes) a round.
-func (d *dataset) smooth(ctx context.Context, c *config, said, best *average) (*average, smoothing, error) {
+// than what was said by more than chance. O(edges·classes) a round.
+func (d *dataset) smooth(ctx context.Context, c *config, said *average) (*average, smoothing, error) {
+	best := said
 	var chosen smoothing
 	shares := []float64{0.5, 0.8, 0.9, 0.95}
 	if c.smooth >= 0 {

@@ -23,7 +23,7 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
 	}
 	var fields arrow.Record
-	if c.spread != yes || c.votes > 0 { // else nobody looks at them
+	if c.spread != yes { // else nobody looks at them
 		var err error
 		if fields, err = d.collect(ctx, c, r); err != nil {
 			return err
@@ -49,20 +49,9 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 		r.EachAccuracy = append(r.EachAccuracy, one.of(d.test).accuracy())
 		r.Epochs = append(r.Epochs, t.epoch)
 	}
-	voted, rounds := said, 0
-	if c.votes > 0 {
-		v, err := votersOf(fields, c.k)
-		if err != nil {
-			return err
-		}
-		voted, rounds = v.elect(said, d.val, c.votes)
-	}
-	last, smooth, err := d.smooth(ctx, c, said, voted)
+	last, smooth, err := d.smooth(ctx, c, said)
 	if err != nil {
 		return err
-	}
-	if last == voted {
-		r.Votes = rounds
 	}
 	if c.words != no && d.Graph.SparseCard > 0 && (c.words == yes || d.few()) {
 		words, err := d.words(ctx, c)
@@ -73,12 +62,12 @@ func bySplit(ctx context.Context, c *config, d *dataset, r *report) error {
 			name string
 			said *average
 		}{{modelWords, words}, {modelBoth, mean(said, words)}} {
-			a, s, err := d.smooth(ctx, c, model.said, model.said)
+			a, s, err := d.smooth(ctx, c, model.said)
 			if err != nil {
 				return err
 			}
 			if better(a, last, d.val) {
-				last, smooth, r.Model, r.Votes = a, s, model.name, 0
+				last, smooth, r.Model = a, s, model.name
 			}
 		}
 	}
