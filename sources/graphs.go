@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -21,7 +22,8 @@ import (
 type Graphs struct {
 	Items []Item
 	// Layout describes attributes and targets. The zero Layout is derived from
-	// Items: attributes as the first graph has them, named node_label,
+	// Items: attributes of nodes and edges as the first graph with a node, and with an
+	// edge, has them, named node_label,
 	// node_attribute, node_sparse, edge_label, edge_attribute, with as many values
 	// as occur; the classes 0 … largest Class if any item has one above 0, else real
 	// targets if any Value is not 0, else none; node classes likewise; ids of nodes if the first item has any.
@@ -95,14 +97,20 @@ func layoutOf(items []Item) (l record.Layout) {
 	l.NodeClasses = numbers(nodeClass + 1)
 	if g := items[0].Graph; g != nil {
 		l.Directed = g.Directed
-		l.NodeCat = channels("node_label", nil, g.NodeCats)
-		l.NodeAttr = channels("node_attribute", nil, g.NodeAttrs)
-		l.EdgeCat = channels("edge_label", nil, g.EdgeCats)
-		l.EdgeAttr = channels("edge_attribute", nil, g.EdgeAttrs)
-		if g.SparseCard > 0 {
-			l.NodeSparse = record.Channel{Name: "node_sparse", Card: g.SparseCard}
-		}
 	}
+	first := func(describes func(g *graph.Graph) bool) *graph.Graph {
+		i := slices.IndexFunc(items, func(it Item) bool { return it.Graph != nil && describes(it.Graph) })
+		return cmp.Or(items[max(i, 0)].Graph, &graph.Graph{})
+	}
+	g := first(func(g *graph.Graph) bool { return g.N() > 0 })
+	l.NodeCat = channels("node_label", nil, g.NodeCats)
+	l.NodeAttr = channels("node_attribute", nil, g.NodeAttrs)
+	if g.SparseCard > 0 {
+		l.NodeSparse = record.Channel{Name: "node_sparse", Card: g.SparseCard}
+	}
+	g = first(func(g *graph.Graph) bool { return len(g.Neighbors) > 0 })
+	l.EdgeCat = channels("edge_label", nil, g.EdgeCats)
+	l.EdgeAttr = channels("edge_attribute", nil, g.EdgeAttrs)
 	for i := range l.NodeCat {
 		l.NodeCat[i].Card = cardinality(nodeTop, i)
 	}

@@ -182,13 +182,14 @@ func (d *dense[T]) ofGraph() bool {
 }
 
 func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {
-	want := width(d, l)
+	want, n := width(d, l), d.count(g.N(), len(g.Neighbors))
 	values, has := d.of(g, r)
+	unknown := n == 0 && has != nil && *has == 0 // a graph without edges does not tell what edges have
 	switch {
-	case has != nil && *has != want:
+	case has != nil && *has != want && !unknown:
 		return fmt.Errorf("%s has %d channels, want %d", d.name, *has, want)
-	case want > 0 && len(*values) != want*d.count(g.N(), len(g.Neighbors)):
-		return fmt.Errorf("%s has %d values, want %d × %d", d.name, len(*values), d.count(g.N(), len(g.Neighbors)), want)
+	case want > 0 && len(*values) != want*n:
+		return fmt.Errorf("%s has %d values, want %d × %d", d.name, len(*values), n, want)
 	}
 	return nil
 }
@@ -295,6 +296,7 @@ func (*sparse) ofGraph() bool { return true }
 
 func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
 	switch {
+	case g.SparseCard == 0 && g.N() == 0:
 	case g.SparseCard == 0 && l.NodeSparse.Card > 0:
 		return fmt.Errorf("there is no %s, want indices below %d", s.name, l.NodeSparse.Card)
 	case g.SparseCard != l.NodeSparse.Card:

@@ -277,12 +277,11 @@ func addBins(room *[]int32, cat []int32, cats int, attr []float32, attrs int, wi
 			kept++
 		}
 	}
-	if kept == 0 {
+	if kept == 0 || len(attr) == 0 {
 		return cat, cats
 	}
-	n := len(attr) / attrs
 	out := (*room)[:0]
-	for i := range n {
+	for i := range len(attr) / attrs {
 		out = append(out, cat[i*cats:(i+1)*cats]...)
 		for c, w := range widths {
 			if w > 0 {

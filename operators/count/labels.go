@@ -32,7 +32,7 @@ func (b Bins) fits(g *graph.Graph) error {
 	if n := len(b.Nodes); n > 0 && n != g.NodeAttrs && g.N() > 0 {
 		return fmt.Errorf("there are %d continuous node attributes, Bins has %d widths", g.NodeAttrs, n)
 	}
-	if n := len(b.Edges); n > 0 && n != g.EdgeAttrs && g.N() > 0 {
+	if n := len(b.Edges); n > 0 && n != g.EdgeAttrs && len(g.Neighbors) > 0 {
 		return fmt.Errorf("there are %d continuous edge attributes, Bins has %d widths", g.EdgeAttrs, n)
 	}
 	return nil
