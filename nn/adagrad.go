@@ -47,4 +47,4 @@ func (o *adagrad) part(w, g []float32, at int) {
 	kernel.AdaGrad(w, g, o.v[at:at+len(w)], float32(o.set.Rate), float32(o.set.Epsilon))
 }
 
-func (o *adagrad) state() []state { return []state{{"adagrad.v", o.v}} }
+func (o *adagrad) state() []state { return []state{{"adagrad.v", o.v, true}} }

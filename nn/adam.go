@@ -60,4 +60,4 @@ func (o *adam) step(n int, w, g []float32) {
 	kernel.Adam(w, g, o.m, o.v, rate, float32(o.set.Beta1), float32(o.set.Beta2), eps)
 }
 
-func (o *adam) state() []state { return []state{{"adam.m", o.m}, {"adam.v", o.v}} }
+func (o *adam) state() []state { return []state{{"adam.m", o.m, false}, {"adam.v", o.v, true}} }

@@ -1,13 +1,13 @@
 package nn
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and
@@ -42,16 +42,12 @@ type Autoencoder struct {
 	// with "sanflow.".
 	Info map[string]string
 
-	visible int
-	drawn
-	params
-	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
-	back                     *weight // (visible, hidden): U, or weight itself
+	coderWeights
+	back *weight // (visible, hidden): U, or weight itself
 
 	opt   stepper
 	noise *noise
 	steps int
-	seen  int
 
 	// Memory of a step, as long as the largest batch so far needed.
 	keep           []float32 // (visible): the probability that a value is not lost
@@ -84,7 +80,7 @@ func (a *Autoencoder) Init(visible int) error {
 	if next.Untied {
 		glorot(next.back.w, next.Hidden, visible, r)
 	}
-	next.drawn.note(next.weight, next.hidBias, next.visBias)
+	next.note()
 	*a = next
 	return nil
 }
@@ -94,15 +90,11 @@ func (a *Autoencoder) build(visible int) error {
 	if err := a.resolve(); err != nil {
 		return err
 	}
-	a.visible = visible
-	a.params = params{}
-	a.weight = a.add("weight", visible, a.Hidden)
-	a.back = a.weight
+	extra := ""
 	if a.Untied {
-		a.back = a.add("back", visible, a.Hidden)
+		extra = "back"
 	}
-	a.hidBias = a.add("hidden.bias", a.Hidden)
-	a.visBias = a.add("visible.bias", visible)
+	a.back = a.lay(visible, a.Hidden, extra)
 	return checkCoder(visible, a.params.size())
 }
 
@@ -147,7 +139,7 @@ func (a *Autoencoder) start() {
 // damaged rows, before the step. An error leaves the weights as they were.
 // O(B · visible · hidden), and no memory once batches stop growing.
 func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
-	v, rows, err := a.open(x)
+	v, rows, err := a.open(x, a.Units)
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}
@@ -231,107 +223,63 @@ func (a *Autoencoder) decode(x, code []float32, rows int) {
 	}
 }
 
-func (a *Autoencoder) open(x *tensor.Dense) (v []float32, rows int, err error) {
-	if a.weight == nil {
-		return nil, 0, ErrNotReady
-	}
-	return openRows("x", x, a.visible, a.Units)
-}
-
 // Encode returns the code of each row of x, undamaged, (B, hidden). The result
 // is dst when dst is not nil, which must have that shape.
 func (a *Autoencoder) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := a.open(x)
+	v, rows, err := a.know(x, a.Units)
 	if err != nil {
 		return nil, err
 	}
-	if !a.Trained() {
-		return nil, ErrUntrained
-	}
 	dst, y, err := result(dst, rows, a.Hidden)
-	if err == nil {
-		a.encode(y, v, rows)
+	if err != nil {
+		return nil, err
 	}
-	return dst, err
+	a.encode(y, v, rows)
+	return dst, overflowed("code", y, a.Hidden)
 }
 
 // Decode returns the reconstruction of codes y, (B, hidden): (B, visible),
 // probabilities where units are binary. The result is dst when dst is not nil,
 // which must have that shape.
 func (a *Autoencoder) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
-	if a.weight == nil {
-		return nil, ErrNotReady
-	}
-	code, rows, err := openRows("y", y, a.Hidden, Binary)
+	code, rows, err := a.codes("y", y)
 	if err != nil {
 		return nil, err
 	}
-	if !a.Trained() {
-		return nil, ErrUntrained
-	}
 	dst, x, err := result(dst, rows, a.visible)
-	if err == nil {
-		a.decode(x, code, rows)
+	if err != nil {
+		return nil, err
 	}
-	return dst, err
-}
-
-// Weights returns W, (visible, hidden), and the biases c and b. They share
-// memory with the network; nil before Init.
-func (a *Autoencoder) Weights() (w, hidden, visible *tensor.Dense) {
-	if a.weight == nil {
-		return nil, nil, nil
-	}
-	return a.weight.dense(), a.hidBias.dense(), a.visBias.dense()
-}
-
-// Trained reports whether the network has learned from a row, was loaded, or was
-// given weights by whoever Weights lends them to.
-func (a *Autoencoder) Trained() bool {
-	return a.weight != nil && (a.seen > 0 || !a.drawn.still(a.weight, a.hidBias, a.visBias))
-}
-
-// Seen returns the number of rows learned from, each time counted.
-func (a *Autoencoder) Seen() int { return a.seen }
-
-// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before
-// Init.
-func (a *Autoencoder) Hash() string {
-	if a.weight == nil {
-		return ""
-	}
-	return a.params.hash()
+	a.decode(x, code, rows)
+	return dst, overflowed("value", x, a.visible)
 }
 
 // autoencoderSettings is what a file says of an Autoencoder beside its weights.
 type autoencoderSettings struct {
-	Visible   int             `json:"visible"`
-	Units     Units           `json:"units"`
-	Hidden    int             `json:"hidden"`
-	Corrupt   float64         `json:"corrupt"`
-	Untied    bool            `json:"untied"`
-	Optimizer string          `json:"optimizer"`
-	Rates     json.RawMessage `json:"optimizer_settings"`
-	Seed      uint64          `json:"seed"`
+	Visible int     `json:"visible"`
+	Units   Units   `json:"units"`
+	Hidden  int     `json:"hidden"`
+	Corrupt float64 `json:"corrupt"`
+	Untied  bool    `json:"untied"`
+	savedOptimizer
+	Seed uint64 `json:"seed"`
 }
 
 // Save writes the network as a safetensors file, which other tools read too:
 // the weights, and as metadata the settings and Info. The same network gives the
 // same bytes. Optimizer state and counts are not part of it.
 func (a *Autoencoder) Save(w io.Writer) error {
-	if a.weight == nil {
-		return ErrNotReady
+	if err := a.learned(); err != nil {
+		return err
 	}
-	if !a.Trained() {
-		return ErrUntrained
-	}
-	rates, err := json.Marshal(a.Optimizer)
+	optimizer, err := saveOptimizer(a.Optimizer)
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
-	return saveCoder(w, "autoencoder", autoencoderSettings{
-		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer.name(), rates, a.Seed,
-	}, a.Info, &a.params)
+	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.tensors()}
+	return modelfile.Save(w, f, map[string]any{keySettings: autoencoderSettings{
+		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, optimizer, a.Seed,
+	}})
 }
 
 // Load reads what Save wrote, up to the end of from, and is used instead of Init
@@ -339,24 +287,26 @@ func (a *Autoencoder) Save(w io.Writer) error {
 // zero or agree, while those of learning stay when they are set. A file that is
 // damaged, or is not an Autoencoder, is an error, and a is as before.
 func (a *Autoencoder) Load(from io.Reader) error {
-	if a.weight != nil {
-		return fmt.Errorf("nn: load: the model has been initialised already")
-	}
-	next := *a
+	return modelfile.Load(a, from, a.weight != nil, (*Autoencoder).restore)
+}
+
+func (a *Autoencoder) restore(f *modelfile.File) error {
 	var set autoencoderSettings
-	list, info, err := loadCoder(from, "autoencoder", &set, func() (*params, error) {
-		if err := next.adopt(set); err != nil {
-			return nil, err
-		}
-		return &next.params, next.build(set.Visible)
-	})
-	if err != nil {
+	if err := openSettings(f, "autoencoder", &set); err != nil {
 		return err
 	}
-	next.start()
-	next.set(list)
-	next.Info = info
-	*a = next
+	if err := a.adopt(set); err != nil {
+		return err
+	}
+	if err := a.build(set.Visible); err != nil {
+		return err
+	}
+	if err := a.fits(f.Tensors); err != nil {
+		return err
+	}
+	a.start()
+	a.set(f.Tensors)
+	a.Info = f.Info
 	return nil
 }
 
@@ -373,12 +323,5 @@ func (a *Autoencoder) adopt(set autoencoderSettings) error {
 	a.Hidden, a.Units, a.Untied = set.Hidden, set.Units, set.Untied
 	setZero(&a.Corrupt, set.Corrupt)
 	setZero(&a.Seed, set.Seed)
-	if a.Optimizer == nil {
-		o, err := parseOptimizer(set.Optimizer, set.Rates)
-		if err != nil {
-			return err
-		}
-		a.Optimizer = o
-	}
-	return nil
+	return set.savedOptimizer.adopt(&a.Optimizer)
 }

@@ -189,14 +189,6 @@ func TestAutoencoderSaveLoad(t *testing.T) {
 	if b.Hash() != c.Hash() || b.Hash() == a.Hash() {
 		t.Error("two steps from one file differ")
 	}
-	for i := range file.Len() {
-		bad := bytes.Clone(file.Bytes())
-		bad[i] ^= 0x10
-		var d Autoencoder
-		if d.Load(bytes.NewReader(bad)) == nil && d.Hash() != a.Hash() {
-			t.Fatalf("byte %d was changed, and the file loaded", i)
-		}
-	}
 	if err := new(RBM).Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), `"autoencoder", want "rbm"`) {
 		t.Errorf("an autoencoder as an RBM: %v", err)
 	}

@@ -1,16 +1,14 @@
 package nn
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
 	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Checkpointer is a model whose training can be stopped after any step and gone
@@ -36,9 +34,9 @@ type Checkpointer interface {
 var _ Checkpointer = (*CNN)(nil)
 
 const (
-	metaCounts  = metaPrefix + "counts"
-	metaNote    = metaPrefix + "note"
-	metaKernels = metaPrefix + "kernels"
+	keyCounts  = "counts"
+	keyNote    = "note"
+	keyKernels = "kernels"
 )
 
 // ErrKernels is the error of Resume where the checkpoint was made by kernels that
@@ -69,29 +67,23 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 	if c == nil {
 		return ErrNotReady
 	}
-	meta, list := c.checkpoint()
-	if err := checkFinite(list); err != nil {
+	f := c.checkpoint()
+	if err := modelfile.Save(w, f, map[string]any{
+		keyCounts: counts{c.steps, c.seen, c.correct, c.lossSum, c.abs}, keyNote: note, keyKernels: Kernels(),
+	}); err != nil {
 		return fmt.Errorf("nn: checkpoint: %w", err)
 	}
-	text, err := json.Marshal(counts{c.steps, c.seen, c.correct, c.lossSum, c.abs})
-	if err != nil {
-		return fmt.Errorf("nn: checkpoint: %w", err)
-	}
-	meta[metaCounts], meta[metaNote], meta[metaKernels] = string(text), note, Kernels()
-	meta[metaSum] = checksum(meta, list)
-	return writeTensors(w, meta, list)
+	return nil
 }
 
-// checkpoint returns the metadata that tell whose checkpoint it is, and the
-// tensors. They share memory with c.
-func (c *core) checkpoint() (map[string]string, []tensorData) {
-	meta := maps.Clone(c.meta)
-	meta[metaModel] = checkpointKind + meta[metaModel]
-	list := c.work.tensors()
+// checkpoint returns a file that tells whose checkpoint it is, with the tensors. They
+// share memory with c.
+func (c *core) checkpoint() *modelfile.File {
+	f := &modelfile.File{Kind: checkpointKind + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.tensors()}
 	for _, s := range c.opt.state() {
-		list = append(list, tensorData{name: "optimizer." + s.name, shape: []int{len(s.x)}, x: s.x})
+		f.Tensors = append(f.Tensors, modelfile.Vector("optimizer."+s.name, s.x))
 	}
-	return meta, list
+	return f
 }
 
 // Resume goes on from what Checkpoint wrote; see Checkpointer.
@@ -99,50 +91,60 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 	if c == nil {
 		return "", ErrNotReady
 	}
-	meta, list, err := readTensors(r)
-	if err != nil {
-		return "", err
-	}
-	n, err := c.resume(meta, list)
+	f, err := modelfile.Read(r)
 	if err != nil {
 		return "", fmt.Errorf("nn: resume: %w", err)
 	}
-	c.steps, c.seen, c.correct, c.lossSum, c.abs = n.Steps, n.Seen, n.Correct, n.Loss, n.Abs
-	if was := meta[metaKernels]; was != Kernels() {
-		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, cmp.Or(was, "unknown ones"), Kernels())
+	var n counts
+	var kernels string
+	into := c.checkpoint()
+	err = c.fitCheckpoint(f, into)
+	if err == nil {
+		err = errors.Join(f.Get(keyCounts, &n), f.Get(keyNote, &note), f.Get(keyKernels, &kernels))
 	}
-	return meta[metaNote], err
+	if err == nil {
+		err = n.check()
+	}
+	if err != nil {
+		return "", fmt.Errorf("nn: resume: %w", err)
+	}
+	for i, t := range into.Tensors {
+		copy(t.F32, f.Tensors[i].F32)
+	}
+	c.steps, c.seen, c.correct, c.lossSum, c.abs = n.Steps, n.Seen, n.Correct, n.Loss, n.Abs
+	if kernels != Kernels() {
+		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, kernels, Kernels())
+	}
+	return note, err
 }
 
-// resume copies the tensors when all is as it should be.
-func (c *core) resume(meta map[string]string, list []tensorData) (n counts, err error) {
-	want, into := c.checkpoint()
-	for _, f := range []struct{ key, what string }{
-		{metaModel, "model"}, {metaVersion, "version"}, {metaShape, "shape of the data"}, {metaSettings, "settings"},
-	} {
-		if meta[f.key] != want[f.key] {
-			return n, fmt.Errorf("the file is of another %s: %q, want %q", f.what, meta[f.key], want[f.key])
+// fitCheckpoint returns an error unless the file is a checkpoint of this model: of
+// the kind, shape, settings and tensors of want.
+func (c *core) fitCheckpoint(f, want *modelfile.File) error {
+	if f.Kind != want.Kind {
+		return fmt.Errorf("the file is of another model: %q, want %q", f.Kind, want.Kind)
+	}
+	for _, w := range []struct{ key, what string }{{keyShape, "shape of the data"}, {keySettings, "settings"}} {
+		if f.Meta[w.key] != want.Meta[w.key] {
+			return fmt.Errorf("the file is of another %s: %q, want %q", w.what, f.Meta[w.key], want.Meta[w.key])
 		}
 	}
-	if len(list) != len(into) {
-		return n, fmt.Errorf("%d tensors, want %d", len(list), len(into))
+	if err := fitTensors(f.Tensors, want.Tensors); err != nil {
+		return err
 	}
-	for i, t := range into {
-		if list[i].name != t.name || list[i].dtype != "" || !slices.Equal(list[i].shape, t.shape) {
-			return n, fmt.Errorf("tensor %d is %q %v, want %q %v", i, list[i].name, list[i].shape, t.name, t.shape)
+	for i, s := range c.opt.state() {
+		t := f.Tensors[len(c.work.list)+i]
+		if s.squares && slices.Min(t.F32) < 0 {
+			return fmt.Errorf("%s has a mean of squares of %v", t.Name, slices.Min(t.F32))
 		}
 	}
-	if got := checksum(meta, list); got != meta[metaSum] {
-		return n, fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
+	return nil
+}
+
+// check returns an error for counts that no training leads to: each step has a row.
+func (n counts) check() error {
+	if n.Correct < 0 || n.Seen < n.Correct || n.Steps < 0 || n.Seen < n.Steps || n.Loss < 0 || n.Abs < 0 {
+		return fmt.Errorf("counts: %+v", n)
 	}
-	if err := strictJSON([]byte(meta[metaCounts]), &n); err != nil {
-		return n, fmt.Errorf("counts: %w", err)
-	}
-	if n.Steps < 0 || n.Seen < n.Correct || n.Correct < 0 {
-		return n, fmt.Errorf("counts: %+v", n)
-	}
-	for i, t := range into {
-		copy(t.x, list[i].x)
-	}
-	return n, nil
+	return nil
 }

@@ -1,13 +1,13 @@
 package nn
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Coder learns a code for rows of numbers, without targets: RBM and
@@ -84,18 +84,108 @@ func checkCoder(visible, size int) error {
 	return nil
 }
 
-// drawn tells weights that Init has drawn from those that a coder has learned, has
-// read from a file, or was given by whoever Weights lends them to.
-type drawn struct{ sum string }
+// coderWeights is what an RBM and an Autoencoder have in common.
+type coderWeights struct {
+	visible int
+	params
+	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
+	drawn                    string  // the hash of the weights that Init has drawn
+	seen                     int
+}
 
-func (d *drawn) note(list ...*weight) { d.sum = sumOf(list) }
+// lay lays out the weights, without memory for them. It returns extra, a second
+// tensor of the shape of the weights, which is the weights where it has no name.
+func (c *coderWeights) lay(visible, hidden int, extra string) *weight {
+	c.visible, c.params = visible, params{}
+	c.weight = c.add("weight", visible, hidden)
+	more := c.weight
+	if extra != "" {
+		more = c.add(extra, visible, hidden)
+	}
+	c.hidBias = c.add("hidden.bias", hidden)
+	c.visBias = c.add("visible.bias", visible)
+	return more
+}
 
-// still reports whether those are the weights that were drawn.
-func (d *drawn) still(list ...*weight) bool { return d.sum != "" && d.sum == sumOf(list) }
+// note remembers the weights that were drawn.
+func (c *coderWeights) note() { c.drawn = c.sum() }
 
-func sumOf(list []*weight) string {
-	p := params{list: list}
+// sum returns the hash of the weights that Weights lends.
+func (c *coderWeights) sum() string {
+	p := params{list: []*weight{c.weight, c.hidBias, c.visBias}}
 	return p.hash()
+}
+
+// Trained reports whether the coder has learned from a row, was loaded, or was given
+// weights through Weights.
+func (c *coderWeights) Trained() bool {
+	return c.weight != nil && (c.seen > 0 || c.drawn == "" || c.drawn != c.sum())
+}
+
+// learned returns an error unless the coder is Trained.
+func (c *coderWeights) learned() error {
+	switch {
+	case c.weight == nil:
+		return ErrNotReady
+	case !c.Trained():
+		return ErrUntrained
+	}
+	return nil
+}
+
+// Weights returns the weights, (visible, hidden), and the biases of the hidden and
+// of the visible units. They share memory with the coder; nil before Init.
+func (c *coderWeights) Weights() (w, hidden, visible *tensor.Dense) {
+	if c.weight == nil {
+		return nil, nil, nil
+	}
+	return c.weight.dense(), c.hidBias.dense(), c.visBias.dense()
+}
+
+// Seen returns the number of rows learned from, each time counted.
+func (c *coderWeights) Seen() int { return c.seen }
+
+// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before Init.
+func (c *coderWeights) Hash() string {
+	if c.weight == nil {
+		return ""
+	}
+	return c.params.hash()
+}
+
+// open checks x, (B, visible) of float32, and returns it as a slice.
+func (c *coderWeights) open(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
+	if c.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	return openRows("x", x, c.visible, units)
+}
+
+// know is open of a coder that has learned.
+func (c *coderWeights) know(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
+	if v, rows, err = c.open(x, units); err == nil && !c.Trained() {
+		return nil, 0, ErrUntrained
+	}
+	return v, rows, err
+}
+
+// codes checks codes y, (B, hidden) of float32, and returns them as a slice.
+func (c *coderWeights) codes(name string, y *tensor.Dense) (v []float32, rows int, err error) {
+	if c.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	if v, rows, err = openRows(name, y, c.weight.shape[1], Binary); err == nil && !c.Trained() {
+		return nil, 0, ErrUntrained
+	}
+	return v, rows, err
+}
+
+// openSettings reads the settings of a file of that kind.
+func openSettings(f *modelfile.File, kind string, settings any) error {
+	if err := f.Is(kind); err != nil {
+		return err
+	}
+	return f.Get(keySettings, settings)
 }
 
 func checkVisible(model, data int) error {
@@ -116,7 +206,7 @@ func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32
 	}
 	v = x.Float32s()
 	if units == Gaussian {
-		return v, rows, nil // NaN and Inf show in the reconstruction error
+		return v, rows, checkRows("value", v, width)
 	}
 	const one = 0x3f800000 // of the numbers from 0 to 1, the one with the highest bits
 	for i, f := range v {
@@ -127,8 +217,28 @@ func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32
 	return v, rows, nil
 }
 
-// divergedRows tells rows that nothing can be learned from, since they hold NaN,
-// Inf or numbers whose squares add up to Inf, from weights that have grown out of
+// checkRows returns a *RowError for the first number that is NaN or infinite.
+func checkRows(what string, v []float32, width int) error {
+	for i, f := range v {
+		if f-f != 0 {
+			return rowErrorf(i/width, "%s %d is %v", what, i%width, f)
+		}
+	}
+	return nil
+}
+
+// overflowed returns a *RowError for the first number that large values x have made
+// NaN or infinite.
+func overflowed(what string, v []float32, width int) error {
+	if err := checkRows(what, v, width); err != nil {
+		r := err.(*RowError)
+		return &RowError{r.Row, fmt.Errorf("%w: the values or the weights are too large", r.Err)}
+	}
+	return nil
+}
+
+// divergedRows tells rows that nothing can be learned from, since they hold numbers
+// whose squares add up to Inf, from weights that have grown out of
 // bounds.
 func divergedRows(v []float32, width, step int) error {
 	for row := 0; row*width < len(v); row++ {
@@ -138,9 +248,6 @@ func divergedRows(v []float32, width, step int) error {
 		}
 		worst := 0
 		for i, f := range x {
-			if !finite(float64(f)) {
-				return rowErrorf(row, "value %d is %v", i, f)
-			}
 			if math.Abs(float64(f)) > math.Abs(float64(x[worst])) {
 				worst = i
 			}
@@ -177,11 +284,4 @@ func fillRows(x, bias []float32, rows int) {
 // dense returns the weight as a tensor over its memory.
 func (w *weight) dense() *tensor.Dense {
 	return tensor.New(tensor.WithShape(w.shape...), tensor.WithBacking(w.w))
-}
-
-// hash returns the SHA-256 of the weights in hexadecimal.
-func (p *params) hash() string {
-	h := sha256.New()
-	hashTensors(h, p.tensors())
-	return hex.EncodeToString(h.Sum(nil))
 }

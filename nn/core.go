@@ -97,6 +97,9 @@ func build(m architecture, s Shape) (*core, error) {
 	if set.counts != (len(s.Counts) > 0) {
 		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields alone"}[set.counts])
 	}
+	if err := s.of(set.counts).check(s); err != nil {
+		return nil, err
+	}
 	if err := set.resolve(s); err != nil {
 		return nil, err
 	}

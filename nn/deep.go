@@ -96,8 +96,8 @@ func (d *Deep) check() error {
 			return fmt.Errorf("nn: deep: %s is %d, want 0 to %d", s.name, s.value, s.most)
 		}
 	}
-	if !(d.Rate >= 0) || !finite(d.Rate) {
-		return fmt.Errorf("nn: deep: Rate is %v, want a number from 0", d.Rate)
+	if !(d.Rate >= 0 && d.Rate <= math.MaxFloat32) {
+		return fmt.Errorf("nn: deep: Rate is %v, want a number from 0 that float32 holds", d.Rate)
 	}
 	return nil
 }
@@ -113,6 +113,9 @@ func (d *Deep) Fit(ctx context.Context, c *Contexts) error {
 	s := newSkipGram(d, c)
 	if err := s.learn(ctx); err != nil {
 		return err
+	}
+	if !finite(squares(s.rows)) {
+		return errors.New("nn: deep: the vectors are not finite; a lower Rate may help")
 	}
 	s.centre()
 	d.fitted, d.size, d.ids, d.vectors = true, s.size, s.ids, s.rows[:len(s.ids)*s.size:len(s.ids)*s.size]
@@ -213,6 +216,10 @@ func (d *Deep) sums(c *Counts) ([][]float64, error) {
 			for f, v := range d.Vector(id) {
 				out[i][f] += values[j] * float64(v)
 			}
+		}
+		// No similarity is larger than those of both rows to themselves.
+		if self := Linear.self(nil, out[i]); !finite(self) {
+			return nil, fmt.Errorf("nn: deep: row %d has counts too large to compare: its similarity to itself is %v", i, self)
 		}
 	}
 	return out, nil

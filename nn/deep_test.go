@@ -195,9 +195,11 @@ func TestDeepErrors(t *testing.T) {
 	ctx := context.Background()
 	some := topics(rand.New(rand.NewPCG(67, 68)), 20)
 	for want, d := range map[string]Deep{
-		"nn: deep: Size is -1, want 0 to 4096":       {Size: -1},
-		"nn: deep: Window is 5000, want 0 to 4096":   {Window: 5000},
-		"nn: deep: Rate is -1, want a number from 0": {Rate: -1},
+		"nn: deep: Size is -1, want 0 to 4096":                             {Size: -1},
+		"nn: deep: Window is 5000, want 0 to 4096":                         {Window: 5000},
+		"nn: deep: Rate is -1, want a number from 0 that float32 holds":    {Rate: -1},
+		"nn: deep: Rate is 1e+39, want a number from 0 that float32 holds": {Rate: 1e39},
+		"nn: deep: the vectors are not finite; a lower Rate may help":      {Rate: 1e38},
 	} {
 		if err := d.Fit(ctx, some); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -1,11 +1,11 @@
 package nn
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 const deepKind = "deep"
@@ -34,49 +34,24 @@ func (d *Deep) Save(w io.Writer) error {
 		return ErrUntrained
 	}
 	s := d.resolved()
-	text, err := json.Marshal(savedDeep{d.size, s.Window, s.Negatives, s.Epochs, s.Rate, s.Seed})
-	if err != nil {
-		return fmt.Errorf("nn: save: %w", err)
-	}
-	var list []tensorData
+	f := &modelfile.File{Kind: deepKind, Info: d.Info}
 	if n := len(d.ids); n > 0 {
-		list = []tensorData{{name: "ids", shape: []int{n}, dtype: "U64", wide: d.ids}, {name: "vectors", shape: []int{n, d.size}, x: d.vectors}}
+		f.Tensors = []modelfile.Tensor{modelfile.Vector("ids", d.ids), {Name: "vectors", Shape: []int{n, d.size}, F32: d.vectors}}
 	}
-	if err := checkFinite(list); err != nil {
-		return fmt.Errorf("nn: save: %w", err)
-	}
-	return saveTensors(w, map[string]string{metaModel: deepKind, metaVersion: fileVersion, metaSettings: string(text)}, d.Info, list)
+	return modelfile.Save(w, f, map[string]any{keySettings: savedDeep{d.size, s.Window, s.Negatives, s.Epochs, s.Rate, s.Seed}})
 }
 
 // Load reads what Save wrote, up to the end of r. Settings come from the file: Size
 // must be zero or agree, and those of learning stay when they are set. A file that is
 // damaged, or is not a Deep, is an error, and d is as before.
 func (d *Deep) Load(r io.Reader) error {
-	if d.fitted {
-		return errors.New("nn: load: the model has learned already")
-	}
-	meta, list, err := readTensors(r)
-	if err != nil {
-		return err
-	}
-	next := *d
-	if err := next.restore(meta, list); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	*d = next
-	return nil
+	return modelfile.Load(d, r, d.fitted, (*Deep).restore)
 }
 
-func (d *Deep) restore(meta map[string]string, list []tensorData) error {
-	if err := checkKind(meta, deepKind); err != nil {
-		return err
-	}
+func (d *Deep) restore(f *modelfile.File) error {
 	var saved savedDeep
-	if err := strictJSON([]byte(meta[metaSettings]), &saved); err != nil {
-		return fmt.Errorf("settings: %w", err)
-	}
-	if got := checksum(meta, list); got != meta[metaSum] {
-		return fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
+	if err := openSettings(f, deepKind, &saved); err != nil {
+		return err
 	}
 	if d.Size != 0 && d.Size != saved.Size {
 		return fmt.Errorf("%s is %d, the file has %d", "Size", d.Size, saved.Size)
@@ -93,37 +68,37 @@ func (d *Deep) restore(meta map[string]string, list []tensorData) error {
 	if d.Size < 1 {
 		return fmt.Errorf("settings: vectors of %d numbers", d.Size)
 	}
-	d.Info, d.size, d.fitted = userInfo(meta), d.Size, true
-	return d.restoreVectors(list)
+	d.Info, d.size, d.fitted = f.Info, d.Size, true
+	return d.restoreVectors(f.Tensors)
 }
 
 // restoreVectors takes over the tensors of a file.
-func (d *Deep) restoreVectors(list []tensorData) error {
+func (d *Deep) restoreVectors(list []modelfile.Tensor) error {
 	if len(list) == 0 {
 		return nil
 	}
-	t := byName(list)
-	ids, err := t.of("ids", "U64")
-	if err != nil {
+	n := len(list[0].U64)
+	if len(list) != 2 || list[0].Name != "ids" || len(list[0].Shape) != 1 || n == 0 {
+		return fmt.Errorf("%d tensors, want \"ids\", uint64 of one dimension, and \"vectors\"", len(list))
+	}
+	v := list[1]
+	if err := v.Fits(modelfile.Tensor{Name: "vectors", Shape: []int{n, d.size}}); err != nil {
 		return err
 	}
-	v := t["vectors"]
-	if n := len(ids); len(list) != 2 || n == 0 || v.dtype != "" || len(v.shape) != 2 || v.shape[0] != n || v.shape[1] != d.size {
-		return fmt.Errorf("%d tensors, of them vectors %v of %d ids, want 2 and (%d, %d)", len(list), v.shape, n, n, d.size)
-	}
+	ids := list[0].U64
 	for i := range ids {
 		if i > 0 && ids[i] <= ids[i-1] {
 			return fmt.Errorf("id %d is %#x after %#x, want ids that ascend", i, ids[i], ids[i-1])
 		}
 		squares := 0.0
-		for _, x := range v.x[i*d.size : (i+1)*d.size] {
+		for _, x := range v.F32[i*d.size : (i+1)*d.size] {
 			squares += float64(x) * float64(x)
 		}
 		if squares != 0 && !(math.Abs(squares-1) < 1e-3) {
 			return fmt.Errorf("the vector of %#x has the square %v, want 1, or 0", ids[i], squares)
 		}
 	}
-	d.ids, d.vectors = ids, v.x
+	d.ids, d.vectors = ids, v.F32
 	return nil
 }
 

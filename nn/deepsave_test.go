@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 func savedDeepFile(t testing.TB, lists int) (*Deep, []byte) {
@@ -51,7 +52,7 @@ func TestDeepSaveLoad(t *testing.T) {
 		if loaded.String() != d.String() || loaded.Notes()["of"] != "topics" || loaded.Workers != 2 || !loaded.Trained() {
 			t.Errorf("%v, want %v", loaded, d)
 		}
-		if err := loaded.Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "has learned already") {
+		if err := loaded.Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "has learned or been initialised already") {
 			t.Errorf("loaded twice: %v", err)
 		}
 		if err := loaded.Fit(ctx, topics(rand.New(rand.NewPCG(1, 1)), 10)); err != nil {
@@ -73,77 +74,37 @@ func TestDeepSizeAfterFit(t *testing.T) {
 	}
 }
 
-// Whatever byte is damaged, but in Info, the file is refused or is what it was.
-func TestDeepLoadDamaged(t *testing.T) {
-	_, file := savedDeepFile(t, 20)
-	for n := range file {
-		if new(Deep).Load(bytes.NewReader(file[:n])) == nil {
-			t.Fatalf("the first %d of %d bytes were loaded", n, len(file))
-		}
-	}
-	if new(Deep).Load(bytes.NewReader(append(bytes.Clone(file), 0))) == nil {
-		t.Error("a byte more was loaded")
-	}
-	for i := range file {
-		bad := bytes.Clone(file)
-		bad[i] ^= 0x10
-		var d Deep
-		if d.Load(bytes.NewReader(bad)) != nil {
-			if d.fitted || d.Size != 0 {
-				t.Fatalf("byte %d: an error left %v", i, &d)
-			}
-			continue
-		}
-		d.Info = map[string]string{"of": "topics"}
-		var again bytes.Buffer
-		if err := d.Save(&again); err != nil || !bytes.Equal(again.Bytes(), file) {
-			t.Fatalf("byte %d was changed, and the file loaded (%v)", i, err)
-		}
-	}
-}
-
 // What a checksum cannot know is looked at too.
 func TestDeepLoadErrors(t *testing.T) {
 	_, file := savedDeepFile(t, 30)
-	for want, change := range map[string]func(meta map[string]string, list []tensorData) []tensorData{
-		`holds a model "cnn", want "deep"`: func(meta map[string]string, list []tensorData) []tensorData {
-			meta[metaModel] = "cnn"
-			return list
+	for want, change := range map[string]func(f *modelfile.File){
+		`holds a model "cnn", want "deep"`: func(f *modelfile.File) {
+			f.Kind = "cnn"
 		},
-		"want ids that ascend": func(_ map[string]string, list []tensorData) []tensorData {
-			list[0].wide[1] = list[0].wide[0]
-			return list
+		"want ids that ascend": func(f *modelfile.File) {
+			f.Tensors[0].U64[1] = f.Tensors[0].U64[0]
 		},
-		"want 1, or 0": func(_ map[string]string, list []tensorData) []tensorData {
-			list[1].x[2] = 7
-			return list
+		"want 1, or 0": func(f *modelfile.File) {
+			f.Tensors[1].F32[2] = 7
 		},
-		"has the square NaN": func(_ map[string]string, list []tensorData) []tensorData {
-			list[1].x[2] = float32(math.NaN())
-			return list
+		"1 tensors, want": func(f *modelfile.File) { f.Tensors = f.Tensors[:1] },
+		"Size is -1": func(f *modelfile.File) {
+			f.Meta[keySettings] = strings.Replace(f.Meta[keySettings], `"size":4`, `"size":-1`, 1)
 		},
-		"want 2 and": func(_ map[string]string, list []tensorData) []tensorData { return list[:1] },
-		"Size is -1": func(meta map[string]string, list []tensorData) []tensorData {
-			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":-1`, 1)
-			return list
+		"vectors of 0 numbers": func(f *modelfile.File) {
+			f.Meta[keySettings] = strings.Replace(f.Meta[keySettings], `"size":4`, `"size":0`, 1)
 		},
-		"vectors of 0 numbers": func(meta map[string]string, list []tensorData) []tensorData {
-			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":0`, 1)
-			return list
-		},
-		"vectors [20 4] of 20 ids, want 2 and (20, 5)": func(meta map[string]string, list []tensorData) []tensorData {
-			meta[metaSettings] = strings.Replace(meta[metaSettings], `"size":4`, `"size":5`, 1)
-			return list
+		`"vectors" [20 4] of F32, want "vectors" [20 5]`: func(f *modelfile.File) {
+			f.Meta[keySettings] = strings.Replace(f.Meta[keySettings], `"size":4`, `"size":5`, 1)
 		},
 	} {
-		meta, list, err := readTensors(bytes.NewReader(file))
+		f, err := modelfile.Read(bytes.NewReader(file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = change(meta, list)
-		meta[metaSum] = checksum(meta, list)
+		change(f)
 		var bad bytes.Buffer
-		if err := writeTensors(&bad, meta, list); err != nil {
+		if err := f.Write(&bad); err != nil {
 			t.Fatal(err)
 		}
 		if err := new(Deep).Load(&bad); err == nil || !strings.Contains(err.Error(), want) {
@@ -153,10 +114,10 @@ func TestDeepLoadErrors(t *testing.T) {
 	if err := (&Deep{Size: 8}).Load(bytes.NewReader(file)); err == nil || err.Error() != "nn: load: Size is 8, the file has 4" {
 		t.Error(err)
 	}
-	if _, err := LoadPredictor(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "which Deep.Load reads") {
+	if _, err := LoadPredictor(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "*nn.Deep.Load reads it") {
 		t.Errorf("as a predictor: %v", err)
 	}
-	if _, err := Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "which Deep.Load reads") {
+	if _, err := Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "*nn.Deep.Load reads it") {
 		t.Errorf("as a model: %v", err)
 	}
 	if err := new(Deep).Load(bytes.NewReader(saved(t, smallCNN(t)))); err == nil || !strings.Contains(err.Error(), `holds a model "cnn", want "deep"`) {

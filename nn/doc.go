@@ -95,6 +95,12 @@
 // Resume are of a training that has not ended, see [Checkpointer]. [ExportONNX]
 // writes a model for other runtimes.
 //
+// A file has a version and a checksum of all its bytes, the header and Info
+// included. A file of another version is refused by its number, and a file in which
+// any bit has changed is refused too. What a header claims is compared with the
+// tensors before memory is taken: sizes, classes and numbers that no training leads
+// to are errors of Load.
+//
 // # Same bytes
 //
 // The same seed and the same batches give the same weights, byte for byte, on

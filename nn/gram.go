@@ -108,6 +108,34 @@ func (s Similarity) check() error {
 	return nil
 }
 
+// checkCounts returns an error unless the rows of c can be compared.
+func (s Similarity) checkCounts(c *Counts) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	for i := range c.Len() {
+		if err := s.checkRow(c.Row(i)); err != nil {
+			return fmt.Errorf("nn: counts: row %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkRow returns an error for a count below 0 where minima are added up, and for
+// counts that are too large: no similarity is larger than those of both rows to
+// themselves.
+func (s Similarity) checkRow(ids []uint64, values []float64) error {
+	for j, x := range values {
+		if s.least() && x < 0 {
+			return fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
+		}
+	}
+	if self := s.self(ids, values); !finite(self) {
+		return fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", self)
+	}
+	return nil
+}
+
 // least reports whether minima are added up, not products.
 func (s Similarity) least() bool { return s == Min || s == UnitMin }
 
@@ -202,32 +230,18 @@ func GramOf(ctx context.Context, c *Counts, s Similarity, workers int) (*Gram, e
 // Compare returns the similarities of the rows of x to those of c, (x.Len(),
 // c.Len()) row-major. The sums are over ascending ids, so x and c may be swapped.
 func Compare(ctx context.Context, x, c *Counts, s Similarity, workers int) ([]float64, error) {
-	for _, rows := range []*Counts{x, c} {
-		if err := rows.Check(); err != nil {
-			return nil, err
-		}
-	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	for _, rows := range []*Counts{x, c} {
+		if err := s.checkCounts(rows); err != nil {
+			return nil, err
+		}
+	}
 	p := newPostings(c)
 	var most *common
-	if s.least() {
-		for _, rows := range []*Counts{x, c} {
-			if err := rows.checkMin(); err != nil {
-				return nil, err
-			}
-		}
-	} else {
+	if !s.least() {
 		most = newCommon(x, c, p)
-	}
-	// No similarity is larger than those of both rows to themselves.
-	for _, rows := range []*Counts{x, c} {
-		for i := range rows.Len() {
-			if self := s.self(rows.Row(i)); !finite(self) {
-				return nil, fmt.Errorf("nn: gram: row %d has counts too large to compare: its similarity to itself is %v", i, self)
-			}
-		}
 	}
 	var a, b []float64
 	if s.unit() {

@@ -90,7 +90,7 @@ func TestGramOfMixedThings(t *testing.T) {
 func TestGramOfHugeCounts(t *testing.T) {
 	for _, s := range []Similarity{Linear, Cosine, Min, UnitMin} {
 		c := &Counts{Offsets: []int{0, 1, 3}, IDs: []uint64{1, 1, 2}, Values: []float64{1, 1e308, 1e308}}
-		if g, err := GramOf(context.Background(), c, s, 1); err == nil || !strings.Contains(err.Error(), "row 1 has counts too large to compare") {
+		if g, err := GramOf(context.Background(), c, s, 1); err == nil || !strings.Contains(err.Error(), "row 1: counts too large to compare") {
 			t.Errorf("%s: %v, %v", s, g, err)
 		}
 	}

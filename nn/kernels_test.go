@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // A checkpoint of other kernels is told, and can be gone on with all the same.
@@ -17,18 +19,13 @@ func TestResumeOtherKernels(t *testing.T) {
 	if err := c.Checkpoint(&file, "note"); err != nil {
 		t.Fatal(err)
 	}
-	meta, list, err := readTensors(&file)
+	f, err := modelfile.Read(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, was := range []string{"arm64 generic", ""} {
-		meta[metaKernels] = was
-		if was == "" {
-			delete(meta, metaKernels)
-		}
-		meta[metaSum] = checksum(meta, list)
 		var other bytes.Buffer
-		if err := writeTensors(&other, meta, list); err != nil {
+		if err := modelfile.Save(&other, f, map[string]any{keyKernels: was}); err != nil {
 			t.Fatal(err)
 		}
 		d := smallCNN(t)

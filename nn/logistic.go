@@ -76,7 +76,7 @@ func (m *Logistic) settings() settings {
 	}
 	return settings{
 		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
-		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}}, late: "Heads",
+		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
 		standard: standard,
@@ -168,8 +168,13 @@ func (l *logisticLayer) hash(b batch) error {
 // addCounts adds the counts of row i, of unit length where that is the kernel.
 func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 	scale := 1.0
-	if n := length(values); l.kernel == Cosine && n > 0 {
-		scale = 1 / n
+	if l.kernel == Cosine {
+		if err := l.kernel.checkRow(ids, values); err != nil {
+			return &RowError{i, err}
+		}
+		if n := length(values); n > 0 {
+			scale = 1 / n
+		}
 	}
 	for j, id := range ids {
 		x := float32(values[j] * scale)

@@ -49,8 +49,8 @@ func export(w io.Writer, m architecture) error {
 	if c.shape.Sparse > 0 {
 		return fmt.Errorf("nn: onnx: a network that reads a sparse channel cannot be exported")
 	}
-	if err := checkFinite(c.work.tensors()); err != nil {
-		return fmt.Errorf("nn: onnx: %w", err)
+	if !finite(squares(c.work.w)) {
+		return fmt.Errorf("nn: onnx: a weight is not finite or too large")
 	}
 	g := new(onnxGraph)
 	y := layers.onnx(g)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Optimizer says how gradients become steps: RMSprop, SGD, Adam or AdaGrad. It is a
@@ -61,8 +62,9 @@ type stepper interface {
 
 // state is one slice of an optimizer's memory.
 type state struct {
-	name string
-	x    []float32
+	name    string
+	x       []float32
+	squares bool // x are means or sums of squares
 }
 
 // update takes step n against the gradient of the weights. It returns false, and
@@ -95,28 +97,29 @@ func squares(x []float32) float64 {
 	return sum + float64(kernel.Dot(x, x))
 }
 
-// parseOptimizer is the inverse of name and json.Marshal.
-func parseOptimizer(name string, fields json.RawMessage) (Optimizer, error) {
-	var o Optimizer
-	var err error
-	switch name {
+// adopt makes a nil optimizer that of a file.
+func (s savedOptimizer) adopt(o *Optimizer) (err error) {
+	if *o != nil {
+		return nil
+	}
+	switch s.Optimizer {
 	case "rmsprop":
-		o, err = parse[RMSprop](fields)
+		*o, err = parse[RMSprop](s.Rates)
 	case "sgd":
-		o, err = parse[SGD](fields)
+		*o, err = parse[SGD](s.Rates)
 	case "adam":
-		o, err = parse[Adam](fields)
+		*o, err = parse[Adam](s.Rates)
 	case "adagrad":
-		o, err = parse[AdaGrad](fields)
+		*o, err = parse[AdaGrad](s.Rates)
 	default:
-		return nil, fmt.Errorf("optimizer %q is not known", name)
+		return fmt.Errorf("optimizer %q is not known", s.Optimizer)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("optimizer: %w", err)
+		return fmt.Errorf("optimizer: %w", err)
 	}
-	return o, nil
+	return nil
 }
 
 func parse[T Optimizer](fields json.RawMessage) (o T, err error) {
-	return o, strictJSON(fields, &o)
+	return o, modelfile.StrictJSON(fields, &o)
 }

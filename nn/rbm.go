@@ -51,17 +51,13 @@ type RBM struct {
 	// with "sanflow.".
 	Info map[string]string
 
-	visible int
-	drawn
-	params
-	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
+	coderWeights
 
 	learn    *noise // what Step draws from
 	sample   *noise // what Sample and Gibbs draw from
 	velocity []float32
 	chain    []float32 // (Chains, hidden): states of Persistent, nil before the first step
 	steps    int
-	seen     int
 
 	// Memory of a step, as long as the largest batch so far needed.
 	vis, hid []float32 // data, then the rows they are contrasted with
@@ -96,7 +92,7 @@ func (r *RBM) Init(visible int) error {
 	for i := range next.weight.w {
 		next.weight.w[i] *= 0.01
 	}
-	next.drawn.note(next.weight, next.hidBias, next.visBias)
+	next.note()
 	*r = next
 	return nil
 }
@@ -109,11 +105,7 @@ func (r *RBM) build(visible int) error {
 	if most := maxWeights / max(visible, r.Hidden, 1); r.Chains > most {
 		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
 	}
-	r.visible = visible
-	r.params = params{}
-	r.weight = r.add("weight", visible, r.Hidden)
-	r.hidBias = r.add("hidden.bias", r.Hidden)
-	r.visBias = r.add("visible.bias", visible)
+	r.lay(visible, r.Hidden, "")
 	return checkCoder(visible, r.params.size())
 }
 
@@ -134,8 +126,8 @@ func (r *RBM) resolve() error {
 		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", r.Units)
 	case r.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
-	case r.CD < 1:
-		return fmt.Errorf("%s is %d, want a positive number", "CD", r.CD)
+	case r.CD < 1 || r.CD > 1<<20:
+		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, 1<<20)
 	case r.Chains < 0:
 		return fmt.Errorf("%s is %d, want a positive number, or 0", "Chains", r.Chains)
 	case !(r.Rate > 0) || !finite(float64(float32(r.Rate))):
@@ -164,7 +156,7 @@ func (r *RBM) start() {
 // and frequent units then need no steps to become so (Hinton 2010, section 8).
 // It is called after Init and before the first Step.
 func (r *RBM) InitBias(x *tensor.Dense) error {
-	v, rows, err := r.open(x)
+	v, rows, err := r.open(x, r.Units)
 	if err != nil {
 		return err
 	}
@@ -174,31 +166,9 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 	drawn := !r.Trained()
 	initBias(r.visBias.w, v, rows, r.Units)
 	if drawn { // still: this is where learning begins
-		r.drawn.note(r.weight, r.hidBias, r.visBias)
+		r.note()
 	}
 	return nil
-}
-
-// open checks x, (B, visible) of float32, and returns it as a slice.
-func (r *RBM) open(x *tensor.Dense) (v []float32, rows int, err error) {
-	if r.weight == nil {
-		return nil, 0, ErrNotReady
-	}
-	return openRows("x", x, r.visible, r.Units)
-}
-
-// know is open of a machine that has learned.
-func (r *RBM) know(x *tensor.Dense) (v []float32, rows int, err error) {
-	if v, rows, err = r.open(x); err == nil && !r.Trained() {
-		return nil, 0, ErrUntrained
-	}
-	return v, rows, err
-}
-
-// Trained reports whether the machine has learned from a row, was loaded, or was
-// given weights by whoever Weights lends them to.
-func (r *RBM) Trained() bool {
-	return r.weight != nil && (r.seen > 0 || !r.drawn.still(r.weight, r.hidBias, r.visBias))
 }
 
 // hiddenProbs sets p (rows, hidden) to the probability of each hidden unit
@@ -225,56 +195,30 @@ func (r *RBM) visibleMeans(v, h []float32, rows int) {
 // (B, hidden). The result is dst when dst is not nil, which must have that
 // shape. O(B · visible · hidden).
 func (r *RBM) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := r.know(x)
+	v, rows, err := r.know(x, r.Units)
 	if err != nil {
 		return nil, err
 	}
 	dst, p, err := result(dst, rows, r.Hidden)
-	if err == nil {
-		r.hiddenProbs(p, v, rows)
+	if err != nil {
+		return nil, err
 	}
-	return dst, err
+	r.hiddenProbs(p, v, rows)
+	return dst, overflowed("code", p, r.Hidden)
 }
 
 // Decode returns the mean of each visible unit given hidden states or
 // probabilities h, (B, hidden): (B, visible), probabilities where units are
 // binary. The result is dst when dst is not nil, which must have that shape.
 func (r *RBM) Decode(h, dst *tensor.Dense) (*tensor.Dense, error) {
-	if r.weight == nil {
-		return nil, ErrNotReady
-	}
-	p, rows, err := openRows("h", h, r.Hidden, Binary)
+	p, rows, err := r.codes("h", h)
 	if err != nil {
 		return nil, err
 	}
-	if !r.Trained() {
-		return nil, ErrUntrained
-	}
 	dst, v, err := result(dst, rows, r.visible)
-	if err == nil {
-		r.visibleMeans(v, p, rows)
+	if err != nil {
+		return nil, err
 	}
-	return dst, err
-}
-
-// Weights returns the weights, (visible, hidden), and the biases of the hidden
-// and of the visible units. They share memory with the machine; nil before
-// Init.
-func (r *RBM) Weights() (w, hidden, visible *tensor.Dense) {
-	if r.weight == nil {
-		return nil, nil, nil
-	}
-	return r.weight.dense(), r.hidBias.dense(), r.visBias.dense()
-}
-
-// Seen returns the number of rows learned from, each time counted.
-func (r *RBM) Seen() int { return r.seen }
-
-// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before
-// Init.
-func (r *RBM) Hash() string {
-	if r.weight == nil {
-		return ""
-	}
-	return r.params.hash()
+	r.visibleMeans(v, p, rows)
+	return dst, overflowed("value", v, r.visible)
 }

@@ -15,7 +15,7 @@ import (
 // whose first sum is Σᵢ (vᵢ-bᵢ)²/2 where units are Gaussian. The likelihood of a
 // row is exp(-F(v)) over a sum that all rows share. O(B · visible · hidden).
 func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
-	v, rows, err := r.open(x)
+	v, rows, err := r.open(x, r.Units)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +34,9 @@ func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 		}
 		for _, a := range in[i*m : i*m+m] {
 			f[i] -= softplus(float64(a))
+		}
+		if !finite(f[i]) {
+			return nil, rowErrorf(i, "the free energy is %v: the values or the weights are too large", f[i])
 		}
 	}
 	return f, nil

@@ -18,7 +18,7 @@ import (
 // weights as they were. O(B · visible · hidden · CD), and no memory once batches
 // stop growing.
 func (r *RBM) Step(x *tensor.Dense) (Result, error) {
-	v, rows, err := r.open(x)
+	v, rows, err := r.open(x, r.Units)
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}

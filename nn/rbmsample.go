@@ -23,7 +23,7 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	}
 	r.visibleMeans(v, h, rows)
 	r.drawVisible(r.sample, v, v)
-	return nil
+	return overflowed("value", v, r.visible)
 }
 
 // Gibbs moves the rows of x, (B, visible), by that many steps of Gibbs sampling:
@@ -48,12 +48,12 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 		r.visibleMeans(v, h, rows)
 		r.drawVisible(r.sample, v, v)
 	}
-	return nil
+	return overflowed("value", v, r.visible)
 }
 
 // target checks a tensor to be drawn into, and the number of a hidden unit.
 func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, err error) {
-	if v, rows, err = r.know(x); err != nil {
+	if v, rows, err = r.know(x, r.Units); err != nil {
 		return nil, 0, err
 	}
 	if unit < least || unit >= r.Hidden {

@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // rbmSettings is what a file says of an RBM beside its weights.
@@ -23,15 +25,13 @@ type rbmSettings struct {
 // the weights, and as metadata the settings and Info. The same machine gives the
 // same bytes. Momentum, persistent chains and counts are not part of it.
 func (r *RBM) Save(w io.Writer) error {
-	if r.weight == nil {
-		return ErrNotReady
+	if err := r.learned(); err != nil {
+		return err
 	}
-	if !r.Trained() {
-		return ErrUntrained
-	}
-	return saveCoder(w, "rbm", rbmSettings{
+	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.tensors()}
+	return modelfile.Save(w, f, map[string]any{keySettings: rbmSettings{
 		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
-	}, r.Info, &r.params)
+	}})
 }
 
 // Load reads what Save wrote, up to the end of from, and is used instead of Init
@@ -39,24 +39,26 @@ func (r *RBM) Save(w io.Writer) error {
 // agree, while those of learning stay when they are set. A file that is damaged,
 // or is not an RBM, is an error, and r is as before.
 func (r *RBM) Load(from io.Reader) error {
-	if r.weight != nil {
-		return fmt.Errorf("nn: load: the model has been initialised already")
-	}
-	next := *r
+	return modelfile.Load(r, from, r.weight != nil, (*RBM).restore)
+}
+
+func (r *RBM) restore(f *modelfile.File) error {
 	var set rbmSettings
-	list, info, err := loadCoder(from, "rbm", &set, func() (*params, error) {
-		if err := next.adopt(set); err != nil {
-			return nil, err
-		}
-		return &next.params, next.build(set.Visible)
-	})
-	if err != nil {
+	if err := openSettings(f, "rbm", &set); err != nil {
 		return err
 	}
-	next.start()
-	next.set(list)
-	next.Info = info
-	*r = next
+	if err := r.adopt(set); err != nil {
+		return err
+	}
+	if err := r.build(set.Visible); err != nil {
+		return err
+	}
+	if err := r.fits(f.Tensors); err != nil {
+		return err
+	}
+	r.start()
+	r.set(f.Tensors)
+	r.Info = f.Info
 	return nil
 }
 

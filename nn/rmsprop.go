@@ -14,7 +14,7 @@ import (
 //	w = w - Rate·g/(√v + Epsilon)
 type RMSprop struct {
 	Rate    float64 // learning rate; 0 = 1e-3
-	Rho     float64 `json:"Decay"` // how much of the mean square a step keeps, below 1; 0 = 0.9
+	Rho     float64 // how much of the mean square a step keeps, below 1; 0 = 0.9
 	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
 
 	WeightDecay float64 // see Optimizer; 0 = none
@@ -49,7 +49,7 @@ func (o *rmsprop) step(_ int, w, g []float32) {
 	kernel.RMSprop(w, g, o.v, float32(o.set.Rate), float32(o.set.Rho), float32(o.set.Epsilon))
 }
 
-func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v}} }
+func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v, true}} }
 
 // checkShare returns an error unless x, as float32, is between 0 and 1.
 func checkShare(optimizer, field string, x float64) error {

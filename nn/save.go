@@ -1,262 +1,185 @@
 package nn
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"bufio"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"maps"
+	"os"
 	"slices"
-	"strings"
+
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Metadata that sanflow writes begins with this; the rest is the user's Info.
-const metaPrefix = "sanflow."
-
+// Keys of the metadata of a file.
 const (
-	metaModel    = metaPrefix + "model"
-	metaVersion  = metaPrefix + "version"
-	metaShape    = metaPrefix + "shape"
-	metaSettings = metaPrefix + "settings"
-	metaSum      = metaPrefix + "sha256" // of the other sanflow.* entries and the weights
+	keyShape    = "shape"
+	keySettings = "settings"
 )
 
-const fileVersion = "2"
-
-// save is Save of every model.
-func (c *core) save(w io.Writer, info map[string]string) error {
-	if c == nil {
-		return ErrNotReady
-	}
-	if !c.Trained() {
-		return ErrUntrained
-	}
-	return c.work.save(w, maps.Clone(c.meta), info)
+// kinds has a constructor for each kind of model that a file can hold.
+var kinds = map[string]func(*modelfile.File) (any, error){
+	"cnn": restored(restoreNet[CNN]), "gru": restored(restoreNet[GRU]), "link": restored(restoreNet[Link]),
+	"logistic": restored(restoreNet[Logistic]), "pooled": restored(restoreNet[Pooled]), "pslr": restored(restoreNet[PSLR]),
+	"rbm": restored((*RBM).restore), "autoencoder": restored((*Autoencoder).restore),
+	svmKind: restored((*SVM).restore), deepKind: restored((*Deep).restore),
 }
 
-// save writes the weights, with meta, which it adds to, and info as metadata.
-func (p *params) save(w io.Writer, meta, info map[string]string) error {
-	list := p.tensors()
-	if err := checkFinite(list); err != nil {
-		return fmt.Errorf("nn: save: %w", err)
+// restored returns a function that makes a new model of a file.
+func restored[M any](restore func(*M, *modelfile.File) error) func(*modelfile.File) (any, error) {
+	return func(f *modelfile.File) (any, error) {
+		m := new(M)
+		return m, restore(m, f)
 	}
-	return saveTensors(w, meta, info, list)
 }
 
-// saveTensors writes a model with its checksum.
-func saveTensors(w io.Writer, meta, info map[string]string, list []tensorData) error {
-	meta[metaSum] = checksum(meta, list)
-	for k, v := range info {
-		if k == "" || strings.HasPrefix(k, metaPrefix) {
-			return fmt.Errorf("nn: save: Info has the key %q, want one that is not empty and does not begin with %q", k, metaPrefix)
-		}
-		meta[k] = v
-	}
-	return writeTensors(w, meta, list)
-}
-
-// Load reads a model of any type that Save wrote, up to the end of r. A file
+// Load reads a network of any type that Save wrote, up to the end of r. A file
 // that is damaged, or holds something else, is an error.
-func Load(r io.Reader) (Model, error) {
-	meta, list, err := readTensors(r)
+func Load(r io.Reader) (Model, error) { return loadAs[Model](r, "network") }
+
+// LoadPredictor is Load for everything that answers: a network or an SVM, which
+// learns by no steps.
+func LoadPredictor(r io.Reader) (Noted, error) { return loadAs[Noted](r, "model that predicts") }
+
+// loadAs reads a model of any kind that is a T.
+func loadAs[T any](r io.Reader, what string) (t T, err error) {
+	f, err := modelfile.Read(r)
 	if err != nil {
-		return nil, err
+		return t, fmt.Errorf("nn: load: %w", err)
 	}
-	return loadModel(meta, list)
+	restore, ok := kinds[f.Kind]
+	if !ok {
+		return t, fmt.Errorf("nn: load: the file holds a model %q, want one of %q", f.Kind, slices.Sorted(maps.Keys(kinds)))
+	}
+	m, err := restore(f)
+	if err != nil {
+		return t, fmt.Errorf("nn: load: %w", err)
+	}
+	t, ok = m.(T)
+	if !ok {
+		return t, fmt.Errorf("nn: load: the file holds a model %q, which is no %s; %T.Load reads it", f.Kind, what, m)
+	}
+	return t, nil
 }
 
-// LoadPredictor is Load for whatever answers: models and an SVM, which learns by
-// no steps.
-func LoadPredictor(r io.Reader) (Noted, error) {
-	meta, list, err := readTensors(r)
+// LoadFile reads a network of any type that Save or SaveFile wrote.
+func LoadFile(name string) (Model, error) {
+	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("nn: load: %w", err)
 	}
-	if meta[metaModel] == svmKind {
-		m, err := restoredSVM(meta, list)
-		if err != nil {
-			return nil, fmt.Errorf("nn: load: %w", err)
-		}
-		return m, nil
-	}
-	m, err := loadModel(meta, list)
+	defer f.Close()
+	m, err := Load(bufio.NewReader(f))
 	if err != nil {
-		return nil, err
-	}
-	return m.(Noted), nil
-}
-
-func loadModel(meta map[string]string, list []tensorData) (Model, error) {
-	switch kind := meta[metaModel]; kind {
-	case "cnn":
-		return restored[CNN](meta, list)
-	case "gru":
-		return restored[GRU](meta, list)
-	case "logistic":
-		return restored[Logistic](meta, list)
-	case svmKind:
-		return nil, errors.New("nn: load: the file holds an SVM, which SVM.Load and LoadPredictor read")
-	case deepKind:
-		return nil, errors.New("nn: load: the file holds a Deep, vectors of a kernel, which Deep.Load reads")
-	case "link":
-		return restored[Link](meta, list)
-	case "pooled":
-		return restored[Pooled](meta, list)
-	case "pslr":
-		return restored[PSLR](meta, list)
-	default:
-		return nil, fmt.Errorf("nn: load: the file holds a model %q, want \"cnn\", \"gru\", \"link\", \"logistic\", \"pooled\", \"pslr\" or \"svm\"", kind)
-	}
-}
-
-func restored[M any, P interface {
-	pointer[M]
-	Model
-}](meta map[string]string, list []tensorData) (Model, error) {
-	m := P(new(M))
-	if err := restore(m, meta, list); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return m, nil
 }
 
-// load is Load of every model. m is as before when it fails.
-func load[M any, P pointer[M]](m P, r io.Reader) error {
-	if *m.settings().core != nil {
-		return errors.New("nn: load: the model has been initialised already")
-	}
-	meta, list, err := readTensors(r)
-	if err != nil {
-		return err
-	}
-	return restore(m, meta, list)
+// SaveFile saves a model, or anything else that has Save, under that name. The
+// file appears whole or not at all: see package flow/file.
+func SaveFile(name string, m interface{ Save(io.Writer) error }) error {
+	return SaveFileOn(nil, name, m)
 }
 
-// restore makes m the model that a file holds.
-func restore[M any, P pointer[M]](m P, meta map[string]string, list []tensorData) error {
-	next := *m
-	c, err := rebuild(P(&next), meta, list)
+// SaveFileOn is SaveFile on a file system; nil is that of this machine.
+func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error }) error {
+	f, err := file.Create(fsys, name)
 	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
+		return fmt.Errorf("nn: save: %w", err)
 	}
-	*m = next
-	set := m.settings()
-	*set.core = c
-	*set.info = userInfo(meta)
+	defer f.Discard()
+	if err := m.Save(f); err != nil {
+		return err
+	}
+	if err := f.Publish(); err != nil {
+		return fmt.Errorf("nn: save: %w", err)
+	}
 	return nil
 }
 
-func rebuild(m architecture, meta map[string]string, list []tensorData) (*core, error) {
-	shape, saved, err := parseMetadata(meta, m.settings().kind)
-	if err != nil {
-		return nil, err
+// save is Save of every network.
+func (c *core) save(w io.Writer, info map[string]string) error {
+	switch {
+	case c == nil:
+		return ErrNotReady
+	case !c.Trained():
+		return ErrUntrained
 	}
-	if err := m.settings().adopt(saved); err != nil {
-		return nil, err
-	}
-	c, err := build(m, shape)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.work.verify(meta, list); err != nil {
-		return nil, err
-	}
-	c.start()
-	c.work.set(list)
-	c.taught = true
-	return c, nil
+	return modelfile.Save(w, &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: c.work.tensors()}, nil)
 }
 
-// userInfo returns the part of the metadata that is the user's.
-func userInfo(meta map[string]string) map[string]string {
-	info := maps.Clone(meta)
-	maps.DeleteFunc(info, func(k, _ string) bool { return strings.HasPrefix(k, metaPrefix) })
-	return info
+// load is Load of every network. m is as before when it fails.
+func load[M any, P pointer[M]](m P, r io.Reader) error {
+	return modelfile.Load((*M)(m), r, *m.settings().core != nil, restoreNet[M, P])
 }
 
-func parseMetadata(meta map[string]string, kind string) (Shape, savedSettings, error) {
+// restoreNet makes m the network that a file holds.
+func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
+	set := P(m).settings()
+	if err := f.Is(set.kind); err != nil {
+		return err
+	}
 	var shape Shape
 	var saved savedSettings
-	if err := checkKind(meta, kind); err != nil {
-		return shape, saved, err
-	}
-	if err := strictJSON([]byte(meta[metaShape]), &shape); err != nil {
-		return shape, saved, fmt.Errorf("shape: %w", err)
-	}
-	if err := strictJSON([]byte(meta[metaSettings]), &saved); err != nil {
-		return shape, saved, fmt.Errorf("settings: %w", err)
-	}
-	return shape, saved, nil
-}
-
-// checkKind returns an error unless a file holds a model of that kind, in the
-// form of this version.
-func checkKind(meta map[string]string, kind string) error {
-	if meta[metaModel] != kind {
-		return fmt.Errorf("the file holds a model %q, want %q", meta[metaModel], kind)
-	}
-	if meta[metaVersion] != fileVersion {
-		return fmt.Errorf("the file is of version %q, want %q", meta[metaVersion], fileVersion)
-	}
-	return nil
-}
-
-// verify returns an error unless list, the tensors of a file, is what save
-// wrote of a network laid out like p.
-func (p *params) verify(meta map[string]string, list []tensorData) error {
-	if err := p.fits(list); err != nil {
+	if err := errors.Join(f.Get(keyShape, &shape), f.Get(keySettings, &saved)); err != nil {
 		return err
 	}
-	if err := checkFinite(list); err != nil {
+	if err := set.adopt(saved); err != nil {
 		return err
 	}
-	if got := checksum(meta, list); got != meta[metaSum] {
-		return fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, meta[metaSum])
+	arch := *m // the core keeps a copy of its own
+	c, err := build(P(&arch), shape)
+	if err != nil {
+		return err
 	}
+	if err := c.work.fits(f.Tensors); err != nil {
+		return err
+	}
+	c.start()
+	c.work.set(f.Tensors)
+	c.taught = true
+	*m = arch
+	*set.core, *set.info = c, f.Info
 	return nil
 }
 
 // set gives the weights the values of a file that fits.
-func (p *params) set(list []tensorData) {
+func (p *params) set(list []modelfile.Tensor) {
 	for i, t := range list {
-		copy(p.list[i].w, t.x)
+		copy(p.list[i].w, t.F32)
 	}
 }
 
 // fits returns an error unless list has the tensors of the network, in order.
-func (p *params) fits(list []tensorData) error {
-	if len(list) != len(p.list) {
-		return fmt.Errorf("%d tensors, want %d", len(list), len(p.list))
+func (p *params) fits(list []modelfile.Tensor) error { return fitTensors(list, p.tensors()) }
+
+// fitTensors returns an error unless list has the tensors in want, in order.
+func fitTensors(list, want []modelfile.Tensor) error {
+	if len(list) != len(want) {
+		return fmt.Errorf("%d tensors, want %d", len(list), len(want))
 	}
-	for i, w := range p.list {
-		if t := list[i]; t.name != w.name || t.dtype != "" || !slices.Equal(t.shape, w.shape) {
-			return fmt.Errorf("tensor %d is %q %v, want %q %v", i, t.name, t.shape, w.name, w.shape)
+	for i, t := range want {
+		if err := list[i].Fits(t); err != nil {
+			return fmt.Errorf("tensor %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
 // tensors returns the weights for writing; they share memory with p.
-func (p *params) tensors() []tensorData {
-	list := make([]tensorData, len(p.list))
+func (p *params) tensors() []modelfile.Tensor {
+	list := make([]modelfile.Tensor, len(p.list))
 	for i, w := range p.list {
-		list[i] = tensorData{name: w.name, shape: w.shape, x: w.w}
+		list[i] = modelfile.Tensor{Name: w.name, Shape: w.shape, F32: w.w}
 	}
 	return list
 }
 
-func checkFinite(list []tensorData) error {
-	for _, t := range list {
-		for i, x := range t.x {
-			if !finite(float64(x)) {
-				return fmt.Errorf("value %d of %s is %v", i, t.name, x)
-			}
-		}
-	}
-	return nil
-}
+// hash returns the SHA-256 of the weights in hexadecimal.
+func (p *params) hash() string { return modelfile.Hash(p.tensors()) }
 
 // Hash returns the SHA-256 of the weights in hexadecimal: equal for models of
 // one type and shape that predict alike to the last bit. Settings and Info are
@@ -265,26 +188,5 @@ func (c *core) Hash() string {
 	if c == nil {
 		return ""
 	}
-	h := sha256.New()
-	hashTensors(h, c.work.tensors())
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// checksum covers what sanflow wrote, so that Info can be edited by others.
-func checksum(meta map[string]string, list []tensorData) string {
-	h := sha256.New()
-	for _, k := range slices.Sorted(maps.Keys(meta)) {
-		if strings.HasPrefix(k, metaPrefix) && k != metaSum {
-			fmt.Fprintf(h, "%q: %q\n", k, meta[k])
-		}
-	}
-	hashTensors(h, list)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func hashTensors(h hash.Hash, list []tensorData) {
-	for _, t := range list {
-		fmt.Fprintf(h, "%s %v\n", t.name, t.shape)
-		t.write(h) // a hash returns no error
-	}
+	return c.work.hash()
 }

@@ -20,7 +20,6 @@ type settings struct {
 	w, k  *int
 	sizes []size
 	words []word
-	late  string // a size that files have where it is not what 0 stands for, since they were there before it
 
 	dropout   *float64 // nil: there is no dropout and no output layer
 	loss      *Loss
@@ -143,13 +142,23 @@ func (set settings) seedOr0() uint64 {
 
 // savedSettings is what a file says of a model beside its shape.
 type savedSettings struct {
-	Sizes     map[string]int    `json:"sizes,omitempty"`
-	Words     map[string]string `json:"words,omitempty"`
-	Dropout   float64           `json:"dropout,omitempty"`
-	Loss      Loss              `json:"loss"`
-	Optimizer string            `json:"optimizer"`
-	Rates     json.RawMessage   `json:"optimizer_settings"`
-	Seed      uint64            `json:"seed"`
+	Sizes   map[string]int    `json:"sizes,omitempty"`
+	Words   map[string]string `json:"words,omitempty"`
+	Dropout float64           `json:"dropout,omitempty"`
+	Loss    Loss              `json:"loss"`
+	savedOptimizer
+	Seed uint64 `json:"seed"`
+}
+
+// savedOptimizer is what a file says of an optimizer.
+type savedOptimizer struct {
+	Optimizer string          `json:"optimizer"`
+	Rates     json.RawMessage `json:"optimizer_settings"`
+}
+
+func saveOptimizer(o Optimizer) (savedOptimizer, error) {
+	rates, err := json.Marshal(o)
+	return savedOptimizer{o.name(), rates}, err
 }
 
 // metadata returns what a file says of the model beside its weights.
@@ -158,18 +167,16 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	rates, err := json.Marshal(*set.optimizer)
+	optimizer, err := saveOptimizer(*set.optimizer)
 	if err != nil {
 		return nil, err
 	}
 	saved := savedSettings{
 		Sizes: map[string]int{}, Words: map[string]string{},
-		Loss: *set.loss, Optimizer: (*set.optimizer).name(), Rates: rates, Seed: set.seedOr0(),
+		Loss: *set.loss, savedOptimizer: optimizer, Seed: set.seedOr0(),
 	}
 	for _, f := range set.sizes {
-		if f.name != set.late || *f.v != f.zero {
-			saved.Sizes[f.name] = *f.v
-		}
+		saved.Sizes[f.name] = *f.v
 	}
 	for _, f := range set.words {
 		saved.Words[f.name] = *f.v
@@ -181,23 +188,16 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{
-		metaModel: set.kind, metaVersion: fileVersion, metaShape: string(shape), metaSettings: string(text),
-	}, nil
+	return map[string]string{keyShape: string(shape), keySettings: string(text)}, nil
 }
 
 // adopt takes over the settings of a file. Those that shape the layers must be
 // zero or agree; the others stay when they are set.
 func (set settings) adopt(saved savedSettings) error {
-	late := 0 // missing, and may be
 	for _, f := range set.sizes {
-		file, ok := saved.Sizes[f.name]
-		if !ok && f.name != set.late {
-			return fmt.Errorf("settings: %s is missing", f.name)
-		}
-		if !ok {
-			file = f.zero
-			late++
+		file := saved.Sizes[f.name]
+		if file < 1 {
+			return fmt.Errorf("settings: %s is missing or not positive", f.name)
 		}
 		if *f.v != 0 && *f.v != file {
 			return fmt.Errorf("%s is %d, the file has %d", f.name, *f.v, file)
@@ -205,8 +205,8 @@ func (set settings) adopt(saved savedSettings) error {
 		*f.v = file
 	}
 	for _, f := range set.words {
-		file, ok := saved.Words[f.name]
-		if !ok {
+		file := saved.Words[f.name]
+		if file == "" {
 			return fmt.Errorf("settings: %s is missing", f.name)
 		}
 		if *f.v != "" && *f.v != file {
@@ -214,12 +214,15 @@ func (set settings) adopt(saved savedSettings) error {
 		}
 		*f.v = file
 	}
-	if len(saved.Sizes) != len(set.sizes)-late || len(saved.Words) != len(set.words) {
+	if len(saved.Sizes) != len(set.sizes) || len(saved.Words) != len(set.words) {
 		return fmt.Errorf("settings: %d sizes and %d words, want %d and %d",
 			len(saved.Sizes), len(saved.Words), len(set.sizes), len(set.words))
 	}
 	if set.dropout != nil && *set.dropout == 0 {
 		*set.dropout = saved.Dropout
+	}
+	if saved.Loss == "" {
+		return fmt.Errorf("settings: %s is missing", "Loss")
 	}
 	if *set.loss != "" && *set.loss != saved.Loss {
 		return fmt.Errorf("%s is %q, the file has %q", "Loss", *set.loss, saved.Loss)
@@ -228,10 +231,5 @@ func (set settings) adopt(saved savedSettings) error {
 	if set.seed != nil && *set.seed == 0 {
 		*set.seed = saved.Seed
 	}
-	if *set.optimizer != nil {
-		return nil
-	}
-	var err error
-	*set.optimizer, err = parseOptimizer(saved.Optimizer, saved.Rates)
-	return err
+	return saved.savedOptimizer.adopt(set.optimizer)
 }

@@ -70,5 +70,5 @@ func (o *sgd) state() []state {
 	if o.v == nil {
 		return nil
 	}
-	return []state{{"sgd.v", o.v}}
+	return []state{{"sgd.v", o.v, false}}
 }

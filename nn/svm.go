@@ -253,12 +253,13 @@ func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 }
 
 // Class returns the class that most pairs vote for, the first of equals; -1
-// before Fit.
+// before Fit, and where a decision is not a number.
 func (m *SVM) Class(k []float64) int32 {
-	if len(m.pairs) == 0 {
+	decisions := m.Decide(k, nil)
+	if len(m.pairs) == 0 || checkDecisions(decisions) != nil {
 		return -1
 	}
-	return m.vote(m.Decide(k, nil))
+	return m.vote(decisions)
 }
 
 // vote returns the class that decisions are for.

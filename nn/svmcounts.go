@@ -1,10 +1,10 @@
 package nn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"gorgonia.org/tensor"
@@ -21,31 +21,15 @@ var (
 // computed row by row, as far as it is needed, and kept as far as Cache allows. The
 // rows that became support vectors are copied into the model.
 func (m *SVM) FitCounts(ctx context.Context, c *Counts, class []int32) error {
-	if err := c.Check(); err != nil {
+	kernel, cache := cmp.Or(m.Kernel, Cosine), cmp.Or(m.Cache, 256<<20)
+	if err := kernel.checkCounts(c); err != nil {
 		return err
-	}
-	kernel, cache := m.Kernel, m.Cache
-	if kernel == "" {
-		kernel = Cosine
-	}
-	if cache == 0 {
-		cache = 256 << 20
-	}
-	if kernel.least() {
-		if err := c.checkMin(); err != nil {
-			return err
-		}
 	}
 	rows := make([]int32, c.Len())
 	for i := range rows {
 		rows[i] = int32(i)
 	}
 	k := newCountRows(c, kernel, cache)
-	for i := range c.Len() { // no similarity is larger than those of both rows to themselves
-		if self := kernel.self(c.Row(i)); !finite(self) {
-			return fmt.Errorf("nn: svm: row %d has counts too large to compare: its similarity to itself is %v", i, self)
-		}
-	}
 	next, err := m.learn(ctx, k, rows, class)
 	if err != nil {
 		return err
@@ -92,13 +76,12 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 		return dst, errMatrix
 	}
 	one := Counts{Offsets: []int{0, len(ids)}, IDs: ids, Values: values}
-	if _, err := one.check(); err != nil {
-		return dst, fmt.Errorf("nn: svm: %w", err)
+	_, err := one.check()
+	if err == nil {
+		err = m.Kernel.checkRow(ids, values)
 	}
-	if m.Kernel.least() {
-		if err := one.checkMin(); err != nil {
-			return dst, err
-		}
+	if err != nil {
+		return dst, fmt.Errorf("nn: svm: %w", err)
 	}
 	from, n := len(dst), m.kept.Len()
 	dst = slices.Grow(dst, n)[:from+n]
@@ -118,7 +101,22 @@ func (m *SVM) Classify(ids []uint64, values []float64) (int32, error) {
 	if err != nil {
 		return -1, err
 	}
-	return m.Class(k), nil
+	decisions := m.Decide(k, nil)
+	if err := checkDecisions(decisions); err != nil {
+		return -1, err
+	}
+	return m.vote(decisions), nil
+}
+
+// checkDecisions returns an error for a decision that large counts have made no
+// number.
+func checkDecisions(decisions []float64) error {
+	for _, d := range decisions {
+		if !finite(d) {
+			return fmt.Errorf("nn: svm: a decision is %v: the counts are too large", d)
+		}
+	}
+	return nil
 }
 
 // Init says of which shape the counts are that Predict is asked about. The shape
@@ -228,6 +226,9 @@ func (m *SVM) decideAll(in batch, f func(row int, decisions []float64)) (err err
 			return &RowError{i, err}
 		}
 		decisions = m.Decide(k, decisions[:0])
+		if err := checkDecisions(decisions); err != nil {
+			return &RowError{i, err}
+		}
 		f(i, decisions)
 	}
 	return nil
@@ -239,14 +240,4 @@ func (m *SVM) shares(decisions []float64, p []float32) {
 	for c, votes := range m.votes(decisions) {
 		p[m.classes[c]] = float32(votes) / float32(len(m.pairs))
 	}
-}
-
-// checkMin returns an error where there is a count that Min has no meaning for.
-func (c *Counts) checkMin() error {
-	for _, v := range c.Values {
-		if v < 0 || math.IsNaN(v) {
-			return fmt.Errorf("nn: gram: a count of %v, and min wants none below 0", v)
-		}
-	}
-	return nil
 }

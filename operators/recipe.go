@@ -1,13 +1,11 @@
 package operators
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Recipe is how graphs become what a model reads: operators, in their order, as
@@ -90,56 +88,10 @@ func (r Recipe) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and what model files have from
-// before a recipe was a list.
-func (r *Recipe) UnmarshalJSON(text []byte) error {
-	var err error
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		*r, err = oldRecipe(text)
-	} else {
-		*r, err = parseOperators(text)
-	}
-	if err != nil {
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Recipe) UnmarshalJSON(text []byte) (err error) {
+	if *r, err = parseOperators(text); err != nil {
 		return fmt.Errorf("operators: recipe: %w", err)
 	}
 	return nil
-}
-
-// oldRecipe reads an object with the settings of the stages of a fixed sequence.
-func oldRecipe(text []byte) (Recipe, error) {
-	var t struct {
-		W, K, Stride            int
-		Select, Normalize, Bare string
-		Edges                   bool
-		Mean, Std               []float32
-		Graphs                  *record.Layout
-	}
-	if err := fromJSON(text, &t); err != nil {
-		return nil, err
-	}
-	var by, norm, bare labeling.Labeling
-	for _, l := range []struct {
-		name string
-		into *labeling.Labeling
-	}{{t.Select, &by}, {t.Normalize, &norm}, {t.Bare, &bare}} {
-		var err error
-		if l.name == "" {
-			continue
-		}
-		if *l.into, err = labeling.Parse(l.name); err != nil {
-			return nil, err
-		}
-	}
-	var r Recipe
-	if t.Graphs != nil {
-		r = append(r, Expect{*t.Graphs})
-	}
-	if bare != nil {
-		r = append(r, Channel{By: bare})
-	}
-	r = append(r, Select{W: t.W, By: by, Stride: t.Stride}, Assemble{K: t.K}, Normalize{By: norm, Edges: t.Edges})
-	if t.Mean != nil {
-		r = append(r, Standardize{Mean: t.Mean, Std: t.Std})
-	}
-	return r, nil
 }

@@ -160,9 +160,8 @@ func TestRecipeText(t *testing.T) {
 		`[{"operator": "Select", "W": "3"}]`: `operators: recipe: operator 1: Select: W: it is of the kind string, want int`,
 		`[{"operator": "Batch"}, {"operator": "Select", "By": "him"}]`: `operators: recipe: operator 2: Select: By: labeling: unknown labeling "him", want one of `,
 		`[{"operator": "Expect", "Layout": {"Size": 3}}]`:              `operators: recipe: operator 1: Expect: Layout: unknown field "Size"`,
-		`[] []`:             `operators: recipe: there is more behind it`,
-		`{"w": "3"}`:        `operators: recipe: it is of the kind string, want int`,
-		`{"select": "him"}`: `operators: recipe: labeling: unknown labeling "him"`,
+		`[] []`:    `operators: recipe: there is more behind it`,
+		`{"w": 3}`: `operators: recipe: it is of the kind object, want []json.RawMessage`,
 	} {
 		var r operators.Recipe
 		if err := r.UnmarshalJSON([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -193,27 +192,6 @@ type sparseOp struct{ twice }
 type sieve struct {
 	twice
 	Keep func(int) bool
-}
-
-// Model files that were written while a recipe was one struct are read.
-func TestRecipeOfBefore(t *testing.T) {
-	got, err := operators.ParseRecipe(`{"w":3,"k":2,"stride":1,"select":"wl-2","normalize":"wl","edges":true,"bare":"normalized-degree",` +
-		`"mean":[0.1],"std":[3],"graphs":{"Directed":true,"NodeCat":[{"name":"colour","card":3}],"NodeAttr":null,"EdgeCat":null,` +
-		`"EdgeAttr":null,"Classes":["a","b"],"Real":false,"NodeClasses":null,"NodeSparse":{"name":""}}}`)
-	want := operators.Recipe{
-		operators.Expect{Layout: record.Layout{Directed: true, NodeCat: []record.Channel{{Name: "colour", Card: 3}}, Classes: []string{"a", "b"}}},
-		operators.Channel{By: labeling.NormalizedDegree},
-		operators.Select{W: 3, By: labeling.WeisfeilerLehman{Rounds: 2}, Stride: 1},
-		operators.Assemble{K: 2},
-		operators.Normalize{By: labeling.WL, Edges: true},
-		operators.Standardize{Mean: []float32{0.1}, Std: []float32{3}},
-	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
-	}
-	if got.Graphs() == nil || !got.Graphs().Directed {
-		t.Error("Graphs does not find the layout")
-	}
 }
 
 // A recipe does what the pipeline does that it was written from.
@@ -297,7 +275,6 @@ func FuzzParseRecipe(f *testing.F) {
 		`[{"operator":"Channel","By":"normalized-degree"},{"operator":"Select","W":18,"By":"wl-2(uniform)","Strict":true}]`,
 		`[{"operator":"Twice","By":"mine(least=2)","Parts":{"a":"AQ=="}},{"operator":"Twice","By":null}]`,
 		`[{"operator":"Expect","Layout":{"NodeCat":[{"name":"colour","card":3}],"Classes":["a"]}}, {"operator":"Normalize","K":5}]`,
-		`{"w":3,"k":2,"select":"wl-2","edges":true,"mean":[0.1],"std":[3],"graphs":{"Directed":true}}`,
 		`[] []`, `[{"operator": "Selec"}]`, `[{"operator": "Select", "a\nb": 1}]`,
 	} {
 		f.Add(text)

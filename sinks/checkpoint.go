@@ -162,6 +162,9 @@ func (p *progress) read(r io.Reader) error {
 	if err := json.Unmarshal([]byte(note), &saved); err != nil {
 		return fmt.Errorf("its note is not that of a stream: %w", err)
 	}
+	if saved.Batches < 1 {
+		return fmt.Errorf("its note says that %d batches were learned from", saved.Batches)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Columns)) {
 		if was, is := saved.Columns[name], p.Columns[name]; was != is {
 			return fmt.Errorf("column %q is %s, the checkpoint was made with %s", name, is, cmp.Or(was, "none"))

@@ -1,0 +1,252 @@
+package modelfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+)
+
+// Version is the version of the files that Write writes and Read reads.
+const Version = "3"
+
+// Metadata of sanflow begin with this; all others are the user's Info.
+const prefix = "sanflow."
+
+const (
+	keyKind    = prefix + "model"
+	keyVersion = prefix + "version"
+	keySum     = prefix + "sha256"
+)
+
+// File is a model in a file.
+type File struct {
+	Kind    string            // of the model
+	Meta    map[string]string // what the kind of model says, by keys without "sanflow."
+	Info    map[string]string // what the user says
+	Tensors []Tensor
+}
+
+// Get reads an entry of Meta, which Save has made of a value of the same type, into v.
+// The entry must be what v gives as JSON again: so no field is missing.
+func (f *File) Get(key string, v any) error {
+	err := StrictJSON([]byte(f.Meta[key]), v)
+	var again []byte
+	if err == nil {
+		again, err = json.Marshal(v)
+	}
+	if err == nil && string(again) != f.Meta[key] {
+		err = errors.New("a value is missing, or not as it was written")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// Is returns an error unless the file holds a model of that kind.
+func (f *File) Is(kind string) error {
+	if f.Kind != kind {
+		return fmt.Errorf("the file holds a model %q, want %q", f.Kind, kind)
+	}
+	return nil
+}
+
+// zeros stand for the checksum where the checksum is computed.
+var zeros = strings.Repeat("0", 2*sha256.Size)
+
+// Write writes the file. The same File gives the same bytes. A key of Info that is
+// empty or begins with "sanflow.", and a number that is not finite, are errors.
+func (f *File) Write(w io.Writer) error {
+	if err := finite(f.Tensors); err != nil {
+		return err
+	}
+	meta := map[string]string{keyKind: f.Kind, keyVersion: Version, keySum: zeros}
+	for k, v := range f.Meta {
+		meta[prefix+k] = v
+	}
+	for k, v := range f.Info {
+		if k == "" || strings.HasPrefix(k, prefix) {
+			return fmt.Errorf("Info has the key %q, want one that is not empty and does not begin with %q", k, prefix)
+		}
+		meta[k] = v
+	}
+	header, err := formatHeader(meta, f.Tensors)
+	if err != nil {
+		return err
+	}
+	at, err := sumAt(header)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	h.Write(header) // a hash returns no error
+	for _, t := range f.Tensors {
+		t.write(h)
+	}
+	hex.Encode(header[at:], h.Sum(nil))
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	for _, t := range f.Tensors {
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumAt returns where the digits of the checksum begin. JSON escapes the quotes
+// within a text, so a text of the user cannot look like the key.
+func sumAt(header []byte) (int, error) {
+	key := []byte(`"` + keySum + `":"`)
+	at := bytes.Index(header, key)
+	if at += len(key); at < len(key) || at+len(zeros) > len(header) || bytes.Contains(header[at:], key) {
+		return 0, errors.New("the file has no checksum")
+	}
+	return at, nil
+}
+
+// Read reads what Write wrote, up to the end of r.
+func Read(r io.Reader) (*File, error) {
+	header, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	meta, list, err := parseHeader(header[8:])
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	switch version, ok := meta[keyVersion]; {
+	case !ok:
+		return nil, errors.New("the file has no sanflow.version, so it is not a model of sanflow")
+	case version != Version:
+		return nil, fmt.Errorf("the file is of version %q, want %q", version, Version)
+	}
+	data, err := readData(r, list)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSum(header, data); err != nil {
+		return nil, err
+	}
+	f := &File{Kind: meta[keyKind], Meta: map[string]string{}, Info: map[string]string{}}
+	for _, key := range []string{keyKind, keyVersion, keySum} {
+		delete(meta, key)
+	}
+	for k, v := range meta {
+		if own, ok := strings.CutPrefix(k, prefix); ok {
+			f.Meta[own] = v
+		} else {
+			f.Info[k] = v
+		}
+	}
+	for _, e := range list {
+		f.Tensors = append(f.Tensors, e.tensor(data[:e.size()]))
+		data = data[e.size():]
+	}
+	return f, finite(f.Tensors)
+}
+
+// checkSum compares a file with its checksum. It changes header.
+func checkSum(header, data []byte) error {
+	at, err := sumAt(header)
+	if err != nil {
+		return err
+	}
+	sum := header[at : at+len(zeros)]
+	want := string(sum)
+	copy(sum, zeros)
+	h := sha256.New()
+	h.Write(header)
+	h.Write(data)
+	if got := hex.EncodeToString(h.Sum(nil)); got != want {
+		return fmt.Errorf("the file is damaged: its checksum is %s, want %q", got, want)
+	}
+	return nil
+}
+
+// finite returns an error for the first number that is NaN or infinite.
+func finite(list []Tensor) error {
+	for _, t := range list {
+		for i, x := range t.F32 {
+			if x-x != 0 { // NaN or infinite
+				return fmt.Errorf("value %d of %s is %v", i, t.Name, x)
+			}
+		}
+		for i, x := range t.F64 {
+			if x-x != 0 {
+				return fmt.Errorf("value %d of %s is %v", i, t.Name, x)
+			}
+		}
+	}
+	return nil
+}
+
+// Hash returns the SHA-256 of tensors in hexadecimal, of their names and shapes
+// too.
+func Hash(list []Tensor) string {
+	h := sha256.New()
+	for _, t := range list {
+		fmt.Fprintf(h, "%s %v\n", t.Name, t.Shape)
+		t.write(h) // a hash returns no error
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Load makes m what a file holds that Write wrote. m is as before when restore
+// fails, which gets a copy of m. used says that m has learned or was initialised.
+func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) error {
+	if used {
+		return errors.New("nn: load: the model has learned or been initialised already")
+	}
+	f, err := Read(r)
+	if err != nil {
+		return fmt.Errorf("nn: load: %w", err)
+	}
+	next := *m
+	if err := restore(&next, f); err != nil {
+		return fmt.Errorf("nn: load: %w", err)
+	}
+	*m = next
+	return nil
+}
+
+// Save writes f with more entries of Meta, each as JSON.
+func Save(w io.Writer, f *File, meta map[string]any) error {
+	all := maps.Clone(f.Meta)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for k, v := range meta {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("nn: save: %s: %w", k, err)
+		}
+		all[k] = string(text)
+	}
+	more := *f
+	more.Meta = all
+	if err := more.Write(w); err != nil {
+		return fmt.Errorf("nn: save: %w", err)
+	}
+	return nil
+}
+
+// StrictJSON is json.Unmarshal that refuses fields that v does not have.
+func StrictJSON(text []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("text after the value")
+	}
+	return nil
+}

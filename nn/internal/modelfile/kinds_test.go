@@ -1,0 +1,243 @@
+package modelfile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn"
+)
+
+// kind is a kind of file, and what a model of it answers.
+type kind struct {
+	name string
+	file []byte
+	// ask loads a file and returns what the model answers to an input that is
+	// always the same.
+	ask func(file []byte) ([]float64, error)
+}
+
+// kinds returns a file of each kind that package nn writes.
+func kinds(t testing.TB) []kind {
+	t.Helper()
+	var all []kind
+	fields := nn.Shape{W: 4, K: 2, Cats: []int{3, 2}, Attrs: 2, Classes: 3}
+	edges := nn.Shape{W: 3, K: 2, Cats: []int{3}, Sparse: 5, EdgeCats: []int{2}, EdgeAttrs: 1}
+	counts := nn.Shape{Counts: []string{"words"}, Classes: 3}
+	for name, m := range map[string]struct {
+		s   nn.Shape
+		new func() nn.Model
+	}{
+		"cnn":         {fields, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.Adam{}} }},
+		"cnn, number": {edges, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.SGD{}} }},
+		"gru":         {fields, func() nn.Model { return &nn.GRU{Maps1: 3, Hidden: 2} }},
+		"pslr":        {edges, func() nn.Model { return &nn.PSLR{} }},
+		"pooled":      {fields, func() nn.Model { return &nn.Pooled{Maps: 3} }},
+		"link":        {nn.Shape{W: 4, K: 2, Attrs: 2, Classes: 2}, func() nn.Model { return &nn.Link{Maps1: 2, Code: 3, Hidden: 2} }},
+		"logistic":    {counts, func() nn.Model { return &nn.Logistic{Width: 13, Heads: 2} }},
+		"min":         {counts, func() nn.Model { return &nn.Logistic{Width: 13, Kernel: nn.Min} }},
+	} {
+		model := m.new()
+		check(t, model.Init(m.s))
+		for i := range 3 {
+			_, err := model.Step(batchOf(m.s, 8, uint64(i)))
+			check(t, err)
+		}
+		ask := func(p nn.Predictor) ([]float64, error) {
+			if err := p.Init(m.s); err != nil {
+				return nil, err
+			}
+			y, err := p.Predict(batchOf(m.s, 5, 9), nil)
+			return numbers(y), err
+		}
+		all = append(all, kind{name, saved(t, model), func(file []byte) ([]float64, error) {
+			p, err := nn.Load(bytes.NewReader(file))
+			if err != nil {
+				return nil, err
+			}
+			return ask(p)
+		}})
+		var checkpoint bytes.Buffer
+		check(t, model.(nn.Checkpointer).Checkpoint(&checkpoint, "a note"))
+		all = append(all, kind{"checkpoint of " + name, checkpoint.Bytes(), func(file []byte) ([]float64, error) {
+			p := m.new().(nn.Checkpointer)
+			if err := p.Init(m.s); err != nil {
+				return nil, err
+			}
+			if note, err := p.Resume(bytes.NewReader(file)); err != nil || note != "a note" {
+				return nil, errors.Join(errors.New("another note"), err)
+			}
+			return ask(p)
+		}})
+	}
+	return append(append(all, machines(t)...), coders(t)...)
+}
+
+// machines returns files of support vector machines and of a Deep.
+func machines(t testing.TB) (all []kind) {
+	ctx := context.Background()
+	shape := nn.Shape{Counts: []string{"words"}, Classes: 4}
+	counts := batchOf(shape, 24, 3).Counts
+	class := make([]int32, counts.Len())
+	for i := range class {
+		class[i] = []int32{0, 1, 3}[i%3] // there are no rows of class 2
+	}
+	for name, by := range map[string]nn.Similarity{"svm": nn.Cosine, "svm, linear": nn.Linear, "svm, min": nn.Min} {
+		m := &nn.SVM{Kernel: by}
+		check(t, m.FitCounts(ctx, counts, class))
+		check(t, m.Init(shape))
+		all = append(all, kind{name, saved(t, m), func(file []byte) ([]float64, error) {
+			m, err := nn.LoadPredictor(bytes.NewReader(file))
+			if err != nil {
+				return nil, err
+			}
+			y, err := m.Predict(batchOf(shape, 5, 9), nil)
+			return numbers(y), err
+		}})
+	}
+	gram, err := nn.GramOf(ctx, counts, nn.Cosine, 1)
+	check(t, err)
+	rows := make([]int32, counts.Len())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	m := new(nn.SVM)
+	check(t, m.Fit(ctx, gram, rows, class))
+	all = append(all, kind{"svm, matrix", saved(t, m), func(file []byte) ([]float64, error) {
+		m := new(nn.SVM)
+		if err := m.Load(bytes.NewReader(file)); err != nil {
+			return nil, err
+		}
+		support := m.Support()
+		if len(support) == 0 || int(support[len(support)-1]) >= gram.N {
+			return nil, errors.New("support vectors of another matrix")
+		}
+		return []float64{float64(m.Class(gram.Row(3))), float64(m.Class(gram.Row(7)))}, nil
+	}})
+	var contexts nn.Contexts
+	for i := range uint64(20) {
+		contexts.Append([]uint64{i % 3, i % 4, i % 5, i % 7})
+	}
+	d := &nn.Deep{Size: 3}
+	check(t, d.Fit(ctx, &contexts))
+	return append(all, kind{"deep", saved(t, d), func(file []byte) ([]float64, error) {
+		d := new(nn.Deep)
+		if err := d.Load(bytes.NewReader(file)); err != nil {
+			return nil, err
+		}
+		k, err := d.Gram(ctx, counts)
+		if err != nil {
+			return nil, err
+		}
+		return k.K, nil
+	}})
+}
+
+// coders returns files of the models that learn without targets.
+func coders(t testing.TB) (all []kind) {
+	x := tensor.New(tensor.WithShape(5, 6), tensor.WithBacking(func() []float32 {
+		r, v := rand.New(rand.NewPCG(1, 2)), make([]float32, 30)
+		for i := range v {
+			v[i] = r.Float32()
+		}
+		return v
+	}()))
+	type loader interface {
+		nn.Coder
+		Load(io.Reader) error
+	}
+	for name, c := range map[string][2]func() loader{
+		"rbm":         {func() loader { return &nn.RBM{Hidden: 3} }, func() loader { return new(nn.RBM) }},
+		"gaussian":    {func() loader { return &nn.RBM{Hidden: 3, Units: nn.Gaussian, Persistent: true, Momentum: 0.5} }, func() loader { return new(nn.RBM) }},
+		"autoencoder": {func() loader { return &nn.Autoencoder{Hidden: 3, Untied: true} }, func() loader { return new(nn.Autoencoder) }},
+	} {
+		m := c[0]()
+		check(t, m.Init(6))
+		_, err := m.Step(x)
+		check(t, err)
+		all = append(all, kind{name, saved(t, m), func(file []byte) ([]float64, error) {
+			m := c[1]()
+			if err := m.Load(bytes.NewReader(file)); err != nil {
+				return nil, err
+			}
+			y, err := m.Encode(x, nil)
+			return numbers(y), err
+		}})
+	}
+	return all
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func saved(t testing.TB, m interface{ Save(io.Writer) error }) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	check(t, m.Save(&b))
+	return b.Bytes()
+}
+
+func numbers(y *tensor.Dense) (x []float64) {
+	if y == nil {
+		return nil
+	}
+	for _, v := range y.Float32s() {
+		x = append(x, float64(v))
+	}
+	return x
+}
+
+// batchOf returns rows of random values of a shape, with targets.
+func batchOf(s nn.Shape, rows int, seed uint64) (b nn.Batch) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	ints := func(of func(i int) int, shape ...int) *tensor.Dense {
+		v := make([]int32, tensor.Shape(shape).TotalSize())
+		for i := range v {
+			v[i] = int32(of(i))
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v))
+	}
+	floats := func(shape ...int) *tensor.Dense {
+		v := make([]float32, tensor.Shape(shape).TotalSize())
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v))
+	}
+	if len(s.Counts) > 0 {
+		b.Counts = new(nn.Counts)
+		for range rows {
+			first := uint64(r.IntN(4))
+			b.Counts.Append([]uint64{first, first + 2, first + 5}, []float64{1, float64(1 + r.IntN(3)), 1})
+		}
+	}
+	b.Cats = ints(func(i int) int { return r.IntN(s.Cats[i%len(s.Cats)]) }, rows, s.W, s.K, len(s.Cats))
+	b.Attrs = floats(rows, s.W, s.K, s.Attrs)
+	b.EdgeCats = ints(func(i int) int { return r.IntN(s.EdgeCats[i%len(s.EdgeCats)]) }, rows, s.W, s.K, s.K, len(s.EdgeCats))
+	b.EdgeAttrs = floats(rows, s.W, s.K, s.K, s.EdgeAttrs)
+	if cells := rows * s.W * s.K; s.Sparse > 0 {
+		b.SparseOffsets = ints(func(i int) int { return i }, cells+1)
+		b.Sparse = ints(func(int) int { return r.IntN(s.Sparse) }, cells)
+	}
+	if s.Classes == 0 {
+		b.Values = floats(rows)
+	} else {
+		b.Targets = ints(func(int) int { return r.IntN(s.Classes) }, rows)
+	}
+	return b
+}
