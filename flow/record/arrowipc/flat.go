@@ -149,7 +149,7 @@ func (f *flat) vector(t table, i, size int) (pos, n int) {
 
 // large reports whether a schema goes beyond its limits: it has the same texts or
 // tables again and again.
-func (f *flat) large() bool { return f.nodes > maxNodes || f.text > min(16*len(f.b), maxText) }
+func (f *flat) large() bool { return f.nodes > maxNodes || f.text > min(8*len(f.b), maxText) }
 
 // tables goes through a vector of tables.
 func (f *flat) tables(t table, i int) iter.Seq[table] {

@@ -107,6 +107,7 @@ func (f *flat) fields(t table, i, depth int) ([]Field, error) {
 
 func (f *flat) fieldOf(t table, depth int) (x Field, err error) {
 	x.Name = f.stringField(t, 0)
+	f.text += len(x.Name) * (maxDepth - depth) // the Kind of each type around it has the name too
 	x.Nullable = f.byteField(t, 1) != 0
 	x.Metadata = f.metadata(t, 6)
 	kind, of := int(f.byteField(t, 2)), f.tableField(t, 3)
