@@ -36,5 +36,6 @@
 // neither a buffer nor a goroutine behind. Rows that come out are read at the
 // end of the run, when everything that was released has been overwritten.
 //
-// RunSource and RunIdle check a source, RunSink a sink, and Labeling a labeling.
+// RunSource and RunIdle check a source, RunSink a sink. Package
+// operators/labeling/labelingtest checks a labeling.
 package flowtest

@@ -26,13 +26,9 @@ func Sample(mem memory.Allocator) []arrow.Record {
 	b := record.NewBuilder(mem, Layout)
 	defer b.Release()
 	var recs []arrow.Record
-	for i, shape := range shapes {
-		g, err := graph.New(shape.n, false, shape.edges)
-		if err == nil {
-			decorate(g)
-			err = b.Append(g, row(i, g))
-		}
-		if err != nil {
+	for i, g := range Graphs(false) {
+		Decorate(g)
+		if err := b.Append(g, row(i, g)); err != nil {
 			panic("flowtest: " + err.Error()) // the shapes below are at fault
 		}
 		if n := b.Rows(); len(recs) == 0 && n == 5 || len(recs) == 1 || i == len(shapes)-1 {
@@ -40,6 +36,20 @@ func Sample(mem memory.Allocator) []arrow.Record {
 		}
 	}
 	return recs
+}
+
+// Graphs returns the graphs of Sample without attributes; directed, their edges are
+// arcs.
+func Graphs(directed bool) []*graph.Graph {
+	graphs := make([]*graph.Graph, len(shapes))
+	for i, shape := range shapes {
+		g, err := graph.New(shape.n, directed, shape.edges)
+		if err != nil {
+			panic("flowtest: " + err.Error()) // the shapes below are at fault
+		}
+		graphs[i] = g
+	}
+	return graphs
 }
 
 // shapes has connected and disconnected graphs, ones with much symmetry and
@@ -87,9 +97,9 @@ func complete(n int32) (e []graph.Edge) {
 	return e
 }
 
-// decorate gives g the attributes of Layout; an edge has the same values in
+// Decorate gives g, which has none, the attributes of Layout; an edge has the same values in
 // both directions.
-func decorate(g *graph.Graph) {
+func Decorate(g *graph.Graph) {
 	g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs = 1, 2, 1, 1
 	g.SparseCard, g.SparseOffsets = Layout.NodeSparse.Card, []int32{0}
 	for v := range int32(g.N()) {

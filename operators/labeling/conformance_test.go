@@ -3,8 +3,8 @@ package labeling_test
 import (
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/labeling/labelingtest"
 )
 
 // TestConformance checks all labelings as those of anybody.
@@ -12,10 +12,10 @@ func TestConformance(t *testing.T) {
 	for _, l := range all(t) {
 		t.Run(l.String(), func(t *testing.T) {
 			if l == labeling.Canonical {
-				flowtest.Labeling(t, l, "numbering") // it tells apart nodes that are images of each other
+				labelingtest.Run(t, l, "numbering") // it tells apart nodes that are images of each other
 				return
 			}
-			flowtest.Labeling(t, l)
+			labelingtest.Run(t, l)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package flowtest
+package labelingtest
 
 import (
 	"sync/atomic"
@@ -64,12 +64,12 @@ func TestBadLabelings(t *testing.T) {
 			return degrees(in, labels)
 		}},
 	} {
-		for _, c := range labelingChecks { // the others may not survive it
+		for _, c := range checks { // the others may not survive it
 			if c.name == bad.check && c.run(labelFunc{bad.name, bad.f}) == nil {
 				t.Errorf("%s: the check %s passes", bad.name, c.name)
 			}
 		}
 	}
 	patience = 10 * time.Second
-	Labeling(t, labelFunc{"good", degrees})
+	Run(t, labelFunc{"good", degrees})
 }

@@ -1,4 +1,6 @@
-package flowtest
+// Package labelingtest checks a labeling of your own, as package flowtest checks an
+// operator. It is for tests.
+package labelingtest
 
 import (
 	"context"
@@ -12,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Labeling checks that a labeling keeps the rules of package labeling. The
+// Run checks that a labeling keeps the rules of package labeling. The
 // checks, a subtest each:
 //
 //	name        String is a word
@@ -31,9 +34,9 @@ import (
 // large one. A labeling may refuse a graph, under every numbering of it. Checks
 // to leave out are named: "numbering" for one that has to tell apart nodes that
 // are images of each other.
-func Labeling(t *testing.T, l labeling.Labeling, without ...string) {
+func Run(t *testing.T, l labeling.Labeling, without ...string) {
 	t.Helper()
-	for _, c := range labelingChecks {
+	for _, c := range checks {
 		if slices.Contains(without, c.name) {
 			continue
 		}
@@ -45,17 +48,20 @@ func Labeling(t *testing.T, l labeling.Labeling, without ...string) {
 	}
 }
 
-var labelingChecks = []struct {
+var checks = []struct {
 	name string
 	run  func(labeling.Labeling) error
 }{
-	{"name", labelingName},
-	{"labels", labelingLabels},
-	{"numbering", labelingNumbering},
-	{"input", labelingInput},
-	{"concurrent", labelingConcurrent},
-	{"context", labelingContext},
+	{"name", checkName},
+	{"labels", checkLabels},
+	{"numbering", checkNumbering},
+	{"input", checkInput},
+	{"concurrent", checkConcurrent},
+	{"context", checkContext},
 }
+
+// patience is how long Label may go on after its context has ended.
+var patience = 10 * time.Second
 
 // labelled returns the labels of in, over what was there before.
 func labelled(l labeling.Labeling, in labeling.Input, before float64) (labels []float64, err error) {
@@ -82,15 +88,15 @@ func sameLabels(got, want []float64) error {
 	return nil
 }
 
-func labelingName(l labeling.Labeling) error {
+func checkName(l labeling.Labeling) error {
 	if name := l.String(); name == "" || strings.ContainsAny(name, " \t\n,") {
 		return fmt.Errorf("the name is %q, want a word that command lines can hold", name)
 	}
 	return nil
 }
 
-func labelingLabels(l labeling.Labeling) error {
-	for i, in := range labelingInputs() {
+func checkLabels(l labeling.Labeling) error {
+	for i, in := range inputs() {
 		want, err := labelled(l, in, math.NaN())
 		if panicked(err) {
 			return fmt.Errorf("graph %d: %w", i, err)
@@ -116,9 +122,9 @@ func labelingLabels(l labeling.Labeling) error {
 
 func panicked(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "panic: ") }
 
-func labelingNumbering(l labeling.Labeling) error {
+func checkNumbering(l labeling.Labeling) error {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i, in := range labelingInputs() {
+	for i, in := range inputs() {
 		for range 3 {
 			moved, perm := renumbered(rng, in)
 			want, refused := labelled(l, in, 0)
@@ -162,8 +168,8 @@ func renumbered(rng *rand.Rand, in labeling.Input) (labeling.Input, []int32) {
 	return in, perm
 }
 
-func labelingInput(l labeling.Labeling) error {
-	for i, in := range labelingInputs() {
+func checkInput(l labeling.Labeling) error {
+	for i, in := range inputs() {
 		before := fmt.Sprint(*in.Graph, in.Dist)
 		_, _ = labelled(l, in, 0)
 		if fmt.Sprint(*in.Graph, in.Dist) != before {
@@ -173,10 +179,10 @@ func labelingInput(l labeling.Labeling) error {
 	return nil
 }
 
-func labelingConcurrent(l labeling.Labeling) error {
-	inputs := labelingInputs()
-	want := make([][]float64, len(inputs))
-	for i, in := range inputs {
+func checkConcurrent(l labeling.Labeling) error {
+	all := inputs()
+	want := make([][]float64, len(all))
+	for i, in := range all {
 		if labels, err := labelled(l, in, 0); err == nil {
 			want[i] = labels
 		}
@@ -185,9 +191,9 @@ func labelingConcurrent(l labeling.Labeling) error {
 	var wg sync.WaitGroup
 	for w := range errs {
 		wg.Go(func() {
-			for i := range inputs {
-				i := (i + w) % len(inputs)
-				got, err := labelled(l, inputs[i], 0)
+			for i := range all {
+				i := (i + w) % len(all)
+				got, err := labelled(l, all[i], 0)
 				if want[i] == nil {
 					continue
 				}
@@ -205,7 +211,7 @@ func labelingConcurrent(l labeling.Labeling) error {
 	return errors.Join(errs...)
 }
 
-func labelingContext(l labeling.Labeling) error {
+func checkContext(l labeling.Labeling) error {
 	g := randomGraph(rand.New(rand.NewPCG(5, 6)), 60_000, 180_000, false)
 	for _, after := range []time.Duration{0, 50 * time.Millisecond} {
 		ctx, stop := context.WithTimeout(context.Background(), after)
@@ -230,8 +236,8 @@ func labelingContext(l labeling.Labeling) error {
 	return nil
 }
 
-// labelingInputs returns the graphs of the checks.
-func labelingInputs() (all []labeling.Input) {
+// inputs returns the graphs of the checks.
+func inputs() (all []labeling.Input) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	add := func(g *graph.Graph) {
 		all = append(all, labeling.Input{Graph: g})
@@ -239,15 +245,11 @@ func labelingInputs() (all []labeling.Input) {
 			all = append(all, labeling.Input{Graph: near, Dist: dist})
 		}
 	}
-	for _, shape := range shapes {
-		for _, directed := range []bool{false, true} {
-			g, err := graph.New(shape.n, directed, shape.edges)
-			if err != nil {
-				panic("flowtest: " + err.Error()) // the shapes are at fault
-			}
+	for _, directed := range []bool{false, true} {
+		for _, g := range flowtest.Graphs(directed) {
 			add(g)
 			rich := *g
-			decorate(&rich)
+			flowtest.Decorate(&rich)
 			add(&rich)
 		}
 	}
@@ -255,7 +257,7 @@ func labelingInputs() (all []labeling.Input) {
 		n := 2 + rng.IntN(59)
 		g := randomGraph(rng, n, rng.IntN(3*n), i%2 == 1)
 		if i%4 < 2 {
-			decorate(g)
+			flowtest.Decorate(g)
 		}
 		add(g)
 	}
@@ -269,7 +271,7 @@ func randomGraph(rng *rand.Rand, n, m int, directed bool) *graph.Graph {
 	}
 	g, err := graph.New(n, directed, edges)
 	if err != nil {
-		panic("flowtest: " + err.Error())
+		panic("labelingtest: " + err.Error())
 	}
 	return g
 }
@@ -300,10 +302,10 @@ func around(g *graph.Graph, root int32) (*graph.Graph, []uint8) {
 	}
 	near, err := graph.New(len(order), g.Directed, edges)
 	if err != nil {
-		panic("flowtest: " + err.Error())
+		panic("labelingtest: " + err.Error())
 	}
 	if g.HasNodeAttributes() {
-		decorate(near)
+		flowtest.Decorate(near)
 	}
 	return near, dist
 }
