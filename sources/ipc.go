@@ -9,7 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // IPC reads records of graphs, or of fields, from Arrow IPC: files (the format
@@ -71,7 +71,7 @@ func (s IPC) files() tabular.Files {
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
 		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
 		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
-			return newIPCReader(f, f, size, !s.Unverified, b)
+			return tabular.NewIPC(f, f, size, !s.Unverified, b)
 		},
 		Wrap: inFile,
 	}
@@ -87,7 +87,7 @@ func (s IPC) files() tabular.Files {
 		if ok {
 			size = at.Size()
 		}
-		return newIPCReader(s.Reader, at, size, !s.Unverified, b)
+		return tabular.NewIPC(s.Reader, at, size, !s.Unverified, b)
 	}
 	return files
 }

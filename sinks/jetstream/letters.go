@@ -14,7 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // Dead says where rows go that are refused.
@@ -161,7 +161,12 @@ func resend(ctx context.Context, client *jet.Client, to string, want *arrow.Sche
 
 // rowOf reads the row of a letter, with the columns of that schema.
 func rowOf(ctx context.Context, body []byte, want *arrow.Schema) (arrow.Record, error) {
-	r, err := sources.IPC{Reader: bytes.NewReader(body), MaxBytes: 1 << 30}.Open(ctx, memory.DefaultAllocator)
+	letter := tabular.Files{Source: "letter", MaxBytes: 1 << 30, Wrap: func(_ string, err error) error { return err }}
+	letter.Given = func(b *tabular.Budget) (tabular.Decoder, error) {
+		in := bytes.NewReader(body)
+		return tabular.NewIPC(in, in, in.Size(), true, b)
+	}
+	r, err := letter.Open(ctx, memory.DefaultAllocator)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/flow/record/arrowipc"
 	"github.com/sanflow/sanflow/internal/jet"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // decoder makes records of the bodies of messages, by the reader that files are

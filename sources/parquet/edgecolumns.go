@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // choose finds the columns of the ends and, where they are kept, of the weights.

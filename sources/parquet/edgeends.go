@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 func isInteger(c tabular.Column) bool { return c.Depth == 0 && arrow.IsInteger(c.Elem) }

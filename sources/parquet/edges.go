@@ -16,9 +16,9 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/rows"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
 )
 
 // Edges reads one graph from a table with an edge per row, two columns of ids, as

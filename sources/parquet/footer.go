@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // footer is the part of a file's metadata that reading columns takes; numbers

@@ -3,7 +3,7 @@ package parquet
 import (
 	"errors"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // assembler makes offsets of lists from the levels of values (Melnik et al.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // A table whose footers claim more rows than graphs have edges is refused before any

@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
-	"github.com/sanflow/sanflow/sources/internal/unpack"
+	"github.com/sanflow/sanflow/internal/tabular"
+	"github.com/sanflow/sanflow/internal/unpack"
 )
 
 // Types of pages.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
 )
 
 // Source reads Parquet. What columns of other programs become, and what is

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/sanflow/sanflow/sources/internal/tabular"
+	"github.com/sanflow/sanflow/internal/tabular"
 )
 
 // physical is a type that values are stored as.

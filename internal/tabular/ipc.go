@@ -1,4 +1,4 @@
-package sources
+package tabular
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow/record/arrowipc"
-	"github.com/sanflow/sanflow/sources/internal/tabular"
 )
 
 // ipcReader reads the batches of one file, by its footer, or stream.
@@ -18,13 +17,13 @@ type ipcReader struct {
 	schema *arrowipc.Schema
 	next   func(i int) (meta, body []byte, err error)
 	verify func(context.Context) error // before the first batch; nil when it is done
-	budget *tabular.Budget
+	budget *Budget
 	use    []bool
 	batch  int // the next
 }
 
-// newIPCReader reads the schema. size is that of the whole input, or -1.
-func newIPCReader(r io.Reader, at io.ReaderAt, size int64, verify bool, budget *tabular.Budget) (*ipcReader, error) {
+// NewIPC returns a decoder of an Arrow IPC file, which at reads too, or stream. size is that of the whole input, or -1.
+func NewIPC(r io.Reader, at io.ReaderAt, size int64, verify bool, budget *Budget) (Decoder, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	begin, err := in.Peek(8)
 	switch {
@@ -57,13 +56,13 @@ func newIPCReader(r io.Reader, at io.ReaderAt, size int64, verify bool, budget *
 	return d, nil
 }
 
-func (r *ipcReader) Columns() ([]tabular.Column, arrow.Metadata) {
-	return tabular.Columns(r.schema), r.schema.Metadata
+func (r *ipcReader) Columns() ([]Column, arrow.Metadata) {
+	return Columns(r.schema), r.schema.Metadata
 }
 
 func (r *ipcReader) Choose(use []bool) { r.use = use }
 
-func (r *ipcReader) Next(ctx context.Context) (b tabular.Batch, err error) {
+func (r *ipcReader) Next(ctx context.Context) (b Batch, err error) {
 	r.budget.Reset(ctx)
 	if r.verify != nil {
 		if err := r.verify(ctx); err != nil {
@@ -76,7 +75,7 @@ func (r *ipcReader) Next(ctx context.Context) (b tabular.Batch, err error) {
 		return b, err
 	}
 	if err == nil {
-		b, err = tabular.FromArrow(r.schema, meta, body, r.use, r.budget)
+		b, err = FromArrow(r.schema, meta, body, r.use, r.budget)
 	}
 	if err != nil {
 		err = fmt.Errorf("batch %d: %w", r.batch, err)

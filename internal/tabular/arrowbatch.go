@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sanflow/sanflow/flow/record/arrowipc"
-	"github.com/sanflow/sanflow/sources/internal/unpack"
+	"github.com/sanflow/sanflow/internal/unpack"
 )
 
 var codecs = map[arrowipc.Codec]unpack.Codec{arrowipc.LZ4: unpack.LZ4, arrowipc.Zstd: unpack.Zstd}
