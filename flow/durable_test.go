@@ -33,7 +33,7 @@ func (v *vault) Write(ctx context.Context, rec arrow.Record) error {
 	return v.keeper.Write(ctx, rec)
 }
 
-func (v *vault) Durable() int64 { return v.durable(v.records, v.closed) }
+func (v *vault) Durable() (int64, []int64) { return v.durable(v.records, v.closed), nil }
 
 func (v *vault) Close(failed error) error {
 	v.closed = true
@@ -100,11 +100,12 @@ type loose struct{ vault }
 
 func (l *loose) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
 
-func (l *loose) Ahead() (ahead []int64) {
+func (l *loose) Durable() (n int64, ahead []int64) {
 	for i := int64(2); i < l.records; i += 3 {
 		ahead = append(ahead, i)
 	}
-	return append(ahead, -1, l.records) // nothing that was written
+	n, _ = l.vault.Durable()
+	return n, append(ahead, -1, l.records) // nothing that was written
 }
 
 // TestAhead settles records that are durable before others that came earlier, each once.
@@ -334,7 +335,7 @@ func (p *press) Expire(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (p *press) Durable() int64 { return p.safe }
+func (p *press) Durable() (int64, []int64) { return p.safe, nil }
 
 // TestTimedWriter acknowledges while nothing comes in.
 func TestTimedWriter(t *testing.T) {

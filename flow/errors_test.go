@@ -21,15 +21,13 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// TestErrorPlaces lets every call of a user's code fail, and panic; also where the
-// stages ask the source for records themselves.
+// TestErrorPlaces lets every call of a user's code fail, and panic.
 func TestErrorPlaces(t *testing.T) {
-	errorPlaces(t, false, 3)
-	errorPlaces(t, true, 3)
-	errorPlaces(t, true, 1) // all stages on one goroutine
+	errorPlaces(t, 3)
+	errorPlaces(t, 1) // holding and behind on one goroutine
 }
 
-func errorPlaces(t *testing.T, instant bool, workers int) {
+func errorPlaces(t *testing.T, workers int) {
 	for _, c := range []struct {
 		stage, place string
 		n            int64
@@ -51,13 +49,15 @@ func errorPlaces(t *testing.T, instant bool, workers int) {
 		{"holding", "process", 27, true},
 		{"holding", "flush", 0, true},
 		{"holding", "close", 0, true},
+		{"behind", "process", 15, true},
+		{"behind", "close", 0, true},
 		{"keeper", "open", 0, false},
 		{"keeper", "write", 0, true},
 		{"keeper", "write", 27, true},
 		{"keeper", "close", 0, true},
 	} {
 		for _, how := range []string{"error", "panic", "exit"} {
-			t.Run(fmt.Sprintf("%s %s %d %s, instant %v, %d workers", c.stage, c.place, c.n, how, instant, workers), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %s %d %s, %d workers", c.stage, c.place, c.n, how, workers), func(t *testing.T) {
 				mem := checked(t)
 				h := func(stage string) hook {
 					switch {
@@ -69,10 +69,11 @@ func errorPlaces(t *testing.T, instant bool, workers int) {
 					return failing(c.place, c.n, how == "panic")
 				}
 				sink := &keeper{hook: h("keeper")}
-				p := flow.From(numbers{Records: 10, Rows: 3, hook: h("numbers"), instant: instant}).
+				p := flow.From(numbers{Records: 10, Rows: 3, hook: h("numbers")}).
 					Via(step{Label: "first", hook: h("first")}).
 					Via(step{Label: "forked", mode: forks, hook: h("forked")}).
 					Via(step{Label: "holding", mode: holds, hook: h("holding")}).
+					Via(step{Label: "behind", mode: forks, hook: h("behind")}).
 					With(flow.Options{Mem: mem, Workers: workers})
 				err := p.To(sink).Run(context.Background())
 				if c.stage != "keeper" { // and the same where the last stages have the goroutine of the run

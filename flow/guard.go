@@ -95,19 +95,3 @@ func panicLine() string {
 		}
 	}
 }
-
-// roomy makes room on the stack of a goroutine that is about to run stages: it grows
-// in one step while there is next to nothing on it, not in several with all the
-// frames of a chain to be copied.
-//
-//go:noinline
-func roomy() (last byte) {
-	if monotonic() < 0 { // never, and so the room is not cleared
-		var room [24 << 10]byte
-		for i := range room {
-			room[i] = last + byte(i)
-			last = room[i/2]
-		}
-	}
-	return last
-}

@@ -9,7 +9,6 @@ import (
 // inbox is the end of a stage to which records come.
 type inbox struct {
 	in     chan any
-	source *sourceStage // that is asked itself, where its reader is Instant, and in is nil; or nil
 	run    *run
 	count  *counter
 	schema *arrow.Schema // what has to come in, where nobody before has checked it; or nil
@@ -24,9 +23,6 @@ func (b *inbox) In() chan<- any { return b.in }
 // when the deadline has passed; ok is false when the stream has ended, or the
 // run.
 func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
-	if b.source != nil {
-		return b.source.take()
-	}
 	if b.run.stopped() {
 		return nil, false
 	}
@@ -87,9 +83,6 @@ func (b *inbox) alarm(deadline time.Time) <-chan time.Time {
 func (b *inbox) drain() {
 	if b.timer != nil {
 		b.timer.Stop()
-	}
-	if b.in == nil {
-		return
 	}
 	for v := range b.in {
 		if rec, ok := v.(arrow.Record); ok {

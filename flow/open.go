@@ -166,17 +166,11 @@ func (o *opened) close() {
 // stages is what comes into the next; a foreign flow is wired as go-streams
 // does it. Each has a goroutine, which code of a stage may end: so what is to be done
 // behind such code is deferred, here and in what is called. The sink has that of the
-// caller, and where there is none, the stages before it have. A reader that is Instant
-// has that of the first stages, and with one worker all of them share it.
+// caller, and where there is no sink, the last segment has it.
 func (o *opened) serve() {
 	r := o.run
-	var tasks []func()
+	tasks := []func(){o.source.serve}
 	last := &o.source.outlet
-	if o.pulls() {
-		last = nil
-	} else {
-		tasks = append(tasks, o.source.serve)
-	}
 	for i := 0; i < len(o.steps); {
 		if s := o.steps[i]; s.foreign != nil {
 			i++
@@ -193,18 +187,11 @@ func (o *opened) serve() {
 			continue
 		}
 		n := o.stretch(i)
-		seg := o.segment(o.steps[i:i+n], last)
-		if last == nil {
-			seg.source = o.source
-		}
+		seg := o.segment(o.steps[i : i+n])
+		seg.in = last.out
 		i += n
-		pulls := last == nil
-		for at := seg; ; at = at.then {
-			n := o.stretch(i)
-			if !at.takes(o.steps[i:i+n], pulls) {
-				break
-			}
-			at.then = o.segment(o.steps[i:i+n], nil)
+		if n = o.stretch(i); seg.takes(o.steps[i : i+n]) {
+			seg.then = o.segment(o.steps[i : i+n])
 			i += n
 		}
 		tasks = append(tasks, func() {
@@ -236,17 +223,6 @@ func (o *opened) serve() {
 	here()
 }
 
-// pulls reports whether the first stages ask the reader for records themselves. One that
-// waits for a time does not: it has a goroutine beside it that brings them.
-func (o *opened) pulls() bool {
-	_, instant := o.source.reader.(Instant)
-	if !instant || len(o.steps) == 0 || o.steps[0].foreign != nil {
-		return false
-	}
-	_, timed := o.steps[0].stage.(TimedStage)
-	return !timed
-}
-
 // stretch returns how many steps from i on form a segment: stages that can be
 // forked share their workers.
 func (o *opened) stretch(i int) int {
@@ -260,17 +236,13 @@ func (o *opened) stretch(i int) int {
 	return n
 }
 
-// segment returns the segment of some steps, which takes what leaves from, or where
-// that is nil, what is handed to it or what it asks the source for.
-func (o *opened) segment(steps []openStep, from *outlet) *segment {
+// segment returns the segment of some steps.
+func (o *opened) segment(steps []openStep) *segment {
 	seg := &segment{outlet: o.run.outlet(), workers: o.run.opts.Workers, stages: stagesOf(steps)}
 	for _, s := range steps {
 		seg.counts = append(seg.counts, s.count)
 	}
 	seg.inbox = inbox{run: o.run, count: seg.counts[0]}
-	if from != nil {
-		seg.in = from.out
-	}
 	return seg
 }
 

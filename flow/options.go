@@ -15,8 +15,7 @@ import (
 type Options struct {
 	// Workers is how many goroutines share each stretch of stages that can be
 	// forked. The results do not depend on it. The default is GOMAXPROCS. More than 64,
-	// and more than GOMAXPROCS, count as the larger of the two. With 1, all
-	// stages behind a source that is Instant, up to the sink or a Foreign, share one.
+	// and more than GOMAXPROCS, count as the larger of the two.
 	Workers int
 	// Buffer is how many records may wait between two stretches of stages. The
 	// default is 2, the most is 65536.

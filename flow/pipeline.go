@@ -93,7 +93,6 @@ func (p Pipeline) begin(ctx context.Context, ready func()) *Running {
 	go func() {
 		defer close(running.done)
 		defer r.cancel(nil)
-		roomy()
 		isOpen := false
 		defer func() { // also where a stage ends this goroutine
 			if !isOpen {

@@ -7,10 +7,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Placer is a Reader that can begin in the middle of its stream, so that a training
-// that goes on need not read again what it has learned from. A place is between two
+// Seeker is a Reader that can begin in the middle of its stream, so that a training
+// that resumes does not read again the rows it has learned from. A place is between two
 // rows that Next returns.
-type Placer interface {
+type Seeker interface {
 	Reader
 	// Begin lets Next return first what comes behind that place, which Place has
 	// returned in this run or in one before. It is called before Next, if at all. An
@@ -29,7 +29,7 @@ type Placer interface {
 // Resumer is a Writer that writes down how far it is, and begins there again.
 type Resumer interface {
 	Writer
-	// Resume is called once, before Write, where the source is a Placer and every
+	// Resume is called once, before Write, where the source is a Seeker and every
 	// stage in between can begin in the middle. Rows are remembered on their way from
 	// a call of Begin or Place here on; without one they are not, and cost nothing.
 	Resume(from *Places) error
@@ -41,15 +41,10 @@ type Restarter interface {
 	Stage
 	// Restarts reports whether that is so with its settings.
 	Restarts() bool
-}
-
-// Skipper is a Restarter that can also begin within what has become of a row of the
-// source: where it is the last stage before the sink, and emits the rows that it gets.
-type Skipper interface {
-	Restarter
-	// Skip leaves out the first so many rows that come. It is called before Process, if
-	// at all.
-	Skip(rows int64)
+	// Skip leaves out the first rows that come, and reports whether the stage can
+	// resume so, between rows derived from one source row. It is called of the last
+	// stage before the sink, before Process; Skip(0) only asks.
+	Skip(rows int64) bool
 }
 
 // Places is what a Resumer asks of the source of its pipeline. A pipeline makes it: the
@@ -58,8 +53,8 @@ type Skipper interface {
 type Places struct {
 	run    *run
 	stage  string
-	reader Placer
-	last   Skipper // the last stage, or nil
+	reader Seeker
+	last   Restarter // the last stage, where it can skip rows; or nil
 
 	mu    sync.Mutex
 	queue [][]int64 // positions of rows that were handed out and did not arrive
@@ -73,7 +68,7 @@ type Places struct {
 
 // places returns what the sink may ask for, or nil.
 func (o *opened) places() *Places {
-	reader, ok := o.source.reader.(Placer)
+	reader, ok := o.source.reader.(Seeker)
 	if !ok {
 		return nil
 	}
@@ -83,7 +78,10 @@ func (o *opened) places() *Places {
 		if s.stage == nil || !(restarts && r.Restarts()) && !forks([]Stage{s.stage}) {
 			return nil
 		}
-		p.last, _ = s.stage.(Skipper)
+		p.last = nil
+		if restarts && r.Skip(0) {
+			p.last = r
+		}
 	}
 	return p
 }

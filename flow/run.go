@@ -113,7 +113,7 @@ func (r *run) deadLetter(l Letter) {
 // go-streams stages.
 type outlet struct {
 	out     chan any
-	discard *sinkStage // of a pipeline without a sink, which nobody has to be woken for; or nil
+	discard *sinkStage // of a pipeline without a sink, which then runs on this goroutine; or nil
 }
 
 func (r *run) outlet() outlet { return outlet{out: make(chan any, max(r.opts.Buffer, 0))} }

@@ -98,10 +98,8 @@ func (s *sinkStage) account() {
 	}
 	n, ahead := int64(0), []int64(nil)
 	s.call(nil, func() error {
-		n = min(w.Durable()-s.safe, int64(len(s.unsafe)))
-		if l, loose := w.(LooseWriter); loose {
-			ahead = l.Ahead()
-		}
+		n, ahead = w.Durable()
+		n = min(n-s.safe, int64(len(s.unsafe)))
 		return nil
 	})
 	if n > 0 {

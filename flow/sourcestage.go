@@ -16,7 +16,7 @@ type sourceStage struct {
 	schema   *arrow.Schema
 	outlived bool // somebody asks the reader for more after its end, and closes it
 	count    *counter
-	places   *Places // of a Placer whose sink is a Resumer, or nil
+	places   *Places // of a Seeker whose sink is a Resumer, or nil
 	once     sync.Once
 }
 
@@ -46,19 +46,9 @@ func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.C
 
 func (s *sourceStage) serve() {
 	defer close(s.out)
-	defer s.leave()
-	s.read()
-}
-
-// leave closes the reader, unless somebody asks it for more.
-func (s *sourceStage) leave() {
 	if !s.outlived {
-		s.close()
+		defer s.close()
 	}
-}
-
-// read hands on what the reader gives, to its end.
-func (s *sourceStage) read() {
 	for {
 		rec, ok := s.take()
 		if !ok {

@@ -16,7 +16,7 @@ type Source interface {
 	Open(ctx context.Context, mem memory.Allocator) (Reader, error)
 }
 
-// Reader is an open source. One goroutine calls it, unless it is [Instant].
+// Reader is an open source. One goroutine calls it.
 type Reader interface {
 	// Schema returns the schema of every record.
 	Schema() *arrow.Schema
@@ -28,15 +28,6 @@ type Reader interface {
 	// Close ends reading. It is called once, when there is nothing more to
 	// read; of an [Acker], after the last Ack.
 	Close() error
-}
-
-// Instant is a Reader that has its records at hand, so that Next neither waits nor
-// works: the stages behind it call it themselves, one call at a time, where another
-// goroutine would have to be woken for each record.
-type Instant interface {
-	Reader
-	// Instant does nothing, and is not called.
-	Instant()
 }
 
 // Acker is a Reader that wants to know which of its rows have left the
@@ -142,44 +133,33 @@ type Writer interface {
 // count as having left the pipeline, and are acknowledged.
 type DurableWriter interface {
 	Writer
-	// Durable returns how many of the records that were handed to Write so far
-	// are durable: the first so many. It is asked after each Write and Expire,
-	// and after Close, on the goroutine that calls these.
-	Durable() int64
+	// Durable returns how many of the records that were handed to Write so far are
+	// durable: the first n. A writer may make records durable out of order; ahead then
+	// numbers those that have become durable since the last call although a record
+	// before them is not, from 0 in the order of Write. A record may be named again.
+	// Durable is called after each Write and Expire, and after Close, on the goroutine
+	// that calls these.
+	Durable() (n int64, ahead []int64)
 }
 
-// LooseWriter is a DurableWriter some of whose records become durable before others
-// that came earlier, which may have to wait for what a source gives when it is told of these.
-type LooseWriter interface {
-	DurableWriter
-	// Ahead returns records that have become durable since it was asked last, though one
-	// before them is not, as numbers that count from 0 in the order of Write. It is asked
-	// after Durable is. One may be there again.
-	Ahead() []int64
-}
-
-// Timed is a Stage or a Writer that has something to do when time has passed,
-// even though nothing comes in: a [Flusher] with a longest wait, or a sink that
-// publishes what it has. A Stage is also a [TimedStage], a Writer a
-// [TimedWriter].
-type Timed interface {
-	// Deadline returns when Expire is to be called unless Process or Write is
-	// called before; the zero time means not at all. It is asked after each call.
-	Deadline() time.Time
-}
-
-// TimedStage is a Flusher with a longest wait.
+// TimedStage is a Flusher with a longest wait: it acts when time has passed although no
+// record comes in.
 type TimedStage interface {
 	Flusher
-	Timed
+	// Deadline returns when Expire is to be called unless Process is called before; the
+	// zero time means not at all. It is called after each call of another method.
+	Deadline() time.Time
 	// Expire is called once the deadline has passed. It may emit.
 	Expire(out *Out) error
 }
 
-// TimedWriter is a Writer with a longest wait.
+// TimedWriter is a Writer with a longest wait, such as a sink that publishes records
+// although no more come in.
 type TimedWriter interface {
 	Writer
-	Timed
+	// Deadline returns when Expire is to be called unless Write is called before; the
+	// zero time means not at all. It is called after each call of another method.
+	Deadline() time.Time
 	// Expire is called once the deadline has passed.
 	Expire(ctx context.Context) error
 }

@@ -69,7 +69,6 @@ func stress(seed uint64) (err error) {
 	if fault.stage == 0 {
 		src.hook = fault.hook
 	}
-	src.instant = d.IntN(2) == 0
 	d.p = flow.From(src)
 	for i := range 1 + d.IntN(5) {
 		var h hook

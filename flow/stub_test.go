@@ -69,7 +69,6 @@ type numbers struct {
 	Records, Rows int
 	hook          hook
 	ack           func(pos int64) // makes the reader an Acker
-	instant       bool            // makes the reader Instant
 }
 
 func (numbers) Name() string { return "numbers" }
@@ -77,13 +76,8 @@ func (numbers) Name() string { return "numbers" }
 func (s numbers) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
 	r := &numbersReader{numbers: s, b: record.NewBuilder(mem, record.Layout{})}
 	var reader flow.Reader = r
-	switch {
-	case s.ack != nil && s.instant:
-		reader = instantAckReader{ackReader{r}}
-	case s.ack != nil:
+	if s.ack != nil {
 		reader = ackReader{r}
-	case s.instant:
-		reader = instantReader{r}
 	}
 	return reader, s.hook.at("open", 0)
 }
@@ -118,14 +112,6 @@ func (r *numbersReader) Close() error { return r.hook.at("close", 0) }
 type ackReader struct{ *numbersReader }
 
 func (r ackReader) Ack(pos int64) { r.ack(pos) }
-
-type instantReader struct{ *numbersReader }
-
-func (instantReader) Instant() {}
-
-type instantAckReader struct{ ackReader }
-
-func (instantAckReader) Instant() {}
 
 // step is an operator that hands on what comes in.
 type step struct {

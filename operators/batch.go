@@ -57,14 +57,17 @@ type batcher struct {
 
 var (
 	_ flow.TimedStage = (*batcher)(nil)
-	_ flow.Skipper    = (*batcher)(nil)
+	_ flow.Restarter  = (*batcher)(nil)
 )
 
 // Restarts is true where the cuts do not depend on time.
 func (b *batcher) Restarts() bool { return b.MaxWait == 0 }
 
 // Skip leaves out rows that were in batches before.
-func (b *batcher) Skip(rows int64) { b.skip = rows }
+func (b *batcher) Skip(rows int64) bool {
+	b.skip = rows
+	return true
+}
 
 func (b *batcher) Schema() *arrow.Schema { return b.schema }
 

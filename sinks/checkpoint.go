@@ -26,7 +26,7 @@ import (
 // and gone on with later, to the same weights, byte for byte. It needs a stream
 // that is the same every time: then the batches that were learned from are
 // passed over, at the cost of making them again. Where the source knows places
-// (flow.Placer: a jetstream.Source with Ordered, a mapped file of sources.Mapped, sources.Chunks
+// (flow.Seeker: a jetstream.Source with Ordered, a mapped file of sources.Mapped, sources.Chunks
 // of one) and what stands between it and the sink
 // can begin in the middle (Batch and all stages that several workers share can,
 // Shuffle and Replay cannot), the file has a place as well, and the source begins

@@ -55,24 +55,28 @@ func read(src flow.Source) ([]string, error) {
 	return flowtest.Rows(out.Records()...), nil
 }
 
+func durableOf(w flow.Writer) int64 {
+	n, _ := w.(flow.DurableWriter).Durable()
+	return n
+}
+
 // write runs a sink by hand. durable is called after each step.
 func write(sink flow.Sink, recs []arrow.Record, durable func(records int64)) error {
 	w, err := sink.Open(recs[0].Schema())
 	if err != nil {
 		return err
 	}
-	d := w.(flow.DurableWriter)
 	for _, rec := range recs {
 		err = w.Write(context.Background(), rec)
-		durable(d.Durable())
+		durable(durableOf(w))
 		if err != nil {
 			w.Close(err)
-			durable(d.Durable())
+			durable(durableOf(w))
 			return err
 		}
 	}
 	err = w.Close(nil)
-	durable(d.Durable())
+	durable(durableOf(w))
 	return err
 }
 
@@ -238,7 +242,7 @@ func TestPartTime(t *testing.T) {
 		if err := timed.Expire(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if n := w.(flow.DurableWriter).Durable(); n != int64(i+1) || !timed.Deadline().IsZero() {
+		if n := durableOf(w); n != int64(i+1) || !timed.Deadline().IsZero() {
 			t.Errorf("%d records are durable, want %d", n, i+1)
 		}
 		if m, err := manifest.Read(dir); err != nil || m.Rows != rows || len(m.Files) != i+1 {
@@ -248,7 +252,7 @@ func TestPartTime(t *testing.T) {
 	if err := w.Write(context.Background(), recs[0]); err != nil {
 		t.Fatal(err)
 	}
-	if n := w.(flow.DurableWriter).Durable(); n != 3 {
+	if n := durableOf(w); n != 3 {
 		t.Errorf("%d records are durable, want 3", n)
 	}
 	if err := w.Close(io.ErrUnexpectedEOF); err != nil {

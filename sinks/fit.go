@@ -14,7 +14,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // Fit is a whole training: the rows of a stream, which are made once, are learned
@@ -130,7 +129,7 @@ func (f Fit) Each(ctx context.Context, p flow.Pipeline, nets ...nn.Model) ([]Fit
 	for i, net := range nets {
 		f := f
 		f.Net, f.Seed = net, f.Seed+uint64(i)
-		fit, err := f.Run(ctx, flow.From(sources.Records{Records: rows.Records()}).With(flow.Options{Workers: 1}))
+		fit, err := f.Run(ctx, flow.From(flow.Records{Records: rows.Records()}).With(flow.Options{Workers: 1}))
 		if err != nil {
 			return all, err
 		}

@@ -135,11 +135,11 @@ func (t *trainer) Resume(from *flow.Places) error {
 
 // Durable returns how many records a checkpoint has, or all where there are to be
 // none.
-func (t *trainer) Durable() int64 {
+func (t *trainer) Durable() (int64, []int64) {
 	if t.progress == nil || t.progress.clean() {
-		return t.written
+		return t.written, nil
 	}
-	return t.progress.durable
+	return t.progress.durable, nil
 }
 
 // Deadline is when a checkpoint is to be written although no record comes.

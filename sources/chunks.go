@@ -26,7 +26,7 @@ import (
 //
 // Each record of Source is a stream of its own for the operators (flow.Direct),
 // and what they make of it is in memory at once; chunks share the graph. A row
-// that an operator refuses ends the run. Where Source knows places (flow.Placer), as Mapped
+// that an operator refuses ends the run. Where Source knows places (flow.Seeker), as Mapped
 // does, a training that goes on begins at a chunk: the operators see the graph of that again,
 // and what follows Chunks sees none of the chunks before it. Chunks of another size are refused
 // there.
@@ -57,7 +57,7 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, errors.Join(err, r.Close())
 	}
 	c := &chunksReader{reader: r, direct: d, mem: mem}
-	if of, ok := r.(flow.Placer); ok {
+	if of, ok := r.(flow.Seeker); ok {
 		p := &chunksPlacer{chunksReader: c, of: of, size: rootsOf(d.Schema())}
 		c.begun = p.note
 		return p, nil

@@ -14,7 +14,7 @@ import (
 // chunksPlacer is a reader of chunks whose source knows places.
 type chunksPlacer struct {
 	*chunksReader
-	of    flow.Placer
+	of    flow.Seeker
 	size  int   // roots of a chunk, or 0 where that is not known
 	trail trail // Record counts those of the source in this run
 
@@ -39,7 +39,7 @@ type chunkPlace struct {
 	Size   int    `json:"size,omitempty"` // roots of a chunk
 }
 
-var _ flow.Placer = (*chunksPlacer)(nil)
+var _ flow.Seeker = (*chunksPlacer)(nil)
 
 // note notes a record of the source; those before it only where places are asked for.
 func (r *chunksPlacer) note(rec arrow.Record) {

@@ -139,7 +139,7 @@ func TestRecords(t *testing.T) {
 		t.Error("no error without a schema")
 	}
 	other := record.Layout{Real: true}.Schema()
-	if _, err := (Records{Schema: other, Records: recs}).Open(t.Context(), mem); err == nil || err.Error() != "sources: Records: record 0 has a schema of its own" {
+	if _, err := (Records{Schema: other, Records: recs}).Open(t.Context(), mem); err == nil || err.Error() != "flow: Records: record 0 has a schema of its own" {
 		t.Error(err)
 	}
 	if got, _, _, err := readAll(t, Records{Schema: other}); err != nil || len(got) != 0 {

@@ -28,7 +28,7 @@ import (
 //	flow.From(sources.Mapped{Path: "web.arrow"}).
 //		Via(operators.Select{}).Via(operators.Chunk{}). …
 //
-// A training that goes on begins at the row that its checkpoint names (flow.Placer), and
+// A training that goes on begins at the row that its checkpoint names (flow.Seeker), and
 // touches no page before it; of one large graph, at a chunk, by [Chunks]. The file may have been
 // copied meanwhile: it is known by its checksum, and one that has none by its size alone.
 type Mapped struct {
@@ -82,7 +82,7 @@ type mappedReader struct {
 	closed bool
 }
 
-var _ flow.Placer = (*mappedReader)(nil)
+var _ flow.Seeker = (*mappedReader)(nil)
 
 func (r *mappedReader) Schema() *arrow.Schema { return r.file.Schema() }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// trail knows where the records began that a reader has handed out, for flow.Placer.
+// trail knows where the records began that a reader has handed out, for flow.Seeker.
 // It remembers them once somebody has asked for a place, up to the last that was asked for.
 type trail struct {
 	mu    sync.Mutex

@@ -72,7 +72,7 @@ func TestResumeAtPlace(t *testing.T) {
 
 // A place of one file is none of another, and what is no place is an error.
 func TestPlaceOfOtherFile(t *testing.T) {
-	open := func(seed uint64, size int) flow.Placer {
+	open := func(seed uint64, size int) flow.Seeker {
 		t.Helper()
 		src := sources.Chunks{
 			Source: sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: 8, Rows: 3, Seed: seed})}, Via: []flow.Operator{operators.Select{}, operators.Chunk{Size: size}},
@@ -82,7 +82,7 @@ func TestPlaceOfOtherFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.Close() })
-		return r.(flow.Placer)
+		return r.(flow.Seeker)
 	}
 	r := open(1, 4)
 	if _, err := r.Place(0); err != nil {

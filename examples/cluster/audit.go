@@ -44,6 +44,8 @@ func (s *auditStage) Schema() *arrow.Schema { return s.schema }
 
 func (s *auditStage) Restarts() bool { return true }
 
+func (s *auditStage) Skip(int64) bool { return false }
+
 func (s *auditStage) Process(rec arrow.Record, out *flow.Out) error {
 	pos, err := record.Values[int64](rec, record.Pos)
 	if err != nil {

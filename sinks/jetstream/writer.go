@@ -45,7 +45,7 @@ type writer struct {
 }
 
 var (
-	_ flow.LooseWriter = (*writer)(nil)
+	_ flow.DurableWriter = (*writer)(nil)
 	_ flow.TimedWriter = (*writer)(nil)
 	_ flow.Noter       = (*writer)(nil)
 )
@@ -117,21 +117,17 @@ func (w *writer) write(ctx context.Context, rec arrow.Record) error {
 	return w.send(ctx, rec, pos)
 }
 
-// Durable returns how many records the broker has.
-func (w *writer) Durable() int64 {
-	if len(w.pending) > 0 {
-		return w.pending[0].record - 1
-	}
-	return w.written
-}
-
-// Ahead returns records behind others, all of whose messages are there.
-func (w *writer) Ahead() []int64 {
-	ahead := w.ahead
-	w.ahead = nil
-	return slices.DeleteFunc(ahead, func(n int64) bool {
+// Durable returns how many records the broker has, and those behind others, all of whose
+// messages it has.
+func (w *writer) Durable() (n int64, ahead []int64) {
+	ahead, w.ahead = w.ahead, nil
+	ahead = slices.DeleteFunc(ahead, func(n int64) bool {
 		return slices.ContainsFunc(w.pending, func(o *outgoing) bool { return o.record == n+1 })
 	})
+	if len(w.pending) > 0 {
+		return w.pending[0].record - 1, ahead
+	}
+	return w.written, ahead
 }
 
 // Deadline is soon, while the broker has not acknowledged everything.

@@ -50,7 +50,7 @@
 //	worker           its messages go to another one after AckWait; what it had published stays, and is not stored twice
 //	feed             begins anew: what is in the queue is refused, what was worked on is worked on again, and refused in fields.
 //	                 A feed that has ended, and is run again with the same data, sends nothing
-//	trainer          goes on from its checkpoint, which holds its place in the stream (flow.Placer): of what was learned
+//	trainer          goes on from its checkpoint, which holds its place in the stream (flow.Seeker): of what was learned
 //	                 it reads again the last batch, and what cuts across it. Behind Shuffle, Replay or a stage that several workers
 //	                 cannot share, it reads the stream from its beginning and passes over what was learned
 //	one of 3 brokers the others go on (Replicas: 3); clients come back by themselves, and count that (flow.Noter)

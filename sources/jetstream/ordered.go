@@ -58,7 +58,7 @@ type part struct {
 }
 
 var (
-	_ flow.Placer = (*orderedReader)(nil)
+	_ flow.Seeker = (*orderedReader)(nil)
 	_ flow.Noter  = (*orderedReader)(nil)
 	_ flow.Lagger = (*orderedReader)(nil)
 )

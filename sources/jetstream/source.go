@@ -71,7 +71,7 @@ type Source struct {
 	// Skip is how many rows are passed over, in the order in which they would
 	// come, over all epochs. A sink that keeps places, as Train does with a
 	// Checkpoint, needs none: the reader then begins at the place that the checkpoint
-	// has, and fetches no message before it (flow.Placer).
+	// has, and fetches no message before it (flow.Seeker).
 	Skip int64
 	// Purge deletes messages that nobody will begin before, since a checkpoint is
 	// behind them. With it a stream that has MaxBytes holds what workers are ahead of the

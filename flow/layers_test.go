@@ -1,0 +1,50 @@
+package flow
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestLayers holds the order of the folders: what a package imports outside its tests
+// stands below it. flow/file, which writes files, is below all of them.
+func TestLayers(t *testing.T) {
+	const module = "github.com/sanflow/sanflow/"
+	never := map[string][]string{
+		"flow":      {"operators", "sources", "sinks", "nn"},
+		"sources":   {"operators", "sinks", "nn"},
+		"operators": {"sources", "sinks", "nn"},
+		"nn":        {"flow", "sources", "sinks"},
+		"sinks":     {"sources"},
+	}
+	for folder, above := range never {
+		err := filepath.WalkDir("../"+folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, i := range file.Imports {
+				imported, _ := strconv.Unquote(i.Path.Value)
+				for _, a := range above {
+					if imported == module+"flow/file" {
+						continue
+					}
+					if imported == module+a || strings.HasPrefix(imported, module+a+"/") {
+						t.Errorf("%s imports %s", path, imported)
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
