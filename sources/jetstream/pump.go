@@ -116,6 +116,9 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 		return false, err
 	}
 	q.lag.Store(int64(info.NumPending))
+	if back := q.clock.back(info); back > q.AckWait && info.NumAckPending > 0 {
+		return false, q.remake(ask)
+	}
 	if q.end == nil {
 		q.end, err = q.client.End(ask, q.Stream)
 		return false, err // what came before it may have come since info was asked for
@@ -146,12 +149,18 @@ func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error)
 	}
 	if time.Since(q.forgotten) > q.AckWait {
 		q.forgotten = time.Time{}
-		err = q.client.JS.DeleteConsumer(ask, q.Stream, q.Durable)
-		if err == nil || errors.Is(err, nc.ErrConsumerNotFound) {
-			err = nc.ErrConsumerDeleted
-		}
+		err = q.remake(ask)
 	}
 	return false, err
+}
+
+// remake deletes the consumer, so that another one is made.
+func (q *queueReader) remake(ctx context.Context) error {
+	err := q.client.JS.DeleteConsumer(ctx, q.Stream, q.Durable)
+	if err == nil || errors.Is(err, nc.ErrConsumerNotFound) {
+		err = nc.ErrConsumerDeleted
+	}
+	return err
 }
 
 // left counts the messages of the queue that nobody has finished. It asks who leads the stream:

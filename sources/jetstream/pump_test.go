@@ -20,6 +20,65 @@ type forgetful struct{ nc.Consumer }
 
 func (forgetful) Info(context.Context) (*nc.ConsumerInfo, error) { return &nc.ConsumerInfo{}, nil }
 
+// setBack is a consumer whose broker's clock was set back by three hours.
+type setBack struct{ nc.Consumer }
+
+func (c setBack) Info(ctx context.Context) (*nc.ConsumerInfo, error) {
+	info, err := c.Consumer.Info(ctx)
+	if err == nil {
+		info.TimeStamp = info.TimeStamp.Add(-3 * time.Hour)
+	}
+	return info, err
+}
+
+// Where the broker's clock is set back, messages of a dead worker, which it would keep until the
+// clock has caught up, are given out by a new consumer. That is one new consumer, and with the
+// clock where it was none.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	c := Connection{URL: jettest.Start(t, nil).ClientURL()}
+	if err := flow.From(sources.Families{Graphs: 12, Rows: 4}).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Dial(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	stream, err := client.Find(t.Context(), "graphs", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Source{Connection: c, Stream: "graphs", Durable: "w", Pending: 4, AckWait: time.Minute, MaxPending: 16}
+	q := &queueReader{reader: reader{Source: s, client: client, stream: stream}, hand: map[int64]*message{}}
+	for _, seen := range []bool{true, false} { // by this worker, or by one before it
+		cons, err := q.consumer(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := cons.Fetch(3); err != nil { // by a worker that dies
+			t.Fatal(err)
+		} else {
+			for range got.Messages() {
+			}
+		}
+		if seen {
+			for range 3 {
+				if done, err := q.ended(t.Context(), cons); done || err != nil {
+					t.Fatalf("with the clock where it was: %t, %v", done, err)
+				}
+			}
+		}
+		if _, err := q.ended(t.Context(), setBack{cons}); !errors.Is(err, nc.ErrConsumerDeleted) {
+			t.Errorf("with the clock set back: %v", err)
+		}
+		if _, err := stream.Consumer(t.Context(), "w"); !errors.Is(err, nc.ErrConsumerNotFound) {
+			t.Errorf("the consumer is there still: %v", err)
+		}
+		q.clock = brokerClock{}
+	}
+}
+
 // That the consumer has nothing to give is not the end of the queue while there is something in
 // it: a server says so that came back, leads, and has not heard of it all. Where it stays
 // so, another consumer is made.

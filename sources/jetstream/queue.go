@@ -35,6 +35,7 @@ type queueReader struct {
 	end  *jet.End
 	at   time.Time // when the hand changed
 
+	clock     brokerClock     // of pump
 	forgotten time.Time       // since when there are messages of which the consumer does not know; of pump
 	extras    map[uint64]bool // sequences that were taken past the consumer, and whether they are done; under mu
 
