@@ -36,6 +36,9 @@ type Count struct {
 	// stands together, each list ascending, for counters that are a
 	// count.Contexter, WL, Paths and Graphlets. nn.Deep learns from them.
 	Contexts bool
+	// DropGraph ends the columns of the graph here, as Normalize does: for rows that
+	// share a large graph, such as those of sources.Rooted, before a stage copies them.
+	DropGraph bool
 }
 
 var _ flow.Operator = Count{}
@@ -64,6 +67,9 @@ func (c Count) String() string {
 	if c.Contexts {
 		text += " Contexts=true"
 	}
+	if c.DropGraph {
+		text += " DropGraph=true"
+	}
 	return text
 }
 
@@ -86,8 +92,8 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	n := &counter{Count: c, from: of, bound: bound, chosen: roots}
 	for _, of := range c.Of {
-		if f, ok := of.(count.Fields); ok && f.Selected && !roots {
-			return nil, fmt.Errorf("%s looks at roots, and there is no column %q: put Select before Count", f, record.Roots)
+		if !roots && needsRoots(of) {
+			return nil, fmt.Errorf("%s looks at roots, and there is no column %q: put Select before Count", of, record.Roots)
 		}
 	}
 	n.idsName, n.countsName = CountColumns(c.Name)
@@ -102,11 +108,26 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 			}
 		}
 	}
-	schema, err := record.Extend(in, fields...)
+	var drop []string
+	if c.DropGraph {
+		drop = graphColumns
+	}
+	schema, err := record.Replace(in, drop, fields...)
 	if err != nil {
 		return nil, err
 	}
 	return RowStage(schema, n), nil
+}
+
+// needsRoots reports whether a counter counts around roots alone.
+func needsRoots(c count.Counter) bool {
+	switch c := c.(type) {
+	case count.Fields:
+		return c.Selected
+	case count.Around, count.Pair:
+		return true
+	}
+	return false
 }
 
 // forkAll returns the counters for one worker.

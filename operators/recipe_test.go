@@ -27,12 +27,12 @@ import (
 // written are the operators that a recipe can hold.
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{},
-	operators.Normalize{}, operators.Part{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
+	operators.Normalize{}, operators.PairLabels{}, operators.Part{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
 	operators.Shuffle{}, operators.Spread{}, operators.Standardize{},
 }
 
 // unwritten are those that it cannot.
-var unwritten = []string{"Filter"}
+var unwritten = []string{"Filter", "KnownClasses"}
 
 // Every setting of every operator is written and read back, also one that is
 // added tomorrow.

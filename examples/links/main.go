@@ -35,12 +35,12 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 func main() { cli.Main("links", run) }
@@ -150,16 +150,16 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer jsonFile.Cleanup()
-	set, err := read(ctx, c)
+	g, err := read(ctx, c)
 	if err != nil {
 		return err
 	}
-	hidden := max(1, int(c.share*float64(set.Graph.M())+0.5))
+	hidden := max(1, int(c.share*float64(g.M())+0.5))
 	if c.repeats == 0 {
 		c.repeats = min(10, (500+hidden-1)/hidden)
 	}
 	r := &report{
-		Dataset: c.name(), Nodes: set.Graph.N(), Edges: set.Graph.M(), K: c.k,
+		Dataset: c.name(), Nodes: g.N(), Edges: g.M(), K: c.k,
 		Hidden: hidden, Share: c.share, Repeats: c.repeats,
 		Batch: c.batch, Rate: c.rate, Decay: c.decay, Net: c.net, Nets: c.nets,
 		Seed: c.seed,
@@ -168,7 +168,7 @@ func run(ctx context.Context, args []string) error {
 		r.Normalize = c.normal.String()
 	}
 	for i := range c.repeats {
-		if err := try(ctx, c, set, r, uint64(i)); err != nil {
+		if err := try(ctx, c, g, r, uint64(i)); err != nil {
 			return err
 		}
 	}
@@ -181,29 +181,29 @@ func run(ctx context.Context, args []string) error {
 }
 
 // try hides edges once, and finds them.
-func try(ctx context.Context, c *config, set *sources.NodeSet, r *report, i uint64) (err error) {
+func try(ctx context.Context, c *config, g *graph.Graph, r *report, i uint64) error {
 	rng := rand.New(rand.NewPCG(c.seed, i))
-	t, err := hide(ctx, set, c.share, c.folds, c.most, rng)
+	t, err := links.Split{Share: c.share, Folds: c.folds, Most: c.most}.Hide(ctx, g, rng)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
-	pairs := len(t.test.pairs)
-	for _, f := range t.folds {
-		pairs += len(f.pairs)
+	pairs := len(t.Test.Pairs)
+	for _, f := range t.Folds {
+		pairs += len(f.Pairs)
 	}
 	bar := cli.NewProgress(fmt.Sprintf("%d of %d: pairs", i+1, c.repeats), int64(pairs))
 	defer bar.Done()
-	var recs [3]arrow.Record
-	for j, folds := range [3][]fold{t.folds[1:], t.folds[:1], {t.test}} {
-		if recs[j], err = rowsOf(ctx, c, set.Graph, folds, bar, r); err != nil {
+	var rows [3]*sinks.Collect
+	for j, folds := range [3][]links.Fold{t.Folds[1:], t.Folds[:1], {t.Test}} {
+		if rows[j], err = c.rows(ctx, r, bar, folds...); err != nil {
 			return err
 		}
-		defer recs[j].Release()
+		defer rows[j].Release()
 	}
 	bar.Done()
 	bar = cli.NewProgress(fmt.Sprintf("%d of %d: epochs", i+1, c.repeats), -1)
 	defer bar.Done()
-	test, val, epochs, err := learn(ctx, c, t, recs, rng, bar)
+	test, val, epochs, err := learn(ctx, c, t, rows, rng, bar)
 	if err != nil {
 		return err
 	}

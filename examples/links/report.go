@@ -8,6 +8,11 @@ import (
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 // report is the JSON object of -json. Areas and precisions are means over the
@@ -71,33 +76,37 @@ type report struct {
 }
 
 // add takes the figures of one repeat.
-func (r *report) add(ctx context.Context, t *trial, test, val []scored, epochs []int) error {
-	cn, aa, katz, pa := blank(t.test), blank(t.test), blank(t.test), blank(t.test)
-	g := t.test.graph
-	var s surroundings
-	for i, p := range t.test.pairs {
+func (r *report) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities, epochs []int) error {
+	score, link := test.Ranking(1)
+	var cn, aa, katz, pa []float64
+	var left, leftAA []float64 // of pairs whose ends both have an edge left
+	var leftLink []bool
+	g := t.Test.Graph
+	var s count.LinkScorer
+	for i, p := range t.Test.Pairs {
 		if i&(1<<8-1) == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		cn[i].score, aa[i].score = common(g, p.u, p.v)
-		katz[i].score, pa[i].score = s.katz(g, p), float64(g.Degree(p.u))*float64(g.Degree(p.v))
-	}
-	r.katzAUC, r.katzAP = append(r.katzAUC, auc(katz)), append(r.katzAP, averagePrecision(katz))
-	r.paAUC, r.paAP = append(r.paAUC, auc(pa)), append(r.paAP, averagePrecision(pa))
-	r.EachAUC, r.ap = append(r.EachAUC, auc(test)), append(r.ap, averagePrecision(test))
-	r.EachCNAUC, r.cnAP = append(r.EachCNAUC, auc(cn)), append(r.cnAP, averagePrecision(cn))
-	r.EachAAAUC, r.aaAP = append(r.EachAAAUC, auc(aa)), append(r.aaAP, averagePrecision(aa))
-	var left, leftAA []scored
-	for i, p := range t.test.pairs {
-		if g.Degree(p.u) > 0 && g.Degree(p.v) > 0 {
-			left, leftAA = append(left, test[i]), append(leftAA, aa[i])
+		plain := s.Score(g, p[0], p[1])
+		cn, aa, katz, pa = append(cn, plain.Common), append(aa, plain.AdamicAdar), append(katz, plain.Katz), append(pa, plain.Degrees)
+		if g.Degree(p[0]) > 0 && g.Degree(p[1]) > 0 {
+			left, leftAA, leftLink = append(left, score[i]), append(leftAA, plain.AdamicAdar), append(leftLink, link[i])
 		}
 	}
-	if a := auc(left); !math.IsNaN(a) { // there are links and others
-		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, auc(leftAA))
+	for _, f := range []struct {
+		auc, ap *[]float64
+		score   []float64
+	}{
+		{&r.EachAUC, &r.ap, score}, {&r.EachCNAUC, &r.cnAP, cn}, {&r.EachAAAUC, &r.aaAP, aa},
+		{&r.katzAUC, &r.katzAP, katz}, {&r.paAUC, &r.paAP, pa},
+	} {
+		*f.auc, *f.ap = append(*f.auc, nn.AUC(f.score, link)), append(*f.ap, nn.AveragePrecision(f.score, link))
 	}
-	r.attached = append(r.attached, float64(len(left))/float64(len(test)))
-	r.valAUC = append(r.valAUC, auc(val))
+	if a := nn.AUC(left, leftLink); !math.IsNaN(a) { // there are links and others
+		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, nn.AUC(leftAA, leftLink))
+	}
+	r.attached = append(r.attached, float64(len(left))/float64(len(score)))
+	r.valAUC = append(r.valAUC, nn.AUC(val.Ranking(1)))
 	r.Epochs = append(r.Epochs, epochs...)
 	return nil
 }

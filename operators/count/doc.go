@@ -16,6 +16,8 @@
 //	Profiles   nodes by the degrees around them
 //	Statistics numbers of the whole graph, by how near they are
 //	Attributes continuous attributes of nodes and edges, by how near they are
+//	Around     attributes and known classes of the nodes around a root
+//	Pair       what is around and between two roots
 //
 // and anything with a Count method and a name.
 //

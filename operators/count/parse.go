@@ -18,6 +18,7 @@ func init() {
 	for name, c := range map[string]Counter{
 		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
 		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
+		"around": Around{}, "pair": Pair{},
 	} {
 		if err := Register(name, c); err != nil {
 			panic("count: " + err.Error())

@@ -81,9 +81,14 @@ func share(x, y float64) float64 {
 	return x / y
 }
 
-// tile adds the intervals in which x is.
+// tile adds the intervals that contain x. A NaN, a number that is not known, has an id
+// of its own.
 func tile(bag *Bag, h Hash, x float64) {
-	if x <= 0 {
+	switch {
+	case math.IsNaN(x):
+		bag.Add(uint64(h.Add(1<<63)), 1)
+		return
+	case x <= 0:
 		bag.Add(uint64(h), 1)
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package count
 
 import (
 	"math"
@@ -7,8 +7,54 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sources/generate"
 )
+
+func randomGraph(t *testing.T, n, m int) *graph.Graph {
+	g, err := generate.ErdosRenyi(n, m, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// distance is 1000 where there is no way.
+func distance(g *graph.Graph, from, to int32) int32 {
+	d := make([]int32, g.N())
+	for i := range d {
+		d[i] = 1000
+	}
+	d[from] = 0
+	for range g.N() {
+		for u := range int32(g.N()) {
+			for _, v := range g.Adj(u) {
+				d[v] = min(d[v], d[u]+1)
+			}
+		}
+	}
+	return d[to]
+}
+
+func TestCommon(t *testing.T) {
+	g := randomGraph(t, 30, 120)
+	for u := range int32(30) {
+		for v := range int32(30) {
+			count, aa := 0., 0.
+			for w := range int32(30) {
+				if g.Entry(u, w) >= 0 && g.Entry(v, w) >= 0 {
+					count++
+					aa += 1 / math.Log(float64(g.Degree(w)))
+				}
+			}
+			if u == v {
+				continue
+			}
+			if c, a := common(g, u, v); c != count || math.Abs(a-aa) > 1e-12 {
+				t.Errorf("%d and %d: %v, %v, want %v, %v", u, v, c, a, count, aa)
+			}
+		}
+	}
+}
 
 // powers is P⁰ … Pⁿ with the mean over neighbours P, or A⁰ … Aⁿ with the matrix of
 // the graph, by multiplication.
@@ -40,32 +86,32 @@ func powers(g *graph.Graph, n int, random bool) [][][]float64 {
 
 // Walks from both ends that meet are walks from one end to the other.
 func TestWalksMeet(t *testing.T) {
-	g := random(t, 14, 25)
-	chances, numbers := powers(g, 2*steps, true), powers(g, 2*steps, false)
-	var s surroundings
+	g := randomGraph(t, 14, 25)
+	chances, numbers := powers(g, 2*walkSteps, true), powers(g, 2*walkSteps, false)
+	var s pairCounter
+	var scorer LinkScorer
 	for u := range int32(14) {
 		for v := range int32(14) {
 			if u == v {
 				continue
 			}
-			p := pair{u, v}
 			katz, weight := 0., 1.
-			for length := 1; length <= 2*steps; length++ {
-				weight *= beta
+			for length := 1; length <= 2*walkSteps; length++ {
+				weight *= katzBeta
 				katz += weight * numbers[length][u][v]
 			}
-			if got := s.katz(g, p); math.Abs(got-katz) > 1e-12 {
-				t.Errorf("%v: Katz %v, want %v", p, got, katz)
+			if got := scorer.Score(g, u, v); math.Abs(got.Katz-katz) > 1e-12 || got.Degrees != float64(g.Degree(u)*g.Degree(v)) {
+				t.Errorf("%d, %d: %+v, want Katz %v", u, v, got, katz)
 			}
 			s.walks[0].from(g, u, true)
 			s.walks[1].from(g, v, true)
-			for length := 2; length <= 2*steps; length++ {
+			for length := 2; length <= 2*walkSteps; length++ {
 				want := 0.
 				if g.Degree(v) > 0 {
 					want = chances[length][u][v] / float64(g.Degree(v))
 				}
-				if got := s.meet(g, length); math.Abs(got-want) > 1e-12 {
-					t.Errorf("%v: %v after %d edges, want %v", p, got, length, want)
+				if got := s.walks.meet(g, length); math.Abs(got-want) > 1e-12 {
+					t.Errorf("%d, %d: %v after %d edges, want %v", u, v, got, length, want)
 				}
 			}
 		}
@@ -91,17 +137,17 @@ func attributed(g *graph.Graph) *graph.Graph {
 // Words depend neither on which end is first, nor on the numbers of the nodes, nor
 // on the pairs before.
 func TestWordsAreThoseOfThePair(t *testing.T) {
-	g := attributed(random(t, 60, 130))
+	g := attributed(randomGraph(t, 60, 130))
 	r := rand.New(rand.NewPCG(1, 9))
 	perm := make([]int32, g.N())
 	for v, to := range r.Perm(g.N()) {
 		perm[v] = int32(to)
 	}
 	h := g.Renumber(perm)
-	var used surroundings
-	words := func(s *surroundings, g *graph.Graph, u, v int32) []count.Entry {
-		var bag count.Bag
-		s.count(g, pair{u, v}, &bag)
+	var used pairCounter
+	words := func(s *pairCounter, g *graph.Graph, u, v int32) []Entry {
+		var bag Bag
+		s.count(g, u, v, &bag)
 		return slices.Clone(bag.Entries())
 	}
 	for range 200 {
@@ -113,7 +159,7 @@ func TestWordsAreThoseOfThePair(t *testing.T) {
 		if !slices.Equal(words(&used, g, v, u), want) {
 			t.Errorf("%d, %d: other words from the other side", u, v)
 		}
-		if !slices.Equal(words(new(surroundings), h, perm[u], perm[v]), want) {
+		if !slices.Equal(words(new(pairCounter), h, perm[u], perm[v]), want) {
 			t.Errorf("%d, %d: other words by other numbers", u, v)
 		}
 	}
@@ -121,8 +167,8 @@ func TestWordsAreThoseOfThePair(t *testing.T) {
 
 // The words of nodes count each node up to two hops from an end once.
 func TestWordsOfNodes(t *testing.T) {
-	g := random(t, 50, 90)
-	var s surroundings
+	g := randomGraph(t, 50, 90)
+	var s pairCounter
 	for u := range int32(49) {
 		v := u + 1
 		want := map[uint64]float64{}
@@ -130,11 +176,11 @@ func TestWordsOfNodes(t *testing.T) {
 			a, b := distance(g, u, w), distance(g, v, w)
 			if min(a, b) <= ball {
 				where := min(a, b)*beyond + min(max(a, b), beyond-1)
-				want[uint64(kindNode.Add(uint64(where)))]++
+				want[uint64(kindPairNode.Add(uint64(where)))]++
 			}
 		}
-		var bag count.Bag
-		s.count(g, pair{u, v}, &bag)
+		var bag Bag
+		s.count(g, u, v, &bag)
 		got := map[uint64]float64{}
 		for _, e := range bag.Entries() {
 			got[e.ID] = e.Count
@@ -150,7 +196,7 @@ func TestWordsOfNodes(t *testing.T) {
 // Where a hub is in the way of walks from one end, the words are those of the ends
 // exchanged all the same, and so is what Katz says.
 func TestHubBesideOneEnd(t *testing.T) {
-	const leaves = budget + 10
+	const leaves = walkBudget + 10
 	edges := []graph.Edge{{U: 0, V: 1}, {U: 2, V: 3}, {U: 3, V: 0}}
 	for i := range int32(leaves) {
 		edges = append(edges, graph.Edge{U: 1, V: 4 + i})
@@ -159,14 +205,15 @@ func TestHubBesideOneEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s surroundings
-	var one, other count.Bag
-	s.count(g, pair{0, 2}, &one)
-	s.count(g, pair{2, 0}, &other)
+	var s pairCounter
+	var one, other Bag
+	s.count(g, 0, 2, &one)
+	s.count(g, 2, 0, &other)
 	if !slices.Equal(one.Entries(), other.Entries()) {
 		t.Error("words depend on which end is first")
 	}
-	if a, b := s.katz(g, pair{0, 2}), s.katz(g, pair{2, 0}); a != b {
+	var scorer LinkScorer
+	if a, b := scorer.Score(g, 0, 2).Katz, scorer.Score(g, 2, 0).Katz; a != b {
 		t.Errorf("Katz says %v, of the ends exchanged %v", a, b)
 	}
 }
@@ -188,18 +235,18 @@ func TestHubsEndWalks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s surroundings
-	var bag count.Bag
-	s.count(g, pair{0, 1}, &bag)
+	var s pairCounter
+	var bag Bag
+	s.count(g, 0, 1, &bag)
 	if !s.walks[0].after[1].known || s.walks[0].after[2].known {
 		t.Fatalf("walks of %v, %v edges are known", s.walks[0].after[1].known, s.walks[0].after[2].known)
 	}
-	if !math.IsNaN(s.meet(g, 4)) || math.IsNaN(s.meet(g, 2)) {
-		t.Errorf("after 2 and 4 edges: %v, %v", s.meet(g, 2), s.meet(g, 4))
+	if !math.IsNaN(s.walks.meet(g, 4)) || math.IsNaN(s.walks.meet(g, 2)) {
+		t.Errorf("after 2 and 4 edges: %v, %v", s.walks.meet(g, 2), s.walks.meet(g, 4))
 	}
-	var again, fresh count.Bag
-	s.count(g, pair{1100, 1101}, &again)
-	new(surroundings).count(g, pair{1100, 1101}, &fresh)
+	var again, fresh Bag
+	s.count(g, 1100, 1101, &again)
+	new(pairCounter).count(g, 1100, 1101, &fresh)
 	if !slices.Equal(again.Entries(), fresh.Entries()) {
 		t.Error("words of a pair depend on the pair before")
 	}

@@ -1,0 +1,129 @@
+package count
+
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Around counts the sparse attributes of the nodes around each root, and the classes
+// of these nodes where they are known: a word is an attribute, or a class, with the
+// distance from the root. It counts words for the classification of nodes, one root a
+// row:
+//
+//	flow.From(sources.Nodes{Path: "Cora.zip"}).
+//		Via(operators.Select{}).
+//		Via(operators.Chunk{Size: 1}).
+//		Via(operators.Count{Of: []count.Counter{count.Around{}}}).
+//		Via(operators.PerRoot{})
+//
+// A graph without sparse attributes can be given the numbers of its nodes as such, by
+// sources.NodeSet.Identify.
+//
+// All nodes at a distance are looked at or none, so the numbers of the nodes do not
+// matter: a ring with which the nodes would be more than 1024 ends the search, also
+// beside a hub. A root costs the attributes and the rows of 1024 nodes at most; a worker
+// keeps a byte for each node of the graph.
+type Around struct {
+	// Hops is the largest distance from a root. 0 stands for 3.
+	Hops int
+	// Class is the class of each node, -1 where it is not known: of the nodes to learn
+	// from, say. The class of a root never is a word of that root. nil = none.
+	Class []int32
+}
+
+// String returns "around", with Hops where it is set.
+func (a Around) String() string {
+	if a.Class == nil {
+		return describe(a)
+	}
+	return describe(Around{Hops: a.Hops}) + " with classes"
+}
+
+// Count implements Counter.
+func (a Around) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
+
+// Fork implements Forker.
+func (a Around) Fork() (Counter, error) {
+	if a.Hops < 0 {
+		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
+	}
+	if a.Hops == 0 {
+		a.Hops = 3
+	}
+	return &aroundCounter{Around: a}, nil
+}
+
+// mostAround is how many nodes are looked at around a root.
+const mostAround = 1024
+
+var (
+	kindAround      = Kind("node around")
+	kindAroundClass = Kind("node class around")
+)
+
+type aroundCounter struct {
+	Around
+	seen   []bool
+	around []int32 // the nodes that were seen, ring by ring
+}
+
+func (a *aroundCounter) Count(in Input, bag *Bag) error {
+	g := in.Graph
+	switch {
+	case in.Roots == nil:
+		return errNoRoots
+	case a.Class != nil && len(a.Class) != g.N():
+		return fmt.Errorf("Class has the classes of %d nodes, the graph has %d", len(a.Class), g.N())
+	}
+	if len(a.seen) < g.N() {
+		a.seen = make([]bool, g.N())
+	}
+	for _, root := range in.Roots {
+		if root >= 0 {
+			a.root(g, root, bag)
+		}
+	}
+	return nil
+}
+
+// root adds the words of a root.
+func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
+	a.around, a.seen[root] = append(a.around[:0], root), true
+	for begin, ring := 0, 0; ; ring++ {
+		end := len(a.around)
+		for _, v := range a.around[begin:end] {
+			for _, i := range g.Sparse(v) {
+				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
+			}
+			if a.Class != nil && a.Class[v] >= 0 && v != root {
+				bag.Add(uint64(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v]))), 1)
+			}
+		}
+		if ring == a.Hops || !a.next(g, begin) {
+			break
+		}
+		begin = end
+	}
+	for _, v := range a.around {
+		a.seen[v] = false
+	}
+}
+
+// next appends the ring behind the one that begins there, and returns whether it has
+// nodes and is not too large.
+func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
+	end := len(a.around)
+	for _, v := range a.around[begin:end] {
+		for _, u := range g.Adj(v) {
+			if a.seen[u] {
+				continue
+			}
+			if len(a.around) == mostAround {
+				return false // before a hub's row has been read to its end
+			}
+			a.around, a.seen[u] = append(a.around, u), true
+		}
+	}
+	return len(a.around) > end
+}

@@ -1,0 +1,222 @@
+package count
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+var errNoRoots = errors.New("there are no roots: put Select, or Roots and Chunk, before Count")
+
+// Pair counts what is around a pair of nodes, the two roots of a row, for link
+// prediction:
+//
+//	numbers   degrees, common neighbours, and how likely random walks of 2 to 6
+//	          edges lead from one end to the other, scaled in several ways; each
+//	          as the eight intervals that contain the number, see Statistics
+//	distance  of the ends
+//	features  sparse attributes that both ends have, and their number; the distance
+//	          of continuous attributes
+//	nodes     those up to two hops from an end, by their hops from both, and by
+//	          that and their degree
+//
+// No word depends on which end is first, or on the numbers of the nodes. Graphs are
+// undirected. A pair that is joined in the graph should be learned from in a graph
+// without that edge; see package sinks/links.
+//
+// A step of the walks with more than 131072 arcs, beside a hub, is not taken, and a
+// search ends with the ring that brings it to more than 2048 nodes. A worker keeps 8
+// numbers for each node.
+type Pair struct{}
+
+// String returns "pair".
+func (p Pair) String() string { return describe(p) }
+
+// Count implements Counter.
+func (p Pair) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
+
+// Fork implements Forker.
+func (p Pair) Fork() (Counter, error) { return &pairCounter{}, nil }
+
+type pairCounter struct {
+	Pair
+	walks   pairWalks
+	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
+	visited [2][]int32
+	seen    []bool
+}
+
+// Kinds of words.
+var (
+	kindNumber     = Kind("pair number")
+	kindDistance   = Kind("pair distance")
+	kindFeature    = Kind("pair feature")
+	kindAlike      = Kind("pair alike")
+	kindPairNode   = Kind("pair node")
+	kindPairDegree = Kind("pair node degree")
+)
+
+// ball is how far from an end the nodes are counted.
+const ball = 2
+
+func (s *pairCounter) Count(in Input, bag *Bag) error {
+	switch g := in.Graph; {
+	case in.Roots == nil:
+		return errNoRoots
+	case g.Directed:
+		return errors.New("the graph is directed, want an undirected one")
+	case len(in.Roots) != 2 || in.Roots[0] < 0 || in.Roots[1] < 0:
+		return fmt.Errorf("the roots are %v, want two nodes: put Chunk{Size: 2} before Count", in.Roots)
+	}
+	s.count(in.Graph, in.Roots[0], in.Roots[1], bag)
+	return nil
+}
+
+// count adds the words of a pair to the bag.
+func (s *pairCounter) count(g *graph.Graph, u, v int32, bag *Bag) {
+	if len(s.seen) < g.N() {
+		s.seen = make([]bool, g.N())
+	}
+	for i, end := range [2]int32{u, v} {
+		s.walks[i].from(g, end, true)
+		if len(s.near[i]) < g.N() {
+			s.near[i] = make([]uint8, g.N())
+		}
+		s.visited[i] = searchRings(g, end, s.near[i], s.visited[i][:0])
+	}
+	s.numbers(g, u, v, bag)
+	s.distance(bag)
+	features(g, u, v, bag)
+	s.nodes(g, bag)
+	for i, visited := range s.visited {
+		for _, w := range visited {
+			s.near[i][w] = 0
+		}
+	}
+}
+
+// numbers adds what can be said of a pair in numbers.
+func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
+	du, dv := float64(g.Degree(u)), float64(g.Degree(v))
+	low, high := min(du, dv), max(du, dv)
+	both := math.Sqrt(low * high)
+	shared, adamicAdar := common(g, u, v)
+	all := []float64{
+		low, high, low * high, shared, adamicAdar,
+		shared / max(1, du+dv-shared), shared / max(1, low), shared / max(1, both),
+	}
+	for length := 2; length <= 2*walkSteps; length++ {
+		m := s.walks.meet(g, length)
+		all = append(all, m*float64(len(g.Neighbors)), m*low*high, m*low, m*high, m*both)
+	}
+	for i, x := range all {
+		tile(bag, kindNumber.Add(uint64(i)), x)
+	}
+}
+
+// distance adds how far the ends are from each other.
+func (s *pairCounter) distance(bag *Bag) {
+	hops := math.MaxInt
+	for _, v := range s.visited[0] {
+		if n := s.near[1][v]; n > 0 {
+			hops = min(hops, int(n)+int(s.near[0][v])-2)
+		}
+	}
+	bag.Add(uint64(kindDistance.Add(uint64(hops))), 1)
+	if hops < math.MaxInt {
+		tile(bag, kindDistance, float64(hops))
+	}
+}
+
+// features adds what the attributes of the ends have in common.
+func features(g *graph.Graph, u, v int32, bag *Bag) {
+	if g.SparseCard > 0 {
+		a, b := g.Sparse(u), g.Sparse(v)
+		all, shared := float64(len(a)+len(b)), 0.
+		for len(a) > 0 && len(b) > 0 {
+			switch {
+			case a[0] < b[0]:
+				a = a[1:]
+			case a[0] > b[0]:
+				b = b[1:]
+			default:
+				bag.Add(uint64(kindFeature.Add(uint64(a[0]))), 1)
+				shared++
+				a, b = a[1:], b[1:]
+			}
+		}
+		tile(bag, kindAlike.Add(0), shared)
+		tile(bag, kindAlike.Add(1), shared/max(1, all-shared))
+	}
+	if n := g.NodeAttrs; n > 0 {
+		squares := 0.
+		for i, x := range g.NodeAttr[int(u)*n : (int(u)+1)*n] {
+			d := float64(x) - float64(g.NodeAttr[int(v)*n+i])
+			squares += d * d
+		}
+		tile(bag, kindAlike.Add(2), math.Sqrt(squares))
+	}
+}
+
+// nodes adds the nodes around the ends.
+func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
+	for i := range s.walks {
+		for _, after := range s.walks[i].after[:ball+1] {
+			for _, v := range after.at {
+				if s.seen[v] {
+					continue
+				}
+				s.seen[v] = true
+				a, b := hopsUpTo(s.near[0][v]), hopsUpTo(s.near[1][v])
+				where := uint64(min(a, b)*beyond + max(a, b))
+				bag.Add(uint64(kindPairNode.Add(where)), 1)
+				bag.Add(uint64(kindPairDegree.Add(where).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
+			}
+		}
+	}
+	for i := range s.walks {
+		for _, after := range s.walks[i].after[:ball+1] {
+			for _, v := range after.at {
+				s.seen[v] = false
+			}
+		}
+	}
+}
+
+// beyond is the number of values of a distance, the last for all that is farther.
+const beyond = 10
+
+// hopsUpTo is a distance as one of the values; near is 1 more, 0 = not reached.
+func hopsUpTo(near uint8) int {
+	if near == 0 {
+		return beyond - 1
+	}
+	return min(int(near)-1, beyond-1)
+}
+
+// reach is how many nodes a search visits before its last ring.
+const reach = 2048
+
+// searchRings walks from a node breadth-first, ring by ring, until a ring has brought it
+// to more than reach nodes, and appends those to visited. Rings are walked whole, so
+// the numbers of the nodes do not matter.
+func searchRings(g *graph.Graph, from int32, near []uint8, visited []int32) []int32 {
+	visited = append(visited, from)
+	near[from] = 1
+	for begin, hop := 0, uint8(2); hop < 64 && begin < len(visited) && len(visited) <= reach; hop++ {
+		end := len(visited)
+		for _, u := range visited[begin:end] {
+			for _, v := range g.Adj(u) {
+				if near[v] == 0 {
+					near[v] = hop
+					visited = append(visited, v)
+				}
+			}
+		}
+		begin = end
+	}
+	return visited
+}

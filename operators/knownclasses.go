@@ -1,0 +1,96 @@
+package operators
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// KnownClasses adds to the nodes of a field of one root their classes where they are
+// known, as the last discrete channel, "class"; -1 stands for a class that is not known.
+// The class of the root is hidden in its own field. It stands behind PerRoot, where
+// nodes_cat has a channel: that of Normalize.Distances, say.
+type KnownClasses struct {
+	// Class has the class of every node of the graph, an index into Names, or -1. Both
+	// must be set.
+	Class []int32
+	Names []string
+	// Known reports whether the class of a node is known when a record is predicted
+	// whose first root is first. nil = always. Workers call it at the same time.
+	Known func(first, node int32) bool
+}
+
+var _ flow.Operator = KnownClasses{}
+
+// String returns the name for the plan of a pipeline.
+func (KnownClasses) String() string { return "KnownClasses" }
+
+// Open checks that there are fields with one root a row.
+func (c KnownClasses) Open(in *arrow.Schema) (flow.Stage, error) {
+	if len(c.Names) == 0 {
+		return nil, errors.New("the field Names is empty, want the names of the classes")
+	}
+	var shape []int
+	var channels []record.Channel
+	if err := record.Meta(in, record.NodesCat, record.MetaShape, &shape); err != nil {
+		return nil, err
+	}
+	if err := record.Meta(in, record.NodesCat, record.MetaChannels, &channels); err != nil {
+		return nil, err
+	}
+	if len(shape) != 3 || shape[0] != 1 {
+		return nil, fmt.Errorf("column %q has the shape %v, want one root a row: put Normalize with Distances, and PerRoot, before KnownClasses", record.NodesCat, shape)
+	}
+	shape[2]++
+	channels = append(channels, record.Channel{Name: "class", Card: len(c.Names)})
+	out, err := record.Replace(in, []string{record.NodesCat}, record.TensorField[int32](record.NodesCat, shape, channels))
+	return &classAdder{c, out, shape[1], shape[2]}, err
+}
+
+// classAdder is a running KnownClasses.
+type classAdder struct {
+	KnownClasses
+	schema *arrow.Schema
+	k, d   int // nodes of a field, channels with the new one
+}
+
+func (c *classAdder) Schema() *arrow.Schema { return c.schema }
+
+func (c *classAdder) Fork() flow.Stage { return &classAdder{c.KnownClasses, c.schema, c.k, c.d} }
+
+func (c *classAdder) Process(rec arrow.Record, out *flow.Out) error {
+	members, _, err := record.FixedValues[int32](rec, record.Members)
+	if err != nil {
+		return err
+	}
+	cats, _, err := record.FixedValues[int32](rec, record.NodesCat)
+	if err != nil {
+		return err
+	}
+	rows := int(rec.NumRows())
+	b := record.NewFixed[int32](out.Mem(), c.k*c.d)
+	dst := b.Extend(rows)
+	for i, v := range members {
+		if int(v) >= len(c.Class) {
+			b.Release()
+			return fmt.Errorf("node %d has no class among the %d of Class", v, len(c.Class))
+		}
+		cell := dst[i*c.d : (i+1)*c.d]
+		copy(cell, cats[i*(c.d-1):(i+1)*(c.d-1)])
+		cell[c.d-1] = -1
+		if v >= 0 && v != members[i/c.k*c.k] && (c.Known == nil || c.Known(members[0], v)) {
+			cell[c.d-1] = c.Class[v]
+		}
+	}
+	made, err := record.Project(c.schema, rec, map[string]arrow.Array{record.NodesCat: b.Finish(rows)})
+	if err != nil {
+		return err
+	}
+	return out.Emit(made)
+}
+
+func (c *classAdder) Close() error { return nil }

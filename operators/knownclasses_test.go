@@ -1,0 +1,75 @@
+package operators_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// The class of a member is given where it is known at the time, and never the
+// root's.
+func TestKnownClasses(t *testing.T) {
+	g, class, err := generate.Communities(60, 3, 5, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"a", "b", "c"}}
+	order := rand.New(rand.NewPCG(4, 4)).Perm(60)
+	roots, came := make([]int32, 60), make([]int32, 60)
+	for i, v := range order {
+		roots[i], came[v] = int32(v), int32(i)
+	}
+	const k, batch = 8, 7
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	var out sinks.Collect
+	defer out.Release()
+	err = flow.From(set).
+		Via(operators.Roots{Nodes: roots}).
+		Via(operators.Chunk{Size: 10}).
+		Via(operators.Normalize{K: k, Distances: 3}).
+		Via(operators.PerRoot{}).
+		Via(operators.Batch{Size: batch}).
+		Via(operators.KnownClasses{Class: class, Names: set.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }}).
+		With(flow.Options{Mem: mem, Workers: 2}).
+		To(&out).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, given := 0, 0
+	for _, rec := range out.Records() {
+		members, _, err := record.FixedValues[int32](rec, record.Members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cats, width, err := record.FixedValues[int32](rec, record.NodesCat)
+		if err != nil || width != 2*k {
+			t.Fatalf("%v, %d values a row", err, width)
+		}
+		for row := range int(rec.NumRows()) {
+			for i, v := range members[row*k : (row+1)*k] {
+				want := int32(-1)
+				if v >= 0 && v != roots[at] && int(came[v]) < at/batch*batch {
+					want = class[v]
+					given++
+				}
+				if got := cats[row*width+2*i+1]; got != want {
+					t.Errorf("root %d, the %dth to come: node %d, the %dth, has class %d, want %d", roots[at], at, v, came[v], got, want)
+				}
+			}
+			at++
+		}
+	}
+	if at != 60 || given == 0 {
+		t.Errorf("%d roots, %d classes given", at, given)
+	}
+}

@@ -1,0 +1,177 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// PairLabels labels the nodes of the two fields of a pair of nodes by their distance
+// from both ends, for link prediction by nn.Link or nn.Pooled: a common neighbour is
+// (1, 1), whichever place in the field it has (Zhang and Chen, NeurIPS 2018, label so).
+// It replaces nodes_cat by three discrete channels:
+//
+//	0                                            the group, see nn.Pooled
+//	(hops from own end, hops from the other)     4·9 values: 0 to 2 and more, 0 to 7 and more or none
+//	the same with the degree                     4·9·7 values: ⌊log₂ of the degree⌋ 0 to 5, and more
+//
+// It stands behind Normalize with KeepGraph, where a row has two roots, such as those of
+// sources.Rooted, and drops the graph. Graphs are undirected. A search from an end ends
+// before the ring that would bring it to more than 2048 nodes; a worker keeps two bytes
+// for each node of a graph.
+type PairLabels struct{}
+
+var _ flow.Operator = PairLabels{}
+
+// Numbers of values of the parts of a label, and of nodes that a search visits.
+const (
+	ownHops     = 4
+	otherHops   = 9
+	degreeSizes = 7
+	pairReach   = 2048
+)
+
+// String returns the name for the plan of a pipeline.
+func (PairLabels) String() string { return "PairLabels" }
+
+// Open checks that a row is two fields.
+func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
+	var shape []int
+	if err := record.Meta(in, record.Members, record.MetaShape, &shape); err != nil {
+		return nil, err
+	}
+	if len(shape) != 2 || shape[0] != 2 {
+		return nil, fmt.Errorf("column %q has the shape %v, want two fields: put rows of two roots and Normalize before PairLabels", record.Members, shape)
+	}
+	bound, err := record.Bind(in)
+	if err != nil {
+		return nil, err
+	}
+	if bound.Layout.Directed {
+		return nil, fmt.Errorf("the graphs are directed, want undirected ones")
+	}
+	out, err := record.Replace(in, append([]string{record.NodesCat}, graphColumns...), record.TensorField[int32](record.NodesCat, []int{2, shape[1], 3}, []record.Channel{
+		{Name: "group", Card: 1}, {Name: "between", Card: ownHops * otherHops}, {Name: "between, degree", Card: ownHops * otherHops * degreeSizes},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return RowStage(out, &pairLabeler{k: shape[1], bound: bound}), nil
+}
+
+// pairLabeler is one worker of a running PairLabels.
+type pairLabeler struct {
+	k       int
+	bound   *record.Binding
+	graphs  *record.Graphs
+	members []int32 // of the record in hand: (rows, 2, k)
+	cats    *record.Fixed[int32]
+	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
+	visited [2][]int32
+}
+
+func (l *pairLabeler) Fork() RowBuilder { return &pairLabeler{k: l.k, bound: l.bound} }
+
+func (l *pairLabeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	if l.cats == nil {
+		l.cats = record.NewFixed[int32](mem, 2*l.k*3)
+	}
+	if l.members, _, err = record.FixedValues[int32](rec, record.Members); err != nil {
+		return err
+	}
+	l.graphs, err = l.bound.View(rec)
+	return err
+}
+
+func (l *pairLabeler) Row(_ context.Context, row int) error {
+	var g graph.Graph
+	l.graphs.At(row, &g)
+	members := l.members[row*2*l.k : (row+1)*2*l.k]
+	if err := checkRoots(members, g.N()); err != nil {
+		return err
+	}
+	if members[0] < 0 || members[l.k] < 0 {
+		return fmt.Errorf("the roots are %d and %d, want two nodes", members[0], members[l.k])
+	}
+	l.label(&g, members, l.cats.Extend(1))
+	return nil
+}
+
+func (l *pairLabeler) Finish(rows int) map[string]arrow.Array {
+	return map[string]arrow.Array{record.NodesCat: l.cats.Finish(rows)}
+}
+
+func (l *pairLabeler) Release() {
+	if l.cats != nil {
+		l.cats.Release()
+	}
+}
+
+// label writes the labels of two fields (2, k) of g to cats (2, k, 3).
+func (l *pairLabeler) label(g *graph.Graph, members, cats []int32) {
+	for end := range l.near {
+		if len(l.near[end]) < g.N() {
+			l.near[end] = make([]uint8, g.N())
+		}
+		l.search(g, end, members[end*l.k])
+	}
+	for i, v := range members {
+		cell := cats[3*i : 3*i+3]
+		if v < 0 {
+			cell[0], cell[1], cell[2] = -1, -1, -1
+			continue
+		}
+		end := i / l.k
+		between := hopsOf(l.near[end][v], ownHops)*otherHops + hopsOf(l.near[1-end][v], otherHops)
+		degree := int32(min(degreeSizes-1, max(0, bits.Len(uint(g.Degree(v)))-1)))
+		cell[0], cell[1], cell[2] = 0, between, between*degreeSizes+degree
+	}
+	for end, visited := range l.visited {
+		for _, v := range visited {
+			l.near[end][v] = 0
+		}
+	}
+}
+
+// hopsOf is a distance as one of n values; the last stands for all beyond.
+func hopsOf(near uint8, n int32) int32 {
+	if near == 0 {
+		return n - 1
+	}
+	return min(int32(near)-1, n-1)
+}
+
+// search walks from an end breadth-first, ring by ring, until the rings no longer
+// matter or the next would take more than pairReach nodes in all. All nodes of a ring
+// are walked or none, so the numbers of the nodes do not matter.
+func (l *pairLabeler) search(g *graph.Graph, end int, from int32) {
+	visited, near := append(l.visited[end][:0], from), l.near[end]
+	near[from] = 1
+	for begin, hop := 0, uint8(2); hop < otherHops && begin < len(visited); hop++ {
+		ring := len(visited)
+		for _, u := range visited[begin:ring] {
+			for _, v := range g.Adj(u) {
+				if near[v] == 0 {
+					near[v] = hop
+					visited = append(visited, v)
+				}
+			}
+		}
+		if len(visited) > pairReach {
+			for _, v := range visited[ring:] {
+				near[v] = 0
+			}
+			visited = visited[:ring]
+			break
+		}
+		begin = ring
+	}
+	l.visited[end] = visited
+}

@@ -1,0 +1,65 @@
+package operators
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// A label is what breadth-first search from both ends says.
+func TestPairLabels(t *testing.T) {
+	const k = 6
+	g, err := generate.ErdosRenyi(40, 50, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &pairLabeler{k: k}
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 50 {
+		members := make([]int32, 2*k)
+		for i := range members {
+			members[i] = r.Int32N(40)
+			if i%k == k-1 {
+				members[i] = -1
+			}
+		}
+		cats := make([]int32, 2*k*3)
+		l.label(g, members, cats)
+		for i, v := range members {
+			want := []int32{-1, -1, -1}
+			if v >= 0 {
+				end := i / k
+				a, b := hopsBetween(g, members[end*k], v), hopsBetween(g, members[(1-end)*k], v)
+				degree := int32(0)
+				for 2<<degree <= g.Degree(v) && degree < degreeSizes-1 {
+					degree++
+				}
+				between := min(a, ownHops-1)*otherHops + min(b, otherHops-1)
+				want = []int32{0, between, between*degreeSizes + degree}
+			}
+			if got := cats[3*i : 3*i+3]; !slices.Equal(got, want) {
+				t.Fatalf("member %d of %v: %v, want %v", i, members, got, want)
+			}
+		}
+	}
+}
+
+// hopsBetween is 1000 where there is no way.
+func hopsBetween(g *graph.Graph, from, to int32) int32 {
+	d := make([]int32, g.N())
+	for i := range d {
+		d[i] = 1000
+	}
+	d[from] = 0
+	for range g.N() {
+		for u := range int32(g.N()) {
+			for _, v := range g.Adj(u) {
+				d[v] = min(d[v], d[u]+1)
+			}
+		}
+	}
+	return d[to]
+}

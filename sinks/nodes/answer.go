@@ -1,0 +1,106 @@
+package nodes
+
+import (
+	"context"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// best is the model of words.
+func (t *fitting) best() *nn.Logistic {
+	m := nn.Best()
+	if !t.few() { // there is less to fear from chance, and more to learn
+		m.Width, m.Heads, m.Optimizer = 1<<18, 1, nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}
+	}
+	return m
+}
+
+// words is what the model of words says of all nodes, learned from the training nodes
+// and stopped by the validation nodes. With few of them it looks three hops far; with
+// many two, and at their classes.
+func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err error) {
+	around := count.Around{Hops: 3}
+	if !t.few() {
+		around = count.Around{Hops: 2, Class: t.known()}
+	}
+	rows := func(nodes []int32) flow.Pipeline {
+		return flow.From(t.set.Rooted(nodes)).
+			Via(operators.Count{Of: []count.Counter{around}, DropGraph: true}).
+			With(flow.Options{Workers: t.Workers})
+	}
+	v := &view{words: true}
+	defer v.release()
+	if v.train, err = t.inOne(ctx, rows(t.train), "words"); err != nil {
+		return nil, err
+	}
+	if v.val, err = t.inOne(ctx, rows(t.val), "words"); err != nil {
+		return nil, err
+	}
+	m := &ensemble{view: v}
+	if err := t.grow(ctx, []*ensemble{m}, 1, t.Epochs); err != nil {
+		return nil, err
+	}
+	// A node may have a thousand words, so those of all nodes are not kept.
+	said = t.nothing()
+	ask, n := said.Ask(m.nets[0].net), 0
+	each := ask.Each
+	ask.Each = func(p sinks.Prediction) error {
+		n++
+		t.Progress("words", n, len(t.set.Class))
+		return each(p)
+	}
+	return said, rows(t.all()).Via(operators.Batch{Size: 1024}).To(ask).Run(ctx)
+}
+
+// smoothed lets what is said of all nodes spread over the edges, as far as the
+// validation nodes bear out: by any of some shares, and with what is said of training
+// nodes or their classes. Unless there is one share, it must be better by more than
+// chance. O(edges·classes) a round.
+func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err error) {
+	best = a
+	for i, share := range t.Smooth {
+		for j, classes := range [2]bool{false, true} {
+			if share == 0 {
+				continue
+			}
+			said, err := t.walk(ctx, a.Said, share, classes)
+			if err != nil {
+				return best, err
+			}
+			if said.Better(best.Said, t.val) || len(t.Smooth) == 1 && !classes {
+				best.Said, best.Smooth, best.SmoothClasses = said, share, classes
+			}
+			t.Progress("smoothing", 2*i+j+1, 2*len(t.Smooth))
+		}
+	}
+	return best, nil
+}
+
+// walk spreads what is said of all nodes.
+func (t *fitting) walk(ctx context.Context, said *sinks.Probabilities, share float64, classes bool) (*sinks.Probabilities, error) {
+	x := make([]float32, len(said.Sum))
+	for i, p := range said.Sum {
+		x[i] = float32(p / said.Models)
+	}
+	if classes {
+		for _, v := range t.train {
+			row := x[int(v)*said.Classes:][:said.Classes]
+			clear(row)
+			row[t.set.Class[v]] = 1
+		}
+	}
+	if err := (spread.Walk{Share: share, Workers: t.Workers}).Rows(ctx, t.set.Graph, x, said.Classes); err != nil {
+		return nil, err
+	}
+	a := t.nothing()
+	a.Target, a.Models = said.Target, 1
+	for i, p := range x {
+		a.Sum[i] = float64(p)
+	}
+	return a, nil
+}

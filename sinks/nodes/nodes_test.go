@@ -1,0 +1,186 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// What is said is smoothed where the validation nodes bear it out, and classes of
+// training nodes are heard.
+func TestSmooth(t *testing.T) {
+	// A path of two villages, in each of which one node is wrong about itself.
+	var edges []graph.Edge
+	for v := range int32(11) {
+		edges = append(edges, graph.Edge{U: v, V: v + 1})
+	}
+	g, err := graph.New(12, false, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &fitting{set: &sources.NodeSet{Graph: g, Classes: []string{"a", "b"}}, train: []int32{0, 11}, val: []int32{2, 3, 8, 9}}
+	d.Fit = Fit{Workers: 2}.For(2, 2)
+	a := sinks.NewProbabilities(12, 2)
+	a.Models = 2
+	for v := range 12 {
+		d.set.Class = append(d.set.Class, int32(v/6))
+		a.Target[v] = v / 6
+		a.Row(v)[v/6], a.Row(v)[1-v/6] = 1.2, 0.8
+		if v == 3 || v == 9 {
+			a.Row(v)[v/6], a.Row(v)[1-v/6] = 0.9, 1.1
+		}
+	}
+	best, err := d.smoothed(t.Context(), Answer{Said: a})
+	if err != nil || best.Smooth != 0.5 || best.SmoothClasses || best.Said.Of(d.val).Correct() != 4 {
+		t.Errorf("%v, %+v: %v", err, best, best.Said.Sum)
+	}
+	for _, share := range []float64{0, 0.3} {
+		d.Smooth = []float64{share}
+		d.val = []int32{2, 8} // right already
+		if best, err = d.smoothed(t.Context(), Answer{Said: a}); err != nil || best.Smooth != share || best.SmoothClasses || (best.Said == a) != (share == 0) {
+			t.Errorf("Smooth %v: %v, %+v", share, err, best)
+		}
+	}
+	heard, err := d.walk(t.Context(), a, 0.5, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := d.walk(t.Context(), a, 0.5, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, y := heard.Row(1)[0], plain.Row(1)[0]; !(x > y) || math.Abs(x+heard.Row(1)[1]-1) > 1e-6 {
+		t.Errorf("node 1, beside a training node: %v where its class spreads, %v where not", x, y)
+	}
+}
+
+// communities is a graph of five communities, with the numbers of the nodes as features.
+func communities(t *testing.T, n int) (set *sources.NodeSet, train, val, test []int32) {
+	t.Helper()
+	g, class, err := generate.Communities(n, 5, 5, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set = &sources.NodeSet{Graph: g, Class: class, Classes: strings.Fields("a b c d e")}
+	if err := set.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	for v := range int32(n) {
+		switch {
+		case v/5%5 < 3:
+			train = append(train, v)
+		case v/5%5 == 3:
+			val = append(val, v)
+		default:
+			test = append(test, v)
+		}
+	}
+	return set, train, val, test
+}
+
+// Communities are found again, whatever the number of workers, and a class that is not
+// to be learned from does not matter.
+func TestFit(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set, train, val, test := communities(t, 250)
+	f := Fit{K: 12, Nets: 2, Epochs: 5, Decays: []float64{0}, Seed: 3, Workers: 1}
+	one, err := f.Run(t.Context(), set, train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := one.Said.Of(test).Accuracy(); a < 60 {
+		t.Errorf("%v %% of the test nodes right", a)
+	}
+	if len(one.Each) != 2 || len(one.Epochs) != 2 || one.Fields != 250 || !one.Nets && !one.Words {
+		t.Errorf("%+v", one)
+	}
+	hidden := *set
+	hidden.Class = append([]int32(nil), set.Class...)
+	for _, v := range test {
+		hidden.Class[v] = -1
+	}
+	f.Workers = 3
+	two, err := f.Run(t.Context(), &hidden, train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one.Said.Sum, two.Said.Sum) || one.Smooth != two.Smooth || one.Words != two.Words {
+		t.Errorf("with other workers, and without classes of test nodes: %+v, want %+v", two.Answer, one.Answer)
+	}
+}
+
+// Each part can be asked for alone.
+func TestFitParts(t *testing.T) {
+	set, train, val, _ := communities(t, 100)
+	for _, c := range []struct {
+		f             Fit
+		spread, known bool
+	}{
+		{Fit{Spread: On}, true, false}, {Fit{Known: On}, false, true}, {Fit{Spread: Off, Words: Off}, false, false},
+	} {
+		c.f.K, c.f.Nets, c.f.Epochs, c.f.Decays = 6, 1, 2, []float64{0.3}
+		got, err := c.f.Run(t.Context(), set, train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Spread != c.spread || got.Known != c.known || got.Decay != 0.3 || (got.Fields == 0) != c.spread || c.f.Words == Off && got.Words {
+			t.Errorf("%+v: %+v", c.f, got)
+		}
+	}
+}
+
+func TestFitErrors(t *testing.T) {
+	set, train, val, _ := communities(t, 100)
+	bare := *set
+	bare.Graph = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors}
+	one := *set
+	one.Classes = one.Classes[:1]
+	open := *set
+	open.Class = append([]int32(nil), set.Class...)
+	open.Class[val[0]] = -1
+	for want, c := range map[string]struct {
+		f          Fit
+		set        *sources.NodeSet
+		train, val []int32
+	}{
+		"the nodes have 1 classes":        {Fit{}, &one, train, val},
+		"no training nodes":               {Fit{}, set, nil, val},
+		"no validation nodes":             {Fit{}, set, train, nil},
+		"the validation node 15 has no":   {Fit{}, &open, train, val},
+		"the training node 100 has no":    {Fit{}, set, []int32{100}, val},
+		"Spread and Known are both on":    {Fit{Spread: On, Known: On}, set, train, val},
+		"Spread is on, and the nodes":     {Fit{Spread: On}, &bare, train, val},
+		"Words is on, and the nodes have": {Fit{Words: On}, &bare, train, val},
+	} {
+		if _, err := c.f.Run(t.Context(), c.set, c.train, c.val); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}
+
+// The end of the context ends a Fit, and leaves nothing behind.
+func TestFitCancelled(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set, train, val, _ := communities(t, 1000)
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		start := time.Now()
+		if _, err := (Fit{Epochs: 10000}).Run(ctx, set, train, val); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended after %v: %v", after, err)
+		}
+		if took := time.Since(start) - after; took > leak.Patience {
+			t.Errorf("ended after %v: took another %v", after, took)
+		}
+		cancel()
+	}
+}

@@ -1,0 +1,150 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// The mean of two ensembles weighs both alike, however many models they have.
+func TestProbabilitiesMean(t *testing.T) {
+	a, b := sinks.NewProbabilities(1, 2), sinks.NewProbabilities(1, 2)
+	a.Sum, a.Models = []float64{3, 1}, 4
+	b.Sum, b.Models = []float64{0.25, 0.75}, 1
+	if m := a.Mean(b); !slices.Equal(m.Sum, []float64{0.5, 0.5}) || m.Models != 1 {
+		t.Errorf("%v of %v", m.Sum, m.Models)
+	}
+}
+
+// More rows right must be more than chance.
+func TestProbabilitiesBetter(t *testing.T) {
+	a, b := sinks.NewProbabilities(5, 2), sinks.NewProbabilities(5, 2)
+	for row := range 5 {
+		a.Row(row)[0], b.Row(row)[1] = 1, 1 // a is right everywhere, b nowhere
+	}
+	a.Models, b.Models = 1, 1
+	for n, want := range []bool{false, false, true, true, true} {
+		if got := a.Better(b, []int32{0, 1, 2, 3, 4}[:n]); got != want || b.Better(a, []int32{0}) {
+			t.Errorf("%d rows: better %v, want %v", n, got, want)
+		}
+	}
+	if a.Accuracy() != 100 || b.Correct() != 0 || a.Loss() != 0 || math.Abs(b.Loss()-30*math.Log(10)) > 1e-9 || a.Of([]int32{3, 1}).Correct() != 2 {
+		t.Errorf("accuracies %v and %v, losses %v and %v", a.Accuracy(), b.Accuracy(), a.Loss(), b.Loss())
+	}
+	if score, first := a.Ranking(0); !slices.Equal(score, []float64{1, 1, 1, 1, 1}) || slices.Contains(first, false) {
+		t.Errorf("ranking %v, %v", score, first)
+	}
+}
+
+// wordsOfNodes is a row of words for each node of a graph of communities, in chunks of
+// batch.
+func wordsOfNodes(t *testing.T, batch int) flow.Pipeline {
+	t.Helper()
+	g, class, err := generate.Communities(120, 3, 6, 1, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"a", "b", "c"}}
+	if err := set.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	order := make([]int32, 120)
+	for i := range order {
+		order[i] = int32(i * 77 % 120)
+	}
+	return flow.From(set.Rooted(order)).
+		Via(operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}).
+		Via(operators.Batch{Size: batch}).
+		With(flow.Options{Mem: flowtest.Mem(t)})
+}
+
+// What a stream of rows says of each is in its place, model by model.
+func TestProbabilitiesAsk(t *testing.T) {
+	defer leak.VerifyNone(t)
+	rows, net := wordsOfNodes(t, 16), nn.Best()
+	if _, err := (sinks.Fit{Net: net, Epochs: 5}).Run(context.Background(), rows); err != nil {
+		t.Fatal(err)
+	}
+	said, row := sinks.NewProbabilities(120, 3), 0
+	for range 2 {
+		if err := rows.To(said.Ask(net)).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := rows.To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+		for c, x := range p.Probs {
+			if said.Row(row)[c] != 2*float64(x) || said.Target[row] != p.Target || said.Class(row) != p.Class {
+				t.Errorf("row %d: %v of class %d, want twice %v of %d", row, said.Row(row), said.Target[row], p.Probs, p.Target)
+			}
+		}
+		row++
+		return nil
+	}}).Run(context.Background())
+	if err != nil || said.Models != 2 || said.Accuracy() < 80 {
+		t.Errorf("%v, %v models, %v %% right", err, said.Models, said.Accuracy())
+	}
+	err = rows.To(sinks.NewProbabilities(120, 2).Ask(net)).Run(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "probabilities of 3 classes, want 2 of 120 rows") {
+		t.Errorf("for other classes: %v", err)
+	}
+}
+
+// A model that rehearses is tested on each row before it learns from it, learns as often
+// as it should, and with one step as Train does.
+func TestRehearse(t *testing.T) {
+	defer leak.VerifyNone(t)
+	plain, once := nn.Best(), nn.Best()
+	var want, got []float64
+	rows := wordsOfNodes(t, 8)
+	if err := rows.To(sinks.Train{Net: plain, OnStep: func(r nn.Result) error { want = append(want, float64(r.Correct)); return nil }}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	note := func(p *sinks.Probabilities) error { got = append(got, float64(p.Correct())); return nil }
+	if err := rows.To(sinks.Rehearse{Nets: []nn.Model{once}, Steps: 1, Each: note}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) || !slices.Equal(once.AppendWeights(nil), plain.AppendWeights(nil)) {
+		t.Errorf("right by batches %v, want %v, or other weights", got, want)
+	}
+	var sums []float64
+	for range 2 {
+		nets := []nn.Model{nn.Best(), nn.Best()}
+		got = nil
+		if err := rows.To(sinks.Rehearse{Nets: nets, Steps: 3, Seed: 2, Each: note}).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.
+		for _, x := range got {
+			sum += x
+		}
+		if sums = append(sums, sum); len(got) != 15 || nets[1].Seen() != 3*120 || sum < 50 || sums[0] != sum {
+			t.Errorf("%d batches, %d rows learned from, %v right, at first %v", len(got), nets[1].Seen(), sum, sums[0])
+		}
+	}
+}
+
+func TestRehearseErrors(t *testing.T) {
+	rows := wordsOfNodes(t, 8)
+	for want, s := range map[string]flow.Sink{
+		"Nets has 0 models":   sinks.Rehearse{},
+		"Steps is -1, want 1": sinks.Rehearse{Nets: []nn.Model{nn.Best()}, Steps: -1},
+		"enough":              sinks.Rehearse{Nets: []nn.Model{nn.Best()}, Each: func(*sinks.Probabilities) error { return errors.New("enough") }},
+	} {
+		if err := rows.To(s).Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+// Package links makes examples for link prediction out of one graph: edges to find
+// again, and pairs of nodes that are not joined, as rows of two roots.
+//
+//	trial, err := links.Split{}.Hide(ctx, g, rand.New(rand.NewPCG(1, 0)))
+//	train := flow.From(links.Rows(false, trial.Folds...))
+//	test := flow.From(links.Rows(false, trial.Test))
+package links
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Pair is two nodes.
+type Pair [2]int32
+
+// Fold is pairs of which none is joined in Graph: the edges among them were taken out
+// of it.
+type Fold struct {
+	Graph *graph.Graph
+	Pairs []Pair
+	Link  []bool // whether a pair is an edge of the graph that was split
+}
+
+// Trial is what one hiding of edges gives.
+type Trial struct {
+	Test  Fold
+	Folds []Fold // to learn from and to validate on
+}
+
+// Split hides a share of the edges of a graph and draws as many pairs that are not
+// joined, for the test. The edges that are left are hidden in turn, a fold at a time,
+// with as many pairs that are not joined: the examples to learn from. So each row, of
+// the test as of the training, comes from a graph without the edge in question, and a
+// model does not learn that a link is where the edge is.
+type Split struct {
+	// Share is the share of the edges that the test hides, above 0 and at most 0.5;
+	// 0 = 0.1.
+	Share float64
+	// Folds is the number of parts of the other edges; 0 = 10.
+	Folds int
+	// Most is how many hidden edges all folds keep to learn from; 0 = all.
+	Most int
+}
+
+// Hide splits a graph, which is undirected. The numbers are drawn from rng. A fold's
+// graph has the nodes of g and shares their attributes. O(Folds·(n + m log m)). A graph
+// with too few edges, or so dense that there are not twice as many pairs that are not
+// joined, is an error.
+func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial, error) {
+	share, folds := cmp.Or(s.Share, 0.1), cmp.Or(s.Folds, 10)
+	switch {
+	case !(share > 0 && share <= 0.5) || folds < 1 || s.Most < 0:
+		return nil, fmt.Errorf("links: Share is %v, Folds %d, Most %d, want a share up to 0.5 and numbers that are not negative", s.Share, s.Folds, s.Most)
+	case g == nil || g.Directed:
+		return nil, fmt.Errorf("links: there is no graph, or it is directed, want an undirected one")
+	}
+	h := &hiding{ctx: ctx, g: g, rng: rng, drawn: map[Pair]bool{}}
+	edges, err := h.edges()
+	if err != nil {
+		return nil, err
+	}
+	n := int(share*float64(len(edges)) + 0.5)
+	if n < 1 || len(edges)-n < 2*folds {
+		return nil, fmt.Errorf("%d edges are too few to hide %g of them and learn from %d parts of the rest", len(edges), share, folds)
+	}
+	free := int64(g.N())*int64(g.N()-1)/2 - int64(len(edges))
+	if free < 2*int64(len(edges)) {
+		return nil, fmt.Errorf("only %d pairs of nodes are not joined, want twice the %d edges: the graph is too dense for non-links to be drawn", free, len(edges))
+	}
+	if err := h.shuffle(edges); err != nil {
+		return nil, err
+	}
+	rest := edges[n:]
+	t := &Trial{}
+	if t.Test, err = h.cut(edges[:n], rest); err != nil {
+		return nil, err
+	}
+	for i := range folds {
+		from, to := len(rest)*i/folds, len(rest)*(i+1)/folds
+		left := append(append([]Pair(nil), rest[:from]...), rest[to:]...)
+		links := rest[from:to] // in the order that was drawn
+		if s.Most > 0 {
+			links = links[:min(len(links), max(1, s.Most/folds))]
+		}
+		f, err := h.cut(links, left)
+		if err != nil {
+			return nil, err
+		}
+		t.Folds = append(t.Folds, f)
+	}
+	return t, nil
+}
+
+// hiding is a Split at work.
+type hiding struct {
+	ctx   context.Context
+	g     *graph.Graph
+	rng   *rand.Rand
+	drawn map[Pair]bool // that are not joined, the lower node first
+}
+
+// err returns, now and then, why a loop should end before its step i.
+func (h *hiding) err(i int) error {
+	if i&(1<<14-1) == 0 && h.ctx.Err() != nil {
+		return context.Cause(h.ctx)
+	}
+	return nil
+}
+
+// edges lists each edge once.
+func (h *hiding) edges() (edges []Pair, err error) {
+	for u := range int32(h.g.N()) {
+		if err := h.err(int(u)); err != nil {
+			return nil, err
+		}
+		for _, v := range h.g.Adj(u) {
+			if u < v {
+				edges = append(edges, Pair{u, v})
+			}
+		}
+	}
+	return edges, nil
+}
+
+// shuffle brings edges in random order, with either end first.
+func (h *hiding) shuffle(edges []Pair) error {
+	for i := len(edges) - 1; i > 0; i-- { // rng.Shuffle
+		if err := h.err(i); err != nil {
+			return err
+		}
+		j := h.rng.IntN(i + 1)
+		edges[i], edges[j] = edges[j], edges[i]
+	}
+	for i, e := range edges { // which end is first must not tell
+		if h.rng.IntN(2) == 0 {
+			edges[i] = Pair{e[1], e[0]}
+		}
+	}
+	return nil
+}
+
+// cut returns a fold of hidden edges and as many pairs that are not joined, in the graph
+// of the other edges.
+func (h *hiding) cut(links, rest []Pair) (f Fold, err error) {
+	if f.Graph, err = h.only(rest); err != nil {
+		return f, err
+	}
+	for _, e := range links {
+		f.Pairs, f.Link = append(f.Pairs, e), append(f.Link, true)
+	}
+	for i := range links {
+		if err := h.err(i); err != nil {
+			return f, err
+		}
+		f.Pairs, f.Link = append(f.Pairs, h.draw()), append(f.Link, false)
+	}
+	return f, nil
+}
+
+// only returns the graph with these edges alone.
+func (h *hiding) only(edges []Pair) (*graph.Graph, error) {
+	list := make([]graph.Edge, len(edges))
+	for i, e := range edges {
+		list[i] = graph.Edge{U: e[0], V: e[1]}
+	}
+	left, err := graph.NewContext(h.ctx, h.g.N(), false, list)
+	if err != nil {
+		return nil, err
+	}
+	left.NodeAttrs, left.NodeAttr = h.g.NodeAttrs, h.g.NodeAttr
+	left.NodeCats, left.NodeCat = h.g.NodeCats, h.g.NodeCat
+	left.SparseCard, left.SparseOffsets, left.NodeSparse = h.g.SparseCard, h.g.SparseOffsets, h.g.NodeSparse
+	return left, nil
+}
+
+// draw draws two nodes that are not joined, and were not drawn before.
+func (h *hiding) draw() Pair {
+	for {
+		p := Pair{h.rng.Int32N(int32(h.g.N())), h.rng.Int32N(int32(h.g.N()))}
+		key := Pair{min(p[0], p[1]), max(p[0], p[1])}
+		if p[0] != p[1] && !h.drawn[key] && h.g.Entry(p[0], p[1]) < 0 {
+			h.drawn[key] = true
+			return p
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Rooted streams rows about nodes of graphs that are in memory: a row is a graph, W of
+// its nodes as the column roots, and a target. With W = 1 the rows are for the
+// classification of nodes, see [NodeSet.Rooted], with W = 2 for link prediction, see
+// package sinks/links:
+//
+//	flow.From(set.Rooted(set.Part(sources.Train))).
+//		Via(operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}).
+//		To(sinks.Train{Net: nn.Best()})
+//
+// All rows of a graph share the memory of the graph, one row a record. graph_id is the
+// place of the graph in Graphs, pos the number of the row. An operator that drops the
+// graph, Normalize or Count, stands before any that copies rows, such as Batch.
+type Rooted struct {
+	// Layout describes the graphs, and by Classes the targets. The zero Layout is
+	// derived from Graphs as that of [Graphs] is.
+	Layout record.Layout
+	// W is the number of roots of a row. The default is 1.
+	W int
+	// Graphs are borrowed until the reader is closed.
+	Graphs []RootedGraph
+}
+
+// RootedGraph is a graph with its rows.
+type RootedGraph struct {
+	Graph *graph.Graph
+	// Roots are the roots of all rows: (rows, W).
+	Roots []int32
+	// Target is the class of each row, -1 where it is not known. It is read where
+	// Layout has Classes.
+	Target []int32
+}
+
+// Rooted returns a source of a row for each of some nodes, whose class is the target.
+func (n *NodeSet) Rooted(nodes []int32) Rooted {
+	l := n.Layout()
+	l.Classes, l.NodeClasses, l.NodeIDs = n.Classes, nil, false
+	g := RootedGraph{Graph: n.Graph, Roots: nodes, Target: make([]int32, len(nodes))}
+	for i, v := range nodes {
+		g.Target[i] = n.Class[v]
+	}
+	return Rooted{Layout: l, Graphs: []RootedGraph{g}}
+}
+
+// String says how many rows there are, for the plan of a pipeline.
+func (s Rooted) String() string {
+	rows := 0
+	for _, g := range s.Graphs {
+		rows += len(g.Roots) / cmp.Or(s.W, 1)
+	}
+	return fmt.Sprintf("Rooted(%d rows)", rows)
+}
+
+// Open checks the settings.
+func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+	s.W = cmp.Or(s.W, 1)
+	if s.W < 0 {
+		return nil, fmt.Errorf("sources: Rooted: W is %d, want at least 0", s.W)
+	}
+	var items []Item
+	for i, g := range s.Graphs {
+		switch {
+		case g.Graph == nil:
+			return nil, fmt.Errorf("sources: Rooted: graph %d is nil", i)
+		case len(g.Roots)%s.W != 0:
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d roots, want %d for each row", i, len(g.Roots), s.W)
+		case len(s.Layout.Classes) > 0 && len(g.Target) != len(g.Roots)/s.W:
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d targets for %d rows", i, len(g.Target), len(g.Roots)/s.W)
+		}
+		items = append(items, Item{Graph: g.Graph})
+	}
+	if isZero(s.Layout) {
+		s.Layout = layoutOf(items)
+	}
+	build := record.NewBuilder(mem, s.Layout)
+	schema, err := record.Extend(build.Schema(), record.ListField[int32](record.Roots, []int{s.W}))
+	return &rootedReader{Rooted: s, mem: mem, build: build, schema: schema}, err
+}
+
+// rootedReader hands out the rows.
+type rootedReader struct {
+	Rooted
+	mem    memory.Allocator
+	build  *record.Builder
+	schema *arrow.Schema
+
+	base     arrow.Record // of the graph in hand; nil before the first
+	next     int          // graph behind that
+	row, pos int          // of the graph in hand, of all
+	closed   bool
+}
+
+func (r *rootedReader) Schema() *arrow.Schema { return r.schema }
+
+func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
+	switch {
+	case r.closed:
+		return nil, errClosed
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	for r.base == nil || r.row*r.W == len(r.Graphs[r.next-1].Roots) {
+		r.drop()
+		if r.next == len(r.Graphs) {
+			return nil, io.EOF
+		}
+		if err := r.build.Append(r.Graphs[r.next].Graph, record.Row{ID: int64(r.next)}); err != nil {
+			return nil, fmt.Errorf("sources: Rooted: %w", err)
+		}
+		r.base, r.row, r.next = r.build.Record(), 0, r.next+1
+	}
+	g := r.Graphs[r.next-1]
+	pos, roots := record.NewColumn[int64](r.mem), record.NewLists[int32](r.mem)
+	pos.Append(int64(r.pos))
+	roots.Append(g.Roots[r.row*r.W : (r.row+1)*r.W])
+	cols := map[string]arrow.Array{record.Pos: pos.Finish(), record.Roots: roots.Finish()}
+	if len(r.Layout.Classes) > 0 {
+		target := record.NewColumn[int32](r.mem)
+		target.Append(g.Target[r.row])
+		cols[record.Target] = target.Finish()
+	}
+	r.row, r.pos = r.row+1, r.pos+1
+	return record.Project(r.schema, r.base, cols)
+}
+
+// drop gives up the graph in hand.
+func (r *rootedReader) drop() {
+	if r.base != nil {
+		r.base.Release()
+		r.base = nil
+	}
+}
+
+func (r *rootedReader) Close() error {
+	r.drop()
+	r.build.Release()
+	r.closed = true
+	return nil
+}
