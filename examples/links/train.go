@@ -59,11 +59,11 @@ func scores(f links.Fold) *sinks.Probabilities { return sinks.NewProbabilities(l
 func learn(ctx context.Context, c *config, t *links.Trial, rows [3]*sinks.Collect, rng *rand.Rand, bar *cli.Progress) (test, val *sinks.Probabilities, epochs []int, err error) {
 	train, valid, hidden := again(rows[0]), again(rows[1]), again(rows[2])
 	test, val = scores(t.Test), scores(t.Folds[0])
-	batches := c.batch - 1
+	examples := 0
 	for _, rec := range rows[0].Records() {
-		batches += int(rec.NumRows())
+		examples += int(rec.NumRows())
 	}
-	batches /= c.batch
+	batches := (examples-1)/c.batch + 1
 	for range c.nets {
 		net := c.newNet(rng.Uint64())
 		fit := sinks.Fit{

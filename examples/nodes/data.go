@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/sinks/nodes"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
@@ -25,7 +26,6 @@ const (
 	streamSplit uint64 = iota
 	streamOrder
 	streamNets
-	streamMemory
 )
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
@@ -38,11 +38,11 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	var err error
 	if c.data == "" && c.graph == "" {
 		name = "communities"
-		if set, err = generated(c.seed); err == nil && c.identity == "on" {
+		if set, err = generated(c.seed); err == nil && c.identity == nodes.On {
 			err = set.Identify()
 		}
 	} else {
-		set, err = sources.Nodes{Path: cli.Place("nodes", c.data), Edges: cli.Place("graphs", c.graph), Labels: cli.Place("graphs", c.labels), Identity: c.identity == "on"}.Read(ctx)
+		set, err = sources.Nodes{Path: cli.Place("nodes", c.data), Edges: cli.Place("graphs", c.graph), Labels: cli.Place("graphs", c.labels), Identity: c.identity == nodes.On}.Read(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -51,8 +51,8 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	set.Standardize()
-	d := &dataset{NodeSet: set, name: name, identity: c.identity == "on"}
-	if c.identity == "auto" && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
+	d := &dataset{NodeSet: set, name: name, identity: c.identity == nodes.On}
+	if c.identity == nodes.Auto && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
 		d.identity = true
 		if err := set.Identify(); err != nil {
 			return nil, err
@@ -114,15 +114,6 @@ func (d *dataset) divide(c *config) error {
 		}
 	}
 	return nil
-}
-
-// all is every node.
-func (d *dataset) all() []int32 {
-	all := make([]int32, len(d.Class))
-	for v := range all {
-		all[v] = int32(v)
-	}
-	return all
 }
 
 // majority is the share, in percent, of the largest class among nodes.

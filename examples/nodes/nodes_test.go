@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,23 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
 )
 
-// nodes runs the command and returns its JSON object.
-func nodes(t *testing.T, args ...string) map[string]any {
+// result runs the command and returns its JSON object.
+func result(t *testing.T, args ...string) map[string]any {
 	t.Helper()
 	return clitest.JSON[map[string]any](t, run, args...)
 }
@@ -75,7 +63,7 @@ func TestJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
 	for _, protocol := range []string{"split", "prequential"} {
-		r := nodes(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
+		r := result(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
 		for _, name := range strings.Fields("dataset nodes edges classes k protocol model accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -98,7 +86,7 @@ func TestJSON(t *testing.T) {
 
 // Windows add up to the accuracy of the whole.
 func TestWindows(t *testing.T) {
-	r := nodes(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
+	r := result(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
 	w := r["window_accuracy"].([]any)
 	if len(w) != 4 {
 		t.Fatalf("windows %v, want 4 of 150 nodes", w)
@@ -123,7 +111,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	} {
 		var first string
 		for _, workers := range []string{"1", "3", "2"} {
-			r := nodes(t, append(slices.Clone(args), "-workers", workers)...)
+			r := result(t, append(slices.Clone(args), "-workers", workers)...)
 			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
 				delete(r, clock)
 			}
@@ -147,7 +135,7 @@ func TestLists(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := nodes(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
+	r := result(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
 	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 108. || r["val"] != 36. || r["test"] != 36. {
 		t.Errorf("%v", r)
 	}
@@ -156,183 +144,26 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// The class of a member is given where it is known at the time, and never the
-// root's.
-func TestNeighbourLabels(t *testing.T) {
-	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &dataset{NodeSet: set}
-	order := rand.New(rand.NewPCG(4, 4)).Perm(60)
-	roots, came := make([]int32, 60), make([]int32, 60)
-	for i, v := range order {
-		roots[i], came[v] = int32(v), int32(i)
-	}
-	c := &config{k: 8, workers: 2}
-	const batch = 7
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	defer mem.AssertSize(t, 0)
-	var out sinks.Collect
-	defer out.Release()
-	err = d.fields(c, roots, 10).
-		Via(operators.Batch{Size: batch}).
-		Via(neighbourLabels{d.Class, d.Classes, func(first, v int32) bool { return came[v] < came[first] }}).
-		With(flow.Options{Mem: mem}).
-		To(&out).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, given := 0, 0
-	for _, rec := range out.Records() {
-		members, _, err := record.FixedValues[int32](rec, record.Members)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cats, width, err := record.FixedValues[int32](rec, record.NodesCat)
-		if err != nil || width != 2*c.k {
-			t.Fatalf("%v, %d values a row", err, width)
-		}
-		for row := range int(rec.NumRows()) {
-			for i, v := range members[row*c.k : (row+1)*c.k] {
-				want := int32(-1)
-				if v >= 0 && v != roots[at] && int(came[v]) < at/batch*batch {
-					want = d.Class[v]
-					given++
-				}
-				if got := cats[row*width+2*i+1]; got != want {
-					t.Errorf("root %d, the %dth to come: node %d, the %dth, has class %d, want %d", roots[at], at, v, came[v], got, want)
-				}
-			}
-			at++
-		}
-	}
-	if at != 60 || given == 0 {
-		t.Errorf("%d roots, %d classes given", at, given)
-	}
-}
-
-// What is said is smoothed where the validation nodes bear it out, and classes of
-// training nodes are heard.
-func TestSmooth(t *testing.T) {
-	// A path of two villages, in each of which one node is wrong about itself.
-	var edges []graph.Edge
-	for v := range int32(11) {
-		edges = append(edges, graph.Edge{U: v, V: v + 1})
-	}
-	g, err := graph.New(12, false, edges)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &dataset{NodeSet: &sources.NodeSet{Graph: g}, train: []int32{0, 11}, val: []int32{2, 3, 8, 9}}
-	a := newAverage(12, 2)
-	a.nets = 2
-	for v := range 12 {
-		d.Class = append(d.Class, int32(v/6))
-		a.target[v] = v / 6
-		a.row(v)[v/6], a.row(v)[1-v/6] = 1.2, 0.8
-		if v == 3 || v == 9 {
-			a.row(v)[v/6], a.row(v)[1-v/6] = 0.9, 1.1
-		}
-	}
-	c := &config{smooth: -1, workers: 2}
-	best, how, err := d.smooth(t.Context(), c, a)
-	if err != nil || how != (smoothing{share: 0.5}) || best.of(d.val).right() != 4 {
-		t.Errorf("%v, %v: %v", err, how, best.sum)
-	}
-	for _, smooth := range []float64{0, 0.3} {
-		c.smooth = smooth
-		d.val = []int32{2, 8} // right already
-		if best, how, err = d.smooth(t.Context(), c, a); err != nil || how != (smoothing{share: smooth}) || (best == a) != (smooth == 0) {
-			t.Errorf("-smooth %v: %v, %v", smooth, err, how)
-		}
-	}
-	heard, err := d.spreadOf(t.Context(), c, a, smoothing{share: 0.5, known: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := d.spreadOf(t.Context(), c, a, smoothing{share: 0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x, y := heard.row(1)[0], plain.row(1)[0]; !(x > y) || math.Abs(x+heard.row(1)[1]-1) > 1e-6 {
-		t.Errorf("node 1, beside a training node: %v where it is heard, %v where not", x, y)
-	}
-}
-
 // Which view is best is for the validation nodes to say: the words of these
 // villages tell nothing alone, and much where they are spread; of what many known
 // neighbours are, fields with classes tell more.
 func TestViews(t *testing.T) {
 	dir := villages(t, 200, 40, true)
-	r := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
+	r := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
 	if r["spread"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
 		t.Errorf("spread %v, neighbour_labels %v, smooth %v", r["spread"], r["neighbour_labels"], r["smooth"])
 	}
-	on := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "on")
-	off := nodes(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "off")
+	on := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "on")
+	off := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "off")
 	if r["validation_accuracy"] != on["validation_accuracy"] || off["validation_accuracy"].(float64) > on["validation_accuracy"].(float64) {
 		t.Errorf("validation accuracies: %v chosen, %v spread, %v fields", r["validation_accuracy"], on["validation_accuracy"], off["validation_accuracy"])
 	}
 	if os.Getenv("SANFLOW_LONG") == "" {
 		return // ten seconds
 	}
-	r = nodes(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
+	r = result(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
 	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["spread"] != false {
 		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
-	}
-}
-
-// A ring of more nodes than are looked at ends the words of a root, to which it does
-// not matter how many more there are: neither their number nor which were met first.
-func TestWordsBesideHub(t *testing.T) {
-	for _, leaves := range []int32{widest - 1, widest, 50 * widest} {
-		var star []graph.Edge
-		for v := range leaves {
-			star = append(star, graph.Edge{U: 0, V: v + 1})
-		}
-		g, err := graph.New(int(leaves)+1, false, star)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.SparseCard = 1
-		for v := range leaves + 2 {
-			g.SparseOffsets = append(g.SparseOffsets, v)
-		}
-		g.NodeSparse = make([]int32, leaves+1)
-		w := nodeCounter{nodeWords: nodeWords{classes: make([]int32, leaves+1), hops: 3}}
-		for _, root := range []int32{0, 1, leaves} {
-			var bag count.Bag
-			w.Count(g, []int32{root}, &bag)
-			want := map[uint64]float64{uint64(kindAround.Add(0).Add(0)): 1} // the root
-			ring := uint64(1)
-			if root > 0 {
-				want[uint64(kindAround.Add(ring).Add(0))] = 1 // the hub
-				ring++
-			}
-			if leaves < widest {
-				want[uint64(kindAround.Add(ring).Add(0))] = float64(leaves + 1 - int32(ring))
-			}
-			got := map[uint64]float64{}
-			for _, e := range bag.Entries() {
-				got[e.ID] = e.Count
-			}
-			if !maps.Equal(got, want) || len(w.around) > widest || slices.Contains(w.seen, true) {
-				t.Errorf("%d leaves, root %d: words %v around %d nodes, want %v around %d at most", leaves, root, got, len(w.around), want, widest)
-			}
-		}
-	}
-}
-
-// Words are tried unasked, so there is a model of them for any number of classes.
-func TestWordsOfManyClasses(t *testing.T) {
-	for _, many := range []bool{false, true} {
-		for _, classes := range []int{3, 300, 3000} {
-			m := new(config).newNet(&view{words: true, many: many, classes: classes}, 1, 0)
-			if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: classes}); err != nil {
-				t.Errorf("%d classes, many nodes %v: %v", classes, many, err)
-			}
-		}
 	}
 }
 
@@ -369,7 +200,7 @@ func TestErrors(t *testing.T) {
 		"-data x -identity maybe":                                   "auto, on or off",
 		"-data x -spread maybe":                                     "auto, on or off",
 		"-data x -smooth 1":                                         "-smooth is 1, want -1, or 0 to 0.99",
-		"-data x -neighbour-labels=maybe":                           "want auto, true or false",
+		"-data x -neighbour-labels=maybe":                           "want auto, on or off",
 		"-data x -neighbour-labels -spread on":                      "want one",
 		"-spread on -identity off":                                  "-spread is on, and the nodes have no features",
 		"-words on -identity off":                                   "-words is on, and the nodes have no sparse features",
@@ -414,7 +245,7 @@ func TestInterrupt(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "curve.svg")
-	nodes(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
+	result(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
 	b, err := os.ReadFile(out)
 	if err != nil || !strings.Contains(string(b), "</svg>") || !strings.Contains(string(b), "so far") {
 		t.Errorf("%v, %d bytes", err, len(b))
@@ -429,85 +260,19 @@ func TestCora(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
 	}
-	r := nodes(t, "-data", file, "-nets", "1", "-decay", "3")
+	r := result(t, "-data", file, "-nets", "1", "-decay", "3")
 	if a := r["accuracy"].(float64); a < 79 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
 	}
 }
 
-// Where no network reads fields none are made.
+// Where nobody looks at fields none are made, and the results are the same.
 func TestSpreadMakesNoFields(t *testing.T) {
 	dir := villages(t, 60, 80, true)
 	args := []string{"-data", dir, "-spread", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
-	r := nodes(t, args...)
+	r := result(t, args...)
 	if r["roots_per_s"] != 0. || r["spread"] != true {
 		t.Errorf("%v roots a second, spread %v", r["roots_per_s"], r["spread"])
-	}
-}
-
-// Words are the sparse attributes of the nodes up to two hops away, by the hops, and
-// the classes that are known, but for that of the root.
-func TestNodeWords(t *testing.T) {
-	defer leak.VerifyNone(t)
-	set, err := sources.Nodes{Path: villages(t, 20, 40, false)}.Read(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := []int32{7, 0, 59, 33, 7}
-	known := make([]bool, 60)
-	for v := range known {
-		known[v] = v%3 == 0
-	}
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	defer mem.AssertSize(t, 0)
-	var out sinks.CollectCounts
-	err = flow.From(set).Via(operators.Roots{Nodes: roots}).Via(operators.Chunk{Size: 1}).Via(nodeWords{set.Class, set.Classes, known, 2}.operator()).
-		With(flow.Options{Mem: mem, Workers: 2}).To(&out).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := set.Graph
-	for i, root := range roots {
-		want := map[uint64]float64{}
-		hops := map[int32]int{root: 0}
-		for ring := range 2 {
-			for v, d := range maps.Clone(hops) {
-				for _, u := range g.Adj(v) {
-					if _, ok := hops[u]; !ok && d == ring {
-						hops[u] = ring + 1
-					}
-				}
-			}
-		}
-		for v, d := range hops {
-			for _, word := range g.Sparse(v) {
-				want[uint64(kindAround.Add(uint64(d)).Add(uint64(word)))]++
-			}
-			if v%3 == 0 && v != root {
-				want[uint64(kindClass.Add(uint64(d)).Add(uint64(set.Class[v])))]++
-			}
-		}
-		ids, counts := out.Counts[0].Row(i)
-		got := map[uint64]float64{}
-		for j, id := range ids {
-			got[id] = counts[j]
-		}
-		if !maps.Equal(got, want) {
-			t.Errorf("root %d: words %v, want %v", root, got, want)
-		}
-		if out.Class[i] != set.Class[root] {
-			t.Errorf("root %d: class %v, want %d", root, out.Class[i], set.Class[root])
-		}
-	}
-}
-
-// The mean of two committees weighs both alike, however many networks they have.
-func TestMean(t *testing.T) {
-	a, b := newAverage(1, 2), newAverage(1, 2)
-	a.sum, a.nets = []float64{3, 1}, 4
-	b.sum, b.nets = []float64{0.25, 0.75}, 1
-	if m := mean(a, b); !slices.Equal(m.sum, []float64{0.5, 0.5}) || m.nets != 1 {
-		t.Errorf("%v of %v", m.sum, m.nets)
 	}
 }
 
@@ -515,7 +280,7 @@ func TestMean(t *testing.T) {
 func TestWordsOff(t *testing.T) {
 	dir := villages(t, 40, 60, true)
 	args := []string{"-data", dir, "-epochs", "2", "-nets", "1", "-decay", "0"}
-	with, without := nodes(t, args...), nodes(t, append(args, "-words", "off")...)
+	with, without := result(t, args...), result(t, append(args, "-words", "off")...)
 	if without["model"] != modelNetworks || fmt.Sprint(with["accuracy_of_each_network"]) != fmt.Sprint(without["accuracy_of_each_network"]) {
 		t.Errorf("%v, %v and %v", without["model"], with["accuracy_of_each_network"], without["accuracy_of_each_network"])
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/sinks/nodes"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
@@ -73,21 +76,52 @@ func newReport(c *config, d *dataset) *report {
 	r := &report{
 		Dataset: d.name, Nodes: d.Graph.N(), Edges: d.Graph.M(), Classes: len(d.Classes),
 		Words: d.Graph.SparseCard, Numbers: d.Graph.NodeAttrs, Identity: d.identity,
-		K: c.k, Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
+		K: c.fit.K, Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
 		WindowAccuracy: []float64{}, Majority: d.majority(d.test),
-		Batch: c.batch, Rate: c.rate, Decay: c.decays[0], Maps: c.maps, Net: c.net, Nets: c.nets, Normalize: c.normal.String(),
-		NeighbourLabels: c.neighbourLabels == yes, Seed: c.seed,
+		Batch: c.fit.Batch, Rate: c.fit.Rate, Decay: c.fit.Decays[0], Maps: c.fit.Maps, Net: c.net, Nets: c.fit.Nets, Normalize: c.fit.By.String(),
+		NeighbourLabels: c.fit.Known == nodes.On, Seed: c.seed,
 	}
 	r.Model = modelNetworks
 	switch {
 	case c.protocol == "prequential":
-		r.Epochs = []int{c.epochs}
+		r.Epochs = []int{c.fit.Epochs}
 	case d.dealt:
 		r.Split = "by the seed"
 	default:
 		r.Split = "of the file"
 	}
 	return r
+}
+
+// bySplit learns from the training nodes, chooses by the validation nodes, and asks about
+// the test nodes once.
+func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
+	defer c.fit.Progress("", 0, 0)
+	switch {
+	case c.fit.Words == nodes.On && d.Graph.SparseCard == 0:
+		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
+	case c.fit.Spread == nodes.On && d.Graph.SparseCard+d.Graph.NodeAttrs == 0:
+		return fmt.Errorf("%s: -spread is on, and the nodes have no features", d.name)
+	}
+	f, err := c.fit.Run(ctx, d.NodeSet, d.train, d.val)
+	if err != nil {
+		return err
+	}
+	for _, one := range f.Each {
+		r.EachAccuracy = append(r.EachAccuracy, one.Of(d.test).Accuracy())
+	}
+	switch {
+	case f.Nets && f.Words:
+		r.Model = modelBoth
+	case f.Words:
+		r.Model = modelWords
+	}
+	r.Epochs, r.curve, r.Decay = f.Epochs, f.Curve, f.Decay
+	r.NeighbourLabels, r.Spread = f.Known, f.Spread
+	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
+	r.ValAccuracy, r.Accuracy = f.Said.Of(d.val).Accuracy(), f.Said.Of(d.test).Accuracy()
+	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
+	return nil
 }
 
 // print writes the closing table.

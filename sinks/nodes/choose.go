@@ -5,8 +5,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -108,19 +107,16 @@ func bestOf(all []*ensemble) *ensemble {
 func (t *fitting) grow(ctx context.Context, all []*ensemble, n, epochs int) error {
 	var done atomic.Int64
 	t.Progress("training", 0, len(all)*n)
-	jobs, ctx := errgroup.WithContext(ctx)
-	jobs.SetLimit(t.Workers)
 	for _, m := range all {
 		m.nets = make([]*trained, n)
-		for i := range n {
-			jobs.Go(func() (err error) {
-				m.nets[i], err = t.fit(ctx, m, i, epochs)
-				t.Progress("training", int(done.Add(1)), len(all)*n)
-				return err
-			})
-		}
 	}
-	if err := jobs.Wait(); err != nil {
+	err := pool.Each(ctx, t.Workers, len(all)*n, func(ctx context.Context, _, job int) (err error) {
+		m, i := all[job/n], job%n
+		m.nets[i], err = t.fit(ctx, m, i, epochs)
+		t.Progress("training", int(done.Add(1)), len(all)*n)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for _, m := range all {
@@ -141,7 +137,7 @@ func (t *fitting) fit(ctx context.Context, m *ensemble, i, epochs int) (*trained
 	} else {
 		n.net = t.New(seed, t.Rate, m.decay)
 	}
-	steps := (len(t.train) + t.Batch - 1) / t.Batch
+	steps := (len(t.train)-1)/t.Batch + 1
 	valid := inMemory(m.view.val)
 	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }
 	fit, err := sinks.Fit{

@@ -153,6 +153,9 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	if err := check(set, train, val); err != nil {
 		return nil, err
 	}
+	if min(f.Nets, f.Maps, f.Epochs, f.Batch) < 0 {
+		return nil, fmt.Errorf("nodes: Nets is %d, Maps %d, Epochs %d, Batch %d, want none below 0", f.Nets, f.Maps, f.Epochs, f.Batch)
+	}
 	words := f.Words == On || f.Words == Auto && set.Graph.SparseCard > 0 && len(train) <= Few
 	if words && set.Graph.SparseCard == 0 {
 		return nil, errors.New("nodes: Words is on, and the nodes have no sparse features, nor numbers in their place")

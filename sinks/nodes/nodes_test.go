@@ -158,6 +158,7 @@ func TestFitErrors(t *testing.T) {
 		"no validation nodes":             {Fit{}, set, train, nil},
 		"the validation node 15 has no":   {Fit{}, &open, train, val},
 		"the training node 100 has no":    {Fit{}, set, []int32{100}, val},
+		"Nets is -1":                      {Fit{Nets: -1}, set, train, val},
 		"Spread and Known are both on":    {Fit{Spread: On, Known: On}, set, train, val},
 		"Spread is on, and the nodes":     {Fit{Spread: On}, &bare, train, val},
 		"Words is on, and the nodes have": {Fit{Words: On}, &bare, train, val},

@@ -1,0 +1,24 @@
+package cli
+
+import "sync"
+
+// Stages returns a function that shows how far each of several stages of work is, one
+// bar after the other. A total of -1 is one that nobody knows; the stage "" takes the
+// last bar away. Any goroutine may call it.
+func Stages() func(stage string, done, total int) {
+	var mu sync.Mutex
+	var bar *Progress
+	var now string
+	return func(stage string, done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if stage != now {
+			bar.Done()
+			if bar, now = nil, stage; stage != "" {
+				bar = NewProgress(stage, int64(total))
+			}
+		}
+		bar.Total(int64(total))
+		bar.Set(int64(done))
+	}
+}
