@@ -17,7 +17,6 @@ import (
 	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -142,7 +141,7 @@ func (d *delivery) hook(at string) hook {
 }
 
 func (d *delivery) run(attempt int) error {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	d.mu.Lock()

@@ -17,9 +17,11 @@ var errExit = errors.New("the stage has ended its goroutine by runtime.Goexit")
 // the caller has to do all the same it does in deferred functions.
 func guard(f func() error, exit func(error)) (err error) {
 	returned := false
+	faults := debug.SetPanicOnFault(true)
 	defer func() {
+		debug.SetPanicOnFault(faults)
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Line: panicLine(), Stack: debug.Stack()}
+			err = &PanicError{Value: explain(v), Line: panicLine(), Stack: debug.Stack()}
 		} else if !returned {
 			exit(errExit)
 		}
@@ -27,6 +29,18 @@ func guard(f func() error, exit func(error)) (err error) {
 	err = f()
 	returned = true
 	return err
+}
+
+// explain says what a fault at an address means: the runtime calls it a nil pointer.
+func explain(v any) any {
+	fault, ok := v.(interface {
+		error
+		Addr() uintptr
+	})
+	if !ok {
+		return v
+	}
+	return fmt.Errorf("the stage uses memory of a record after its release, or of a mapped file that has become shorter (%w at %#x)", fault, fault.Addr())
 }
 
 // attend calls f on a goroutine of its own and waits for its end, so that

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -27,16 +28,24 @@ type Options struct {
 	// where Refused is Keep. An error ends the run.
 	DeadLetters func(Letter) error
 	// Mem is where records are allocated. The default is a record.Recycler for
-	// each run: memory of a record that was released is written to again.
+	// each run: memory of a record that was released is written to again. Where the
+	// environment says SANFLOW_MEM=poison the default is a record.Poison, which ends
+	// the run at the stage that uses such memory.
 	Mem memory.Allocator
 }
 
 const mostBuffer = 1 << 16
 
+// poisonEnv names the variable of the environment that sets the default of Mem.
+const poisonEnv = "SANFLOW_MEM"
+
 func (o Options) withDefaults() Options {
 	o.Workers = pool.Workers(o.Workers, math.MaxInt)
 	if o.Buffer == 0 {
 		o.Buffer = 2
+	}
+	if o.Mem == nil && os.Getenv(poisonEnv) == "poison" {
+		o.Mem = record.Poison{}
 	}
 	if o.Mem == nil {
 		o.Mem = &record.Recycler{}
@@ -54,6 +63,9 @@ func (o Options) check() error {
 		return fmt.Errorf("option Refused is %v, want Stop, Skip or Keep", o.Refused)
 	case o.Refused == Keep && o.DeadLetters == nil:
 		return errors.New("option Refused is Keep, but DeadLetters is nil")
+	}
+	if v := os.Getenv(poisonEnv); v != "" && v != "poison" {
+		return fmt.Errorf("the environment says %s=%s, want poison or nothing", poisonEnv, v)
 	}
 	return nil
 }

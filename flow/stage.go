@@ -88,6 +88,9 @@ type Stage interface {
 	Schema() *arrow.Schema
 	// Process handles one record, which may have no rows. It borrows rec and
 	// retains what it keeps: so the record is released even if a stage panics.
+	// Slices of rec are borrowed too. After the release their memory belongs to
+	// other records: SANFLOW_MEM=poison ends the run at a stage that reads it
+	// (record.Poison).
 	// After an error, its own or that of Emit, it is not called again.
 	// Unless the stage is a Flusher, everything it makes of rec is emitted
 	// before Process returns.

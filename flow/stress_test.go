@@ -17,7 +17,6 @@ import (
 	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -51,7 +50,7 @@ type drawn struct {
 }
 
 func stress(seed uint64) (err error) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 1)), want: map[int64]int{}, refused: map[int64]bool{}, ordered: true}
 	records, rows := d.IntN(40), 1+d.IntN(4)
 	for id := range int64(records * rows) {

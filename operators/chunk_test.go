@@ -16,7 +16,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -61,7 +60,7 @@ func decorated(g *graph.Graph) *graph.Graph {
 func fieldsOf(t *testing.T, p flow.Pipeline, workers int) (fields []string, records int) {
 	t.Helper()
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
 	defer out.Release()
@@ -258,7 +257,7 @@ func TestChunkTogether(t *testing.T) {
 	var out sinks.Collect
 	defer out.Release()
 	err := flow.From(sources.Graphs{Items: items, Rows: len(items)}).Via(operators.Select{}).
-		Via(operators.Chunk{Size: 4}).To(&out).With(flow.Options{Mem: &flowtest.Poison{}}).Run(context.Background())
+		Via(operators.Chunk{Size: 4}).To(&out).With(flow.Options{Mem: record.Poison{}}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func collectFrom(t *testing.T, mem memory.Allocator, src flow.Source, ops ...flo
 
 // Every cell that a row of w roots has is found again in the row of its root.
 func TestPerRoot(t *testing.T) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	defer mem.AssertSize(t, 0)
 	recs := flowtest.Sample(memory.DefaultAllocator)
 	for _, rec := range recs {
@@ -220,7 +220,7 @@ func TestPerRootErrors(t *testing.T) {
 
 // Graphs without classes of nodes lose no root, with Labelled or without.
 func TestPerRootOfUnlabelled(t *testing.T) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	defer mem.AssertSize(t, 0)
 	src := sources.Families{Graphs: 4}
 	var rows [2][]string

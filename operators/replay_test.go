@@ -14,6 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -82,7 +83,7 @@ func TestReplayWatermark(t *testing.T) {
 func spilling(t *testing.T, r operators.Replay) (rows []string, spilled int64) {
 	t.Helper()
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
 	defer out.Release()

@@ -23,7 +23,9 @@ import (
 //	}
 type RowBuilder interface {
 	// Begin is called before the rows of a record, which it borrows until they
-	// are done. What is made of them is allocated in mem.
+	// are done: a slice of it that is kept longer has the values of another record
+	// (SANFLOW_MEM=poison finds that; see package flow). What is made of the rows is
+	// allocated in mem.
 	Begin(mem memory.Allocator, rec arrow.Record) error
 	// Row appends what it makes of a row to the columns, or appends nothing
 	// and says why the row cannot be handled: it is then refused, or without

@@ -19,7 +19,7 @@ import (
 // The sets of the members and the classes of the roots are those of the nodes,
 // also behind operators that hold and mix rows.
 func TestNormalizeSparse(t *testing.T) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	defer mem.AssertSize(t, 0)
 	recs := flowtest.Sample(memory.DefaultAllocator)
 	graphs := map[int64]*graph.Graph{}

@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -31,7 +30,7 @@ func play(t *testing.T, src flow.Source, op flow.Operator) (ids []int64, sizes [
 	t.Helper()
 	var out sinks.Collect
 	defer out.Release()
-	err := flow.From(src).Via(op).To(&out).With(flow.Options{Mem: &flowtest.Poison{}}).Run(context.Background())
+	err := flow.From(src).Via(op).To(&out).With(flow.Options{Mem: record.Poison{}}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

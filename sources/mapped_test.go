@@ -95,7 +95,7 @@ func TestChunksOfAnyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := func(src flow.Source) []string {
-		mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+		mem := memory.NewCheckedAllocator(record.Poison{})
 		defer mem.AssertSize(t, 0)
 		var out sinks.Collect
 		defer out.Release()

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	clitest.Main(m)
 }
 
 // small writes a TU collection of n paths and n stars of 4 to 6 nodes, of which

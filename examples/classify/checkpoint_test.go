@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	clitest.Main(m)
 }
 
 func command(every string, args ...string) *exec.Cmd {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		cli.Main("cluster", run)
 		return
 	}
-	os.Exit(m.Run())
+	clitest.Main(m)
 }
 
 // same runs a cluster and one process, and wants the same model from both.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // output runs f and returns the lines that it wrote to standard output.
 func output(t *testing.T, f func()) []string {

@@ -24,6 +24,8 @@ import (
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 // export runs the command and returns the rows it has written.
 func export(t *testing.T, args ...string) []string {
 	t.Helper()

@@ -22,6 +22,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 // line is a line of the output.
 type line struct {
 	Graph   int64       `json:"graph"`

@@ -15,6 +15,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 // labelings runs the command and returns its JSON object.
 func labelings(t *testing.T, args ...string) table {
 	t.Helper()

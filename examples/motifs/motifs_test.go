@@ -22,6 +22,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 // motifs runs the command and returns its JSON object and its directory.
 func motifs(t *testing.T, args ...string) (map[string]any, string) {
 	t.Helper()

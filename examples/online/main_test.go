@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/sinks"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // edges are those of a ring, or a path, of n nodes.
 func edges(n int, ring bool) string {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/sources/generate"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // It behaves as an operator has to, with rows that it refuses and without.
 func TestTriangles(t *testing.T) {

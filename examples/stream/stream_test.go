@@ -16,6 +16,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 // learned runs the command and returns what does not depend on the machine.
 func learned(t *testing.T, args ...string) report {
 	t.Helper()

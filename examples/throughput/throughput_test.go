@@ -17,6 +17,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
+func TestMain(m *testing.M) { clitest.Main(m) }
+
 func TestMeasure(t *testing.T) {
 	defer leak.VerifyNone(t)
 	clitest.Silence(t)

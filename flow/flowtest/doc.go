@@ -32,9 +32,10 @@
 // The first run also counts how often each record is retained and released, and
 // says so where a Retain or a Release is missing.
 //
-// Each run allocates from a checked allocator over Poison and must leave
-// neither a buffer nor a goroutine behind. Rows that come out are read at the
-// end of the run, when everything that was released has been overwritten.
+// Each run allocates from a checked allocator over record.Poison, so that a read of
+// released memory is an error that names the stage and the line, and must leave
+// neither a buffer nor a goroutine behind. Rows that come out are read at the end of
+// the run.
 //
 // RunSource and RunIdle check a source, RunSink a sink. Package
 // operators/labeling/labelingtest checks a labeling.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
@@ -50,17 +49,6 @@ func (s sizer) Process(rec arrow.Record, out *flow.Out) error {
 // TestSize is all that is needed to check it.
 func TestSize(t *testing.T) {
 	flowtest.Run(t, flowtest.Case{Op: Size{}})
-}
-
-// Poison makes the use of released memory visible.
-func ExamplePoison() {
-	sizes := record.NewColumn[int32](&flowtest.Poison{})
-	sizes.Append(1, 2, 3)
-	col := sizes.Finish().(*array.Int32)
-	values := col.Int32Values()
-	col.Release()
-	fmt.Printf("%#x\n", uint32(values[0])) // too late
-	// Output: 0xdbdbdbdb
 }
 
 func ExampleRows() {

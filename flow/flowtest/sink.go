@@ -11,6 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // RunSink checks a sink: it takes the records, also in small pieces, with
@@ -81,7 +82,7 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 // into streams t.in into a new sink and wants that error.
 func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want error) error {
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	opened, done := open()
 	sink := &audit{Sink: opened}
 	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Mem: mem}).Run(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // RunSource checks a source that ends: it opens again to the same rows, keeps
@@ -54,7 +55,7 @@ func RunSource(t *testing.T, src flow.Source) {
 // record is read after the reader has been closed.
 func readAll(src flow.Source, n int) (rows []string, err error) {
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	ctx := context.Background()
 	r, err := src.Open(ctx, mem)
 	if err != nil {
@@ -88,7 +89,7 @@ func readAll(src flow.Source, n int) (rows []string, err error) {
 // or, where that is all there is, at the end.
 func cancelled(src flow.Source) error {
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	sink := &catch{trial: trial{endless: true, write: func(int) error { stop(); return nil }}}
@@ -134,7 +135,7 @@ func RunIdle(t *testing.T, src flow.Source) {
 // idle calls Next until that fails, with a context that ends after some time.
 func idle(src flow.Source, after time.Duration) error {
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	r, err := src.Open(ctx, mem)

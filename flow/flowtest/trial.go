@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // patience is how long a run may take to end after its context has. A second
@@ -54,7 +55,7 @@ func (t trial) run(ctx context.Context) (result, error) {
 		rec.Retain()
 	}
 	before := leak.IgnoreCurrent()
-	mem := memory.NewCheckedAllocator(&Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	sink := &catch{trial: t, missing: map[int64]int{}}
 	src := &feed{trial: t, left: sink}
 	p := flow.From(src)

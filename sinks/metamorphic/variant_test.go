@@ -15,6 +15,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -88,7 +89,7 @@ func (v variant) options(mem memory.Allocator, letters *atomic.Int64) flow.Optio
 
 // run returns the rows that come out as texts, and the number of letters.
 func (v variant) run(p plan, into func([]arrow.Record) error) (letters int, err error) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	var refused atomic.Int64
 	opts := v.options(mem, &refused)
 	var src flow.Source = sources.Graphs{Items: p.items, Layout: p.layout, Rows: v.rows}
@@ -263,7 +264,7 @@ func (w *faultyWriter) Write(ctx context.Context, rec arrow.Record) error {
 
 // train ends the plan in a small network and returns its file.
 func (v variant) train(p plan) ([]byte, error) {
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	var refused atomic.Int64
 	net := &nn.PSLR{Workers: v.workers}
 	src := sources.Graphs{Items: p.items, Layout: p.layout, Rows: v.rows}

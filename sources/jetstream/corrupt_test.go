@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	"github.com/sanflow/sanflow/operators"
@@ -122,7 +123,7 @@ func TestDamagedMessages(t *testing.T) {
 // measured decodes a message, and returns how many bytes were allocated meanwhile.
 func measured(t *testing.T, info *nc.StreamInfo, m *nats.Msg, most int64) (rows []string, bytes uint64, err error) {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	d, err := newDecoder(info, mem, most)
 	if err != nil {
 		t.Fatal(err)

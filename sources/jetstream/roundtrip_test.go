@@ -11,6 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -28,7 +29,7 @@ var recipe = operators.Recipe{
 // run runs a pipeline, which must leave no memory.
 func run(t *testing.T, p flow.Pipeline, o flow.Options) (flow.Stats, error) {
 	t.Helper()
-	mem := memory.NewCheckedAllocator(&flowtest.Poison{})
+	mem := memory.NewCheckedAllocator(record.Poison{})
 	o.Mem = mem
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()

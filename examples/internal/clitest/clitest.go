@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -105,4 +106,17 @@ func JSON[T any](t *testing.T, run func(context.Context, []string) error, args .
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Main runs the tests of a command with released memory poisoned: a stage that reads a
+// record after its release fails, in the processes that a test starts too. Benchmarks run
+// without.
+func Main(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() == "" {
+		if err := os.Setenv("SANFLOW_MEM", "poison"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
 }

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // Who waits for a large graph to be made can stop waiting.
 func TestGeneratedInterrupt(t *testing.T) {

@@ -7,7 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // lines is a text without indentation, alignment of comments, and empty lines.
 func lines(text string) string {

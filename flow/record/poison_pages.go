@@ -1,0 +1,72 @@
+//go:build linux || darwin
+
+package record
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+const (
+	mostFreed      = 8192 // of the 65 530 maps that Linux allows a process
+	mostFreedBytes = 128 << 20
+)
+
+// blocks are those of all Poison allocators of the process, which share its maps.
+var blocks struct {
+	sync.Mutex
+	live  map[*byte][]byte // by the first byte
+	freed [][]byte         // inaccessible, the oldest first
+	bytes int              // of freed
+}
+
+// Allocate returns size bytes in pages of their own.
+func (Poison) Allocate(size int) []byte {
+	if size == 0 {
+		return []byte{}
+	}
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil { // the process has too many maps
+		b = memory.DefaultAllocator.Allocate(size)
+		overwrite(b)
+		return b
+	}
+	overwrite(b)
+	blocks.Lock()
+	defer blocks.Unlock()
+	if blocks.live == nil {
+		blocks.live = map[*byte][]byte{}
+	}
+	blocks.live[&b[0]] = b
+	return b
+}
+
+// Free makes b inaccessible.
+func (Poison) Free(b []byte) {
+	if cap(b) == 0 {
+		return
+	}
+	first := &b[:1][0]
+	blocks.Lock()
+	defer blocks.Unlock()
+	block, mapped := blocks.live[first]
+	if !mapped {
+		overwrite(b[:cap(b)])
+		return
+	}
+	delete(blocks.live, first)
+	if err := syscall.Mprotect(block, syscall.PROT_NONE); err != nil {
+		overwrite(block)
+	}
+	blocks.freed, blocks.bytes = append(blocks.freed, block), blocks.bytes+len(block)
+	for len(blocks.freed) > mostFreed || blocks.bytes > mostFreedBytes {
+		oldest := blocks.freed[0]
+		blocks.freed, blocks.bytes = blocks.freed[1:], blocks.bytes-len(oldest)
+		if err := syscall.Munmap(oldest); err != nil {
+			panic(fmt.Sprintf("record: unmapping %d bytes of released memory: %v", len(oldest), err))
+		}
+	}
+}
