@@ -33,16 +33,10 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	if l.Directed != want.Directed {
 		return nil, fmt.Errorf("the graphs are %s, want %s ones", directed(l), directed(want))
 	}
-	for _, c := range []struct {
-		what      string
-		got, want []record.Channel
-	}{
-		{"discrete node", l.NodeCat, want.NodeCat}, {"continuous node", l.NodeAttr, want.NodeAttr},
-		{"discrete edge", l.EdgeCat, want.EdgeCat}, {"continuous edge", l.EdgeAttr, want.EdgeAttr},
-		{"sparse node", one(l.NodeSparse), one(want.NodeSparse)},
-	} {
-		if !slices.Equal(c.got, c.want) {
-			return nil, fmt.Errorf("the graphs have %s of %s channels, want %s", channelWords(c.got), c.what, channelWords(c.want))
+	wanted := want.Attributes()
+	for i, got := range l.Attributes() {
+		if want := wanted[i]; !slices.Equal(got.Channels, want.Channels) {
+			return nil, fmt.Errorf("the graphs have the channels %s in %s, want %s", channelWords(got.Channels), got.Column, channelWords(want.Channels))
 		}
 	}
 	if l.Real && len(want.Classes) > 0 {
@@ -59,13 +53,6 @@ func directed(l record.Layout) string {
 		return "directed"
 	}
 	return "undirected"
-}
-
-func one(c record.Channel) []record.Channel {
-	if c.Card == 0 {
-		return nil
-	}
-	return []record.Channel{c}
 }
 
 // channelWords names channels, with the number of values of discrete ones.

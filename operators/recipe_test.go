@@ -249,11 +249,11 @@ func TestExpect(t *testing.T) {
 	}{
 		{change(func(l *record.Layout) {}), ""},
 		{change(func(l *record.Layout) { l.NodeCat = []record.Channel{{Name: "colour", Card: 4}} }),
-			`the graphs have ["colour (3 values)"] of discrete node channels, want ["colour (4 values)"]`},
-		{change(func(l *record.Layout) { l.NodeAttr = nil }), `the graphs have ["x" "y"] of continuous node channels, want none`},
+			`the graphs have the channels ["colour (3 values)"] in node_cat, want ["colour (4 values)"]`},
+		{change(func(l *record.Layout) { l.NodeAttr = nil }), `the graphs have the channels ["x" "y"] in node_attr, want none`},
 		{change(func(l *record.Layout) { l.EdgeCat[0].Name = "bond" }), ""},
-		{change(func(l *record.Layout) { l.EdgeAttr = []record.Channel{{Name: "weight"}} }), `the graphs have ["length"] of continuous edge channels, want ["weight"]`},
-		{change(func(l *record.Layout) { l.NodeSparse.Card = 7 }), `the graphs have ["words (100 values)"] of sparse node channels, want ["words (7 values)"]`},
+		{change(func(l *record.Layout) { l.EdgeAttr = []record.Channel{{Name: "weight"}} }), `the graphs have the channels ["length"] in edge_attr, want ["weight"]`},
+		{change(func(l *record.Layout) { l.NodeSparse.Card = 7 }), `the graphs have the channels ["words (100 values)"] in node_sparse, want ["words (7 values)"]`},
 		{change(func(l *record.Layout) { l.Classes = []string{"a", "b"} }), `the graphs are of the classes ["sparse" "dense"], want ["a" "b"]`},
 		{change(func(l *record.Layout) { l.Directed = true }), "the graphs are undirected, want directed ones"},
 	} {

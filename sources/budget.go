@@ -102,16 +102,11 @@ type recordSize struct {
 
 // full reports whether a record with a graph in it should go on without g.
 func (r *recordSize) full(l *lines, g *graph.Graph) bool {
-	return l.budget != nil && r.rows+graphBytes(g) > l.budget.most/8
+	return l.budget != nil && r.rows+g.Bytes() > l.budget.most/8
 }
 
 // add charges for a copy of g in the record, whose buffers grow by doubling.
 func (r *recordSize) add(l *lines, g *graph.Graph) error {
-	r.rows += graphBytes(g)
+	r.rows += g.Bytes()
 	return r.room.atLeast(l, 2*r.rows)
-}
-
-func graphBytes(g *graph.Graph) int64 {
-	return 4 * (int64(len(g.Offsets)) + int64(len(g.Neighbors)) + int64(len(g.NodeCat)) + int64(len(g.NodeAttr)) +
-		int64(len(g.EdgeCat)) + int64(len(g.EdgeAttr)) + int64(len(g.SparseOffsets)) + int64(len(g.NodeSparse)))
 }

@@ -51,7 +51,7 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if s.Rows < 0 {
 		return nil, fmt.Errorf("sources: Graphs: Rows is %d, want at least 0", s.Rows)
 	}
-	if isZero(s.Layout) {
+	if s.Layout.IsZero() {
 		s.Layout = layoutOf(s.Items)
 	}
 	for i, item := range s.Items {
@@ -65,11 +65,6 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		rows:  cmp.Or(s.Rows, 64),
 		build: record.NewBuilder(mem, s.Layout),
 	}, nil
-}
-
-func isZero(l record.Layout) bool {
-	return !l.Directed && !l.Real && !l.NodeIDs && l.NodeSparse.Card == 0 &&
-		len(l.NodeCat)+len(l.NodeAttr)+len(l.EdgeCat)+len(l.EdgeAttr)+len(l.Classes)+len(l.NodeClasses) == 0
 }
 
 // layoutOf derives a layout, as Graphs documents it.

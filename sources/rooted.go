@@ -84,7 +84,7 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 		}
 		items = append(items, Item{Graph: g.Graph})
 	}
-	if isZero(s.Layout) {
+	if s.Layout.IsZero() {
 		s.Layout = layoutOf(items)
 	}
 	build := record.NewBuilder(mem, s.Layout)

@@ -44,7 +44,7 @@ func TestLoad(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-data", small(t, bare)}, "of continuous node channels, want"},
+		{[]string{"-data", small(t, bare)}, "in node_attr, want"},
 		{[]string{"-data", small(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
 		{[]string{"-data", new, "-k", "4"}, "-k is 4, the network was trained with 3"},
 		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is degree, the network was trained with wl"},

@@ -93,12 +93,19 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 	h := *g
 	h.Offsets = make([]int32, n+1)
 	h.Neighbors = make([]int32, 0, len(g.Neighbors))
-	h.NodeCat = make([]int32, 0, len(g.NodeCat))
-	h.NodeAttr = make([]float32, 0, len(g.NodeAttr))
-	h.EdgeCat = make([]int32, 0, len(g.EdgeCat))
-	h.EdgeAttr = make([]float32, 0, len(g.EdgeAttr))
+	from, to := g.attributes(), h.attributes()
+	for i := range to {
+		to[i].empty()
+	}
 	if g.SparseCard > 0 {
 		h.SparseOffsets, h.NodeSparse = make([]int32, n+1), nil
+	}
+	push := func(ofEdges bool, i int) {
+		for a := range to {
+			if to[a].ofEdges == ofEdges {
+				to[a].push(&from[a], i)
+			}
+		}
 	}
 	var entries []int32
 	for p, v := range old {
@@ -111,12 +118,10 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 		})
 		for _, i := range entries {
 			h.Neighbors = append(h.Neighbors, perm[g.Neighbors[i]])
-			h.EdgeCat = append(h.EdgeCat, row(g.EdgeCat, int(i), g.EdgeCats)...)
-			h.EdgeAttr = append(h.EdgeAttr, row(g.EdgeAttr, int(i), g.EdgeAttrs)...)
+			push(true, int(i))
 		}
 		h.Offsets[p+1] = int32(len(h.Neighbors))
-		h.NodeCat = append(h.NodeCat, row(g.NodeCat, int(v), g.NodeCats)...)
-		h.NodeAttr = append(h.NodeAttr, row(g.NodeAttr, int(v), g.NodeAttrs)...)
+		push(false, int(v))
 		if g.SparseCard > 0 {
 			h.NodeSparse = append(h.NodeSparse, g.Sparse(v)...)
 			h.SparseOffsets[p+1] = int32(len(h.NodeSparse))
@@ -124,5 +129,3 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 	}
 	return &h
 }
-
-func row[T any](x []T, i, width int) []T { return x[i*width : (i+1)*width] }

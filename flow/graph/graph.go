@@ -1,10 +1,8 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 )
@@ -126,9 +124,13 @@ func (g *Graph) Transpose() (offsets, tails, entry []int32) {
 
 // Same reports whether g and h lie at the same place in memory. O(1).
 func (g *Graph) Same(h *Graph) bool {
+	own, other := g.attributes(), h.attributes()
+	for i := range own {
+		if !sameMemory(*own[i].cat, *other[i].cat) || !sameMemory(*own[i].attr, *other[i].attr) {
+			return false
+		}
+	}
 	return sameMemory(g.Offsets, h.Offsets) && sameMemory(g.Neighbors, h.Neighbors) &&
-		sameMemory(g.NodeCat, h.NodeCat) && sameMemory(g.NodeAttr, h.NodeAttr) &&
-		sameMemory(g.EdgeCat, h.EdgeCat) && sameMemory(g.EdgeAttr, h.EdgeAttr) &&
 		sameMemory(g.SparseOffsets, h.SparseOffsets) && sameMemory(g.NodeSparse, h.NodeSparse)
 }
 
@@ -174,15 +176,18 @@ func (g *Graph) CheckContext(ctx context.Context) error {
 			}
 		}
 	}
-	if err := cmp.Or(
-		wantLen("node_cat", len(g.NodeCat), n, g.NodeCats),
-		wantLen("node_attr", len(g.NodeAttr), n, g.NodeAttrs),
-		wantLen("edge_cat", len(g.EdgeCat), len(g.Neighbors), g.EdgeCats),
-		wantLen("edge_attr", len(g.EdgeAttr), len(g.Neighbors), g.EdgeAttrs),
-		notNegative("node_cat", "node", g.NodeCat, g.NodeCats),
-		notNegative("edge_cat", "entry", g.EdgeCat, g.EdgeCats),
-		g.checkSparse(),
-	); err != nil || g.Directed {
+	attributes := g.attributes()
+	for _, a := range attributes {
+		if err := a.checkLen(g); err != nil {
+			return err
+		}
+	}
+	for _, a := range attributes {
+		if err := a.notNegative(); err != nil {
+			return err
+		}
+	}
+	if err := g.checkSparse(); err != nil || g.Directed {
 		return err
 	}
 	// Every reverse entry is looked up only now: Entry needs sorted rows.
@@ -196,23 +201,9 @@ func (g *Graph) CheckContext(ctx context.Context) error {
 			switch {
 			case back < 0:
 				return fmt.Errorf("graph: edge %d-%d lacks its other direction", v, u)
-			case u < v || g.EdgeCats+g.EdgeAttrs == 0:
-			case !slices.Equal(row(g.EdgeCat, int(i), g.EdgeCats), row(g.EdgeCat, back, g.EdgeCats)),
-				!slices.EqualFunc(row(g.EdgeAttr, int(i), g.EdgeAttrs), row(g.EdgeAttr, back, g.EdgeAttrs), sameBits):
+			case u > v && slices.ContainsFunc(attributes[:], func(a attribute) bool { return a.ofEdges && !a.sameRows(int(i), back) }):
 				return fmt.Errorf("graph: edge %d-%d has other attributes in its other direction", v, u)
 			}
-		}
-	}
-	return nil
-}
-
-// sameBits takes NaN for equal to itself.
-func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
-
-func notNegative(name, of string, x []int32, width int) error {
-	for i, v := range x {
-		if v < 0 {
-			return fmt.Errorf("graph: %s of %s %d is %d, want an index from 0", name, of, i/max(width, 1), v)
 		}
 	}
 	return nil
@@ -242,13 +233,6 @@ func (g *Graph) checkSparse() error {
 				return fmt.Errorf("graph: node_sparse of node %d is not strictly ascending", v)
 			}
 		}
-	}
-	return nil
-}
-
-func wantLen(name string, got, rows, width int) error {
-	if got != rows*width {
-		return fmt.Errorf("graph: %s has %d values, want %d × %d", name, got, rows, width)
 	}
 	return nil
 }

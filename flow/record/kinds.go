@@ -13,7 +13,7 @@ import (
 // kinds is the table of the columns that some graphs have and others have not,
 // in their order. Layout, Builder, Binding and Graphs know attributes and targets
 // by this table alone: one that is added here, with its place in Layout, and in
-// graph.Graph or Row, is in all of them.
+// graph.Graph or Row, is in all of them. The package documentation has the other files.
 var kinds = []kind{
 	&dense[int32]{NodeCat, perNode, func(l *Layout) any { return &l.NodeCat },
 		func(g *graph.Graph, _ *Row) (*[]int32, *int) { return &g.NodeCat, &g.NodeCats }},

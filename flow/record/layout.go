@@ -95,6 +95,35 @@ func (l *Layout) kinds() []kind {
 	return has
 }
 
+// IsZero reports whether l is the layout of undirected graphs without attributes and
+// targets.
+func (l *Layout) IsZero() bool { return !l.Directed && len(l.kinds()) == 0 }
+
+// Attributes returns the columns of attributes that a layout may have, in their order,
+// with the channels that l has in them.
+func (l *Layout) Attributes() (columns []Attribute) {
+	for _, k := range kinds {
+		name, _ := k.column()
+		switch p := k.in(l).(type) {
+		case *[]Channel:
+			columns = append(columns, Attribute{name, *p})
+		case *Channel:
+			a := Attribute{Column: name}
+			if p.Card > 0 {
+				a.Channels = []Channel{*p}
+			}
+			columns = append(columns, a)
+		}
+	}
+	return columns
+}
+
+// Attribute is a column of attributes.
+type Attribute struct {
+	Column   string
+	Channels []Channel // none: records do not have it
+}
+
 // basics are the columns that are always there, neighbors last.
 var basics = []arrow.Field{
 	{Name: GraphID, Type: arrow.PrimitiveTypes.Int64},

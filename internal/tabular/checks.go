@@ -31,8 +31,7 @@ func topOf(s *arrow.Schema, f arrow.Field) (top, bool, error) {
 		return top{}, false, err
 	}
 	t := top{name: f.Name, least: -1} // a dummy, no edge, or an unknown class
-	switch f.Name {
-	case record.NodeCat, record.EdgeCat, record.NodeSparse, record.NodesSparse:
+	if _, ofGraph := record.ColumnType(f.Name); ofGraph && len(classes) == 0 || f.Name == record.NodesSparse {
 		t.least = 0
 	}
 	for _, c := range channels {

@@ -46,8 +46,8 @@ type writer struct {
 
 var (
 	_ flow.DurableWriter = (*writer)(nil)
-	_ flow.TimedWriter = (*writer)(nil)
-	_ flow.Noter       = (*writer)(nil)
+	_ flow.TimedWriter   = (*writer)(nil)
+	_ flow.Noter         = (*writer)(nil)
 )
 
 // connect makes the stream, if that was not done.
