@@ -28,6 +28,10 @@
 // recipe of its fields in one file, and [Load] makes a [Predictor] of that, which
 // answers for single graphs, from many goroutines; an nn.SVM too.
 //
+// Graphs, nodes of a graph and pairs of nodes are learned from, tested, saved, loaded
+// and asked about in the same way: see the examples of Save. Package nodes chooses a
+// model for the nodes of one graph.
+//
 // A row that a model cannot take, since its class is unknown or a number is not
 // finite, is refused by Train, Predict and Evaluate, as a stage refuses it:
 // flow.Options.Refused says what happens then.

@@ -31,8 +31,7 @@ type Prediction struct {
 	Graph int64
 	// Pos is the position of the row in its source, or -1 where it has none.
 	Pos int64
-	// Root is the root of the only field of the row, or -1 where a row has
-	// several fields.
+	// Root is the only root of the row, or -1 where a row has several or none.
 	Root int32
 	// Class is the most probable class, the first of equals.
 	Class int
@@ -113,7 +112,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 			one.Value = answers[i]
 		}
 		if roots != nil {
-			one.Root = roots[i*shape.K]
+			one.Root = roots[i]
 		}
 		for class, x := range one.Probs {
 			if x > one.Probs[one.Class] {
@@ -136,17 +135,33 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	return nil
 }
 
-// rootsOf returns the members of the fields, of which the first is the root, or
-// nil where a row has several fields or the column is missing.
-func rootsOf(rec arrow.Record, shape nn.Shape) ([]int32, error) {
-	if shape.W != 1 || !rec.Schema().HasField(record.Members) {
-		return nil, nil
+// rootsOf returns the root of each row, or nil where rows have several or none.
+func rootsOf(rec arrow.Record, shape nn.Shape) (all []int32, err error) {
+	switch {
+	case shape.W == 1 && rec.Schema().HasField(record.Members):
+		members, width, err := record.FixedValues[int32](rec, record.Members)
+		if err != nil {
+			return nil, err
+		}
+		if width != shape.K {
+			return nil, fmt.Errorf("column %q has %d values a row, want %d", record.Members, width, shape.K)
+		}
+		for i := range int(rec.NumRows()) {
+			all = append(all, members[i*width])
+		}
+	case shape.W == 0 && rec.Schema().HasField(record.Roots):
+		roots, err := record.ListsOf[int32](rec, record.Roots)
+		if err != nil {
+			return nil, err
+		}
+		for i := range roots.Len() {
+			if len(roots.Row(i)) != 1 {
+				return nil, nil
+			}
+			all = append(all, roots.Row(i)[0])
+		}
 	}
-	members, width, err := record.FixedValues[int32](rec, record.Members)
-	if err == nil && width != shape.K {
-		err = fmt.Errorf("column %q has %d values a row, want %d", record.Members, width, shape.K)
-	}
-	return members, err
+	return all, nil
 }
 
 func (p *predictor) Close(error) error { return nil }

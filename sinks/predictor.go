@@ -153,6 +153,24 @@ func (p *Predictor) Predict(ctx context.Context, g *graph.Graph) (Answer, error)
 // PredictAll is Predict for a recipe that makes several rows of a graph, one for
 // each of its nodes, say.
 func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) ([]Answer, error) {
+	return p.predict(ctx, g, nil)
+}
+
+// PredictRoots is PredictAll for given roots: they take the place of those of the
+// operators.Roots in the recipe, of which there must be one. A model of nodes or of
+// pairs of nodes is asked so about some of them. A call opens the operators anew.
+func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
+	recipe := slices.Clone(p.recipe)
+	i := slices.IndexFunc(recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
+	if i < 0 {
+		return nil, errors.New("sinks: predictor: the recipe has no operators.Roots")
+	}
+	recipe[i] = operators.Roots{Nodes: roots}
+	return p.predict(ctx, g, recipe)
+}
+
+// predict answers for the rows that a recipe makes of g; nil = that of the Predictor.
+func (p *Predictor) predict(ctx context.Context, g *graph.Graph, recipe operators.Recipe) (all []Answer, err error) {
 	if g == nil {
 		return nil, errors.New("sinks: predictor: the graph is nil")
 	}
@@ -170,7 +188,14 @@ func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) ([]Answer, e
 		return nil, err
 	}
 	defer p.put(w)
-	return w.predict(ctx, p, g)
+	fields := w.fields
+	if recipe != nil {
+		if fields, err = flow.OpenDirect(w.graphs.Schema(), flow.Options{}, recipe...); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, fields.Close()) }()
+	}
+	return w.predict(ctx, p, g, fields)
 }
 
 // take returns a worker that nobody has, with the latest weights.
@@ -248,7 +273,7 @@ func (p *Predictor) worker() (*worker, error) {
 	return w, nil
 }
 
-func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph) (all []Answer, err error) {
+func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph, fields *flow.Direct) (all []Answer, err error) {
 	if err = g.CheckContext(ctx); err == nil {
 		err = p.layout.Holds(g, &record.Row{})
 	}
@@ -260,7 +285,7 @@ func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph) (all
 	}
 	rec := w.graphs.Record()
 	defer rec.Release()
-	rows, err := w.fields.Process(ctx, rec)
+	rows, err := fields.Process(ctx, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -18,10 +18,12 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // familiar is how the families of graphs become fields.
@@ -381,5 +383,60 @@ func direct(net nn.Forker) func(b testing.TB, g *graph.Graph) []float32 {
 			b.Fatal(err)
 		}
 		return said.Float32s()
+	}
+}
+
+// Roots that a call names are those of the rows, and answers are what Predict says of
+// them.
+func TestPredictRoots(t *testing.T) {
+	ctx, set := t.Context(), &sources.NodeSet{Classes: []string{"a", "b"}}
+	var err error
+	if set.Graph, err = generate.RingOfCliques(6, 5); err != nil {
+		t.Fatal(err)
+	}
+	var all []int32
+	for v := range int32(30) {
+		set.Class, all = append(set.Class, v/15), append(all, v)
+	}
+	if err := set.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	around := operators.Count{Of: []count.Counter{count.Around{Hops: 1}}, DropGraph: true}
+	rows := flow.From(set.Rooted(all)).Via(around)
+	net := nn.Best()
+	if _, err := (sinks.Fit{Net: net, Epochs: 3}).Run(ctx, rows); err != nil {
+		t.Fatal(err)
+	}
+	expect := operators.Expect{Layout: set.Rooted(nil).Layout}
+	p, err := sinks.NewPredictor(net, operators.Recipe{expect, operators.Roots{Nodes: []int32{-1}}, around})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	err = rows.To(sinks.Predict{Net: net, Each: func(want sinks.Prediction) error {
+		got, err := p.PredictRoots(ctx, set.Graph, want.Root)
+		if err != nil || len(got) != 1 || got[0].Root != want.Root || got[0].Index != want.Class || !slices.Equal(got[0].Probs, want.Probs) {
+			t.Errorf("node %d: %v, %+v, want %v", want.Root, err, got, want.Probs)
+		}
+		return nil
+	}}).Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []int32{30, -2} {
+		if _, err := p.PredictRoots(ctx, set.Graph, bad); err == nil || !strings.Contains(err.Error(), "is not among the 30 nodes") {
+			t.Errorf("root %d: %v", bad, err)
+		}
+	}
+	if _, err := p.PredictRoots(ctx, set.Graph); err == nil || !strings.Contains(err.Error(), "Nodes is empty") {
+		t.Errorf("no roots: %v", err)
+	}
+	q, err := sinks.NewPredictor(net, operators.Recipe{expect, operators.Select{W: 1}, around})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if _, err := q.PredictRoots(ctx, set.Graph, 1); err == nil || !strings.Contains(err.Error(), "the recipe has no operators.Roots") {
+		t.Errorf("without Roots: %v", err)
 	}
 }
