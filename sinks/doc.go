@@ -23,7 +23,8 @@
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
 // [Fit] is a whole training: epochs, tests in between, an early end, the best
-// weights. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from
+// weights. [Fold] is one of a cross-validation (nn.CrossValidation), and [FirstLayer]
+// pretrains a network for it. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from
 // which it goes on after whatever has stopped it. [Save] keeps a model with the
 // recipe of its fields in one file, and [Load] makes a [Predictor] of that, which
 // answers for single graphs, from many goroutines; an nn.SVM too.

@@ -22,14 +22,11 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // The test binary is the command when it is told to be.
@@ -192,48 +189,9 @@ func TestKillAndResume(t *testing.T) {
 	}
 }
 
-// A cell is kept for its graphs, whatever they are like, and for what its system was.
+// A cell is kept for what its system was.
 func TestKeptFor(t *testing.T) {
 	clitest.Silence(t)
-	edges := []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}}
-	sum := func(b sources.Builder, edit func(*graph.Graph)) string {
-		for _, e := range edges {
-			b.Edge(e.U, e.V)
-		}
-		g, err := b.Graph()
-		if err != nil {
-			t.Fatal(err)
-		}
-		edit(g)
-		d := &collection.Data{Class: []int32{0}}
-		if err := flow.From(sources.Graphs{Items: []sources.Item{{Graph: g}}}).To(&d.Graphs).Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		defer d.Release()
-		sum, err := digest(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return sum
-	}
-	all := map[string]bool{}
-	sparse := func(values, offsets []int32, card int) func(*graph.Graph) {
-		return func(g *graph.Graph) { g.NodeSparse, g.SparseOffsets, g.SparseCard = values, offsets, card }
-	}
-	bare := func(*graph.Graph) {}
-	all[sum(sources.Builder{}, bare)] = true
-	all[sum(sources.Builder{Directed: true}, bare)] = true
-	for _, edit := range []func(*graph.Graph){
-		sparse([]int32{1, 2}, []int32{0, 1, 1, 2}, 3), sparse([]int32{1, 2}, []int32{0, 1, 2, 2}, 3),
-		sparse([]int32{0, 2}, []int32{0, 1, 2, 2}, 3), sparse([]int32{0, 2}, []int32{0, 1, 2, 2}, 4),
-		func(g *graph.Graph) { g.NodeCat, g.NodeCats = []int32{0, 1, 0}, 1 },
-	} {
-		all[sum(sources.Builder{}, edit)] = true
-	}
-	if len(all) != 7 {
-		t.Errorf("%d sums of 7 graphs", len(all))
-	}
-
 	args := []string{"-data", small(t, "SMALL", 5), "-systems", "labels", "-folds", "2", "-repeats", "1", "-checkpoint", t.TempDir(), "-resume"}
 	first := benchmark(t, args...)
 	path := filepath.Join(args[len(args)-2], "SMALL.labels.json")

@@ -247,17 +247,13 @@ func online(name, about string, width int) *system {
 				return counts(c, d, count.WL{Height: heights[v]}).To(rows).Run(ctx)
 			},
 			learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
-				train, test, err := collection.Rows(rows.Records(), t.Split)
+				fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
 				if err != nil {
 					return nil, err
 				}
-				defer train.Release()
-				defer test.Release()
-				valid := collection.InMemory(test)
-				fit, err := sinks.Fit{
-					Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Valid: &valid, Last: true,
-				}.Run(ctx, collection.InMemory(train))
-				return collection.Curve(fit), err
+				defer fold.Release()
+				fit, err := fold.Fit(ctx, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t)})
+				return fit.Scores(epochs), err
 			},
 			chosen: func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
 			release: func() {

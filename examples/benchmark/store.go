@@ -1,9 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +9,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
@@ -60,7 +56,7 @@ func (s results) finished(c *config, d *collection.Data, of *system) (*cell, err
 	} else if !ok {
 		return nil, nil
 	}
-	sum, err := digest(d)
+	sum, err := record.Digest(d.Graphs.Records()...)
 	switch {
 	case err != nil:
 		return nil, err
@@ -84,39 +80,9 @@ func (s results) finish(d *collection.Data, of *system, one *cell, limit time.Du
 	if s.Store == nil {
 		return nil
 	}
-	sum, err := digest(d)
+	sum, err := record.Digest(d.Graphs.Records()...)
 	if err != nil {
 		return err
 	}
 	return s.Put(cellName(d, of), kept{sum, of.on(d), limit, one})
-}
-
-// digest returns the SHA-256 of the graphs and their classes.
-func digest(d *collection.Data) (string, error) {
-	h := sha256.New()
-	for _, rec := range d.Graphs.Records() {
-		gs, err := record.GraphsOf(rec)
-		if err != nil {
-			return "", err
-		}
-		var g graph.Graph
-		for row := range gs.Len() {
-			gs.At(row, &g)
-			parts := []any{g.Offsets, g.Neighbors, g.NodeCat, g.NodeAttr, g.EdgeCat, g.EdgeAttr}
-			if g.Directed {
-				parts = append(parts, []byte("directed"))
-			}
-			if g.SparseCard > 0 {
-				parts = append(parts, []byte("sparse"), int64(g.SparseCard), g.NodeSparse)
-				for v := range int32(g.N()) { // offsets need not begin at 0
-					parts = append(parts, g.SparseOffsets[v+1]-g.SparseOffsets[v])
-				}
-			}
-			for _, v := range parts {
-				binary.Write(h, binary.LittleEndian, v) // a hash returns no error
-			}
-		}
-	}
-	binary.Write(h, binary.LittleEndian, d.Class)
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

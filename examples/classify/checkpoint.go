@@ -1,17 +1,12 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
@@ -44,7 +39,7 @@ func (e *evaluation) identity() (list []store.Setting, err error) {
 	if c.checkpoint == "" {
 		return nil, nil
 	}
-	sum, err := digest(e.fields.Record)
+	sum, err := record.Digest(e.fields.Record)
 	for _, s := range []struct {
 		name  string
 		value any
@@ -66,43 +61,6 @@ func (e *evaluation) learning() string {
 		return fmt.Sprintf("svm, C %g, kernels %v", costs, kernels)
 	}
 	return fmt.Sprintf("%s, batches %v", e.job(nn.Trial{}, e.epochs).Identity(), e.batches)
-}
-
-// digest returns the SHA-256 of the columns that are learned from.
-func digest(rec arrow.Record) (string, error) {
-	h := sha256.New()
-	for i, field := range rec.Schema().Fields() {
-		var values any
-		var err error
-		switch field.Name {
-		case record.NodesCat, record.EdgesCat:
-			values, _, err = record.FixedValues[int32](rec, field.Name)
-		case record.Nodes, record.Edges:
-			values, _, err = record.FixedValues[float32](rec, field.Name)
-		case record.Target:
-			values, err = record.Values[int32](rec, field.Name)
-		default:
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d\n", field.Name, rec.Column(i).Len())
-		binary.Write(h, binary.LittleEndian, values) // a hash returns no error
-	}
-	for _, name := range sinks.CountNames(rec.Schema()) {
-		counts, err := sinks.CountsOf(rec, name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(h, "%s %d\n", name, counts.Len())
-		for row := range counts.Len() {
-			ids, values := counts.Row(row)
-			binary.Write(h, binary.LittleEndian, ids)
-			binary.Write(h, binary.LittleEndian, values)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // training is what a store keeps of a job beside the network.

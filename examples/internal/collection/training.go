@@ -2,16 +2,13 @@ package collection
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // Training is one training: the network sees the rows of Train, epoch by epoch, and
@@ -69,63 +66,39 @@ type Outcome struct {
 // Learn trains a new network. What comes of it is a function of the fields and the
 // Training alone.
 func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
-	train, test, err := Rows([]arrow.Record{f.Record}, j.Split)
+	fold, err := sinks.NewFold(ctx, []arrow.Record{f.Record}, j.Split)
 	if err != nil {
 		return nil, err
 	}
-	// At the end, since scaling puts others in their place.
-	defer func() { train.Release(); test.Release() }()
-
-	o := &Outcome{Net: j.newNet(f)}
-	scale, err := scaling(train)
-	if err != nil {
-		return nil, err
-	}
-	if scale != nil {
-		// The moments are those of the training rows: the test rows have no say.
-		for _, rec := range []*arrow.Record{&train, &test} {
-			scaled, err := scaled(ctx, *rec, *scale)
-			if err != nil {
-				return nil, err
-			}
-			(*rec).Release()
-			*rec = scaled
-		}
-		o.Scale = scale
-	}
-
+	defer fold.Release()
+	o := &Outcome{Net: j.newNet(f), Scale: fold.Scale}
 	if j.Pretrain != "none" {
-		if err := j.teach(ctx, o.Net.(*nn.CNN), train); err != nil {
-			return nil, err
+		if err := (sinks.FirstLayer{Coder: j.coder, Seed: j.Seed}).Teach(ctx, o.Net.(*nn.CNN), fold.Train); err != nil {
+			return nil, fmt.Errorf("-pretrain: %w", err)
 		}
 	}
-	valid := InMemory(test)
-	fit, err := sinks.Fit{
-		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed,
-		Valid: &valid, Last: true, // the protocols choose among all epochs
-		HeldOut: nn.HoldsOut(o.Net), Patience: j.patience(o.Net),
+	fit, err := fold.Fit(ctx, sinks.Fit{
+		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed, Patience: j.patience(o.Net),
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
-	}.Run(ctx, InMemory(train))
-	o.Curve = Curve(fit)
+	})
+	o.Curve = fit.Scores(j.Epochs)
 	for _, e := range fit.Epochs {
 		o.Examples += e.Train.Rows
 		o.Seconds += e.Took.Seconds()
 	}
-	for n := len(o.Curve); err == nil && n < j.Epochs; n++ {
-		o.Curve = append(o.Curve, o.Curve[n-1])
+	for n := len(fit.Epochs); err == nil && n < j.Epochs; n++ {
 		j.OnEpoch()
 	}
 	return o, err
 }
 
-// Curve returns how the tests of a training came out, with the loss summed over the
-// rows.
-func Curve(fit sinks.Fitted) (curve []nn.Score) {
-	for _, e := range fit.Epochs {
-		curve = append(curve, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
+// coder is what -pretrain names.
+func (j Training) coder(units nn.Units, hidden int) nn.Coder {
+	if j.Pretrain == "autoencoder" {
+		return &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.Seed}
 	}
-	return curve
+	return &nn.RBM{Units: units, Hidden: hidden, Rate: 0.05, Seed: j.Seed}
 }
 
 // patience is how many epochs without a better score end the training; 0 = all are made.
@@ -134,12 +107,6 @@ func (j Training) patience(net Net) int {
 		return heldPatience
 	}
 	return 0
-}
-
-// InMemory is a pipeline that begins with a record, and works on one goroutine:
-// it is the jobs that run side by side.
-func InMemory(rec arrow.Record) flow.Pipeline {
-	return flow.From(sources.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
 // newNet is the network of the paper, or what else -model-kind names. Like the
@@ -159,51 +126,4 @@ func (j Training) newNet(f *Fields) Net {
 		return &nn.GRU{Seed: j.Seed, Dropout: dropout, Workers: j.Workers}
 	}
 	return &nn.CNN{Seed: j.Seed, Dropout: dropout, Workers: j.Workers}
-}
-
-// Rows returns the training and the test rows of a split, numbered over all
-// records, as a record each, which the caller releases.
-func Rows(recs []arrow.Record, s nn.Split) (train, test arrow.Record, err error) {
-	if train, err = take(recs, s.Train); err != nil {
-		return nil, nil, err
-	}
-	if test, err = take(recs, s.Test); err != nil {
-		train.Release()
-		return nil, nil, err
-	}
-	return train, test, nil
-}
-
-func take(recs []arrow.Record, rows []int32) (arrow.Record, error) {
-	refs := make([]record.Ref, len(rows))
-	rec, before := 0, int64(0) // rows ascend
-	for i, row := range rows {
-		for int64(row) >= before+recs[rec].NumRows() {
-			before += recs[rec].NumRows()
-			rec++
-		}
-		refs[i] = record.Ref{Record: int32(rec), Row: int32(int64(row) - before)}
-	}
-	return record.Take(memory.DefaultAllocator, recs, refs)
-}
-
-// scaling returns how the continuous channels are to be scaled, or nil where
-// there are none.
-func scaling(rec arrow.Record) (*operators.Standardize, error) {
-	if !rec.Schema().HasField(record.Nodes) {
-		return nil, nil
-	}
-	mean, std, err := operators.NodeMoments(rec)
-	return &operators.Standardize{Mean: mean, Std: std}, err
-}
-
-func scaled(ctx context.Context, rec arrow.Record, s operators.Standardize) (arrow.Record, error) {
-	var out sinks.Collect
-	defer out.Release()
-	if err := InMemory(rec).Via(s).To(&out).Run(ctx); err != nil {
-		return nil, err
-	}
-	made := out.Records()[0]
-	made.Retain()
-	return made, nil
 }

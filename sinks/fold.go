@@ -1,0 +1,130 @@
+package sinks
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+)
+
+// Fold is the rows of one trial of an nn.CrossValidation, in memory:
+//
+//	Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+//		fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
+//		if err != nil {
+//			return nil, err
+//		}
+//		defer fold.Release()
+//		fit, err := fold.Fit(ctx, sinks.Fit{Net: &nn.CNN{}, Epochs: 30})
+//		return fit.Scores(30), err
+//	},
+type Fold struct {
+	// Train and Test are the rows to learn from and to test on, in the order of the
+	// split.
+	Train, Test arrow.Record
+	// Scale is the operator that has scaled the continuous channels of the nodes of
+	// both, by the moments of Train: the test rows have no say. It belongs to the
+	// recipe of a model that is kept. nil: there are no such channels.
+	Scale *operators.Standardize
+}
+
+// NewFold takes the rows of a split out of records; the numbers of the split count the
+// rows of all records. The caller releases the Fold. O(bytes).
+func NewFold(ctx context.Context, recs []arrow.Record, s nn.Split) (*Fold, error) {
+	f := new(Fold)
+	for _, part := range []struct {
+		to   *arrow.Record
+		rows []int32
+	}{{&f.Train, s.Train}, {&f.Test, s.Test}} {
+		rec, err := takeRows(recs, part.rows)
+		if err == nil {
+			*part.to = rec
+			err = f.scale(ctx, part.to)
+		}
+		if err != nil {
+			f.Release()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// scale puts a record in the place of one whose channels are not scaled, the first of
+// which gives the moments.
+func (f *Fold) scale(ctx context.Context, rec *arrow.Record) (err error) {
+	if !(*rec).Schema().HasField(record.Nodes) {
+		return nil
+	}
+	if f.Scale == nil {
+		f.Scale = new(operators.Standardize)
+		if f.Scale.Mean, f.Scale.Std, err = operators.NodeMoments(*rec); err != nil {
+			return err
+		}
+	}
+	var out Collect
+	defer out.Release()
+	if err := inMemory(*rec).Via(*f.Scale).To(&out).Run(ctx); err != nil {
+		return err
+	}
+	(*rec).Release()
+	*rec = out.Records()[0]
+	(*rec).Retain()
+	return nil
+}
+
+// Release gives the memory back.
+func (f *Fold) Release() {
+	for _, rec := range []arrow.Record{f.Train, f.Test} {
+		if rec != nil {
+			rec.Release()
+		}
+	}
+}
+
+// Fit trains a model on Train, and tests it on Test after each epoch. Valid and Last of
+// fit are set: a cross-validation chooses among all epochs. A model that holds rows out
+// by itself is stopped by those, see Fit.Patience. All of it runs on one goroutine,
+// since trials run side by side.
+func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
+	valid := inMemory(f.Test)
+	fit.Valid, fit.Last, fit.HeldOut = &valid, true, nn.HoldsOut(fit.Net)
+	return fit.Run(ctx, inMemory(f.Train))
+}
+
+// Scores returns how the tests came out, as CrossValidation.Learn returns them: one for
+// each of so many epochs, the losses summed over the rows. Where the training ended
+// early, the last score stands for the epochs that are missing.
+func (f Fitted) Scores(epochs int) (scores []nn.Score) {
+	for i := range epochs {
+		if len(f.Epochs) == 0 {
+			break
+		}
+		e := f.Epochs[min(i, len(f.Epochs)-1)]
+		scores = append(scores, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
+	}
+	return scores
+}
+
+// inMemory is a pipeline that begins with a record, and works on one goroutine.
+func inMemory(rec arrow.Record) flow.Pipeline {
+	return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
+}
+
+// takeRows copies rows, whose numbers ascend, into one record.
+func takeRows(recs []arrow.Record, rows []int32) (arrow.Record, error) {
+	refs := make([]record.Ref, len(rows))
+	rec, before := 0, int64(0)
+	for i, row := range rows {
+		for int64(row) >= before+recs[rec].NumRows() {
+			before += recs[rec].NumRows()
+			rec++
+		}
+		refs[i] = record.Ref{Record: int32(rec), Row: int32(int64(row) - before)}
+	}
+	return record.Take(memory.DefaultAllocator, recs, refs)
+}
