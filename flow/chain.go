@@ -18,6 +18,7 @@ type link struct {
 	rec    arrow.Record  // in hand, or nil
 	row    int           // of rec, as the stage has told, or -1
 	nested time.Duration // spent further down the chain during the current call
+	shared any           // by the stage before, with rec; see Out.Share
 }
 
 // chain runs consecutive stages on one goroutine: what one emits, the next
@@ -55,7 +56,7 @@ func (c *chain) step(i int, rec arrow.Record) error {
 	l := c.links[i]
 	l.count.in(rec)
 	l.rec, l.row = rec, -1
-	defer func() { l.rec, l.row = nil, -1 }()
+	defer func() { l.rec, l.row, l.shared = nil, -1, nil }()
 	return c.call(l, func() error { return l.stage.Process(rec, l.out) })
 }
 

@@ -204,6 +204,19 @@ func (o *Out) Repeat(rec arrow.Record) error {
 // Drop tells that a Flusher will not emit the rows of rec, which it borrows.
 func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
 
+// Share gives the next stage v beside the record that is emitted next, where that stage
+// runs on the same goroutine, so that the two need not compute the same twice. v is
+// borrowed until Emit returns. A stage works without it too: a worker boundary, a Foreign
+// or a file may be in between.
+func (o *Out) Share(v any) {
+	if next := o.link.place + 1; next < len(o.chain.links) {
+		o.chain.links[next].shared = v
+	}
+}
+
+// Shared returns what the stage before has shared with the record in hand, or nil.
+func (o *Out) Shared() any { return o.link.shared }
+
 // Note adds n to what the statistics of the stage say of an event; see
 // [StageStats]. It is meant for a few calls per record, not per row.
 func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }

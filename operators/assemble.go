@@ -61,7 +61,7 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &assembler{Assemble: a, bound: bound, index: indexer{shared: &sharedGraphs{}}}), nil
+	return RowStage(schema, &assembler{Assemble: a, viewer: viewer{bound: bound}, index: indexer{shared: &sharedGraphs{}}}), nil
 }
 
 func checkK(k int) error {
@@ -87,20 +87,19 @@ func checkBound(bound, k int) error {
 
 type assembler struct {
 	Assemble
-	bound  *record.Binding
-	walk   field.Assembler
-	index  indexer
-	rec    arrow.Record // in hand
-	graphs *record.Graphs
-	roots  record.ListView[int32]
-	hood   *record.Nested[int32]
-	dist   *record.Nested[uint8]
+	viewer
+	walk  field.Assembler
+	index indexer
+	rec   arrow.Record // in hand
+	roots record.ListView[int32]
+	hood  *record.Nested[int32]
+	dist  *record.Nested[uint8]
 
 	finished finished
 }
 
 func (a *assembler) Fork() RowBuilder {
-	return &assembler{Assemble: a.Assemble, bound: a.bound, index: indexer{shared: a.index.shared}}
+	return &assembler{Assemble: a.Assemble, viewer: viewer{bound: a.bound}, index: indexer{shared: a.index.shared}}
 }
 
 func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
@@ -108,10 +107,7 @@ func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		a.hood, a.dist = record.NewNested[int32](mem), record.NewNested[uint8](mem)
 	}
 	a.rec = rec
-	if a.graphs == nil {
-		a.graphs = new(record.Graphs)
-	}
-	if err := a.bound.ViewInto(a.graphs, rec); err != nil {
+	if err := a.view(rec); err != nil {
 		return err
 	}
 	a.roots, err = record.ListsOf[int32](rec, record.Roots)
@@ -120,15 +116,20 @@ func (a *assembler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 
 func (a *assembler) Row(ctx context.Context, row int) error {
 	var g graph.Graph
-	a.graphs.At(row, &g)
+	a.now.graphs.At(row, &g)
 	roots := a.roots.Row(row)
 	if err := checkRoots(roots, g.N()); err != nil {
 		return err
 	}
-	index, _ := a.index.of(&g, a.rec, func(ix *field.Index, g *graph.Graph) {
-		ix.ResetWalk(g, a.Direction)
+	index, shared := a.index.of(&g, a.rec, a.sharedIndex(a.Direction, a.Bound), func(ix *field.Index, g *graph.Graph) {
+		if ix == &a.index.own {
+			ix.ResetWalk(g, a.Direction)
+		} else { // Normalize shares it
+			ix.Reset(g, a.Direction)
+		}
 		ix.Bound(a.Bound)
 	})
+	a.now.hoods, a.now.index, a.now.direction, a.now.bound = true, shared, a.Direction, a.Bound
 	for i, root := range roots {
 		if i%16 == 0 {
 			if ctx.Err() != nil {

@@ -22,9 +22,13 @@ type indexer struct {
 	own    field.Index
 }
 
-// of returns the index of g, the graph of a row of rec, and what goes with it
-// where workers share it. build makes the index.
-func (x *indexer) of(g *graph.Graph, rec arrow.Record, build func(*field.Index, *graph.Graph)) (*field.Index, *sharedGraph) {
+// of returns the index of g, the graph of a row of rec, and the shared graph where
+// workers share it: that of the stage before, if there is one. build makes the index.
+func (x *indexer) of(g *graph.Graph, rec arrow.Record, given *sharedGraph, build func(*field.Index, *graph.Graph)) (*field.Index, *sharedGraph) {
+	if given != nil && given.graph.Same(g) {
+		x.release()
+		return &given.index, given
+	}
 	if rec.NumRows() != 1 || !x.always && g.N() <= smallGraph && len(g.Neighbors) <= 8*smallGraph {
 		x.release()
 		build(&x.own, g)

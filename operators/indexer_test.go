@@ -61,7 +61,7 @@ func TestIndexerShares(t *testing.T) {
 					}
 					var g graph.Graph
 					gs.At(0, &g)
-					if ix, s := x.of(&g, chunk, build); ix.Graph().N() != 100 || s == nil || !s.graph.Same(&g) {
+					if ix, s := x.of(&g, chunk, nil, build); ix.Graph().N() != 100 || s == nil || !s.graph.Same(&g) {
 						t.Error("the index is not that of the graph")
 					}
 					chunk.Release()
@@ -91,7 +91,7 @@ func TestIndexerShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	gs.At(1, &g)
-	if _, s := workers[0].of(&g, both, build); s != nil || workers[0].held != nil {
+	if _, s := workers[0].of(&g, both, nil, build); s != nil || workers[0].held != nil {
 		t.Error("a graph of a collection is shared")
 	}
 	// So is a small graph, unless more than its index is to be shared.
@@ -101,11 +101,11 @@ func TestIndexerShares(t *testing.T) {
 		t.Fatal(err)
 	}
 	gs.At(0, &g)
-	if ix, s := workers[1].of(&g, small, build); s != nil || workers[1].held != nil || ix.Graph().N() != 5 {
+	if ix, s := workers[1].of(&g, small, nil, build); s != nil || workers[1].held != nil || ix.Graph().N() != 5 {
 		t.Error("a small graph is shared, or its index is another one's")
 	}
 	workers[1].always = true
-	if _, s := workers[1].of(&g, small, build); s == nil {
+	if _, s := workers[1].of(&g, small, nil, build); s == nil {
 		t.Error("a small graph is not shared")
 	}
 	for _, x := range workers {

@@ -119,7 +119,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if z.By == nil {
 		z.By = labeling.WL
 	}
-	n := &normalizer{Normalize: z, w: w[0], bound: bound, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
+	n := &normalizer{Normalize: z, w: w[0], viewer: viewer{bound: bound}, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
 	n.hoods = hoods{gathers: !assembled}
 	n.index = indexer{shared: &sharedGraphs{}, always: z.Global}
 	schema, err := n.schema(in)
@@ -171,15 +171,14 @@ const cacheBytes = 16 << 20
 // normalizer is one worker of a running Normalize.
 type normalizer struct {
 	Normalize
+	viewer
 	w      int
-	bound  *record.Binding
 	layout record.Layout
 	cache  *field.Cache // shared by the workers
 
 	norm   field.Normalizer
 	index  indexer
 	rec    arrow.Record // in hand
-	graphs *record.Graphs
 	hoods  hoods
 	finder field.EdgeFinder
 	entry  []int32 // (k, k), or (w, k, k) of the row in hand where two columns are made of them
@@ -199,7 +198,7 @@ type normalizer struct {
 
 func (z *normalizer) Fork() RowBuilder {
 	return &normalizer{
-		Normalize: z.Normalize, w: z.w, bound: z.bound, layout: z.layout, cache: z.cache,
+		Normalize: z.Normalize, w: z.w, viewer: viewer{bound: z.bound}, layout: z.layout, cache: z.cache,
 		index: indexer{shared: z.index.shared, always: z.Global}, hoods: hoods{gathers: z.hoods.gathers},
 	}
 }
@@ -209,13 +208,10 @@ func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) error {
 		z.start(mem)
 	}
 	z.rec = rec
-	if z.graphs == nil {
-		z.graphs = new(record.Graphs)
-	}
-	if err := z.bound.ViewInto(z.graphs, rec); err != nil {
+	if err := z.view(rec); err != nil {
 		return err
 	}
-	return z.hoods.begin(rec)
+	return z.hoods.begin(rec, z.from != nil && z.from.hoods)
 }
 
 // start makes what a worker keeps from record to record.
@@ -248,14 +244,21 @@ func (z *normalizer) start(mem memory.Allocator) {
 
 func (z *normalizer) Row(ctx context.Context, row int) error {
 	var g graph.Graph
-	z.graphs.At(row, &g)
+	z.now.graphs.At(row, &g)
 	if err := z.hoods.enter(row, z.w, g.N()); err != nil {
 		return err
 	}
-	index, shared := z.index.of(&g, z.rec, func(ix *field.Index, g *graph.Graph) {
+	var given *sharedGraph
+	if !z.Global { // whose labels would be those of another stage
+		given = z.sharedIndex(z.Direction, z.Bound)
+	}
+	index, shared := z.index.of(&g, z.rec, given, func(ix *field.Index, g *graph.Graph) {
 		ix.Reset(g, z.Direction)
 		ix.Bound(z.Bound)
 	})
+	if !z.Global {
+		z.now.index, z.now.direction, z.now.bound = shared, z.Direction, z.Bound
+	}
 	var global []float64 // labels of the whole graph
 	if z.Global {
 		var err error

@@ -109,7 +109,7 @@ func (z *normalizer) targets() output {
 	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) column {
 		b := record.NewLists[int32](mem)
 		return column{record.RootTarget, func(_ *graph.Graph, row int) {
-			class, out := z.graphs.NodeClass(row), b.Grow(z.w)
+			class, out := z.now.graphs.NodeClass(row), b.Grow(z.w)
 			for i, root := range z.hoods.root {
 				out[i] = -1
 				if root >= 0 {

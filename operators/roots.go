@@ -38,15 +38,32 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &rooter{r, ListColumn[int32]{Name: record.Roots, Bound: bound}}), nil
+	return RowStage(schema, &rooter{r, newRootColumn(bound)}), nil
 }
 
 type rooter struct {
 	Roots
-	ListColumn[int32]
+	rootColumn
 }
 
-func (r *rooter) Fork() RowBuilder { return &rooter{r.Roots, r.Again()} }
+// rootColumn is a column of roots under construction, beside graphs that stay.
+type rootColumn struct {
+	ListColumn[int32]
+	now look
+}
+
+func newRootColumn(bound *record.Binding) rootColumn {
+	return rootColumn{ListColumn: ListColumn[int32]{Name: record.Roots, Bound: bound}}
+}
+
+func (c *rootColumn) given(*look) {}
+
+func (c *rootColumn) look() *look {
+	c.now.graphs = c.Graphs
+	return &c.now
+}
+
+func (r *rooter) Fork() RowBuilder { return &rooter{r.Roots, newRootColumn(r.Bound)} }
 
 func (r *rooter) Row(_ context.Context, row int) error {
 	if err := checkRoots(r.Nodes, r.Graphs.Nodes(row)); err != nil {

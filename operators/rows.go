@@ -82,6 +82,10 @@ func (s *rowStage) Close() error {
 
 // Process emits one record, or several around the rows that are refused.
 func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
+	if b, ok := s.b.(looker); ok {
+		l, _ := out.Shared().(*look)
+		b.given(l)
+	}
 	if err := s.b.Begin(out.Mem(), rec); err != nil {
 		var bad *record.RowError
 		if errors.As(err, &bad) { // flow then names the graph
@@ -134,6 +138,9 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	if end-start < int(rec.NumRows()) {
 		rec = rec.NewSlice(int64(start), int64(end))
 		defer rec.Release()
+	} else if b, ok := s.b.(looker); ok {
+		defer out.Share(nil)
+		out.Share(b.look())
 	}
 	made, err := record.Project(s.schema, rec, s.b.Finish(end-start))
 	if err != nil {

@@ -76,7 +76,7 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &selector{s, ListColumn[int32]{Name: record.Roots, Bound: bound}, nil}), nil
+	return RowStage(schema, &selector{Select: s, rootColumn: newRootColumn(bound)}), nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -84,11 +84,13 @@ const maxWidth = 1 << 20
 
 type selector struct {
 	Select
-	ListColumn[int32]
+	rootColumn
 	labels labels
 }
 
-func (s *selector) Fork() RowBuilder { return &selector{s.Select, s.Again(), nil} }
+func (s *selector) Fork() RowBuilder {
+	return &selector{Select: s.Select, rootColumn: newRootColumn(s.Bound)}
+}
 
 func (s *selector) Row(ctx context.Context, row int) error {
 	var g graph.Graph
