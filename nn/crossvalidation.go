@@ -117,6 +117,9 @@ type foldTrials struct {
 	outer, valid [][]Score
 }
 
+// maxTrials bounds the folds of all repeats and variants, which are kept in memory.
+const maxTrials = 1 << 20
+
 // Run validates on all rows; class has the class of each.
 func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, error) {
 	setZero(&v.Folds, 10)
@@ -126,6 +129,8 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 	switch {
 	case v.Repeats < 0 || v.Variants < 0 || v.Workers < 0:
 		return nil, fmt.Errorf("nn: cross-validation: Repeats is %d, Variants %d, Workers %d, want none below 0", v.Repeats, v.Variants, v.Workers)
+	case v.Folds > maxTrials || v.Repeats > maxTrials/max(1, v.Folds) || v.Variants > maxTrials/max(1, v.Folds*v.Repeats):
+		return nil, fmt.Errorf("nn: cross-validation: Folds is %d, Repeats %d, Variants %d, want a product of at most %d", v.Folds, v.Repeats, v.Variants, maxTrials)
 	case v.Learn == nil:
 		return nil, errors.New("nn: cross-validation: Learn is not set")
 	case v.Fixed && v.Variants > 1:

@@ -33,7 +33,7 @@ type RBM struct {
 	Hidden int   // hidden units; 0 = 100
 
 	// CD is how many steps of Gibbs sampling lead to the rows that the data are
-	// contrasted with; 0 = 1.
+	// contrasted with, at most 1024; 0 = 1.
 	CD int
 	// Persistent lets those rows go on from step to step instead of starting
 	// at the data (Tieleman, ICML 2008).
@@ -109,6 +109,9 @@ func (r *RBM) build(visible int) error {
 	return checkCoder(visible, r.params.size())
 }
 
+// maxCD bounds the time of a step, which no context ends.
+const maxCD = 1024
+
 func (r *RBM) resolve() error {
 	if r.Hidden == 0 {
 		r.Hidden = 100
@@ -126,8 +129,8 @@ func (r *RBM) resolve() error {
 		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", r.Units)
 	case r.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
-	case r.CD < 1 || r.CD > 1<<20:
-		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, 1<<20)
+	case r.CD < 1 || r.CD > maxCD:
+		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, maxCD)
 	case r.Chains < 0:
 		return fmt.Errorf("%s is %d, want a positive number, or 0", "Chains", r.Chains)
 	case !(r.Rate > 0) || !finite(float64(float32(r.Rate))):

@@ -36,7 +36,7 @@ func (b Batch) Open(in *arrow.Schema) (flow.Stage, error) {
 		b.Size = 32
 	}
 	if b.Size < 1 || b.Size > math.MaxInt32 {
-		return nil, fmt.Errorf("Size is %d, want 1 or more", b.Size)
+		return nil, fmt.Errorf("Size is %d, want 1 to %d", b.Size, math.MaxInt32)
 	}
 	if b.MaxWait < 0 {
 		return nil, fmt.Errorf("MaxWait is %v, want 0 or more", b.MaxWait)

@@ -66,7 +66,7 @@ func TestStreamErrors(t *testing.T) {
 		op   flow.Operator
 		want string
 	}{
-		{operators.Batch{Size: -1}, "batch: Size is -1, want 1 or more"},
+		{operators.Batch{Size: -1}, "batch: Size is -1, want 1 to 2147483647"},
 		{operators.Shuffle{Size: -1}, "shuffle: Size is -1, want 1 or more"},
 		{operators.Shuffle{Rows: -1}, "shuffle: Rows is -1, want 1 or more"},
 		{operators.Replay{Epochs: -1}, "replay: Epochs is -1, want 1 or more"},

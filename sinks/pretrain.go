@@ -62,17 +62,14 @@ func (p Pretrain) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err := p.Net.Init(c.width()); err != nil {
 		return nil, err
 	}
-	w := &pretrainer{Pretrain: p, cells: c}
-	w.x = make([]float32, p.Batch*c.width())
-	w.full = tensor.New(tensor.WithShape(p.Batch, c.width()), tensor.WithBacking(w.x))
-	return w, nil
+	return &pretrainer{Pretrain: p, cells: c}, nil
 }
 
 type pretrainer struct {
 	Pretrain
 	cells cells
-	x     []float32     // (Batch, units): the fields of the batch to come
-	full  *tensor.Dense // over x
+	x     []float32     // (Batch, units) or less: the fields of the batch to come
+	full  *tensor.Dense // over x, once a batch was full
 	graph []int64       // of each field in x
 }
 
@@ -91,10 +88,16 @@ func (p *pretrainer) Write(_ context.Context, rec arrow.Record) error {
 			continue
 		}
 		at := len(p.graph) * width
+		if at == len(p.x) {
+			p.x = append(p.x, make([]float32, width)...)
+		}
 		if err := f.fill(p.x[at:at+width], i); err != nil {
 			return rowFault(rec, i/f.w, err)
 		}
 		if p.graph = append(p.graph, ids[i/f.w]); len(p.graph) == p.Batch {
+			if p.full == nil {
+				p.full = tensor.New(tensor.WithShape(p.Batch, width), tensor.WithBacking(p.x))
+			}
 			if err := p.step(p.full); err != nil {
 				return err
 			}

@@ -146,6 +146,9 @@ func (f Fit) For(train, classes int) Fit {
 	return f
 }
 
+// maxNets bounds the networks, which stay in memory.
+const maxNets = 1 << 16
+
 // Run learns from the nodes in train and chooses on those in val, whose classes are
 // known; of other nodes the class is not looked at. The continuous features of set
 // should be scaled, see sources.NodeSet.Standardize.
@@ -155,6 +158,9 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	}
 	if min(f.Nets, f.Maps, f.Epochs, f.Batch) < 0 {
 		return nil, fmt.Errorf("nodes: Nets is %d, Maps %d, Epochs %d, Batch %d, want none below 0", f.Nets, f.Maps, f.Epochs, f.Batch)
+	}
+	if f.Nets > maxNets {
+		return nil, fmt.Errorf("nodes: Nets is %d, want at most %d", f.Nets, maxNets)
 	}
 	words := f.Words == On || f.Words == Auto && set.Graph.SparseCard > 0 && len(train) <= Few
 	if words && set.Graph.SparseCard == 0 {

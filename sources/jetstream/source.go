@@ -133,6 +133,9 @@ func (s Source) open(ctx context.Context, mem memory.Allocator, client *jet.Clie
 	return newQueue(ctx, r)
 }
 
+// maxInHand bounds the messages that are made room for.
+const maxInHand = 1 << 16
+
 func (s Source) check() error {
 	switch {
 	case s.Ordered == (s.Durable != ""):
@@ -141,6 +144,8 @@ func (s Source) check() error {
 		return fmt.Errorf("Durable is %q, want a name without spaces, dots, stars and slashes", s.Durable)
 	case s.Pending < 0 || s.MaxPending < 0 || s.AckWait < 0:
 		return fmt.Errorf("Pending is %d, MaxPending %d and AckWait %v, want 0 or more", s.Pending, s.MaxPending, s.AckWait)
+	case s.Pending > maxInHand || s.Ahead > maxInHand:
+		return fmt.Errorf("Pending is %d and Ahead %d, want at most %d", s.Pending, s.Ahead, maxInHand)
 	case s.Epochs < 0 || s.Block < 0 || s.Skip < 0 || s.Ahead < 0:
 		return fmt.Errorf("Epochs is %d, Block %d, Skip %d and Ahead %d, want 0 or more", s.Epochs, s.Block, s.Skip, s.Ahead)
 	case !s.Ordered && (s.Epochs > 1 || s.Skip > 0):

@@ -1,0 +1,429 @@
+package metamorphic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"math"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/theta"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sinks/nodes"
+	parquetsink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+// use is a struct of settings and what is done with it.
+type use struct {
+	settings any // a struct
+	run      func(ctx context.Context, settings any) error
+}
+
+// by makes a use of settings of type T.
+func by[T any](settings T, run func(ctx context.Context, settings T) error) use {
+	return use{settings, func(ctx context.Context, s any) error { return run(ctx, s.(T)) }}
+}
+
+// uses are the structs that have a number a user sets, but for those that need a broker
+// or the net.
+func uses(t *testing.T) []use {
+	families := flow.From(sources.Families{Graphs: 12})
+	fields := families.Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}).Via(operators.Normalize{})
+	words := families.Via(operators.Count{Of: count.Standard()})
+	g, err := generate.PreferentialAttachment(300, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for u := range int32(g.N()) {
+		for _, v := range g.Adj(u) {
+			fmt.Fprintln(&lines, u, v)
+		}
+	}
+	edges := lines.String()
+	node := fstest.MapFS{
+		"edges.txt":  {Data: []byte(edges)},
+		"labels.txt": {Data: bytes.Repeat([]byte("a\nb\n"), g.N()/2)},
+	}
+	tu := fstest.MapFS{
+		"T_A.txt":                {Data: []byte("1, 2\n2, 1\n3, 4\n4, 3\n")},
+		"T_graph_indicator.txt":  {Data: []byte("1\n1\n2\n2\n")},
+		"T_graph_labels.txt":     {Data: []byte("1\n2\n")},
+		"T_graph_attributes.txt": {Data: []byte("1\n2\n")},
+	}
+	arrows, tables := filepath.Join(t.TempDir(), "graphs.arrow"), filepath.Join(t.TempDir(), "graphs.parquet")
+	for _, to := range []flow.Sink{ipc.Sink{Path: arrows}, parquetsink.Sink{Path: tables}} {
+		if err := families.To(to).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts, contexts := &nn.Counts{}, &nn.Contexts{}
+	var class, rows []int32
+	for i := range uint64(20) {
+		counts.Append([]uint64{i % 7, 10 + i%2, 30 + i}, []float64{1, 2, 3})
+		contexts.Append([]uint64{i % 7, 10 + i%2, 30 + i})
+		class, rows = append(class, int32(i%2)), append(rows, int32(i))
+	}
+	gram, err := nn.GramOf(t.Context(), counts, nn.Linear, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := sources.Nodes{FS: node}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := []int32{0, 1}
+	source := func(ctx context.Context, s flow.Source) error { return flow.From(s).Run(ctx) }
+	from := func(p flow.Pipeline) func(context.Context, flow.Operator) error {
+		return func(ctx context.Context, op flow.Operator) error { return p.Via(op).Run(ctx) }
+	}
+	of := func(p flow.Pipeline, op flow.Operator) use {
+		return use{op, func(ctx context.Context, s any) error { return from(p)(ctx, s.(flow.Operator)) }}
+	}
+	src := func(s flow.Source) use {
+		return use{s, func(ctx context.Context, s any) error { return source(ctx, s.(flow.Source)) }}
+	}
+	counter := func(c count.Counter) use {
+		return use{c, func(ctx context.Context, s any) error {
+			return families.Via(operators.Count{Of: []count.Counter{s.(count.Counter)}}).Run(ctx)
+		}}
+	}
+	label := func(l labeling.Labeling) use {
+		return use{l, func(ctx context.Context, s any) error {
+			return s.(labeling.Labeling).Label(labeling.Input{Graph: g, Context: ctx}, make([]float64, g.N()))
+		}}
+	}
+	sink := func(s flow.Sink) use {
+		return use{s, func(ctx context.Context, s any) error {
+			path := reflect.New(reflect.TypeOf(s)).Elem()
+			path.Set(reflect.ValueOf(s))
+			path.FieldByName("Path").SetString(filepath.Join(t.TempDir(), "out"))
+			return families.To(path.Interface().(flow.Sink)).Run(ctx)
+		}}
+	}
+	learn := func(p flow.Pipeline, m nn.Model) use {
+		return use{reflect.ValueOf(m).Elem().Interface(), func(ctx context.Context, s any) error {
+			m := reflect.New(reflect.TypeOf(s))
+			m.Elem().Set(reflect.ValueOf(s))
+			_, err := sinks.Fit{Net: m.Interface().(nn.Model), Epochs: 2}.Run(ctx, p)
+			return err
+		}}
+	}
+	optimizer := func(o nn.Optimizer) use {
+		return use{o, func(ctx context.Context, s any) error {
+			_, err := sinks.Fit{Net: &nn.PSLR{Optimizer: s.(nn.Optimizer)}, Epochs: 2}.Run(ctx, fields)
+			return err
+		}}
+	}
+	pretrain := func(c nn.Coder) use {
+		return use{reflect.ValueOf(c).Elem().Interface(), func(ctx context.Context, s any) error {
+			c := reflect.New(reflect.TypeOf(s))
+			c.Elem().Set(reflect.ValueOf(s))
+			return families.Via(operators.Select{}).Via(operators.Chunk{Size: 1}).Via(operators.Assemble{K: 3}).
+				Via(operators.Normalize{Edges: true}).To(sinks.Pretrain{Net: c.Interface().(nn.Coder)}).Run(ctx)
+		}}
+	}
+	return []use{
+		by(flow.Options{}, func(ctx context.Context, o flow.Options) error { return fields.With(o).Run(ctx) }),
+
+		of(families, operators.Select{W: 2}),
+		of(families, operators.Part{Of: 2}),
+		of(families, operators.Replay{Epochs: 2}),
+		of(families, operators.Shuffle{Size: 3}),
+		of(families.Via(operators.Select{}), operators.Chunk{Size: 3}),
+		of(families.Via(operators.Select{}), operators.Assemble{K: 3}),
+		of(families.Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}), operators.Normalize{}),
+		of(fields, operators.Batch{Size: 3}),
+		of(flow.From(sources.Nodes{FS: node}), operators.Spread{}),
+		by(spread.Walk{}, func(ctx context.Context, w spread.Walk) error {
+			return w.Rows(ctx, g, make([]float32, g.N()), 1)
+		}),
+		by(theta.Options{Pairs: 10}, func(ctx context.Context, o theta.Options) error {
+			_, err := theta.Compare(ctx, []*graph.Graph{g}, []labeling.Labeling{labeling.WL}, o)
+			return err
+		}),
+		by(field.Normalizer{K: 3, By: labeling.WL}, func(ctx context.Context, n field.Normalizer) error {
+			if n.K < 1 || n.K > field.MaxK { // members has that length
+				return nil
+			}
+			n.Context = ctx
+			var walk field.Assembler
+			ix := field.NewIndex(g, field.Both)
+			hood, dist := walk.Assemble(ix, 0, n.K)
+			return n.Normalize(ix, hood, dist, nil, make([]int32, n.K))
+		}),
+		counter(count.Graphlets{}), counter(count.Graphlets{Samples: 10}), counter(count.Paths{}), counter(count.WL{}),
+		by(count.Around{}, func(ctx context.Context, c count.Around) error {
+			return flow.From(set.Rooted(train)).Via(operators.Count{Of: []count.Counter{c}}).Run(ctx)
+		}),
+		label(labeling.BetweennessCentrality{}), label(labeling.PageRankCentrality{}), label(labeling.WeisfeilerLehman{}),
+		label(labeling.SampledBetweenness{Sources: 10}), label(labeling.SampledBetweenness{Epsilon: 0.1}),
+		label(labeling.Attribute{}),
+
+		src(sources.Families{Graphs: 12}),
+		src(sources.Graphs{Items: []sources.Item{{Graph: g}}}),
+		src(sources.Seq{Iter: func(yield func(sources.Item, error) bool) { yield(sources.Item{Graph: g}, nil) }}),
+		by(sources.EdgeList{}, func(ctx context.Context, s sources.EdgeList) error {
+			s.Reader = strings.NewReader(edges)
+			return source(ctx, s)
+		}),
+		by(sources.Graph6{}, func(ctx context.Context, s sources.Graph6) error {
+			s.Reader = strings.NewReader("A_\nBw\n")
+			return source(ctx, s)
+		}),
+		by(sources.DOT{}, func(ctx context.Context, s sources.DOT) error {
+			s.Reader = strings.NewReader("graph { a -- b }")
+			return source(ctx, s)
+		}),
+		src(sources.Nodes{FS: node}),
+		src(sources.TU{FS: tu, Real: true}),
+		src(sources.IPC{Path: arrows}),
+		src(parquet.Source{Path: tables}),
+		by(parquet.Edges{}, func(ctx context.Context, s parquet.Edges) error {
+			s.Path = "../../sources/parquet/testdata/duckdb.edges.parquet"
+			_, err := s.Read(ctx)
+			return err
+		}),
+		by(sources.Builder{}, func(ctx context.Context, b sources.Builder) error {
+			b.Edge(0, 1)
+			b.Edge(5, 1<<21)
+			_, err := b.Graph()
+			return err
+		}),
+
+		src(set.Rooted(train)),
+		by(sinks.Rehearse{}, func(ctx context.Context, r sinks.Rehearse) error {
+			r.Nets = []nn.Model{&nn.PSLR{}}
+			return fields.Via(operators.Batch{Size: 4}).To(r).Run(ctx)
+		}),
+		by(nodes.Fit{K: 3, Nets: 1, Epochs: 1, Decays: []float64{0}}, func(ctx context.Context, f nodes.Fit) error {
+			_, err := f.Run(ctx, set, train, train)
+			return err
+		}),
+
+		sink(ipc.Sink{}), sink(parquetsink.Sink{}),
+		by(sinks.Pretrain{}, func(ctx context.Context, p sinks.Pretrain) error {
+			p.Net = &nn.RBM{}
+			return families.Via(operators.Select{}).Via(operators.Chunk{Size: 1}).Via(operators.Assemble{K: 3}).
+				Via(operators.Normalize{Edges: true}).To(p).Run(ctx)
+		}),
+		by(sinks.Fit{Epochs: 2}, func(ctx context.Context, f sinks.Fit) error {
+			f.Net = &nn.PSLR{}
+			_, err := f.Run(ctx, fields)
+			return err
+		}),
+		by(sinks.Checkpoint{}, func(ctx context.Context, c sinks.Checkpoint) error {
+			c.File = filepath.Join(t.TempDir(), "state")
+			_, err := sinks.Fit{Net: &nn.PSLR{}, Epochs: 2, Checkpoint: c}.Run(ctx, fields)
+			return err
+		}),
+
+		learn(fields, &nn.CNN{}), learn(fields, &nn.PSLR{}), learn(fields, &nn.Pooled{}), learn(fields, &nn.GRU{}),
+		learn(words, &nn.Logistic{Width: 64}),
+		by(nn.Link{}, func(_ context.Context, m nn.Link) error {
+			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
+		}),
+		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
+		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
+		by(nn.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d nn.Deep) error { return d.Fit(ctx, contexts) }),
+		by(nn.Walks{}, func(ctx context.Context, w nn.Walks) error {
+			_, err := w.Gram(ctx, []nn.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
+			return err
+		}),
+		by(nn.SVM{}, func(ctx context.Context, m nn.SVM) error { return m.Fit(ctx, gram, rows, class) }),
+		by(nn.CrossValidation{Folds: 2}, func(ctx context.Context, v nn.CrossValidation) error {
+			v.Learn = func(context.Context, nn.Trial) ([]nn.Score, error) { return []nn.Score{{Loss: 1, HeldOut: 1}}, nil }
+			_, err := v.Run(ctx, class)
+			return err
+		}),
+		by(nn.EarlyStop{}, func(_ context.Context, e nn.EarlyStop) error {
+			m := &nn.PSLR{}
+			if err := m.Init(nn.Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err != nil {
+				return err
+			}
+			_, err := e.Observe(m, 1)
+			return err
+		}),
+		by(nn.Shape{W: 2, K: 3, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.CNN{}).Init(s) }),
+		by(nn.Shape{Sparse: 1, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.Logistic{Width: 64}).Init(s) }),
+	}
+}
+
+// extremes are what a number of a type is set to.
+func extremes(kind reflect.Value) (all []reflect.Value) {
+	add := func(x any) {
+		v := reflect.ValueOf(x).Convert(kind.Type())
+		if back := v.Convert(reflect.TypeOf(x)); back.Equal(reflect.ValueOf(x)) || reflect.TypeOf(x).Kind() == reflect.Float64 {
+			all = append(all, v)
+		}
+	}
+	switch kind.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		for _, x := range []int64{math.MinInt64, -1, 0, 1, 1<<31 - 1, 1 << 31, 1 << 32, 1 << 62, math.MaxInt64} {
+			add(x)
+		}
+	case reflect.Uint64:
+		add(uint64(0))
+		add(uint64(math.MaxUint64))
+	case reflect.Float64, reflect.Float32:
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1, 1e-300, 1e300} {
+			add(x)
+		}
+	}
+	return all
+}
+
+// A setting may be any number: it is refused or used, without a panic, within little
+// memory, and a context that ends is heard.
+func TestAnyNumber(t *testing.T) {
+	for _, u := range uses(t) {
+		kind := reflect.TypeOf(u.settings)
+		for i := range kind.NumField() {
+			if !kind.Field(i).IsExported() {
+				continue
+			}
+			for _, x := range extremes(reflect.ValueOf(u.settings).Field(i)) {
+				set := reflect.New(kind).Elem()
+				set.Set(reflect.ValueOf(u.settings))
+				set.Field(i).Set(x)
+				name := fmt.Sprintf("%v.%s = %v", kind, kind.Field(i).Name, x)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				start := time.Now()
+				err, panicked := attempt(func() error { return u.run(ctx, set.Interface()) })
+				took := time.Since(start)
+				cancel()
+				runtime.ReadMemStats(&after)
+				var p *flow.PanicError
+				switch {
+				case panicked != nil:
+					t.Errorf("%s: %v", name, panicked)
+				case errors.As(err, &p), err != nil && strings.Contains(err.Error(), "panic"):
+					t.Errorf("%s: %v", name, err)
+				case after.TotalAlloc-before.TotalAlloc > 1<<30:
+					t.Errorf("%s: %d MB allocated, %v", name, (after.TotalAlloc-before.TotalAlloc)>>20, err)
+				case took > 5*time.Second:
+					t.Errorf("%s: %v", name, took)
+				}
+			}
+		}
+	}
+}
+
+// attempt returns what f panicked with, and where.
+func attempt(f func() error) (err error, panicked any) {
+	defer func() {
+		if p := recover(); p != nil {
+			buf := make([]byte, 1<<14)
+			at := bytes.Split(buf[:runtime.Stack(buf, false)], []byte("\n"))
+			panicked = fmt.Sprintf("panic: %v at %s", p, at[min(len(at)-1, 10)])
+		}
+	}()
+	return f(), nil
+}
+
+// Every exported struct that is opened, run or fitted, and has a number, is in uses. What
+// needs a broker has a test of its own.
+func TestUsesAreAll(t *testing.T) {
+	known := map[string]bool{}
+	for _, u := range uses(t) {
+		kind := reflect.TypeOf(u.settings)
+		known[path.Base(kind.PkgPath())+"."+kind.Name()] = true
+	}
+	runs := []string{"Open", "Run", "Label", "Count", "Init", "Fit", "Gram", "resolve"}
+	for _, root := range []string{"flow", "operators", "sinks", "sources", "nn"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", root), func(dir string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil || !d.IsDir():
+				return err
+			case slices.Contains([]string{"internal", "testdata", "jetstream", "flowtest", "arrow18"}, d.Name()):
+				return fs.SkipDir
+			}
+			for _, name := range settingsOf(t, dir, runs) {
+				if name = filepath.Base(dir) + "." + name; !known[name] {
+					t.Errorf("%s has numbers to set and is not in uses", name)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// settingsOf returns the exported structs of a package that have an exported number and
+// one of some methods.
+func settingsOf(t *testing.T, dir string, methods []string) (names []string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, has := map[string]bool{}, map[string]bool{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeSpec:
+				if st, ok := n.Type.(*ast.StructType); ok && n.Name.IsExported() {
+					for _, f := range st.Fields.List {
+						kind, _ := f.Type.(*ast.Ident)
+						if kind != nil && len(f.Names) > 0 && f.Names[0].IsExported() && slices.Contains([]string{"int", "int64", "float64"}, kind.Name) {
+							numbers[n.Name.Name] = true
+						}
+					}
+				}
+			case *ast.FuncDecl:
+				if n.Recv != nil && slices.Contains(methods, n.Name.Name) {
+					of := n.Recv.List[0].Type
+					if star, ok := of.(*ast.StarExpr); ok {
+						of = star.X
+					}
+					if id, ok := of.(*ast.Ident); ok {
+						has[id.Name] = true
+					}
+				}
+				return false
+			}
+			return true
+		})
+	}
+	for name := range numbers {
+		if has[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
