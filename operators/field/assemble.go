@@ -106,8 +106,6 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 		// The row of a single node is sorted already.
 		switch level := a.hood[end:]; {
 		case end-begin == 1 && !ix.g.Directed:
-		case len(level) <= 16 && ix.atOnce == 0:
-			sortFew(level) // of long rows: shorter ones are nearly in order
 		default:
 			a.sort(level)
 		}
@@ -167,25 +165,6 @@ func (a *Assembler) sort(x []int32) {
 			a.bits[word] = 0
 		}
 		a.used[i] = 0
-	}
-}
-
-// sortFew sorts up to 16 different numbers by counting the smaller ones: which of two
-// is smaller nobody can guess, so there is no branch on that.
-func sortFew(x []int32) {
-	var old, place [16]int32
-	n := copy(old[:], x)
-	for i, v := range old[:n] {
-		smaller := int32(0)
-		for j, u := range old[:i] {
-			less := int32(uint32(u-v) >> 31)
-			smaller += less
-			place[j&15] += 1 - less
-		}
-		place[i&15] = smaller
-	}
-	for i, v := range old[:n] {
-		x[place[i&15]] = v
 	}
 }
 

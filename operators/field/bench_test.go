@@ -66,3 +66,31 @@ func BenchmarkField(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPaths measures what each path is worth that is there for speed alone, by
+// doing without it: see the admission rule in CONTRIBUTING.md. An operation is a field.
+func BenchmarkPaths(b *testing.B) {
+	for _, c := range benchGraphs() {
+		for _, k := range []int{5, 10, 25, 50} {
+			for _, path := range []string{"none", "engine on words, cut", "memo", "order of trees", "ends at the cut", "third round"} {
+				b.Run(fmt.Sprintf("graph=%s/k=%d/without=%s", c.name, k, path), func(b *testing.B) {
+					ix := field.NewIndex(c.make(b), field.Both)
+					var a field.Assembler
+					z := field.Normalizer{K: k, Cache: field.NewCache(16 << 20)}
+					field.Without(&z, path)
+					members := make([]int32, k)
+					order := permutation(rand.New(rand.NewPCG(2, 2)), ix.Graph().N())
+					start, i := cpuTime(), 0
+					for b.Loop() {
+						hood, dist := a.Assemble(ix, order[i%len(order)], k)
+						if err := z.Normalize(ix, hood, dist, nil, members); err != nil {
+							b.Fatal(err)
+						}
+						i++
+					}
+					b.ReportMetric(float64(b.N)/(cpuTime()-start).Seconds(), "fields/s")
+				})
+			}
+		}
+	}
+}

@@ -4,7 +4,7 @@ import "math/bits"
 
 // rowsBounded is rows for all of at most 64 nodes, from the rows of a bound. The nodes
 // need not be numbered.
-func (l *local) rowsBounded(b *bound, nodes []int32, rows []uint64) {
+func (l *numbering) rowsBounded(b *bound, nodes []int32, rows []uint64) {
 	var at [maxWords]int32
 	var chain [maxWords]uint8 // one plus the next place with the same slot, or 0
 	var slots [256]uint8      // one plus a place
@@ -45,7 +45,7 @@ func slotOf(at int32) uint8 { return uint8(uint32(at) * 0x9e3779b1 >> 24) }
 
 // addFar adds the edges of the far lists between the nodes of a set. In a large graph
 // the places of lists where they would be are read first, and so fetched at once.
-func (l *local) addFar(b *bound, at *[maxWords]int32, full uint64, rows []uint64) {
+func (l *numbering) addFar(b *bound, at *[maxWords]int32, full uint64, rows []uint64) {
 	var lists [maxWords][]uint32
 	var hash [maxWords]uint32
 	for m := full; m != 0; m &= m - 1 {

@@ -23,7 +23,6 @@ import (
 type Cache struct {
 	words   int // size of an array
 	current atomic.Pointer[generation]
-	resets  atomic.Uint64 // for what stands beside it; see small
 }
 
 // NewCache returns an empty cache that uses about the given number of bytes at
@@ -45,7 +44,6 @@ func (c *Cache) Bytes() int {
 
 // Reset forgets all fields and keeps the memory for others. No one may be using c.
 func (c *Cache) Reset() {
-	c.resets.Add(1)
 	g := c.current.Load()
 	if g == nil {
 		return

@@ -10,16 +10,11 @@ type choice struct {
 	key         []uint32 // by node, for narrow
 }
 
-// begin begins a choice of some of m nodes, none of which is looked at yet.
+// begin begins a choice of some of m nodes, all of which are tied.
 func (c *choice) begin(need, m int) {
 	c.need = need
-	c.key = resize(c.key, m)
-	c.taken, c.tied = c.taken[:0], c.tied[:0]
-}
-
-// all makes all nodes tied.
-func (c *choice) all() {
-	c.tied = resize(c.tied, len(c.key))
+	c.key, c.tied = resize(c.key, m), resize(c.tied, m)
+	c.taken = c.taken[:0]
 	for j := range c.tied {
 		c.tied[j] = int32(j)
 	}
@@ -28,9 +23,6 @@ func (c *choice) all() {
 // narrow takes the nodes of smaller key among the tied ones and drops those of
 // greater key. It reports whether nothing is left to choose.
 func (c *choice) narrow() bool {
-	if len(c.tied) <= few {
-		return c.narrowFew()
-	}
 	for shift := 1; shift > 0 && c.need < len(c.tied); {
 		low, high := c.key[c.tied[0]], uint32(0)
 		for _, j := range c.tied {
@@ -60,52 +52,12 @@ func (c *choice) narrow() bool {
 	return c.settled()
 }
 
-// few is where counting all smaller ones costs as much as a histogram does, by
-// BenchmarkField on power and polbooks.
-const few = 16
-
-// narrowFew is narrow for a few nodes: it takes those of least key until no more are
-// needed.
-func (c *choice) narrowFew() bool {
-	if c.need == len(c.tied) {
-		return c.settled()
-	}
-	var key [few]uint32
-	var node, same [few]int32
-	n := copy(node[:], c.tied)
-	for i, j := range node[:n] {
-		key[i] = c.key[j]
-	}
-	for {
-		least := key[0]
-		for _, x := range key[1:n] {
-			least = min(least, x)
-		}
-		// Nobody can guess which these are, so there is no branch.
-		equal, greater := 0, 0
-		for i, x := range key[:n] {
-			v, differ := node[i%few], x^least
-			more := int((differ | -differ) >> 31)
-			same[equal%few] = v
-			node[greater%few], key[greater%few] = v, x
-			equal += 1 - more
-			greater += more
-		}
-		if equal >= c.need {
-			c.tied = append(c.tied[:0], same[:equal]...)
-			return c.settled()
-		}
-		c.taken = append(c.taken, same[:equal]...)
-		c.need -= equal
-		n = greater
-	}
-}
-
-// settled takes all tied nodes if all are needed.
+// settled takes all tied nodes if all are needed, and reports whether they are.
 func (c *choice) settled() bool {
 	if c.need < len(c.tied) {
 		return false
 	}
 	c.taken = append(c.taken, c.tied...)
+	c.need = 0
 	return true
 }

@@ -1,167 +1,389 @@
 package field
 
 import (
+	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// cropLarge is crop for a neighbourhood of more than 64 nodes of what onWords
-// accepts: it writes the first k nodes to z.keep, ascending.
-func (z *Normalizer) cropLarge() error {
-	z.Stats.Cropped++
-	if z.cut.run(z) {
-		z.keep = z.keep[:0]
-		for v := range int32(z.cut.base) {
-			z.keep = append(z.keep, v)
-		}
-		slices.Sort(z.cut.taken)
-		for _, j := range z.cut.taken {
-			z.keep = append(z.keep, int32(z.cut.base)+j)
-		}
-		return nil
-	}
-	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
-	return z.crop(nil)
-}
-
-// cut chooses the nodes that a cut to k leaves, as crop does, where that is easy
-// and U is too large for words; see wordCut.
+// cut chooses the nodes that a cut to k leaves of a neighbourhood that is too large
+// for words, as crop of lists does, where two rounds of the textbook numbering decide.
 //
-// All levels but the last are kept as they are, so only the last one has to be
-// ranked, and of it only what stands at the cut. Two rounds of the textbook
-// numbering decide nearly always, and are computed here for the nodes that ask
-// for them, from the edges at the last level: G[U] is neither built nor refined.
-// The nodes of the last level are numbered from 0.
+// All levels but the last are kept as they are, so only the last one has to be ranked,
+// and of it only what stands at the cut. The rows of the nodes before the last level
+// are read; a row of the last level is read only where its node may be at the cut. The
+// nodes of the last level are numbered from 0.
+//
+// An entry of a list is a colour and, in a directed graph, whether the owner of the
+// list is the head of the arc or its tail: code 0 or 1. An undirected graph has code 0
+// alone. So the first round goes by the numbers of arcs that come from the first level,
+// lead there, come from the second, and so on.
 type cut struct {
 	choice
-	base int // nodes of the levels before
+	ix     *Index
+	nodes  []int32
+	place  []int32 // see numbering
+	types  bool    // attributes have a say
+	codes  int
+	base   int      // nodes of the levels before the last
+	first  int      // the first level that nodes of the last one have neighbours in
+	levels []uint64 // by level before the last: its nodes
 
-	inner    []uint64         // by node of the last level: its neighbours before, by local number
-	side     []uint32         // by node of the last level: its number of neighbours there
-	innerAll []uint64         // memory of inner
-	sideAll  []uint32         // memory of side
-	down     [maxWords]uint32 // by node of the level before: its neighbours in the last level
-	rows     [maxWords]uint64 // of the nodes before the last level
+	// By code, and one plus the number of a node: the nodes before the last level from
+	// where it has arcs, and to where; at base+1 begins the last level.
+	around [2][]uint64
+	none   []uint64            // zeros
+	down   [maxWords][2]uint32 // by node before: its arcs from the last level, and to there
+	rank   [maxWords]uint8     // by node before: of its colour after one round
+	ranked bool
 
-	lists  []int32  // for tied nodes: their neighbours in the last level
-	at     []uint32 // by tied node: where its list begins
-	colors []uint32 // of what lists holds, sorted
+	alone  []uint8     // by node of the last level: unknown, yes, no
+	lists  []int32     // of neighbours in the last level, each with a code as the lowest bit
+	from   []int32     // by node of the last level: where its list begins
+	side   [][2]uint32 // by node of the last level: its arcs from that, and to there
+	counts []uint32    // by place, scratch of countAside
+	colors []uint32    // of nodes before the last level, or of those in beside
+	beside []int32     // nodes of the last level whose colours are asked for
+	at     []int       // by node of the last level: one plus its place there, then in sorted
+	ranks  []int32     // by node of the last level: of its colour
+	sorted []int32     // lists of ranks
+	steps  int         // entries of rows that may still be read
 
-	color    [maxWords]uint64 // by node before the last level: its colour after one round
-	around   []uint64         // lists of colours
-	from, to [maxWords]uint32 // by node: where its list is
+	by      how
+	noting  bool
+	noted   []uint64 // nodes of the last level whose rows were read, where noting
+	ends    []int32
+	scratch []int32
+	counted bool // side and alone are known of all nodes
+
+	noEnding, noThird bool // for benchmarks
 }
 
-// run reports whether it could choose.
-func (c *cut) run(z *Normalizer) bool {
-	n := len(z.hood)
-	c.base = firstOf(z.dist, z.dist[n-1])
-	c.need = z.K - c.base
-	if c.need <= 0 {
+// What is known of a node of the last level: whether it has neighbours there.
+const (
+	notAsked = iota
+	isAlone
+	inCompany
+)
+
+// cutSteps bounds the entries that are read of the rows of the last level: beyond, the
+// general way is no slower.
+const cutSteps = 1 << 22
+
+// run chooses the first nodes of the last level, as many as are missing from k, and
+// leaves them in c.taken. It reports whether it could. place numbers the nodes.
+func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, ignore bool) bool {
+	n, g := len(nodes), ix.g
+	c.ix, c.nodes, c.place = ix, nodes, place
+	c.base, _ = slices.BinarySearch(dist, dist[n-1])
+	if c.base >= k {
 		return false // not the last level is cut
 	}
-	near := firstOf(z.dist[:c.base], z.dist[c.base-1])
+	c.types = !ignore && (g.HasNodeAttributes() || g.EdgeCats+g.EdgeAttrs > 0)
+	c.steps, c.ranked, c.by = cutSteps, false, byRank
 	m := n - c.base
-	c.begin(c.need, m)
-	c.countBefore(z, near)
-	if c.lonely(z, near) {
+	c.begin(k-c.base, m)
+	c.alone = resize(c.alone, m)
+	clear(c.alone)
+	if c.noting {
+		c.noted = resize(c.noted, m/64+1)
+		clear(c.noted)
+	}
+	c.readBefore(dist[:c.base])
+	c.side = resize(c.side, m)
+	if c.counted = c.codes == 1 && !c.likely(); c.counted {
+		c.countAside()
+	}
+	if c.firstRound() {
 		return true
 	}
-	c.begin(z.K-c.base, m)
-	c.countAside(z)
-	c.all()
+	side := c.alone[c.tied[0]] != isAlone
+	if side && (c.counted && c.firstRoundAside() || !c.listAside() || !c.counted && c.firstRoundAside()) {
+		return c.steps >= 0
+	}
+	if c.twins() || c.secondRound() || side && c.secondRoundAside() {
+		return true
+	}
+	if c.steps < 0 {
+		return false
+	}
+	return c.twins() || !side && c.codes == 1 && !c.noThird && !c.same() && (c.thirdRound() || c.twins())
+}
 
-	// First round: by the list of the neighbours' levels. See round1.
-	for j := range m {
-		c.key[j] = uint32(bits.OnesCount64(c.inner[j]))
-		if c.side[j] > 0 {
-			c.key[j] = 2*maxWords - c.key[j]
+// row returns the neighbours of u by arcs that have a code in the list of u.
+func (c *cut) row(u int32, code int) []int32 {
+	if c.codes == 2 && code == 0 {
+		return c.ix.in(u)
+	}
+	return c.ix.g.Adj(u)
+}
+
+// readBefore reads the rows of the nodes before the last level, at the given
+// distances.
+func (c *cut) readBefore(dist []uint8) {
+	c.levels = c.levels[:0]
+	for i, d := range dist {
+		if i == 0 || d != dist[i-1] {
+			c.levels = append(c.levels, 0)
+		}
+		c.levels[len(c.levels)-1] |= 1 << i
+	}
+	c.codes, c.first = 1, len(c.levels)-1
+	if c.ix.g.Directed {
+		c.codes, c.first = 2, 0
+	}
+	// There is an entry for every place, 0 for nodes elsewhere.
+	for code := range c.codes {
+		c.around[code] = resize(c.around[code], len(c.nodes)+1)
+		clear(c.around[code])
+	}
+	if c.codes == 1 {
+		c.none = resize(c.none, len(c.nodes)+1)
+		c.around[1] = c.none
+	}
+	place, base := c.place, int32(c.base)
+	for i, u := range c.nodes[:c.base] {
+		for code := range c.codes {
+			around, down, own := c.around[code], uint32(0), c.codes-1-code
+			for _, v := range c.row(u, own) {
+				at := place[v]
+				around[at] |= 1 << (i & 63)
+				down += uint32(base-at) >> 31
+			}
+			c.down[i&63][own] = down
 		}
 	}
-	if c.narrow() {
+}
+
+// before returns the nodes before the last level that node j of that has arcs from,
+// and to.
+func (c *cut) before(j int32) [2]uint64 {
+	at := c.base + 1 + int(j)
+	return [2]uint64{c.around[0][at], c.around[1][at]}
+}
+
+// firstRound tells the nodes of the last level apart by their arcs from and to the
+// levels before. More entries of a kind make a smaller list, but a list that ends is
+// smaller than one that goes on. Tied nodes either all have neighbours in the last
+// level or none has.
+func (c *cut) firstRound() bool {
+	sole := true
+	for l, level := range c.levels {
+		if l < c.first {
+			continue
+		}
+		rest := ^uint64(0) << (bits.Len64(level) & 63) &^ (^uint64(0) << c.base)
+		for code := range c.codes {
+			if c.ending(level, rest, code, sole) {
+				return c.need == 0
+			}
+			for _, j := range c.tied {
+				c.key[j] = math.MaxUint32 - c.count(j, level, code)
+			}
+			if c.narrow() {
+				return true
+			}
+			sole = sole && c.count(c.tied[0], level, code) == 0
+		}
+	}
+	return false
+}
+
+// count is the number of arcs of node j of a code from or to a level.
+func (c *cut) count(j int32, level uint64, code int) uint32 {
+	return uint32(bits.OnesCount64(c.around[code][c.base+1+int(j)] & level))
+}
+
+// ending takes the tied nodes whose lists end with the entries of a level and a code,
+// since they have no neighbours behind them: they come before all others, those with
+// fewer entries first. It reports whether they are enough; if not they are tied no
+// more. sole says that the tied nodes have no entries before.
+func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
+	from, to := c.around[0][c.base+1:], c.around[1][c.base+1:]
+	own, later := c.around[code][c.base+1:], uint64(0)
+	if code < c.codes-1 {
+		later = level
+	}
+	taken := len(c.taken)
+	if sole && !c.counted && c.endingAtOne(level, code) {
 		return true
 	}
-	side := c.side[c.tied[0]] > 0
-	if side {
-		for _, j := range c.tied {
-			c.key[j] = c.side[j]
+	counts := uint64(0)
+	c.ends = c.ends[:0]
+	for _, j := range c.tied {
+		if (from[j]|to[j])&rest == 0 && to[j]&later == 0 && (c.alone[j] == notAsked || c.counted && c.alone[j] == isAlone) {
+			c.ends = append(c.ends, j)
+			counts |= 1 << (bits.OnesCount64(own[j]&level) & 63)
 		}
-		if c.narrow() {
+	}
+	for ; counts != 0; counts &= counts - 1 {
+		n := bits.TrailingZeros64(counts)
+		c.scratch = c.scratch[:0]
+		for _, j := range c.ends {
+			if bits.OnesCount64(own[j]&level) == n && c.isAlone(j) {
+				c.scratch = append(c.scratch, j)
+			}
+		}
+		if c.enough() {
 			return true
 		}
-		if !c.listAside(z) {
+	}
+	if len(c.taken) > taken {
+		c.tied = slices.DeleteFunc(c.tied, func(j int32) bool { return c.alone[j] == isAlone })
+	}
+	return false
+}
+
+// enough takes the nodes in c.scratch, or makes them the tied ones if they are more
+// than needed, and reports whether no others are needed.
+func (c *cut) enough() bool {
+	if c.need < len(c.scratch) {
+		c.tied, c.scratch = c.scratch, c.tied
+		return true
+	}
+	c.taken = append(c.taken, c.scratch...)
+	c.need -= len(c.scratch)
+	return c.need == 0
+}
+
+// endingAtOne is ending for nodes with one neighbour, hub by hub in the order of the
+// colours that these have. Beside a hub they are many, and the rows of those that are
+// not needed stay unread.
+func (c *cut) endingAtOne(level uint64, code int) bool {
+	c.rankBefore()
+	for level != 0 {
+		first, least := uint64(0), uint8(math.MaxUint8) // the hubs of least colour
+		for m := level; m != 0; m &= m - 1 {
+			switch v := bits.TrailingZeros64(m) & 63; {
+			case c.rank[v] < least:
+				least, first = c.rank[v], 1<<v
+			case c.rank[v] == least:
+				first |= 1 << v
+			}
+		}
+		level &^= first
+		one := first&(first-1) == 0 && !c.types
+		c.scratch = c.scratch[:0]
+		for m := first; m != 0; m &= m - 1 {
+			hub := bits.TrailingZeros64(m)
+			for _, v := range c.row(c.nodes[hub], c.codes-1-code) {
+				j := c.place[v] - 1 - int32(c.base)
+				if j < 0 {
+					continue
+				}
+				if b := c.before(j); b[code] != 1<<hub || b[1-code] != 0 || !c.isAlone(j) {
+					continue
+				}
+				c.scratch = append(c.scratch, j)
+				if one && len(c.scratch) > c.need {
+					break // the rest are twins of greater number
+				}
+			}
+		}
+		slices.Sort(c.scratch)
+		if c.enough() {
+			return true
+		}
+	}
+	return false
+}
+
+// isAlone reports whether a node of the last level has no neighbour there.
+func (c *cut) isAlone(j int32) bool {
+	if c.alone[j] == notAsked {
+		c.alone[j] = inCompany
+		if c.looksAlone(j) {
+			c.alone[j] = isAlone
+		}
+	}
+	return c.alone[j] == isAlone
+}
+
+func (c *cut) looksAlone(j int32) bool {
+	c.note(j)
+	ix, u, b := c.ix, c.nodes[c.base+int(j)], c.before(j)
+	if ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
+		return true
+	}
+	base, place := int32(c.base), c.place
+	// Neighbours of high degree are the likeliest.
+	for _, w := range ix.other[ix.off[u]:ix.off[u+1]] {
+		if place[w] > base {
 			return false
 		}
 	}
-	if c.twins(z, side) {
-		return true
-	}
-
-	// Second round: by the lists of the colours that the first one gives, which
-	// begin with those of the level before.
-	if !c.same() && c.byColorsBefore(c.colorBefore(z, near)) {
-		return true
-	}
-	if side && c.secondRoundAside(z) {
-		return true
-	}
-	if c.twins(z, side) {
-		return true
-	}
-	return !side && !c.same() && (c.thirdRound(z, near) || c.twins(z, side))
-}
-
-// firstOf returns the first place of a level; levels ascend.
-func firstOf(dist []uint8, level uint8) int {
-	if n := len(dist); n > 0 && n <= maxWords && dist[n-1] == level {
-		return bits.Len64(refine.Starts(dist)) - 1
-	}
-	i, _ := slices.BinarySearch(dist, level)
-	return i
-}
-
-// countBefore finds the neighbours of the last level in the level before, which
-// begins at near.
-func (c *cut) countBefore(z *Normalizer, near int) {
-	// There is an entry for every place that local gives, so that nothing has to
-	// be decided; only those of the last level are looked at.
-	n := len(z.hood)
-	c.innerAll = resize(c.innerAll, n+1)
-	clear(c.innerAll)
-	ix, place, base := z.ix, z.local.place, c.base
-	inner := c.innerAll
-	for i := near; i < base; i++ {
-		down := uint32(0)
-		for _, v := range ix.g.Adj(z.hood[i]) {
-			at := place[v]
-			inner[at] |= 1 << (i & 63)
-			down += uint32(int32(base)-at) >> 31
+	for code := range c.codes {
+		row := c.row(u, code)
+		c.steps -= len(row)
+		for _, w := range row {
+			if place[w] > base {
+				return false
+			}
 		}
-		c.down[i] = down
 	}
-	c.inner = inner[base+1:]
+	return true
 }
 
-// countAside counts the neighbours of the last level inside of it, after
-// countBefore.
-func (c *cut) countAside(z *Normalizer) {
-	c.sideAll = resize(c.sideAll, len(z.hood)+1)
-	clear(c.sideAll)
-	ix, place, base := z.ix, z.local.place, c.base
-	side := c.sideAll
-	c.side = side[base+1:]
-	for j, u := range z.hood[base:] {
-		if ix.g.Degree(u) == bits.OnesCount64(c.inner[j]) {
+// likely reports whether a sample of the nodes with one neighbour before the last level
+// lets expect that those of them without one in it are enough.
+func (c *cut) likely() bool {
+	if c.noEnding {
+		return false
+	}
+	m, hits := len(c.alone), 0
+	step := max(8, m/256)
+	for j := step / 2; j < m; j += step {
+		if b := c.before(int32(j)); b[0]&(b[0]-1) == 0 && c.isAlone(int32(j)) {
+			hits++
+		}
+	}
+	return hits*step > c.need
+}
+
+// countAside counts the neighbours of all nodes of the last level inside of it, from
+// the short lists of an undirected graph.
+func (c *cut) countAside() {
+	ix, base := c.ix, c.base
+	// There is an entry for every place; only those of the last level are looked at.
+	c.counts = resize(c.counts, len(c.nodes)+1)
+	clear(c.counts)
+	counts := c.counts[base+1:]
+	for j, u := range c.nodes[base:] {
+		if ix.g.Degree(u) == bits.OnesCount64(c.around[0][base+1+j]) {
 			continue
 		}
 		own := uint32(0)
 		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
-			at := place[v]
-			side[at]++
+			at := c.place[v]
+			c.counts[at]++
 			own += uint32(int32(base)-at) >> 31
 		}
-		c.side[j] += own
+		counts[j] += own
 	}
+	for j, n := range counts {
+		c.note(int32(j))
+		c.side[j][0], c.alone[j] = n, inCompany
+		if n == 0 {
+			c.alone[j] = isAlone
+		}
+	}
+}
+
+// note notes that the row of node j of the last level is read.
+func (c *cut) note(j int32) {
+	if c.noting {
+		c.noted[j>>6] |= 1 << (j & 63)
+	}
+}
+
+// appendRead appends the nodes whose rows were read: all before the last level, and
+// those noted.
+func (c *cut) appendRead(to []int32) []int32 {
+	to = append(to, c.nodes[:c.base]...)
+	for i, set := range c.noted {
+		for ; set != 0; set &= set - 1 {
+			to = append(to, c.nodes[c.base+i<<6+bits.TrailingZeros64(set)])
+		}
+	}
+	return to
 }

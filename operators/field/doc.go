@@ -45,10 +45,42 @@
 // # Hubs
 //
 // In a graph with hubs U holds thousands of nodes for nearly every root. The first
-// round puts in front the nodes of the last level that have no neighbour in it. A
+// round puts the nodes of the last level that have no neighbour in it in front. A
 // field that these complete costs the rows of the members and a few of those, not
-// the rows of all of U. In directed graphs, whose lists order arcs that arrive
-// before those that leave, rows of the last level are read of nodes that may stand
-// at the cut only. Index.Bound goes further: it keeps U itself small, which
-// gives other fields beside hubs, at the cost of any other field.
+// the rows of all of U; Normalizer.Reads tells which. Index.Bound goes further: it
+// keeps U itself small, which gives other fields beside hubs, at the cost of any other
+// field.
+//
+// # How it is built
+//
+//	Assembler ── hood, dist ──► Normalizer.Normalize
+//	                                 │
+//	            more than 64 nodes? cut ──► the nodes that are kept
+//	                                 │
+//	                              gather ──► problem: levels, edges, types
+//	                                 │
+//	                               memo  ──► known: the order
+//	                                 │
+//	              words (up to 64 nodes, undirected, labeling.WL)
+//	              lists (all others)
+//	                                 │
+//	                    crop ──► problem of N ──► memo ──► finish
+//
+// A problem is all that an order depends on, in numbers of its own. An engine has two
+// functions of a problem alone: crop chooses the first k nodes, finish orders all. The
+// lists are the plain way to all results; tests compare the words, the cut and the memo
+// with them.
+//
+//	to change                                see
+//	what is gathered around a root           assemble.go
+//	the same with a bound                    bound.go, boundrank.go, boundwalk.go
+//	edges of bounded neighbourhoods          boundfar.go, boundrows.go
+//	what an order depends on                 problem.go; its key in memo.go
+//	how edges among nodes are found          gather.go, rows.go, index.go
+//	the ranking by a labeling                lists.go, and package labeling
+//	which nodes a cut keeps                  lists.go; the same on words.go and cut.go
+//	the order of equal nodes                 lists.go, tree.go, and package canon
+//	a statistic                              Stats in normalize.go
+//	what is remembered, and for how long     memo.go, cache.go
+//	the tensors of a field                   tensor.go, edges.go
 package field

@@ -45,7 +45,6 @@ type Index struct {
 	// the list; it is empty where no one asks, for undirected edges without attributes.
 	off, other, entry []int32
 	longest           int // of these lists
-	atOnce            int // entries of a short row that are read at once; see rowsWhole
 
 	next []int32 // scratch of Reset
 
@@ -55,8 +54,6 @@ type Index struct {
 	// at most 64 nodes.
 	rows  []uint64
 	words [maxWords]uint64 // memory of rows
-
-	resets uint64 // calls of Reset; see graphTypes
 }
 
 // NewIndex indexes g, which must not change and is borrowed. O(n + m).
@@ -101,12 +98,10 @@ func (ix *Index) setRows() {
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetWalk(g, dir)
 	ix.walks = false
-	ix.resets++
 	n := g.N()
 	ix.off = sized(ix.off, n+1)
 	if !g.Directed {
 		ix.listEdges()
-		ix.setAtOnce()
 		return
 	}
 	clear(ix.off)
@@ -180,23 +175,6 @@ func (ix *Index) listEdges() {
 	}
 	ix.longest = longest
 	ix.other, ix.entry = other[:at], entry
-}
-
-// setAtOnce sets atOnce for an undirected graph.
-func (ix *Index) setAtOnce() {
-	ix.atOnce = 0
-	off := ix.g.Offsets
-	n := len(off) - 1
-	if int(off[n]) > 6*n { // by BenchmarkCells: more than D&D has, less than polbooks
-		return
-	}
-	ix.atOnce = 4
-	for u := range n {
-		if off[u+1]-off[u] > 4 {
-			ix.atOnce = 8
-			return
-		}
-	}
 }
 
 // listed returns, for a place in other, the CSR position in entry, and any

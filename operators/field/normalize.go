@@ -1,13 +1,13 @@
 package field
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"github.com/sanflow/sanflow/operators/canon"
-	"github.com/sanflow/sanflow/operators/internal/refine"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -42,58 +42,24 @@ type Normalizer struct {
 	Cache *Cache
 	// Stats counts what happened.
 	Stats Stats
+	// Reads, if not nil, gets the nodes appended whose rows the field made last
+	// depends on, each at most once. A change of the graph that adds no edge to them
+	// and takes none from them leaves the field as it is, unless neighbourhoods are
+	// bounded: a bound goes by a rank of the whole graph. Beside hubs they are fewer
+	// than the nodes of the neighbourhood.
+	Reads *[]int32
 
-	general bool // for tests: nothing is done on words
+	general bool // for tests: all is done on lists, and nothing is left unread
 
-	hood []int32
-	dist []uint8
-	ix   *Index
-
-	local    local
-	numbered bool  // hood is, in local
-	arcs     []arc // of G[U]
-	arcsN    []arc // of G[N]
-	rowsU    subgraph
-	rowsN    subgraph
-	ranking  refine.Refiner // of U, then of N
-	inner    refine.Refiner // of N while U is being searched
-	search   refine.Search
-	leaves   cropLeaves
-	solver   canon.Solver
-	labels   []float64 // of U, then of N
-	keep     []int32   // local numbers of N, ascending
-	number   []int32   // new local numbers
-	order    []int32
-	nodes    []int32
-	distN    []uint8
-	colors   []int32
-	bits     [maxWords]uint64
-	hoodBits [maxWords]uint64
-	starts   uint64   // where the levels of U, then of N begin; see refine.Starts
-	rows     []uint64 // of the field made last, or nil; see Rows
-	inHood   []int32
-	placeOf  [maxWords]uint8 // scratch of Rows
-	words    refine.Words
-	cells    []uint64
-	cut      cut
-	wordCut  wordCut
-	arcCut   arcCut
-	member   []uint8
-	codes    []uint16
-	types    *canon.Types // of U, where typed, by the numbers of inTypes
-	typesU   *canon.Types // memory of types
-	ofGraph  *graphTypes
-	byGraph  bool         // types are those of ofGraph
-	typesN   *canon.Types // of N
-	planes   []uint64     // memory of byType
-	byType   [][]uint64   // rows of U by type of edge
-	typed    bool         // types are known
-	one      answer       // whether all edges of U have the same type; see oneType
-	greatest uint32       // of the types
-	whole    recall       // of U
-	inN      recall       // of N
-	ranks    recall       // of N without attributes
-	small    small
+	numbers numbering
+	cut     cut
+	whole   problem // of U
+	part    problem // of N
+	words   words
+	lists   lists
+	memo    memo
+	made    *problem // of the field made last: order has its numbers
+	order   []int32
 }
 
 // Stats counts the events of normalization that are worth knowing.
@@ -149,215 +115,230 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	if len(hood) == 0 {
 		return ErrNoRoot
 	}
-	z.ix, z.hood, z.dist = ix, hood, dist
 	z.Stats.Fields++
-	z.numbered = false
-	nodes, order, err := hood, []int32(nil), error(nil)
-	if z.onWords(global) {
-		nodes, order, err = z.normalizeWords()
-	} else {
-		z.rows = nil
-		z.numberHood()
-		order, err = z.normalize(global)
+	z.begin(global)
+	p, k := &z.whole, z.K
+	words := !z.general && k <= maxWords && !ix.g.Directed && !z.Uniform && z.lists.refines()
+	nodes, dist := z.cutLarge(ix, hood, dist)
+	if len(nodes) < len(hood) {
+		p = &z.part
+	} else if z.Reads != nil {
+		*z.Reads = append(*z.Reads, hood...)
 	}
-	if z.numbered {
-		z.local.forget(hood)
-	}
-	if err != nil {
+	z.numbers.gather(p, ix, nodes, dist, words, z.IgnoreAttributes)
+	if err := z.solve(p, words); err != nil {
 		return err
 	}
-	for i, v := range order {
-		members[i] = nodes[v]
+	for i, v := range z.order {
+		members[i] = z.made.nodes[v]
 	}
-	for i := len(order); i < len(members); i++ {
+	for i := len(z.order); i < len(members); i++ {
 		members[i] = -1
 	}
 	return nil
 }
 
-// numberHood numbers the nodes of U, once, where rows of a bound do not do.
-func (z *Normalizer) numberHood() {
-	if !z.numbered {
-		z.local.number(z.ix.g.N(), z.hood)
-		z.numbered = true
+// begin hands the settings to the lists.
+func (z *Normalizer) begin(global []float64) {
+	l := &z.lists
+	l.by, l.global, l.context, l.uniform = z.By, global, z.Context, z.Uniform
+	if wl, ok := z.By.(labeling.WeisfeilerLehman); ok && wl == labeling.WL {
+		l.by = nil
 	}
 }
 
-// normalize returns the local numbers of the members, borrowed.
-func (z *Normalizer) normalize(global []float64) ([]int32, error) {
-	if z.cutsArcs(global) && z.cropArcs() {
-		return z.finish(&z.ranking, z.keep, global)
+// cutLarge cuts a neighbourhood that is too large for words to K nodes, if that can be
+// done without gathering it, and returns what is left of it.
+func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8) ([]int32, []uint8) {
+	if len(hood) <= maxWords || z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
+		return hood, dist
 	}
-	z.arcs = z.local.induce(z.ix, z.hood, z.arcs[:0])
-	cached := z.cacheable(global, len(z.hood))
-	before := z.Stats
-	if cached {
-		if value := z.whole.findArcs(z, wholeField, z.hood, z.dist, z.arcs); value != nil {
-			z.Stats.addPacked(value[0])
-			z.order = unpackOrder(z.order, value, min(z.K, len(z.hood)))
-			return z.order, nil
-		}
-	}
-	order, err := z.compute(global)
-	if err == nil && cached {
-		z.whole.add(z, &before, order)
-	}
-	return order, err
-}
-
-// compute is normalize without the cache, from z.arcs.
-func (z *Normalizer) compute(global []float64) ([]int32, error) {
-	z.keep = z.keep[:0]
-	if len(z.hood) <= z.K {
-		for v := range z.hood {
-			z.keep = append(z.keep, int32(v))
-		}
-		return z.finish(&z.ranking, z.keep, global)
+	z.numbers.number(ix.g.N(), hood)
+	defer z.numbers.forget(hood)
+	c := &z.cut
+	c.noting = z.Reads != nil
+	if !c.run(ix, hood, dist, z.numbers.place, z.K, z.IgnoreAttributes) {
+		return hood, dist
 	}
 	z.Stats.Cropped++
-	if err := z.crop(global); err != nil {
-		return nil, err
+	z.countCut(c.by)
+	z.part.keep = append(z.part.keep[:0], hood[:c.base]...)
+	slices.Sort(c.taken)
+	for _, j := range c.taken {
+		z.part.keep = append(z.part.keep, hood[c.base+int(j)])
+		c.note(j)
 	}
-	return z.finish(&z.ranking, z.keep, global)
+	if c.noting {
+		*z.Reads = c.appendRead(*z.Reads)
+	}
+	return z.part.keep, dist[:z.K] // those that are missing are all of the last level
 }
 
-// refinement reports whether the labeling is the one that is computed here, by
-// refinement of local rows, without going through labels.
-func (z *Normalizer) refinement(global []float64) bool {
-	if global != nil {
+// solve makes z.order the first K nodes of p in normal order, in numbers of z.made.
+func (z *Normalizer) solve(p *problem, words bool) error {
+	n := len(p.nodes)
+	z.made = p
+	if value := z.memo.find(z, p, z.K); value != nil {
+		z.Stats.addPacked(value[0])
+		z.order = unpackOrder(z.order, value, min(n, z.K))
+		return nil
+	}
+	var before Stats
+	if p.hash != 0 {
+		before = z.Stats
+	}
+	if n <= z.K {
+		if err := z.finish(p); err != nil {
+			return err
+		}
+		z.memo.add(z, p, &before, z.order)
+		return nil
+	}
+	if err := z.crop(p, words); err != nil {
+		return err
+	}
+	if err := z.solve(&z.part, words); err != nil || p.hash == 0 {
+		return err
+	}
+	var inWhole [maxWords]int32 // only such problems are remembered
+	for i, v := range z.order {
+		inWhole[i] = z.part.keep[v]
+	}
+	z.memo.add(z, p, &before, inWhole[:len(z.order)])
+	return nil
+}
+
+// crop makes z.part the problem of the first K nodes of p, and z.part.keep these, ascending.
+func (z *Normalizer) crop(p *problem, words bool) error {
+	z.Stats.Cropped++
+	if p.onWords {
+		if keep, by, ok := z.words.crop(p, z.K); ok {
+			z.countCut(by)
+			z.partOf(p, keep)
+			return nil
+		}
+		p.list()
+	}
+	s, err := z.lists.crop(p, z.K, z.CropBudget, z.CanonBudget)
+	if err != nil {
+		return err
+	}
+	z.countCut(s.by)
+	z.Stats.Leaves += int64(s.compared)
+	if !s.exact {
+		z.Stats.CropFallback++
+	}
+	for q, n := range s.canon {
+		z.countCanon(canon.Quality(q), n)
+	}
+	if p.onWords {
+		keep := uint64(0)
+		for _, v := range s.nodes {
+			keep |= 1 << v
+		}
+		z.partOf(p, keep)
+		return nil
+	}
+	z.part.keep = append(z.part.keep[:0], s.nodes...)
+	z.part.partOf(p, s.nodes, words)
+	return nil
+}
+
+// partOf makes z.part the problem of a set of nodes of p, and z.part.keep the set where it
+// is asked for.
+func (z *Normalizer) partOf(p *problem, keep uint64) {
+	z.part.part(p, keep)
+	if p.hash == 0 {
+		return
+	}
+	z.part.keep = z.part.keep[:0]
+	for ; keep != 0; keep &= keep - 1 {
+		z.part.keep = append(z.part.keep, int32(bits.TrailingZeros64(keep)))
+	}
+}
+
+// finish makes z.order the normal order of all nodes of p.
+func (z *Normalizer) finish(p *problem) (err error) {
+	var canonical bool
+	var q canon.Quality
+	if p.onWords {
+		z.order, canonical, q = z.words.finish(p, z.CanonBudget)
+	} else {
+		z.order, canonical, q, err = z.lists.finish(p, z.CanonBudget)
+	}
+	if canonical {
+		z.countCanon(q, 1)
+	}
+	return err
+}
+
+// countCut counts what decided a cut.
+func (z *Normalizer) countCut(by how) {
+	if by >= byTypes {
+		z.Stats.Ties++
+	}
+	if by == bySearch {
+		z.Stats.Searches++
+	}
+}
+
+// countCanon counts canonical orders.
+func (z *Normalizer) countCanon(q canon.Quality, n int) {
+	z.Stats.Canon += int64(n)
+	switch q {
+	case canon.Refined:
+		z.Stats.Refined += int64(n)
+	case canon.Partial:
+		z.Stats.Partial += int64(n)
+	}
+}
+
+// Rows writes to rows, of length K, the edges of the field that Normalize made
+// last: bit j of rows[i] is set where members i and j are adjacent. It knows
+// them for undirected graphs, labeling.WL and K up to 64, and reports whether it
+// does. O(k + m) for m edges of the field; Edges looks them up in the graph instead.
+func (z *Normalizer) Rows(rows []uint64) bool {
+	if z.made == nil || !z.made.onWords {
 		return false
 	}
-	l, ok := z.By.(labeling.WeisfeilerLehman)
-	return z.By == nil || ok && l == labeling.WL
+	var place [maxWords]uint8
+	members := z.place(&place)
+	for i, v := range z.order {
+		row := uint64(0)
+		for m := z.made.rows[v] & members; m != 0; m &= m - 1 {
+			row |= 1 << (place[bits.TrailingZeros64(m)&63] & 63)
+		}
+		rows[i] = row
+	}
+	clear(rows[len(z.order):])
+	return true
 }
 
-// rank makes r the ranking of a set of nodes, by distance and label: arcs are
-// the arcs between them, rows the same as refinement wants them, and nodes their
-// numbers in the whole graph. If cut is positive, only the ranking's first cut
-// nodes are of interest, and not their order.
-func (z *Normalizer) rank(r *refine.Refiner, sub *subgraph, nodes []int32, dist []uint8, arcs []arc, global []float64, cut int) (refine.Rows, error) {
-	r.Reset(len(nodes))
-	if z.refinement(global) {
-		rows := sub.rows(z.ix.g, len(nodes), arcs, false)
-		if !z.Uniform {
-			r.SplitLevels(dist)
-		}
-		if z.Uniform {
-			cut = 0
-		}
-		r.Number(rows, 0, cut)
-		if z.Uniform {
-			z.colors = resize(z.colors, len(nodes))
-			for v := range z.colors {
-				z.colors[v] = int32(r.Start(int32(v)))
-			}
-			r.Reset(len(nodes))
-			r.SplitLevels(dist)
-			r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.colors[v], z.colors[u]) })
-		}
-		return rows, nil
+// Adjacency writes to out, (K, K) row-major, 1 for the edges of the field that
+// Normalize made last and 0 elsewhere, where it knows them, as Rows says.
+func (z *Normalizer) Adjacency(out []float32) bool {
+	if z.made == nil || !z.made.onWords {
+		return false
 	}
-	z.labels = resize(z.labels, len(nodes))
-	if global != nil {
-		for i, v := range nodes {
-			z.labels[i] = global[v]
-		}
-	} else {
-		in := labeling.Input{Graph: sub.graph(z.ix.g, nodes, arcs), Dist: dist, Context: z.Context}
-		if err := labeling.Compute(z.By, in, z.labels); err != nil {
-			return refine.Rows{}, err
+	k := z.K
+	out = out[:k*k]
+	clear(out)
+	var place [maxWords]uint8
+	members := z.place(&place)
+	for i, v := range z.order {
+		row := out[i*k : (i+1)*k]
+		for m := z.made.rows[v] & members; m != 0; m &= m - 1 {
+			row[place[bits.TrailingZeros64(m)&63]] = 1
 		}
 	}
-	r.SplitLevels(dist)
-	r.SplitFunc(func(u, v int32) int { return cmp.Compare(z.labels[v], z.labels[u]) })
-	return refine.Rows{}, nil
+	return true
 }
 
-// finish ranks the chosen nodes on the graph they induce and breaks the
-// remaining ties. chosen ascends; the result is in rank order, in the same
-// numbers, and borrowed.
-func (z *Normalizer) finish(r *refine.Refiner, chosen []int32, global []float64) ([]int32, error) {
-	n := len(chosen)
-	arcs := z.arcs
-	z.subset(chosen)
-	if n < len(z.hood) {
-		z.number = resize(z.number, len(z.hood))
-		for i := range z.number {
-			z.number[i] = -1
-		}
-		for i, v := range chosen {
-			z.number[v] = int32(i)
-		}
-		z.arcsN = restrict(arcs, z.number, z.arcsN[:0])
-		arcs = z.arcsN
+// place notes where each member is in the field, and returns the members.
+func (z *Normalizer) place(place *[maxWords]uint8) (members uint64) {
+	for i, v := range z.order {
+		place[v&63] = uint8(i)
+		members |= 1 << (v & 63)
 	}
-	// Where nothing was cut off, the whole problem is this one.
-	cached := n < len(z.hood) && z.cacheable(global, n)
-	before := z.Stats
-	if cached {
-		if value := z.inN.findArcs(z, finishField, z.nodes, z.distN, arcs); value != nil {
-			z.Stats.addPacked(value[0])
-			z.order = unpackOrder(z.order, value, n)
-			for i, v := range z.order {
-				z.order[i] = chosen[v]
-			}
-			return z.order, nil
-		}
-	}
-	if _, err := z.rank(r, &z.rowsN, z.nodes, z.distN, arcs, global, 0); err != nil {
-		return nil, err
-	}
-	if z.nodeAttrs() && !r.Discrete() {
-		r.SplitFunc(func(u, v int32) int { return refine.CompareNodes(z.ix.g, z.nodes[u], z.nodes[v]) })
-	}
-	order := r.Elems
-	if !r.Discrete() {
-		z.colors = resize(z.colors, n)
-		for v := range z.colors {
-			z.colors[v] = int32(r.Start(int32(v)))
-		}
-		order = z.canonical(n, arcs)
-	}
-	if cached {
-		z.inN.add(z, &before, order)
-	}
-	z.order = z.order[:0]
-	for _, v := range order {
-		z.order = append(z.order, chosen[v])
-	}
-	return z.order, nil
-}
-
-// canonical returns the canonical order of the graph of n nodes and the arcs with
-// z.colors.
-func (z *Normalizer) canonical(n int, arcs []arc) []int32 {
-	g, edgeTypes := z.ix.g, z.edgeTypes()
-	z.solver.Budget = z.CanonBudget
-	var order []int32
-	var q canon.Quality
-	if n <= 64 && !g.Directed && !edgeTypes {
-		rows := z.bits[:n]
-		clear(rows)
-		for _, e := range arcs {
-			rows[e.a] |= 1 << e.b
-			rows[e.b] |= 1 << e.a
-		}
-		order, q = z.solver.Bits(rows, z.colors)
-	} else {
-		if !edgeTypes || !z.rowsN.ownTypes(g, arcs) {
-			z.rowsN.rankTypes(g, arcs, edgeTypes)
-		}
-		z.codes = resize(z.codes, n*n)
-		clear(z.codes)
-		for i, e := range arcs {
-			code := uint16(z.rowsN.types[i] + 1)
-			z.codes[int(e.a)*n+int(e.b)] = code
-			if !g.Directed {
-				z.codes[int(e.b)*n+int(e.a)] = code
-			}
-		}
-		order, q = z.solver.Matrix(n, z.codes, z.colors)
-	}
-	z.countCanon(q)
-	return order
+	return members
 }

@@ -2,20 +2,19 @@ package field
 
 import "math/bits"
 
-// orderTree makes z.order the canonical order of the nodes whose rows are in
-// z.rows, and whose ranking without attributes is in z.cells, where they are a tree
-// in which every node has one neighbour in the cells before its own, and reports
-// whether they are.
+// orderTree makes w.order the canonical order of the nodes of p, whose ranking without
+// attributes is in w.cells, where they are a tree in which every node has one neighbour
+// in the cells before its own, and reports whether they are.
 //
 // The ranking is stable, so nodes that are in one cell and below the same parent
 // have branches of the same form below them, and none of these nodes has its place
 // yet: whichever comes first, the matrix is the same, and nothing has to be
 // searched. What hangs below the parent that comes first is first, since it makes
 // the greater row.
-func (z *Normalizer) orderTree() bool {
-	rows := z.rows
+func (w *words) orderTree(p *problem) bool {
+	rows := p.rows
 	seen, edges := uint64(0), 0
-	for _, c := range z.cells {
+	for _, c := range w.cells {
 		for m := c; m != 0; m &= m - 1 {
 			row := rows[bits.TrailingZeros64(m)&63]
 			above := row & seen
@@ -29,9 +28,9 @@ func (z *Normalizer) orderTree() bool {
 	if edges != len(rows)-1 {
 		return false
 	}
-	order := resize(z.order, len(rows))
+	order := resize(w.order, len(rows))
 	n := 0
-	for _, c := range z.cells {
+	for _, c := range w.cells {
 		if c&(c-1) == 0 {
 			order[n] = int32(bits.TrailingZeros64(c))
 			n++
@@ -44,6 +43,6 @@ func (z *Normalizer) orderTree() bool {
 			}
 		}
 	}
-	z.order = order
+	w.order = order
 	return true
 }

@@ -39,27 +39,27 @@ func TestOrderTree(t *testing.T) {
 		}
 		ix := NewIndex(g, Both)
 		hood, dist := walk.Assemble(ix, int32(name[0]), n)
-		z := Normalizer{K: n, ix: ix, hood: hood, dist: dist}
-		z.rows = z.hoodBits[:n]
-		z.local.number(n, hood)
-		z.local.rows(ix, hood, n, z.rows)
-		z.words.Reset(dist)
-		z.words.Number(z.rows, 0, false)
-		z.cells = z.words.AppendCells(nil)
+		var numbers numbering
+		var p problem
+		var w words
+		numbers.gather(&p, ix, hood, dist, true, false)
+		w.ranking.Reset(dist)
+		w.ranking.Number(p.rows, 0, false)
+		w.cells = w.ranking.AppendCells(nil)
 		isTree := len(g.Neighbors) == 2*(n-1)
-		if got := z.orderTree(); got != isTree {
+		if got := w.orderTree(&p); got != isTree {
 			t.Fatalf("%d nodes, neighbours %v from %v: tree %v, want %v", n, g.Neighbors, g.Offsets, got, isTree)
 		}
 		if !isTree {
 			continue
 		}
 		trees++
-		if !z.words.Discrete() {
+		if !w.ranking.Discrete() {
 			tied++
 		}
-		want, quality := solver.Cells(z.rows, z.cells)
-		if quality != canon.Exact || !slices.Equal(z.order, want) {
-			t.Fatalf("%d nodes, neighbours %v from %v: order %v, want %v (%v)", n, g.Neighbors, g.Offsets, z.order, want, quality)
+		want, quality := solver.Cells(p.rows, w.cells)
+		if quality != canon.Exact || !slices.Equal(w.order, want) {
+			t.Fatalf("%d nodes, neighbours %v from %v: order %v, want %v (%v)", n, g.Neighbors, g.Offsets, w.order, want, quality)
 		}
 	}
 	if trees < 1000 || tied < trees/2 {

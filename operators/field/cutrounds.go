@@ -1,0 +1,375 @@
+package field
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// listAside lists the neighbours of the tied nodes in the last level. It gives up on
+// nodes with too much to read.
+func (c *cut) listAside() bool {
+	m := len(c.alone)
+	c.lists, c.from = c.lists[:0], resize(c.from, m)
+	for j := range c.from {
+		c.from[j] = -1
+	}
+	for _, j := range c.tied {
+		if !c.aside(j) {
+			return false
+		}
+	}
+	return true
+}
+
+// aside counts the arcs of node j from and to the last level, and appends the nodes at
+// their other ends to c.lists, each with the code of the arc, once.
+func (c *cut) aside(j int32) bool {
+	if c.from[j] >= 0 {
+		return true
+	}
+	c.note(j)
+	u, base := c.nodes[c.base+int(j)], int32(c.base)
+	c.from[j] = int32(len(c.lists))
+	for code := range c.codes {
+		row, begin := c.row(u, code), len(c.lists)
+		if c.steps -= len(row); c.steps < 0 {
+			return false
+		}
+		for _, v := range row {
+			if at := c.place[v] - 1 - base; at >= 0 {
+				c.lists = append(c.lists, at<<1|int32(code))
+			}
+		}
+		c.side[j][code] = uint32(len(c.lists) - begin)
+	}
+	return true
+}
+
+// listOf returns the list of node j.
+func (c *cut) listOf(j int32) []int32 {
+	n := int32(c.side[j][0])
+	if c.codes == 2 {
+		n += int32(c.side[j][1])
+	}
+	return c.lists[c.from[j]:][:n]
+}
+
+// listKey is the rank by the number of entries of one kind among lists that are
+// equal before: more of a kind make a smaller list, but a list that ends is
+// smaller than one that goes on.
+func listKey(count uint32, ends bool) uint32 {
+	if ends {
+		return count
+	}
+	return math.MaxUint32 - count
+}
+
+// firstRoundAside tells tied nodes apart by their arcs from and to the last level.
+func (c *cut) firstRoundAside() bool {
+	for code := range c.codes {
+		for _, j := range c.tied {
+			c.key[j] = listKey(c.side[j][code], code == c.codes-1 || c.side[j][1] == 0)
+		}
+		if c.narrow() {
+			return true
+		}
+	}
+	return false
+}
+
+// rankBefore ranks the nodes before the last level by level and their colours after
+// one round, from the level before the first that nodes of the last one have neighbours
+// in.
+func (c *cut) rankBefore() {
+	if c.ranked {
+		return
+	}
+	c.ranked = true
+	c.colors = c.colors[:0]
+	var order [maxWords]uint8
+	width, next := len(c.levels)*c.codes+c.codes, uint8(0)
+	color := func(i uint8) []uint32 { return c.colors[int(i)*width:][:width] }
+	for range c.base {
+		c.colors = append(c.colors, make([]uint32, width)...)
+	}
+	for _, level := range c.levels[max(c.first-1, 0):] {
+		n := 0
+		for m := level; m != 0; m &= m - 1 {
+			i := uint8(bits.TrailingZeros64(m))
+			if level&(level-1) != 0 {
+				c.writeColor(color(i), int(i)+1, c.down[i&63])
+			}
+			at := n
+			for ; at > 0 && slices.Compare(color(order[at-1]), color(i)) > 0; at-- {
+				order[at] = order[at-1]
+			}
+			order[at] = i
+			n++
+		}
+		for x, i := range order[:n] {
+			c.rank[i&63] = next + uint8(x)
+			if x > 0 && slices.Equal(color(order[x-1]), color(i)) {
+				c.rank[i&63] = c.rank[order[x-1]&63]
+			}
+		}
+		next += uint8(n)
+	}
+}
+
+// writeColor writes what ranks the colour of the node at a place after one round: its
+// numbers of arcs from and to each of the levels before the last, and the last.
+func (c *cut) writeColor(to []uint32, at int, side [2]uint32) {
+	left := uint32(0)
+	for l, level := range c.levels {
+		for code := range c.codes {
+			n := uint32(bits.OnesCount64(c.around[code][at] & level))
+			to[l*c.codes+code] = n
+			left += n
+		}
+	}
+	for code := range c.codes {
+		to[len(c.levels)*c.codes+code] = side[code]
+		left += side[code]
+	}
+	for i, n := range to {
+		left -= n
+		to[i] = listKey(n, left == 0)
+	}
+}
+
+// secondRound tells tied nodes apart by the lists of the colours of their neighbours
+// before the last level, four entries at a time.
+func (c *cut) secondRound() bool {
+	if c.same() {
+		return false
+	}
+	c.rankBefore()
+	b := c.before(c.tied[0])
+	for done := 0; done < bits.OnesCount64(b[0])+bits.OnesCount64(b[1]); done += 4 {
+		for _, j := range c.tied {
+			c.key[j] = c.fourOf(c.before(j), done)
+		}
+		if c.narrow() {
+			return true
+		}
+	}
+	return false
+}
+
+// thirdRound tells tied nodes of an undirected graph, which have no neighbours in the
+// last level, apart by the colours that their neighbours have after two rounds: by the
+// first one, and the list of the colours of all neighbours.
+func (c *cut) thirdRound() bool {
+	if !c.counted {
+		c.countAside()
+	}
+	asked := uint64(0)
+	for _, j := range c.tied {
+		asked |= c.before(j)[0]
+	}
+	var list [maxWords][]uint32
+	var order [maxWords]uint8
+	n := 0
+	c.colors = c.colors[:0]
+	for m := asked; m != 0; m &= m - 1 {
+		u := bits.TrailingZeros64(m) & 63
+		order[n] = uint8(u)
+		n++
+		begin := len(c.colors)
+		for _, v := range c.ix.g.Adj(c.nodes[u]) {
+			at := int(c.place[v]) - 1
+			switch j := at - c.base; {
+			case at < 0: // cut off by a bound
+			case j < 0:
+				c.colors = append(c.colors, uint32(c.rank[at]))
+			case c.side[j][0] == 0:
+				c.colors = append(c.colors, 1<<30|uint32(bits.OnesCount64(c.before(int32(j))[0])))
+			default:
+				c.colors = append(c.colors, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[j][0])
+			}
+		}
+		list[u] = c.colors[begin:]
+		slices.Sort(list[u])
+	}
+	old := c.rank
+	compare := func(u, v uint8) int {
+		return cmp.Or(cmp.Compare(old[u], old[v]), slices.Compare(list[u], list[v]))
+	}
+	slices.SortFunc(order[:n], compare)
+	for x, u := range order[:n] {
+		c.rank[u] = uint8(x)
+		if x > 0 && compare(order[x-1], u) == 0 {
+			c.rank[u] = c.rank[order[x-1]]
+		}
+	}
+	return c.secondRound()
+}
+
+// fourOf returns the entries from the given one on of the ascending list of the
+// colours of some nodes with their codes, packed.
+func (c *cut) fourOf(before [2]uint64, from int) uint32 {
+	var list [2 * maxWords]uint8
+	n := 0
+	for code, nodes := range before {
+		for ; nodes != 0; nodes &= nodes - 1 {
+			x := c.rank[bits.TrailingZeros64(nodes)&63]<<1 | uint8(code)
+			at := n
+			for ; at > 0 && list[at-1] > x; at-- {
+				list[at] = list[at-1]
+			}
+			list[at] = x
+			n++
+		}
+	}
+	packed := uint32(0)
+	for i := from; i < from+4; i++ {
+		packed <<= 8
+		if i < n {
+			packed |= uint32(list[i])
+		}
+	}
+	return packed
+}
+
+// secondRoundAside tells tied nodes apart by the colours of their neighbours in the
+// last level. It gives up on nodes with too much to read.
+func (c *cut) secondRoundAside() bool {
+	m, width := len(c.alone), len(c.levels)*c.codes+c.codes
+	c.at, c.ranks = resize(c.at, m), resize(c.ranks, m)
+	clear(c.at)
+	c.beside, c.colors, c.ranked = c.beside[:0], c.colors[:0], false
+	for _, j := range c.tied {
+		for _, x := range c.listOf(j) {
+			if v := x >> 1; c.at[v] == 0 {
+				if !c.aside(v) {
+					return false
+				}
+				c.beside = append(c.beside, v)
+				c.at[v] = len(c.beside)
+				c.colors = slices.Grow(c.colors, width)[:len(c.colors)+width]
+				c.writeColor(c.colors[len(c.colors)-width:], c.base+1+int(v), c.side[v])
+			}
+		}
+	}
+	color := func(v int32) []uint32 { return c.colors[(c.at[v]-1)*width:][:width] }
+	slices.SortFunc(c.beside, func(a, b int32) int { return slices.Compare(color(a), color(b)) })
+	for x, v := range c.beside {
+		c.ranks[v] = int32(x)
+		if x > 0 && slices.Equal(color(c.beside[x-1]), color(v)) {
+			c.ranks[v] = c.ranks[c.beside[x-1]]
+		}
+	}
+	// The lists of all tied nodes are of the same length.
+	c.sorted = c.sorted[:0]
+	for _, j := range c.tied {
+		begin := len(c.sorted)
+		c.at[j] = begin
+		for _, x := range c.listOf(j) {
+			c.sorted = append(c.sorted, c.ranks[x>>1]<<1|x&1)
+		}
+		slices.Sort(c.sorted[begin:])
+	}
+	for i := range c.listOf(c.tied[0]) {
+		for _, j := range c.tied {
+			c.key[j] = uint32(c.sorted[c.at[j]+i])
+		}
+		if c.narrow() {
+			return true
+		}
+	}
+	return false
+}
+
+// twins takes the smallest of the tied nodes if they are interchangeable, so that no
+// round will tell them apart, and no attribute does.
+func (c *cut) twins() bool {
+	side := c.alone[c.tied[0]] != isAlone
+	if !c.same() || c.types && !c.sameTypes(side) || side && !c.sameAside() {
+		return false
+	}
+	c.taken, c.need = append(c.taken, c.tied[:c.need]...), 0
+	c.by = bySearch
+	return true
+}
+
+// same reports whether all tied nodes have the same neighbours before the last level.
+func (c *cut) same() bool {
+	first := c.before(c.tied[0])
+	for _, j := range c.tied[1:] {
+		if c.before(j) != first {
+			return false
+		}
+	}
+	return true
+}
+
+// sameAside reports whether the tied nodes have the same neighbours in the last level,
+// or, where arcs have no direction, the same but for each other.
+func (c *cut) sameAside() bool {
+	first := c.tied[0]
+	open, closed := true, c.codes == 1
+	for _, j := range c.tied[1:] {
+		open = open && slices.Equal(c.listOf(first), c.listOf(j))
+		closed = closed && slices.Contains(c.listOf(j), first<<1) && equalBut(c.listOf(first), c.listOf(j), j<<1, first<<1)
+	}
+	return open || closed
+}
+
+// sameTypes reports whether the tied nodes have the same attributes, and their arcs
+// from and to a node before the last level as well. It does not look at arcs inside of
+// that.
+func (c *cut) sameTypes(side bool) bool {
+	g := c.ix.g
+	at := func(j int32) int32 { return c.nodes[c.base+int(j)] }
+	first := at(c.tied[0])
+	for _, j := range c.tied[1:] {
+		if refine.CompareNodes(g, first, at(j)) != 0 {
+			return false
+		}
+	}
+	if g.EdgeCats+g.EdgeAttrs == 0 {
+		return true
+	}
+	for code, nodes := range c.before(c.tied[0]) {
+		for m := nodes; m != 0; m &= m - 1 {
+			before := c.nodes[bits.TrailingZeros64(m)]
+			entry := func(u int32) int32 {
+				if c.codes == 2 && code == 0 {
+					return int32(g.Entry(before, u))
+				}
+				return int32(g.Entry(u, before))
+			}
+			for _, j := range c.tied[1:] {
+				if refine.CompareEdges(g, entry(first), entry(at(j))) != 0 {
+					return false
+				}
+			}
+		}
+	}
+	return !side
+}
+
+// equalBut reports whether a without x is b without y; a and b ascend.
+func equalBut(a, b []int32, x, y int32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for _, v := range b {
+		if v == y {
+			continue
+		}
+		if i < len(a) && a[i] == x {
+			i++
+		}
+		if i == len(a) || a[i] != v {
+			return false
+		}
+		i++
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package field
+
+import "github.com/sanflow/sanflow/operators/internal/refine"
+
+// gather makes p the problem of some nodes of ix, at the given distances. words says
+// that a problem that fits is to be on words.
+func (n *numbering) gather(p *problem, ix *Index, nodes []int32, dist []uint8, words, ignore bool) {
+	p.begin(ix.g, ignore)
+	p.nodes = nodes
+	p.onWords = words && len(nodes) <= maxWords
+	if p.onWords {
+		p.starts, p.rows = refine.Starts(dist), p.rowMemory[:len(nodes)]
+		if !p.edgeAttrs && ix.bound.most > 0 && ix.bound.far.known {
+			n.rowsBounded(&ix.bound, nodes, p.rowMemory[:])
+			return
+		}
+	}
+	n.number(ix.g.N(), nodes)
+	switch {
+	case p.onWords && !p.edgeAttrs:
+		n.rows(ix, nodes, p.rowMemory[:])
+	case !p.onWords || !n.typedRows(ix, p):
+		p.dist, p.arcs = append(p.dist[:0], dist...), n.induce(ix, nodes, p.arcs[:0])
+		if p.onWords = p.onWords && p.setTypes(); p.onWords {
+			p.setRows()
+		}
+	}
+	n.forget(nodes)
+}
+
+// arc is an edge, or an arc from a to b, between nodes of a problem.
+type arc struct {
+	a, b  int32
+	entry int32 // CSR position in the whole graph
+}
+
+// numbering holds, for every node of a graph, 0 or one plus its number among the
+// nodes of a problem.
+type numbering struct {
+	place  []int32
+	looked int32 // written and never read; see rowsListed
+}
+
+// number numbers the nodes of a graph of n nodes. forget has to follow.
+func (n *numbering) number(size int, nodes []int32) {
+	if len(n.place) < size {
+		n.place = make([]int32, size)
+	}
+	for i, v := range nodes {
+		n.place[v] = int32(i) + 1
+	}
+}
+
+// forget undoes number.
+func (n *numbering) forget(nodes []int32) {
+	for _, v := range nodes {
+		n.place[v] = 0
+	}
+}
+
+// induce appends the arcs of ix between the numbered nodes, each undirected edge
+// once. It reads the short lists of ix only.
+func (n *numbering) induce(ix *Index, nodes []int32, arcs []arc) []arc {
+	for i, u := range nodes {
+		begin, end := ix.off[u], ix.off[u+1]
+		for j, v := range ix.other[begin:end] {
+			at := n.place[v]
+			if at == 0 {
+				continue
+			}
+			if e := ix.listed(begin + int32(j)); e >= 0 {
+				arcs = append(arcs, arc{int32(i), at - 1, e})
+			} else {
+				arcs = append(arcs, arc{at - 1, int32(i), ^e})
+			}
+		}
+	}
+	return arcs
+}
+
+// typedRows is rows, and the types of the edges, where these have one attribute that
+// is discrete and small. It reports whether it is so. Most entries lead out of the
+// problem as likely as not, so there is no branch on that.
+func (n *numbering) typedRows(ix *Index, p *problem) bool {
+	g := ix.g
+	if g.EdgeCats != 1 || g.EdgeAttrs > 0 || len(p.nodes) == maxWords {
+		return false // entries that lead out are written to the place of node 63
+	}
+	table := p.typeTable()
+	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that some, or every, type has
+	for i, u := range p.nodes {
+		adj := g.Adj(u)
+		if len(adj) > 4*maxWords {
+			return false // the row of a hub is not read for a few of its edges
+		}
+		cats := g.EdgeCat[g.Offsets[u]:][:len(adj)]
+		types := table[i<<6:][:maxWords]
+		row := uint64(0)
+		for e, v := range adj {
+			at := n.place[v]
+			in := uint32(-at >> 31) // all ones for a node of the problem
+			c := uint32(cats[e])
+			row |= 1 << ((at - 1) & 63) & uint64(int64(int32(in)))
+			types[(at-1)&63] = uint8(c)
+			greatest = max(greatest, c&in)
+			some |= c & in
+			every &= c | ^in
+		}
+		p.rows[i] = row
+	}
+	if some&^every == 0 { // all the same
+		p.types = nil
+	}
+	return greatest < 255
+}

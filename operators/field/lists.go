@@ -1,0 +1,252 @@
+package field
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/sanflow/sanflow/operators/canon"
+	"github.com/sanflow/sanflow/operators/internal/refine"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// lists orders problems on lists, by any labeling.
+type lists struct {
+	by      labeling.Labeling // nil for refinement, which then needs no labels
+	global  []float64         // labels of the nodes of the graph, or nil
+	context context.Context
+	uniform bool
+
+	ranking refine.Refiner // of the problem that is cut
+	inner   refine.Refiner // of problems that nothing is cut from
+	search  refine.Search
+	leaves  leaves
+	graph   induced
+	solver  canon.Solver
+	labels  []float64
+	colors  []int32
+	codes   []uint16
+}
+
+// refines reports whether the labeling is the one that is computed here, by
+// refinement of rows, without going through labels.
+func (l *lists) refines() bool { return l.by == nil && l.global == nil }
+
+// rank makes r the ranking of the nodes of p, by distance and label. If cut is
+// positive, only the ranking's first cut nodes are of interest, and not their order.
+func (l *lists) rank(r *refine.Refiner, p *problem, cut int) (refine.Rows, error) {
+	n := len(p.nodes)
+	r.Reset(n)
+	if l.refines() {
+		rows := p.lists.of(p, false)
+		if !l.uniform {
+			r.SplitLevels(p.dist)
+			r.Number(rows, 0, cut)
+			return rows, nil
+		}
+		r.Number(rows, 0, 0)
+		l.color(r, n)
+		r.Reset(n)
+		r.SplitLevels(p.dist)
+		r.SplitFunc(func(u, v int32) int { return cmp.Compare(l.colors[v], l.colors[u]) })
+		return rows, nil
+	}
+	l.labels = resize(l.labels, n)
+	if l.global != nil {
+		for i, v := range p.nodes {
+			l.labels[i] = l.global[v]
+		}
+	} else {
+		in := labeling.Input{Graph: l.graph.of(p), Dist: p.dist, Context: l.context}
+		if err := labeling.Compute(l.by, in, l.labels); err != nil {
+			return refine.Rows{}, err
+		}
+	}
+	r.SplitLevels(p.dist)
+	r.SplitFunc(func(u, v int32) int { return cmp.Compare(l.labels[v], l.labels[u]) })
+	return refine.Rows{}, nil
+}
+
+// color makes l.colors the cells of r.
+func (l *lists) color(r *refine.Refiner, n int) {
+	l.colors = resize(l.colors, n)
+	for v := range l.colors {
+		l.colors[v] = int32(r.Start(int32(v)))
+	}
+}
+
+// selection is what a cut to k leaves.
+type selection struct {
+	nodes []int32 // ascending, borrowed
+	by    how
+	// Choices that were compared, and whether the budget sufficed. The canonical
+	// orders of their fields are counted by quality.
+	compared int
+	exact    bool
+	canon    [canon.Partial + 1]int
+}
+
+// crop ranks the nodes of p and returns the first k. Where the cut would part nodes
+// of equal rank, structure decides: see the package comment.
+func (l *lists) crop(p *problem, k, budget, canonBudget int) (selection, error) {
+	r := &l.ranking
+	rows, err := l.rank(r, p, k)
+	if err != nil {
+		return selection{}, err
+	}
+	if cutAt(&r.Partition, k) {
+		return l.first(k, byRank), nil
+	}
+	if types := p.nodeTypes(); types != nil {
+		r.SplitFunc(func(u, v int32) int { return cmp.Compare(types[u], types[v]) })
+	}
+	// Refinement by distance alone has left a stable partition; anything else
+	// has to be refined (again) to the rows that decide.
+	if p.nodeAttrs || p.edgeAttrs || l.uniform || !l.refines() {
+		rows = p.lists.of(p, true)
+		r.QueueAll()
+		r.Refine(rows)
+		if cutAt(&r.Partition, k) {
+			return l.first(k, byTypes), nil
+		}
+	}
+	l.search.Cut, l.search.Budget = k, budget
+	if budget == 0 {
+		l.search.Budget = 200
+	}
+	c := &l.leaves
+	c.lists, c.p, c.k, c.budget = l, p, k, canonBudget
+	c.known, c.canon, c.err = false, [len(c.canon)]int{}, nil
+	visited, exact := l.search.Run(r, rows, c)
+	return selection{c.chosen, bySearch, visited, exact, c.canon}, c.err
+}
+
+// cutAt reports whether a cell begins at position k.
+func cutAt(p *refine.Partition, k int) bool { return p.Start(p.Elems[k]) == k }
+
+// first is the selection of the first k nodes of the ranking.
+func (l *lists) first(k int, by how) selection {
+	c := &l.leaves
+	c.chosen = append(c.chosen[:0], l.ranking.Elems[:k]...)
+	slices.Sort(c.chosen)
+	return selection{nodes: c.chosen, by: by, exact: true}
+}
+
+// finish returns all nodes of p in normal order, borrowed. The quality is that of the
+// canonical order where one was needed.
+func (l *lists) finish(p *problem, budget int) (order []int32, canonical bool, q canon.Quality, err error) {
+	r := &l.inner
+	if _, err := l.rank(r, p, 0); err != nil {
+		return nil, false, 0, err
+	}
+	if types := p.nodeTypes(); types != nil && !r.Discrete() {
+		r.SplitFunc(func(u, v int32) int { return cmp.Compare(types[u], types[v]) })
+	}
+	if r.Discrete() {
+		return r.Elems, false, 0, nil
+	}
+	n := len(p.nodes)
+	l.color(r, n)
+	l.solver.Budget = budget
+	if n <= maxWords && !p.g.Directed && !p.edgeAttrs {
+		p.setRows()
+		order, q = l.solver.Bits(p.rows, l.colors)
+		return order, true, q, nil
+	}
+	l.codes = resize(l.codes, n*n)
+	clear(l.codes)
+	types, _ := p.arcTypes()
+	for i, e := range p.arcs {
+		code := uint16(types[i] + 1)
+		l.codes[int(e.a)*n+int(e.b)] = code
+		if !p.g.Directed {
+			l.codes[int(e.b)*n+int(e.a)] = code
+		}
+	}
+	order, q = l.solver.Matrix(n, l.codes, l.colors)
+	return order, true, q, nil
+}
+
+// leaves compares choices of k nodes by the fields that they give.
+type leaves struct {
+	*lists
+	p      *problem
+	k      int
+	budget int
+	chosen []int32 // the best choice, ascending
+	keep   []int32 // another one
+	known  bool    // best is what the field of chosen shows
+	best   []int32
+	other  []int32
+	part   problem
+	place  []int32 // by node of p: its place in a field, or -1
+	canon  [canon.Partial + 1]int
+	err    error
+}
+
+// Keep implements refine.Leaves. The field is computed only if it has to be
+// compared.
+func (c *leaves) Keep(p *refine.Partition) {
+	c.chosen = append(c.chosen[:0], p.Elems[:c.k]...)
+	slices.Sort(c.chosen)
+	c.known = false
+}
+
+// Compare implements refine.Leaves.
+func (c *leaves) Compare(p *refine.Partition) int {
+	if !c.known {
+		c.best = c.show(c.best[:0], c.chosen)
+		c.known = true
+	}
+	c.keep = append(c.keep[:0], p.Elems[:c.k]...)
+	slices.Sort(c.keep)
+	if slices.Equal(c.keep, c.chosen) {
+		return 0
+	}
+	c.other = c.show(c.other[:0], c.keep)
+	if c.err != nil {
+		return 0
+	}
+	return slices.Compare(c.other, c.best)
+}
+
+// show appends what the field of some nodes shows: their types, in the order of the
+// field, and the matrix of edges. Distances are the same for all choices.
+func (c *leaves) show(to []int32, keep []int32) []int32 {
+	c.part.partOf(c.p, keep, false)
+	order, canonical, q, err := c.finish(&c.part, c.budget)
+	if err != nil {
+		c.err = err
+		return to
+	}
+	if canonical {
+		c.canon[q]++
+	}
+	c.place = resize(c.place, len(c.p.nodes))
+	for i := range c.place {
+		c.place[i] = -1
+	}
+	nodeTypes := c.p.nodeTypes()
+	for i, v := range order {
+		c.place[keep[v]] = int32(i)
+		if nodeTypes != nil {
+			to = append(to, nodeTypes[keep[v]])
+		}
+	}
+	begin, k := len(to), c.k
+	to = slices.Grow(to, k*k)[:begin+k*k]
+	matrix := to[begin:]
+	clear(matrix)
+	types, _ := c.p.arcTypes()
+	for i, e := range c.p.arcs {
+		a, b := int(c.place[e.a]), int(c.place[e.b])
+		if a < 0 || b < 0 {
+			continue
+		}
+		matrix[a*k+b] = int32(types[i]) + 1
+		if !c.p.g.Directed {
+			matrix[b*k+a] = int32(types[i]) + 1
+		}
+	}
+	return to
+}

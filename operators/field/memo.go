@@ -1,0 +1,257 @@
+package field
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
+
+// memo remembers orders of problems in a Cache, and decides when asking it is not
+// worth while. It stands before both engines.
+type memo struct {
+	windows [2][7]window // by part or whole, and by the length of the number of nodes in bits
+	value   []uint64
+	packed  []uint64
+}
+
+// window counts what came of the last questions about problems of some size.
+type window struct {
+	lookups, hits int
+	poor          int // windows with few known since one with more, or since the first
+	skip          int // problems not to be looked up
+}
+
+// Asking and remembering costs some per cent of a field, so where fewer than 1 of 8
+// problems of a window was known, the cache is left alone for a while, longer each
+// time: 1, 3, 7, 15 windows, then 31. The first windows count for nothing, since the
+// cache may still be empty. Small problems come back more often than large ones, so
+// each size has windows of its own.
+const (
+	memoWindow = 64
+	memoRatio  = 8
+	memoFirst  = 4
+	memoPause  = 31
+)
+
+// end ends a window.
+func (w *window) end() {
+	if w.hits*memoRatio >= memoWindow {
+		w.poor = min(w.poor, memoFirst)
+	} else if w.poor++; w.poor > memoFirst {
+		w.skip = memoWindow * min(1<<min(w.poor-memoFirst, 8)-1, memoPause)
+	}
+	w.lookups, w.hits = 0, 0
+}
+
+// find looks up the order of the first k nodes of p: their numbers, one per byte,
+// behind a word of counts, or nil. Problems of more than 64 nodes seldom come twice,
+// nor do those with sparse attributes; labels may be anything.
+func (m *memo) find(z *Normalizer, p *problem, k int) []uint64 {
+	n := len(p.nodes)
+	p.hash = 0
+	if z.Cache == nil || n > maxWords || p.nodeAttrs && p.g.SparseCard > 0 || !z.lists.refines() {
+		return nil
+	}
+	part := 0
+	if p == &z.part {
+		part = 1
+	}
+	w := &m.windows[part][bits.Len(uint(n-1))]
+	if w.skip > 0 {
+		w.skip--
+		return nil
+	}
+	p.writeKey(z, min(k, n))
+	if !p.onWords {
+		m.appendArcs(p)
+	}
+	p.hash = hashOf(p.key)
+	z.Stats.CacheLookups++
+	value := z.Cache.find(p.hash, p.key)
+	if value != nil {
+		z.Stats.CacheHits++
+		w.hits++
+	}
+	if w.lookups++; w.lookups == memoWindow {
+		w.end()
+	}
+	return value
+}
+
+// writeKey writes to p.key all that the order of the first k nodes depends on, but for
+// the arcs of a problem on lists. The first word tells how to read what follows.
+func (p *problem) writeKey(z *Normalizer, k int) {
+	n := len(p.nodes)
+	head := uint64(n-1) | uint64(k-1)<<6
+	starts := p.starts
+	if !p.onWords {
+		starts = refine.Starts(p.dist)
+	}
+	key := append(p.key[:0], 0)
+	if n <= shortLevels {
+		head |= starts >> 1 << (65 - shortLevels)
+	} else {
+		key = append(key, starts)
+	}
+	if p.onWords {
+		head |= 1 << 12
+		key = appendTriangle(key, p.rows)
+	}
+	if p.types != nil {
+		head |= 1 << 13
+		key = p.appendTypes(key)
+	}
+	if p.g.Directed {
+		head |= 1 << 14
+	}
+	if z.Uniform {
+		head |= 1 << 15
+	}
+	if z.CropBudget|z.CanonBudget != 0 {
+		head |= 1 << 16
+		key = append(key, uint64(z.CropBudget), uint64(z.CanonBudget))
+	}
+	if types := p.nodeTypes(); types != nil {
+		bytes := false
+		if key, bytes = appendBytes(key, types); bytes {
+			head |= 1 << 17
+		} else {
+			head |= 1 << 18
+			for _, t := range types {
+				key = append(key, uint64(t))
+			}
+		}
+	}
+	key[0] = head
+	p.key = key
+}
+
+// shortLevels is the number of nodes up to which the levels share a word with the
+// settings, of which 19 bits are in use.
+const shortLevels = 46
+
+// appendTriangle appends the lower triangle of a symmetric matrix without a
+// diagonal, bit by bit.
+func appendTriangle(key, rows []uint64) []uint64 {
+	word, used := uint64(0), 0
+	for i, row := range rows {
+		row &= 1<<i - 1
+		word |= row << (used & 63)
+		if used += i; used >= 64 {
+			key = append(key, word)
+			used -= 64
+			word = row >> ((i - used) & 63)
+		}
+	}
+	return append(key, word)
+}
+
+// appendTypes appends the types of the edges, a byte each.
+func (p *problem) appendTypes(key []uint64) []uint64 {
+	word, n := uint64(0), 0
+	for i, set := range p.rows {
+		types := p.types[i<<6:][:maxWords]
+		for m := set & (1<<i - 1); m != 0; m &= m - 1 {
+			word = word<<8 | uint64(types[bits.TrailingZeros64(m)&63])
+			if n++; n%8 == 0 {
+				key = append(key, word)
+				word = 0
+			}
+		}
+	}
+	return append(key, word)
+}
+
+// appendBytes appends types of nodes, a byte each, and reports whether they fit.
+func appendBytes(key []uint64, types []int32) (longer []uint64, ok bool) {
+	begin := len(key)
+	word, all := uint64(0), uint32(0)
+	for i, t := range types {
+		all |= uint32(t)
+		word = word<<8 | uint64(uint32(t))
+		if i%8 == 7 {
+			key = append(key, word)
+			word = 0
+		}
+	}
+	if all > 255 {
+		return key[:begin], false
+	}
+	return append(key, word), true
+}
+
+// appendArcs appends the arcs to the key of p, whose order depends on the rest of the
+// graph, with their types.
+func (m *memo) appendArcs(p *problem) {
+	types, _ := p.arcTypes()
+	m.packed = m.packed[:0]
+	for i, e := range p.arcs {
+		a, b := e.a, e.b
+		if !p.g.Directed {
+			a, b = max(a, b), min(a, b)
+		}
+		m.packed = append(m.packed, uint64(a)<<48|uint64(b)<<32|uint64(types[i]))
+	}
+	slices.Sort(m.packed)
+	p.key = append(p.key, m.packed...)
+}
+
+// add remembers the order of a problem that find did not know, with the counts since
+// before.
+func (m *memo) add(z *Normalizer, p *problem, before *Stats, order []int32) {
+	if p.hash == 0 {
+		return
+	}
+	counts, ok := packCounts(before, &z.Stats)
+	if !ok {
+		return
+	}
+	m.value = append(m.value[:0], counts)
+	for i, v := range order {
+		if i%8 == 0 {
+			m.value = append(m.value, 0)
+		}
+		m.value[len(m.value)-1] |= uint64(v) << (i % 8 * 8)
+	}
+	z.Cache.add(p.hash, p.key, m.value)
+}
+
+// unpackOrder writes to order the n numbers of a value.
+func unpackOrder(order []int32, value []uint64, n int) []int32 {
+	order = resize(order, n)
+	for i := range order {
+		order[i] = int32(uint8(value[1+i/8] >> (i % 8 * 8)))
+	}
+	return order
+}
+
+// packCounts packs what was counted since before into one word, a byte per count
+// besides Fields, and reports whether it fits.
+func packCounts(before, after *Stats) (packed uint64, ok bool) {
+	var all uint64
+	for i, d := range [...]int64{
+		after.Cropped - before.Cropped, after.Ties - before.Ties, after.Searches - before.Searches,
+		after.Leaves - before.Leaves, after.CropFallback - before.CropFallback,
+		after.Canon - before.Canon, after.Refined - before.Refined, after.Partial - before.Partial,
+	} {
+		all |= uint64(d)
+		packed |= uint64(d) << (8 * i)
+	}
+	return packed, all <= math.MaxUint8
+}
+
+// addPacked adds what packCounts packed.
+func (s *Stats) addPacked(packed uint64) {
+	s.Cropped += int64(packed & 255)
+	s.Ties += int64(packed >> 8 & 255)
+	s.Searches += int64(packed >> 16 & 255)
+	s.Canon += int64(packed >> 40 & 255)
+	if packed&^0xff00_00ff_ffff != 0 {
+		s.Leaves += int64(packed >> 24 & 255)
+		s.CropFallback += int64(packed >> 32 & 255)
+		s.Refined += int64(packed >> 48 & 255)
+		s.Partial += int64(packed >> 56)
+	}
+}
