@@ -21,8 +21,8 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 		if !s.HasField(name) {
 			return 0, nil
 		}
-		var dims []int
-		if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
+		dims, err := dimsOf(s, name)
+		if err != nil {
 			return 0, err
 		}
 		if len(dims) != 3 {
@@ -66,6 +66,27 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	}
 	shape.Classes = len(classes)
 	return shape, nil
+}
+
+// dimsOf returns the shape of a row of a column of tensors. The shape is compared with
+// the type of the column here, once for all records; package nn compares shapes of
+// batches with those of a model.
+func dimsOf(s *arrow.Schema, name string) (dims []int, err error) {
+	if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
+		return nil, err
+	}
+	f, _, err := record.Field(s, name)
+	if err != nil {
+		return nil, err
+	}
+	want := 1
+	for _, d := range dims {
+		want *= d
+	}
+	if t, ok := f.Type.(*arrow.FixedSizeListType); ok && int(t.Len()) != want {
+		return nil, fmt.Errorf("column %q has %d values a row, want %d for %v", name, t.Len(), want, dims)
+	}
+	return dims, nil
 }
 
 // sparseShape reads the shape of column nodes_sparse, where there is one.
@@ -152,16 +173,9 @@ func sparseOf(b *nn.Batch, rec arrow.Record, cells int) error {
 }
 
 func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor.Dense, error) {
-	v, width, err := record.FixedValues[T](rec, name)
+	v, _, err := record.FixedValues[T](rec, name)
 	if err != nil {
 		return nil, err
-	}
-	want := 1
-	for _, d := range shape[1:] {
-		want *= d
-	}
-	if width != want {
-		return nil, fmt.Errorf("column %q has %d values a row, want %d for %v", name, width, want, shape[1:])
 	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
 }

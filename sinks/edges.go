@@ -16,8 +16,8 @@ func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 		if !s.HasField(name) {
 			return 0, nil
 		}
-		var dims []int
-		if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
+		dims, err := dimsOf(s, name)
+		if err != nil {
 			return 0, err
 		}
 		if len(dims) != 4 || dims[0] != shape.W || dims[1] != shape.K || dims[2] != shape.K {

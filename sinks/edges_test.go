@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -85,4 +88,21 @@ func TestEdgesOfAnotherModel(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestShapeWidth refuses a column whose type is not as wide as the shape in its metadata,
+// before the first record.
+func TestShapeWidth(t *testing.T) {
+	for _, name := range []string{record.NodesCat, record.Edges} {
+		f := record.TensorField[int32](record.NodesCat, []int{2, 3, 1}, []record.Channel{{Name: "x", Card: 2}})
+		fields := []arrow.Field{f, record.TensorField[float32](record.Edges, []int{2, 3, 3, 1}, nil)}
+		for i := range fields {
+			if fields[i].Name == name {
+				fields[i].Type = arrow.FixedSizeListOf(5, fields[i].Type.(*arrow.FixedSizeListType).Elem())
+			}
+		}
+		if _, err := sinks.Shape(arrow.NewSchema(fields, nil)); err == nil || !strings.Contains(err.Error(), "has 5 values a row, want") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
