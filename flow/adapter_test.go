@@ -20,7 +20,7 @@ import (
 // TestGoStreams wires our stages with go-streams and its own flows.
 func TestGoStreams(t *testing.T) {
 	ctx := context.Background()
-	opts := flow.Options{Mem: checked(t), Workers: 3}
+	opts := flow.Options{Allocator: checked(t), Workers: 3}
 	src := flow.AsSource(ctx, numbers{Records: 30, Rows: 2}, opts)
 	forked := flow.AsFlow(ctx, step{Label: "a", mode: forks, hook: jitter}, opts)
 	held := flow.AsFlow(ctx, step{Label: "b", mode: holds}, opts)
@@ -76,7 +76,7 @@ func TestGoStreamsErrors(t *testing.T) {
 		{"sink", "close", 0, "keeper: an error on purpose"},
 	} {
 		t.Run(c.stage+" "+c.place, func(t *testing.T) {
-			ctx, opts := context.Background(), flow.Options{Mem: checked(t), Workers: 3}
+			ctx, opts := context.Background(), flow.Options{Allocator: checked(t), Workers: 3}
 			h := func(stage string) hook {
 				if stage == c.stage {
 					return failing(c.place, c.n, false)
@@ -102,7 +102,7 @@ func TestGoStreamsErrors(t *testing.T) {
 
 func TestGoStreamsCancel(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	opts := flow.Options{Mem: checked(t), Workers: 2}
+	opts := flow.Options{Allocator: checked(t), Workers: 2}
 	src := flow.AsSource(ctx, endless, opts)
 	forked := flow.AsFlow(ctx, step{Label: "a", mode: forks}, opts)
 	end := flow.AsSink(ctx, &keeper{}, opts)
@@ -151,11 +151,11 @@ func TestGoStreamsInput(t *testing.T) {
 			ctx := context.Background()
 			if adapter == "flow" {
 				drop := opFunc(func(arrow.Record, *flow.Out) error { return nil })
-				f := flow.AsFlow(ctx, drop, flow.Options{Mem: mem})
+				f := flow.AsFlow(ctx, drop, flow.Options{Allocator: mem})
 				extension.NewChanSource(in).Via(f).To(flow.AsSink(ctx, &keeper{}))
 				err = f.Err()
 			} else {
-				s := flow.AsSink(ctx, &keeper{}, flow.Options{Mem: mem})
+				s := flow.AsSink(ctx, &keeper{}, flow.Options{Allocator: mem})
 				extension.NewChanSource(in).Via(extflow.NewPassThrough()).To(s)
 				err = s.Err()
 			}
@@ -173,7 +173,7 @@ func TestGoStreamsInput(t *testing.T) {
 
 // TestGoStreamsOptions: settings that are wrong, and rows that are refused.
 func TestGoStreamsOptions(t *testing.T) {
-	ctx, bad := context.Background(), flow.Options{Mem: checked(t), Workers: -1}
+	ctx, bad := context.Background(), flow.Options{Allocator: checked(t), Workers: -1}
 	src := flow.AsSource(ctx, numbers{Records: 3, Rows: 1}, bad)
 	src.To(flow.AsSink(ctx, &keeper{}))
 	const want = "option Workers is -1, want 0 or more"
@@ -182,7 +182,7 @@ func TestGoStreamsOptions(t *testing.T) {
 	}
 	f := flow.AsFlow(ctx, step{Label: "a"}, bad)
 	s := flow.AsSink(ctx, &keeper{}, bad)
-	src = flow.AsSource(ctx, numbers{Records: 3, Rows: 1}, flow.Options{Mem: bad.Mem})
+	src = flow.AsSource(ctx, numbers{Records: 3, Rows: 1}, flow.Options{Allocator: bad.Allocator})
 	src.Via(f).To(s)
 	if err := f.Err(); err == nil || err.Error() != "a: "+want {
 		t.Errorf("flow: %v", err)
@@ -192,7 +192,7 @@ func TestGoStreamsOptions(t *testing.T) {
 	}
 
 	var letters []int64
-	keep := flow.Options{Mem: bad.Mem, Workers: 3, Refused: flow.Keep, DeadLetters: func(l flow.Letter) error {
+	keep := flow.Options{Allocator: bad.Allocator, Workers: 3, Refused: flow.Keep, DeadLetters: func(l flow.Letter) error {
 		letters = append(letters, l.Pos)
 		return nil
 	}}
@@ -211,7 +211,7 @@ func TestGoStreamsOptions(t *testing.T) {
 // nobody acknowledges.
 func TestAsSourceForgets(t *testing.T) {
 	told := false
-	src := flow.AsSource(context.Background(), numbers{Records: 10, Rows: 1, ack: func(int64) { told = true }}, flow.Options{Mem: checked(t)})
+	src := flow.AsSource(context.Background(), numbers{Records: 10, Rows: 1, ack: func(int64) { told = true }}, flow.Options{Allocator: checked(t)})
 	sink := &keeper{}
 	src.To(flow.AsSink(context.Background(), sink))
 	if err := src.Err(); err != nil || told || len(sink.ids) != 10 {

@@ -167,7 +167,7 @@ func (d *delivery) run(attempt int) error {
 	}
 	letters := d.hook("letters")
 	err := p.To(&storeWriter{delivery: d, hook: d.hook("store")}).With(flow.Options{
-		Workers: 1 + d.rng.IntN(3), Mem: mem, Refused: flow.Keep,
+		Workers: 1 + d.rng.IntN(3), Allocator: mem, Refused: flow.Keep,
 		DeadLetters: func(l flow.Letter) error {
 			if err := letters("", 0); err != nil {
 				return err

@@ -22,7 +22,7 @@ type Direct struct {
 	outs   []arrow.Record
 }
 
-// OpenDirect opens the operators for records of that schema. Of the options Mem
+// OpenDirect opens the operators for records of that schema. Of the options Allocator
 // counts.
 func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	o.Refused = Skip // a row that is refused is no reason to open everything anew

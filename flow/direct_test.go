@@ -19,7 +19,7 @@ func TestDirect(t *testing.T) {
 	}
 	defer reader.Close()
 	for _, m := range []mode{plain, forks, holds} {
-		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Mem: mem},
+		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Allocator: mem},
 			step{Label: "before"}, step{Label: "strict", mode: m, refuse: badIDs}, step{Label: "after", hook: failing("process", 25, true)})
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestDirectFailures(t *testing.T) {
 				if place == "open" {
 					now = failure
 				}
-				d, err := flow.OpenDirect(reader.Schema(), flow.Options{Mem: mem}, step{Label: "before", hook: closing("before", nil)},
+				d, err := flow.OpenDirect(reader.Schema(), flow.Options{Allocator: mem}, step{Label: "before", hook: closing("before", nil)},
 					step{Label: "bad", mode: holds, hook: closing("bad", once)}, step{Label: "after", hook: closing("after", nil)})
 				if place == "open" {
 					check(err)
@@ -158,7 +158,7 @@ func TestDirectClose(t *testing.T) {
 	defer reader.Close()
 	for name, h := range map[string]hook{"error": failing("close", 0, false), "panic": failing("close", 0, true), "exit": exiting("close", 0)} {
 		closed := 0
-		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Mem: mem}, step{Label: "good", hook: func(p string, _ int64) error {
+		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Allocator: mem}, step{Label: "good", hook: func(p string, _ int64) error {
 			if p == "close" {
 				closed++
 			}

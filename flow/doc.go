@@ -120,9 +120,9 @@
 // that is not complete the pipeline remembers its positions: some tens of
 // bytes, and 4 bytes a row once its rows have come apart (TestTrackerAgainstRows).
 //
-// Records are made in recycled memory (Options.Mem), so that a stage that keeps a slice
+// Records are made in recycled memory (Options.Allocator), so that a stage that keeps a slice
 // after the release of its record reads what another record wrote. With the variable
-// SANFLOW_MEM=poison in the environment, or Options.Mem a record.Poison, released memory
+// SANFLOW_MEM=poison in the environment, or Options.Allocator a record.Poison, released memory
 // is inaccessible: such a stage ends the run with an error that names the stage and the
 // line. Run a program with a new stage once in this way. TestPoisonNamesStage
 //

@@ -83,7 +83,7 @@ func TestDurable(t *testing.T) {
 				var acks []int64
 				src := numbers{Records: 10, Rows: 1, ack: func(pos int64) { acks = append(acks, pos) }}
 				sink := &vault{durable: c.durable, keeper: keeper{hook: c.hook}}
-				run := flow.From(src).Via(via).To(sink).With(flow.Options{Mem: checked(t), Workers: 2}).Start(context.Background())
+				run := flow.From(src).Via(via).To(sink).With(flow.Options{Allocator: checked(t), Workers: 2}).Start(context.Background())
 				if err := run.Wait(); (err != nil) != c.fails || !slices.Equal(acks, c.want) {
 					t.Errorf("%v; acknowledged %v, want %v", err, acks, c.want)
 				}
@@ -126,7 +126,7 @@ func TestAhead(t *testing.T) {
 			}
 			return 0
 		}}}
-		err := flow.From(src).To(sink).With(flow.Options{Mem: checked(t)}).Run(context.Background())
+		err := flow.From(src).To(sink).With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 		slices.Sort(settled)
 		if (err != nil) != (c.hook != nil) || !slices.Equal(settled, c.want) {
 			t.Errorf("%s: %v; settled %v, want %v", c.name, err, settled, c.want)
@@ -162,7 +162,7 @@ func TestCloseBeforeTheRest(t *testing.T) {
 		if fails {
 			sink.hook = failing("close", 0, false)
 		}
-		err := flow.From(src).Via(unpositioned{}).To(sink).With(flow.Options{Mem: checked(t)}).Run(context.Background())
+		err := flow.From(src).Via(unpositioned{}).To(sink).With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 		if (err != nil) != fails || len(acks) == 0 != fails {
 			t.Errorf("%v, acknowledged %v", err, acks)
 		}
@@ -257,7 +257,7 @@ func TestTimedStage(t *testing.T) {
 			time.Sleep(1000 * time.Second)
 			close(next)
 		}()
-		run := flow.From(slow(next, 7)).Via(op).To(sink).With(flow.Options{Mem: mem}).Start(context.Background())
+		run := flow.From(slow(next, 7)).Via(op).To(sink).With(flow.Options{Allocator: mem}).Start(context.Background())
 		time.Sleep(36 * time.Second)
 		synctest.Wait()
 		if n := sink.count(); n != 3 {
@@ -294,7 +294,7 @@ func TestTimedStageFails(t *testing.T) {
 				close(next)
 			}()
 			var e *flow.Error
-			err := flow.From(slow(next, 1)).Via(&patient{wait: time.Second, hook: h}).With(flow.Options{Mem: mem}).Run(context.Background())
+			err := flow.From(slow(next, 1)).Via(&patient{wait: time.Second, hook: h}).With(flow.Options{Allocator: mem}).Run(context.Background())
 			if !errors.As(err, &e) || e.Stage != "patient" {
 				t.Errorf("the error is %v", err)
 			}
@@ -347,7 +347,7 @@ func TestTimedWriter(t *testing.T) {
 		var low atomic.Int64
 		low.Store(-1)
 		src.ack = low.Store
-		run := flow.From(src).To(sink).With(flow.Options{Mem: mem}).Start(context.Background())
+		run := flow.From(src).To(sink).With(flow.Options{Allocator: mem}).Start(context.Background())
 		next <- struct{}{}
 		next <- struct{}{}
 		synctest.Wait()
@@ -372,7 +372,7 @@ func TestTimedWriterStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan struct{})
 		sink := &press{stuck: true}
-		run := flow.From(slow(next, 50)).To(sink).With(flow.Options{Mem: checked(t)}).Start(context.Background())
+		run := flow.From(slow(next, 50)).To(sink).With(flow.Options{Allocator: checked(t)}).Start(context.Background())
 		for range 50 {
 			time.Sleep(time.Second)
 			next <- struct{}{}

@@ -38,7 +38,7 @@ func TestOnlyEOFEnds(t *testing.T) {
 		var acks []int64
 		sink := &keeper{}
 		err := flow.From(numbers{Records: 100, Rows: 1, hook: h, ack: func(pos int64) { acks = append(acks, pos) }}).To(sink).
-			With(flow.Options{Mem: checked(t)}).Run(context.Background())
+			With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 		if err == nil || !strings.HasPrefix(err.Error(), "numbers: ") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -59,7 +59,7 @@ func TestAckMayAsk(t *testing.T) {
 			wrong++
 		}
 	}}
-	run = flow.From(src).Via(step{Label: "a", mode: forks}).With(flow.Options{Mem: checked(t)}).Start(context.Background())
+	run = flow.From(src).Via(step{Label: "a", mode: forks}).With(flow.Options{Allocator: checked(t)}).Start(context.Background())
 	close(started)
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
@@ -80,7 +80,7 @@ func TestExitElsewhere(t *testing.T) {
 		err := flow.From(numbers{Records: 20, Rows: 2}).
 			Via(step{Label: "a", mode: m, refuse: badIDs}).
 			Via(step{Label: "b", mode: m}).
-			With(flow.Options{Mem: checked(t), Workers: 3, Refused: flow.Keep, DeadLetters: func(flow.Letter) error {
+			With(flow.Options{Allocator: checked(t), Workers: 3, Refused: flow.Keep, DeadLetters: func(flow.Letter) error {
 				exiting("", 0)("", 0)
 				return nil
 			}}).Run(context.Background())
@@ -110,7 +110,7 @@ func TestPanicNamesGraph(t *testing.T) {
 		{3, -1, "func: panic: two lines (LINE, in the record of graphs 6 to 8)"},
 		{1, -1, "func: graph 6: panic: two lines (LINE)"},
 	} {
-		err := flow.From(numbers{Records: 10, Rows: c.rows}).Via(at(c.row)).With(flow.Options{Mem: checked(t)}).Run(context.Background())
+		err := flow.From(numbers{Records: 10, Rows: c.rows}).Via(at(c.row)).With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 		if err == nil || withoutLine(err) != c.want || !strings.Contains(err.Error(), "flow/end_test.go:") {
 			t.Errorf("the error is %v, want %s", err, c.want)
 		}
@@ -123,7 +123,7 @@ func TestErrorRow(t *testing.T) {
 		out.Row(1)
 		return errTest
 	})
-	err := flow.From(numbers{Records: 2, Rows: 3}).Via(op).With(flow.Options{Mem: checked(t)}).Run(context.Background())
+	err := flow.From(numbers{Records: 2, Rows: 3}).Via(op).With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 	if err == nil || err.Error() != "func: graph 1: an error on purpose" {
 		t.Errorf("the error is %v", err)
 	}
@@ -148,7 +148,7 @@ func TestFailedCall(t *testing.T) {
 			return errTest
 		})
 		err := flow.From(numbers{Records: 20, Rows: 3}).Via(op).To(sink).With(flow.Options{
-			Mem: checked(t), Workers: workers, Refused: flow.Keep, DeadLetters: func(flow.Letter) error { letters++; return nil },
+			Allocator: checked(t), Workers: workers, Refused: flow.Keep, DeadLetters: func(flow.Letter) error { letters++; return nil },
 		}).Run(context.Background())
 		if !errors.Is(err, errTest) || letters > 0 || len(sink.ids) > 3 || !slices.Equal(sink.ids, []int64{0, 3, 6}[:len(sink.ids)]) {
 			t.Errorf("%d workers: %v, %d letters, rows %v", workers, err, letters, sink.ids)
@@ -178,10 +178,10 @@ func TestIdleAdapters(t *testing.T) {
 			return in
 		}
 		in, in2 := feed(), feed()
-		f := flow.AsFlow(ctx, step{Label: "a", mode: forks}, flow.Options{Mem: mem, Workers: 2})
-		held := flow.AsFlow(ctx, step{Label: "b", mode: holds}, flow.Options{Mem: mem})
-		end := flow.AsSink(ctx, &keeper{}, flow.Options{Mem: mem})
-		s := flow.AsSink(ctx, &keeper{}, flow.Options{Mem: mem})
+		f := flow.AsFlow(ctx, step{Label: "a", mode: forks}, flow.Options{Allocator: mem, Workers: 2})
+		held := flow.AsFlow(ctx, step{Label: "b", mode: holds}, flow.Options{Allocator: mem})
+		end := flow.AsSink(ctx, &keeper{}, flow.Options{Allocator: mem})
+		s := flow.AsSink(ctx, &keeper{}, flow.Options{Allocator: mem})
 		go extension.NewChanSource(in).Via(f).Via(held).To(end)
 		go func() {
 			for v := range in2 {
@@ -215,7 +215,7 @@ func TestIdleAdapters(t *testing.T) {
 // TestAsSourceUnread ends while nobody takes what it gives.
 func TestAsSourceUnread(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
-	src := flow.AsSource(ctx, endless, flow.Options{Mem: checked(t)})
+	src := flow.AsSource(ctx, endless, flow.Options{Allocator: checked(t)})
 	out := src.Out()
 	time.Sleep(10 * time.Millisecond)
 	stop()

@@ -74,7 +74,7 @@ func errorPlaces(t *testing.T, workers int) {
 					Via(step{Label: "forked", mode: forks, hook: h("forked")}).
 					Via(step{Label: "holding", mode: holds, hook: h("holding")}).
 					Via(step{Label: "behind", mode: forks, hook: h("behind")}).
-					With(flow.Options{Mem: mem, Workers: workers})
+					With(flow.Options{Allocator: mem, Workers: workers})
 				err := p.To(sink).Run(context.Background())
 				if c.stage != "keeper" { // and the same where the last stages have the goroutine of the run
 					if alone := p.Run(context.Background()); alone == nil || errors.Is(alone, errTest) != (how != "exit") {
@@ -135,7 +135,7 @@ func TestFirstError(t *testing.T) {
 			err := flow.From(numbers{Records: 30, Rows: 1}).
 				Via(step{Label: "a", mode: forks}).
 				Via(step{Label: "b", mode: forks, hook: fail}).
-				To(sink).With(flow.Options{Mem: mem, Workers: workers}).Run(context.Background())
+				To(sink).With(flow.Options{Allocator: mem, Workers: workers}).Run(context.Background())
 			if err == nil || err.Error() != "b: record 12" {
 				t.Fatalf("%d workers: the error is %v", workers, err)
 			}
@@ -149,7 +149,7 @@ func TestFirstError(t *testing.T) {
 // TestErrorNotReturned has stages that take no notice of an error.
 func TestErrorNotReturned(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		opts := flow.Options{Mem: checked(t), Workers: workers}
+		opts := flow.Options{Allocator: checked(t), Workers: workers}
 		deaf := opFunc(func(rec arrow.Record, out *flow.Out) error {
 			rec.Retain()
 			_ = out.Emit(rec)
@@ -183,7 +183,7 @@ func TestNotCalledAgain(t *testing.T) {
 			src := flow.From(numbers{Records: 60, Rows: 1})
 			for _, p := range []flow.Pipeline{src, src.Via(twiceAtOnce)} {
 				err := p.Via(fragile{&again}).
-					With(flow.Options{Mem: checked(t), Workers: workers}).Run(context.Background())
+					With(flow.Options{Allocator: checked(t), Workers: workers}).Run(context.Background())
 				if !errors.Is(err, errTest) || again.Load() {
 					t.Errorf("%d workers: %v; a stage that has failed was called again: %t", workers, err, again.Load())
 				}
@@ -240,7 +240,7 @@ func TestForkerThatFlushes(t *testing.T) {
 		Via(step{Label: "before", mode: forks}).
 		Via(flushingForker{}).
 		Via(step{Label: "after", mode: forks}).
-		To(sink).With(flow.Options{Mem: checked(t), Workers: 3}).Run(context.Background())
+		To(sink).With(flow.Options{Allocator: checked(t), Workers: 3}).Run(context.Background())
 	if err != nil || !slices.Equal(sink.ids, upTo(20)) {
 		t.Errorf("%v, %v", err, sink.ids)
 	}
@@ -297,7 +297,7 @@ func TestBrokenStages(t *testing.T) {
 		{"no stage", flow.From(nums).Via(brokenOp{}), "brokenop: Open returned no Stage"},
 		{"stage without schema", flow.From(nums).Via(brokenOp{funcStage{}}), "brokenop: the schema is nil"},
 		{"emits nil", flow.From(nums).Via(opFunc(func(_ arrow.Record, out *flow.Out) error { return out.Emit(nil) })), "func: the record is nil"},
-		{"emits other columns", flow.From(nums).Via(opFunc(func(_ arrow.Record, out *flow.Out) error { return out.Emit(other(out.Mem())) })),
+		{"emits other columns", flow.From(nums).Via(opFunc(func(_ arrow.Record, out *flow.Out) error { return out.Emit(other(out.Allocator())) })),
 			"func: a record has the columns [x], want [graph_id pos offsets neighbors]"},
 		{"refuses a row that is not there", flow.From(nums).Via(opFunc(func(rec arrow.Record, out *flow.Out) error { return out.Refuse(rec, 1, errTest) })),
 			"func: refused row 1 of 1: an error on purpose"},
@@ -311,7 +311,7 @@ func TestBrokenStages(t *testing.T) {
 		{"fork exits", flow.From(nums).Via(step{Label: "forked", mode: forks, hook: exiting("fork", 0)}), "forked: the stage has ended its goroutine by runtime.Goexit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := c.p.With(flow.Options{Mem: checked(t), Workers: 2}).Run(context.Background())
+			err := c.p.With(flow.Options{Allocator: checked(t), Workers: 2}).Run(context.Background())
 			if err == nil || withoutLine(err) != c.want {
 				t.Errorf("the error is %v, want %s", err, c.want)
 			}

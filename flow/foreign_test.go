@@ -129,7 +129,7 @@ func TestForeign(t *testing.T) {
 					p = p.Through(flow.Foreign{New: func() streams.Flow { return split(2) }})
 				}
 				sink := &keeper{}
-				run := p.To(sink).With(flow.Options{Mem: mem, Workers: 2}).Start(context.Background())
+				run := p.To(sink).With(flow.Options{Allocator: mem, Workers: 2}).Start(context.Background())
 				if err := run.Wait(); err != nil {
 					t.Fatalf("%s: %v", where, err)
 				}
@@ -189,7 +189,7 @@ func TestForeignErrors(t *testing.T) {
 				flow.From(numbers{Records: 5, Rows: 1}).Through(c.f),
 				flow.From(numbers{Records: 5, Rows: 1}).Via(step{Label: "a", mode: forks}).Through(c.f).Via(step{Label: "b"}),
 			} {
-				err := p.With(flow.Options{Mem: checked(t)}).Run(context.Background())
+				err := p.With(flow.Options{Allocator: checked(t)}).Run(context.Background())
 				if err == nil || withoutLine(err) != c.want {
 					t.Errorf("the error is %v, want %s", err, c.want)
 				}
@@ -217,7 +217,7 @@ func TestForeignSchema(t *testing.T) {
 		},
 	}).Via(step{Label: "a"})
 	sink := &keeper{}
-	if err := p.To(sink).With(flow.Options{Mem: checked(t)}).Run(context.Background()); err != nil || len(sink.ids) != 5 {
+	if err := p.To(sink).With(flow.Options{Allocator: checked(t)}).Run(context.Background()); err != nil || len(sink.ids) != 5 {
 		t.Errorf("%v, %v", err, sink.ids)
 	}
 	if plan, err := p.Plan(context.Background()); err != nil || !strings.Contains(plan, "cut                        - neighbors") {
@@ -243,7 +243,7 @@ func TestForeignStopped(t *testing.T) {
 			foreign := flow.Foreign{New: f}
 			ctx, stop := context.WithCancel(context.Background())
 			run := flow.From(endless).Via(step{Label: "a", mode: forks}).Through(foreign).
-				With(flow.Options{Mem: checked(t), Workers: 2}).Start(ctx)
+				With(flow.Options{Allocator: checked(t), Workers: 2}).Start(ctx)
 			time.Sleep(5 * time.Millisecond)
 			stop()
 			start := time.Now()
@@ -255,7 +255,7 @@ func TestForeignStopped(t *testing.T) {
 				flow.From(endless).Through(foreign).Via(step{Label: "a", hook: failing("process", 0, false)}),
 				flow.From(endless).Through(foreign).To(&keeper{hook: failing("write", 0, true)}),
 			} {
-				if err := p.With(flow.Options{Mem: checked(t)}).Run(context.Background()); !errors.Is(err, errTest) {
+				if err := p.With(flow.Options{Allocator: checked(t)}).Run(context.Background()); !errors.Is(err, errTest) {
 					t.Errorf("the error is %v", err)
 				}
 			}
@@ -285,7 +285,7 @@ func TestForeignForgets(t *testing.T) {
 	}}
 	err := flow.From(src).Through(flow.Foreign{New: func() streams.Flow {
 		return extflow.NewFilter(func(arrow.Record) bool { return false }, 1)
-	}}).With(flow.Options{Mem: mem}).Run(context.Background())
+	}}).With(flow.Options{Allocator: mem}).Run(context.Background())
 	if err != nil || mem.CurrentAlloc() != 0 || most > few {
 		t.Errorf("%v, up to %d bytes were held, want at most %d; %d at the end", err, most, few, mem.CurrentAlloc())
 	}
@@ -295,7 +295,7 @@ func TestForeignForgets(t *testing.T) {
 func TestStatsOfForeign(t *testing.T) {
 	run := flow.From(numbers{Records: 10, Rows: 1}).Through(flow.Foreign{Label: "even", New: func() streams.Flow {
 		return extflow.NewFilter(even, 1)
-	}}).With(flow.Options{Mem: checked(t)}).Start(context.Background())
+	}}).With(flow.Options{Allocator: checked(t)}).Start(context.Background())
 	if err := run.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func refusing(p flow.Policy, m mode, workers int, t *testing.T) (*keeper, flow.P
 	return sink, flow.From(numbers{Records: 6, Rows: 5}).
 		Via(step{Label: "before", mode: forks, hook: jitter}).
 		Via(step{Label: "strict", mode: m, refuse: badIDs, hook: jitter}).
-		To(sink), flow.Options{Mem: checked(t), Workers: workers, Refused: p}
+		To(sink), flow.Options{Allocator: checked(t), Workers: workers, Refused: p}
 }
 
 func TestRefused(t *testing.T) {

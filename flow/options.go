@@ -27,16 +27,16 @@ type Options struct {
 	// DeadLetters receives the rows that were refused, one call at a time,
 	// where Refused is Keep. An error ends the run.
 	DeadLetters func(Letter) error
-	// Mem is where records are allocated. The default is a record.Recycler for
+	// Allocator is where records are allocated. The default is a record.Recycler for
 	// each run: memory of a record that was released is written to again. Where the
 	// environment says SANFLOW_MEM=poison the default is a record.Poison, which ends
 	// the run at the stage that uses such memory.
-	Mem memory.Allocator
+	Allocator memory.Allocator
 }
 
 const mostBuffer = 1 << 16
 
-// poisonEnv names the variable of the environment that sets the default of Mem.
+// poisonEnv names the variable of the environment that sets the default of Allocator.
 const poisonEnv = "SANFLOW_MEM"
 
 func (o Options) withDefaults() Options {
@@ -44,11 +44,11 @@ func (o Options) withDefaults() Options {
 	if o.Buffer == 0 {
 		o.Buffer = 2
 	}
-	if o.Mem == nil && os.Getenv(poisonEnv) == "poison" {
-		o.Mem = record.Poison{}
+	if o.Allocator == nil && os.Getenv(poisonEnv) == "poison" {
+		o.Allocator = record.Poison{}
 	}
-	if o.Mem == nil {
-		o.Mem = &record.Recycler{}
+	if o.Allocator == nil {
+		o.Allocator = &record.Recycler{}
 	}
 	return o
 }

@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 	}
 	sink := &keeper{hook: func(string, int64) error { panic("a plan does not open the sink") }}
 	mem := checked(t)
-	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Mem: mem})
+	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Allocator: mem})
 	for _, c := range []struct {
 		p    flow.Pipeline
 		want string
@@ -123,7 +123,7 @@ func TestSchema(t *testing.T) {
 		}
 		return nil
 	}
-	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Mem: checked(t)})
+	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Allocator: checked(t)})
 	for _, p := range []flow.Pipeline{
 		base,
 		base.Via(widen{}).Via(&step{hook: count}).Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }}),
@@ -201,7 +201,7 @@ func (f opener) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, erro
 
 // TestPlanRuns asks for the plan before, while and after a pipeline runs.
 func TestPlanRuns(t *testing.T) {
-	p := flow.From(numbers{Records: 3, Rows: 1}).Via(step{Label: "a"}).With(flow.Options{Mem: checked(t)})
+	p := flow.From(numbers{Records: 3, Rows: 1}).Via(step{Label: "a"}).With(flow.Options{Allocator: checked(t)})
 	plan := func() string {
 		text, err := p.Plan(context.Background())
 		if err != nil {

@@ -36,7 +36,7 @@ func TestOrder(t *testing.T) {
 			Via(step{Label: "b", mode: forks, hook: jitter}).
 			Via(step{Label: "c"}).
 			Via(step{Label: "d", mode: forks, hook: jitter}).
-			To(sink).With(flow.Options{Mem: checked(t), Workers: workers}).Run(context.Background())
+			To(sink).With(flow.Options{Allocator: checked(t), Workers: workers}).Run(context.Background())
 		if err != nil || !slices.Equal(sink.ids, upTo(200)) {
 			t.Errorf("%d workers: %v, %v", workers, err, sink.ids)
 		}
@@ -57,7 +57,7 @@ func TestOneGoroutine(t *testing.T) {
 		Via(step{Label: "a", mode: holds, hook: tell}).
 		Via(step{Label: "b", mode: forks, hook: tell}).
 		Via(step{Label: "c", mode: forks, hook: tell}).
-		To(sink).With(flow.Options{Mem: checked(t), Workers: 1}).Run(context.Background())
+		To(sink).With(flow.Options{Allocator: checked(t), Workers: 1}).Run(context.Background())
 	slices.Sort(ids)
 	if err != nil || !slices.Equal(sink.ids, upTo(18)) || len(slices.Compact(ids)) != 2 {
 		t.Errorf("%v; rows %v; goroutines %q, want one that opens the stages and one that runs them", err, sink.ids, slices.Compact(ids))
@@ -86,7 +86,7 @@ func TestSlowSink(t *testing.T) {
 			return nil
 		}}
 		run := flow.From(src).Via(step{Label: "a", mode: forks}).Via(step{Label: "b"}).To(sink).
-			With(flow.Options{Mem: checked(t), Workers: c.workers, Buffer: c.buffer}).Start(context.Background())
+			With(flow.Options{Allocator: checked(t), Workers: c.workers, Buffer: c.buffer}).Start(context.Background())
 		still := int64(-1)
 		for still != read.Load() || still < int64(100+c.buffer) {
 			still = read.Load()
@@ -142,7 +142,7 @@ func TestCancel(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, workers := range []int{1, 4} {
 				ctx, stop := context.WithCancel(context.Background())
-				run := c.p(ctx).With(flow.Options{Mem: checked(t), Workers: workers}).Start(ctx)
+				run := c.p(ctx).With(flow.Options{Allocator: checked(t), Workers: workers}).Start(ctx)
 				time.Sleep(5 * time.Millisecond)
 				stop()
 				start := time.Now()
@@ -158,7 +158,7 @@ func TestCancel(t *testing.T) {
 	t.Run("before the start", func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
-		err := flow.From(endless).With(flow.Options{Mem: checked(t)}).Run(ctx)
+		err := flow.From(endless).With(flow.Options{Allocator: checked(t)}).Run(ctx)
 		if err == nil || err.Error() != "run: context canceled" {
 			t.Errorf("the error is %v", err)
 		}
@@ -166,20 +166,20 @@ func TestCancel(t *testing.T) {
 	t.Run("deadline", func(t *testing.T) {
 		ctx, stop := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		defer stop()
-		if err := flow.From(endless).With(flow.Options{Mem: checked(t)}).Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := flow.From(endless).With(flow.Options{Allocator: checked(t)}).Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 	})
 	t.Run("cause", func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(context.Background())
 		stop(errTest)
-		if err := flow.From(endless).With(flow.Options{Mem: checked(t)}).Run(ctx); !errors.Is(err, errTest) {
+		if err := flow.From(endless).With(flow.Options{Allocator: checked(t)}).Run(ctx); !errors.Is(err, errTest) {
 			t.Errorf("the error is %v", err)
 		}
 	})
 	t.Run("after the end", func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
-		run := flow.From(numbers{Records: 3, Rows: 1}).With(flow.Options{Mem: checked(t)}).Start(ctx)
+		run := flow.From(numbers{Records: 3, Rows: 1}).With(flow.Options{Allocator: checked(t)}).Start(ctx)
 		err := run.Wait()
 		stop()
 		if err != nil || run.Wait() != nil {
@@ -193,7 +193,7 @@ func TestReuse(t *testing.T) {
 	mem := checked(t)
 	begin := flow.From(numbers{Records: 10, Rows: 3}).
 		Via(step{Label: "a", mode: forks}).Via(step{Label: "b"}).Via(step{Label: "c"}). // leaves room in a slice of 4
-		With(flow.Options{Mem: mem, Workers: 2})
+		With(flow.Options{Allocator: mem, Workers: 2})
 	even := func(id int64) error {
 		if id%2 == 1 {
 			return errTest
@@ -203,7 +203,7 @@ func TestReuse(t *testing.T) {
 	// Both branches append to the beginning.
 	var all, evens keeper
 	a := begin.Via(step{Label: "all", mode: holds}).To(&all)
-	b := begin.Via(step{Label: "evens", refuse: even}).To(&evens).With(flow.Options{Mem: mem, Refused: flow.Skip})
+	b := begin.Via(step{Label: "evens", refuse: even}).To(&evens).With(flow.Options{Allocator: mem, Refused: flow.Skip})
 	plan := a.String()
 	for range 2 {
 		all.ids, evens.ids = nil, nil
@@ -245,7 +245,7 @@ func TestEmptyStream(t *testing.T) {
 	for _, src := range []numbers{{}, {Records: 0, Rows: 5}} {
 		sink := &keeper{}
 		run := flow.From(src).Via(step{Label: "a", mode: forks}).Via(step{Label: "b", mode: holds}).
-			To(sink).With(flow.Options{Mem: checked(t), Workers: 3}).Start(context.Background())
+			To(sink).With(flow.Options{Allocator: checked(t), Workers: 3}).Start(context.Background())
 		if err := run.Wait(); err != nil || len(sink.ids) != 0 || len(sink.closes) != 1 || sink.closes[0] != nil {
 			t.Errorf("%v, %+v", err, sink)
 		}
@@ -267,7 +267,7 @@ func TestStats(t *testing.T) {
 			Via(step{Label: "a", mode: forks, refuse: third}).
 			Via(step{Label: "a", mode: forks, hook: jitter}).
 			Via(step{Label: "holding", mode: holds}).
-			With(flow.Options{Mem: checked(t), Workers: workers, Refused: flow.Skip}).Start(context.Background())
+			With(flow.Options{Allocator: checked(t), Workers: workers, Refused: flow.Skip}).Start(context.Background())
 		if err := run.Wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestStats(t *testing.T) {
 // TestStatsMeanwhile asks a run that is at work.
 func TestStatsMeanwhile(t *testing.T) {
 	run := flow.From(numbers{Records: 200, Rows: 1}).Via(step{Label: "a", mode: forks, hook: jitter}).
-		With(flow.Options{Mem: checked(t), Workers: 2}).Start(context.Background())
+		With(flow.Options{Allocator: checked(t), Workers: 2}).Start(context.Background())
 	done := make(chan error)
 	go func() { done <- run.Wait() }()
 	last := int64(-1)
@@ -337,7 +337,7 @@ func TestBusy(t *testing.T) {
 			Via(step{Label: "slow", mode: forks, hook: sleep(4 * time.Millisecond)}).
 			Via(step{Label: "quick", mode: forks}).
 			Via(step{Label: "slower", mode: forks, hook: sleep(8 * time.Millisecond)}).
-			With(flow.Options{Mem: checked(t), Workers: 1}).Start(context.Background())
+			With(flow.Options{Allocator: checked(t), Workers: 1}).Start(context.Background())
 		if err := run.Wait(); err != nil {
 			t.Fatal(err)
 		}

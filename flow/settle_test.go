@@ -90,7 +90,7 @@ func TestSettler(t *testing.T) {
 			return err
 		})
 		err := flow.From(src).Via(step{Label: "forks", mode: forks, hook: jitter}).Via(step{Label: "holds", mode: holds}).To(sink).
-			With(flow.Options{Workers: 3, Mem: checked(t)}).Run(context.Background())
+			With(flow.Options{Workers: 3, Allocator: checked(t)}).Run(context.Background())
 		if fails != (err != nil) || err != nil && !errors.Is(err, errTest) || wrong || closed != 1 {
 			t.Fatalf("seed %d: %v; wrong %t, closed %d times", seed, err, wrong, closed)
 		}

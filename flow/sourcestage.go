@@ -26,7 +26,7 @@ func (s *sourceStage) open(src Source) error {
 		if src == nil {
 			return errors.New("the source is nil")
 		}
-		reader, err := src.Open(s.run.ctx, s.run.opts.Mem)
+		reader, err := src.Open(s.run.ctx, s.run.opts.Allocator)
 		if err != nil {
 			return err
 		}

@@ -179,8 +179,8 @@ type Out struct {
 // at it now and then.
 func (o *Out) Context() context.Context { return o.run.ctx }
 
-// Mem is the allocator for the arrays that the stage makes.
-func (o *Out) Mem() memory.Allocator { return o.run.opts.Mem }
+// Allocator is where the arrays that the stage makes.
+func (o *Out) Allocator() memory.Allocator { return o.run.opts.Allocator }
 
 // Emit hands a record downstream and takes it over. Its columns are those of
 // Stage.Schema. An error means that the run has ended; the stage returns it.

@@ -82,7 +82,7 @@ func stress(seed uint64) (err error) {
 	}
 	var letters []int64
 	opts := flow.Options{
-		Mem: mem, Workers: 1 + d.IntN(5), Buffer: 1 + d.IntN(3),
+		Allocator: mem, Workers: 1 + d.IntN(5), Buffer: 1 + d.IntN(3),
 		Refused: flow.Policy(1 + d.IntN(2)),
 		DeadLetters: func(l flow.Letter) error {
 			letters = append(letters, l.Graph)

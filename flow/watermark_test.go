@@ -130,7 +130,7 @@ func TestWatermark(t *testing.T) {
 				j := &journal{want: c.want}
 				src := numbers{Records: 6, Rows: 5, ack: j.ack}
 				run := c.via(flow.From(src)).To(j).
-					With(flow.Options{Mem: checked(t), Workers: workers, Refused: flow.Skip}).Start(context.Background())
+					With(flow.Options{Allocator: checked(t), Workers: workers, Refused: flow.Skip}).Start(context.Background())
 				if err := run.Wait(); err != nil {
 					t.Fatal(err)
 				}
@@ -201,7 +201,7 @@ func (s *epochsStage) Flush(out *flow.Out) error {
 func TestDropAtOnce(t *testing.T) {
 	var acks []int64
 	src := numbers{Records: 4, Rows: 2, ack: func(pos int64) { acks = append(acks, pos) }}
-	if err := flow.From(src).Via(dropping{}).With(flow.Options{Mem: checked(t)}).Run(context.Background()); err != nil {
+	if err := flow.From(src).Via(dropping{}).With(flow.Options{Allocator: checked(t)}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(acks, []int64{1, 3, 5, 7}) {
@@ -262,7 +262,7 @@ func TestWatermarkWaits(t *testing.T) {
 		return nil
 	}
 	run := flow.From(src).Via(step{Label: "a", refuse: odd}).To(sink).
-		With(flow.Options{Mem: checked(t), Refused: flow.Skip}).Start(context.Background())
+		With(flow.Options{Allocator: checked(t), Refused: flow.Skip}).Start(context.Background())
 	for run.Stats().Stages[1].Refused < 5 {
 		time.Sleep(time.Millisecond)
 	}
@@ -299,7 +299,7 @@ func TestWatermarkOfFailedRun(t *testing.T) {
 	} {
 		j := &journal{want: func(pos int64) int { return int(pos) + 1 }, keeper: keeper{hook: c.sink}}
 		err := flow.From(numbers{Records: 30, Rows: 1, ack: j.ack}).Via(c.step).To(j).
-			With(flow.Options{Mem: checked(t), Workers: 3}).Run(context.Background())
+			With(flow.Options{Allocator: checked(t), Workers: 3}).Run(context.Background())
 		if err == nil || len(j.early) > 0 || slices.Max(append(j.acks, -1)) >= 12 {
 			t.Errorf("%s: %v; acknowledged %v, too early %v", c.name, err, j.acks, j.early)
 		}
@@ -326,7 +326,7 @@ func TestClosedAfterAck(t *testing.T) {
 		},
 		ack: func(int64) { note("ack") },
 	}
-	if err := flow.From(src).Via(step{Label: "a", mode: holds}).With(flow.Options{Mem: checked(t)}).Run(context.Background()); err != nil {
+	if err := flow.From(src).Via(step{Label: "a", mode: holds}).With(flow.Options{Allocator: checked(t)}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(events, []string{"ack", "close"}) {
@@ -344,7 +344,7 @@ func TestNoPositions(t *testing.T) {
 	a.Release()
 	defer rec.Release()
 	sink := &keeper{}
-	run := flow.From(brokenSource{once{rec, new(bool)}}).Via(step{Label: "a", mode: holds}).To(sink).With(flow.Options{Mem: mem}).Start(context.Background())
+	run := flow.From(brokenSource{once{rec, new(bool)}}).Via(step{Label: "a", mode: holds}).To(sink).With(flow.Options{Allocator: mem}).Start(context.Background())
 	if err := run.Wait(); err != nil || len(sink.ids) != 3 || run.Stats().Done != -1 {
 		t.Errorf("%v, %v, Done %d", err, sink.ids, run.Stats().Done)
 	}

@@ -137,7 +137,7 @@ func (b *batcher) emit(out *flow.Out) error {
 	for i, p := range b.parts {
 		refs = appendRefs(refs, i, p)
 	}
-	rec, err := record.Take(out.Mem(), b.parts, refs)
+	rec, err := record.Take(out.Allocator(), b.parts, refs)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestBatchShares(t *testing.T) {
 	mem := flowtest.Mem(t)
 	var in sinks.Collect
 	defer in.Release()
-	if err := flow.From(numbered(24, 8)).To(&in).With(flow.Options{Mem: mem}).Run(context.Background()); err != nil {
+	if err := flow.From(numbered(24, 8)).To(&in).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	first := func(rec arrow.Record) *int64 {
@@ -68,7 +68,7 @@ func TestBatchShares(t *testing.T) {
 		{24, []bool{false}},
 	} {
 		var out sinks.Collect
-		if err := flow.From(sources.Records{Records: in.Records()}).Via(operators.Batch{Size: c.size}).To(&out).With(flow.Options{Mem: mem}).Run(context.Background()); err != nil {
+		if err := flow.From(sources.Records{Records: in.Records()}).Via(operators.Batch{Size: c.size}).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		var shared []bool

@@ -38,7 +38,7 @@ func TestChooseReadsTheStream(t *testing.T) {
 	defer mem.AssertSize(t, 0)
 	ctx := context.Background()
 	o := theta.Options{K: 5, Pairs: 100}
-	in := flow.From(sources.Graphs{Items: items}).With(flow.Options{Mem: mem})
+	in := flow.From(sources.Graphs{Items: items}).With(flow.Options{Allocator: mem})
 	by, table, err := operators.Choose(ctx, in, nil, o)
 	if err != nil {
 		t.Fatal(err)

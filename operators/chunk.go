@@ -90,7 +90,7 @@ func (c *chunker) Process(rec arrow.Record, out *flow.Out) error {
 		return err
 	}
 	if c.roots == nil {
-		c.roots = record.NewLists[int32](out.Mem())
+		c.roots = record.NewLists[int32](out.Allocator())
 	}
 	for row := 0; row < roots.Len(); {
 		end := c.run(&roots, row)

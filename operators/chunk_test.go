@@ -64,7 +64,7 @@ func fieldsOf(t *testing.T, p flow.Pipeline, workers int) (fields []string, reco
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
 	defer out.Release()
-	if err := p.To(&out).With(flow.Options{Workers: workers, Mem: mem}).Run(context.Background()); err != nil {
+	if err := p.To(&out).With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := leak.Find(before); err != nil {
@@ -257,7 +257,7 @@ func TestChunkTogether(t *testing.T) {
 	var out sinks.Collect
 	defer out.Release()
 	err := flow.From(sources.Graphs{Items: items, Rows: len(items)}).Via(operators.Select{}).
-		Via(operators.Chunk{Size: 4}).To(&out).With(flow.Options{Mem: record.Poison{}}).Run(context.Background())
+		Via(operators.Chunk{Size: 4}).To(&out).With(flow.Options{Allocator: record.Poison{}}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestChunkMemory(t *testing.T) {
 		})
 		err = flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Select{}).Via(operators.Chunk{Size: size}).
 			Via(operators.Assemble{K: k}).Via(operators.Normalize{}).To(sink).
-			With(flow.Options{Workers: workers, Mem: mem}).Run(context.Background())
+			With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background())
 		if err != nil || chunks != (side*side+size-1)/size || mem.now.Load() != 0 {
 			t.Fatal(err, chunks, mem.now.Load())
 		}

@@ -72,7 +72,7 @@ func (c *classAdder) Process(rec arrow.Record, out *flow.Out) error {
 		return err
 	}
 	rows := int(rec.NumRows())
-	b := record.NewFixed[int32](out.Mem(), c.k*c.d)
+	b := record.NewFixed[int32](out.Allocator(), c.k*c.d)
 	dst := b.Extend(rows)
 	for i, v := range members {
 		if int(v) >= len(c.Class) {

@@ -40,7 +40,7 @@ func TestKnownClasses(t *testing.T) {
 		Via(operators.PerRoot{}).
 		Via(operators.Batch{Size: batch}).
 		Via(operators.KnownClasses{Class: class, Names: set.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }}).
-		With(flow.Options{Mem: mem, Workers: 2}).
+		With(flow.Options{Allocator: mem, Workers: 2}).
 		To(&out).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func TestOneLook(t *testing.T) {
 			if apart {
 				ops = []flow.Operator{sel, Expect{Layout: flowtest.Layout}, hood, Expect{Layout: flowtest.Layout}, three, four}
 			}
-			d, err := flow.OpenDirect(rec.Schema(), flow.Options{Mem: memory.NewGoAllocator()}, ops...)
+			d, err := flow.OpenDirect(rec.Schema(), flow.Options{Allocator: memory.NewGoAllocator()}, ops...)
 			if err != nil {
 				t.Fatal(err)
 			}

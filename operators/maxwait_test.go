@@ -73,7 +73,7 @@ func (a *arrivals) Write(_ context.Context, rec arrow.Record) error {
 
 func watch(t *testing.T, src trickle, op flow.Operator) *arrivals {
 	a := &arrivals{start: time.Now()}
-	if err := flow.From(src).Via(op).To(a).With(flow.Options{Mem: flowtest.Mem(t)}).Run(context.Background()); err != nil {
+	if err := flow.From(src).Via(op).To(a).With(flow.Options{Allocator: flowtest.Mem(t)}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -28,7 +28,7 @@ func columns[T record.Value](t *testing.T, p flow.Pipeline, name string) (values
 	defer mem.AssertSize(t, 0)
 	var out sinks.Collect
 	defer out.Release()
-	if err := p.With(flow.Options{Mem: mem}).To(&out).Run(context.Background()); err != nil {
+	if err := p.With(flow.Options{Allocator: mem}).To(&out).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, rec := range out.Records() {

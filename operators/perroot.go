@@ -161,7 +161,7 @@ func (s *rootSplitter) Process(rec arrow.Record, out *flow.Out) error {
 		}
 	}()
 	for _, f := range s.schema.Fields() {
-		col, err := s.split(out.Mem(), rec, f)
+		col, err := s.split(out.Allocator(), rec, f)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func collectFrom(t *testing.T, mem memory.Allocator, src flow.Source, ops ...flo
 		p = p.Via(op)
 	}
 	out := &sinks.Collect{}
-	if err := p.To(out).With(flow.Options{Mem: mem}).Run(context.Background()); err != nil {
+	if err := p.To(out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -112,7 +112,7 @@ func (r *replayer) Flush(out *flow.Out) error {
 		}
 		for len(order) > 0 {
 			n := min(len(order), r.Rows)
-			rec, err := record.Take(out.Mem(), r.recs, order[:n])
+			rec, err := record.Take(out.Allocator(), r.recs, order[:n])
 			if err != nil {
 				return err
 			}

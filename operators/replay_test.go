@@ -89,7 +89,7 @@ func spilling(t *testing.T, r operators.Replay) (rows []string, spilled int64) {
 	defer out.Release()
 	run := flow.From(sources.Families{Graphs: 150}).Via(operators.Channel{By: labeling.NormalizedDegree}).
 		Via(operators.Select{W: 5}).Via(operators.Assemble{K: 4}).Via(operators.Normalize{Edges: true}).
-		Via(operators.Batch{Size: 7}).Via(r).To(&out).With(flow.Options{Mem: mem}).Start(context.Background())
+		Via(operators.Batch{Size: 7}).Via(r).To(&out).With(flow.Options{Allocator: mem}).Start(context.Background())
 	if err := run.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 		l, _ := out.Shared().(*look)
 		b.given(l)
 	}
-	if err := s.b.Begin(out.Mem(), rec); err != nil {
+	if err := s.b.Begin(out.Allocator(), rec); err != nil {
 		var bad *record.RowError
 		if errors.As(err, &bad) { // flow then names the graph
 			out.Row(bad.Row)

@@ -164,7 +164,7 @@ func (s *shuffler) emit(out *flow.Out) error {
 		}
 		refs[i] = record.Ref{Record: j, Row: r.row}
 	}
-	rec, err := record.Take(out.Mem(), recs, refs)
+	rec, err := record.Take(out.Allocator(), recs, refs)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestNormalizeSparse(t *testing.T) {
 	err := flow.From(sources.Records{Records: recs}).
 		Via(operators.Select{W: w}).Via(operators.Assemble{K: k}).Via(operators.Normalize{}).
 		Via(operators.Shuffle{Size: 5, Seed: 1}).Via(operators.Replay{Epochs: 2}).Via(operators.Batch{Size: 7}).
-		To(&out).With(flow.Options{Mem: mem}).Run(context.Background())
+		To(&out).With(flow.Options{Allocator: mem}).Run(context.Background())
 	defer out.Release()
 	if err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func TestSpread(t *testing.T) {
 			var out sinks.Collect
 			defer out.Release()
 			err := flow.From(sources.Graphs{Items: items, Layout: layout, Rows: 2}).Via(c.op).
-				With(flow.Options{Mem: mem, Workers: 2}).To(&out).Run(context.Background())
+				With(flow.Options{Allocator: mem, Workers: 2}).To(&out).Run(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +248,7 @@ func TestSpreadEnds(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
 	err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Spread{Rounds: 1 << 40}).
-		With(flow.Options{Mem: mem}).Run(ctx)
+		With(flow.Options{Allocator: mem}).Run(ctx)
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}

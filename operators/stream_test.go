@@ -30,7 +30,7 @@ func play(t *testing.T, src flow.Source, op flow.Operator) (ids []int64, sizes [
 	t.Helper()
 	var out sinks.Collect
 	defer out.Release()
-	err := flow.From(src).Via(op).To(&out).With(flow.Options{Mem: record.Poison{}}).Run(context.Background())
+	err := flow.From(src).Via(op).To(&out).With(flow.Options{Allocator: record.Poison{}}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

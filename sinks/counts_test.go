@@ -33,7 +33,7 @@ func TestCollectCounts(t *testing.T) {
 	var bags sinks.CollectCounts
 	var recs sinks.Collect
 	defer recs.Release()
-	src := flow.From(sources.Families{Graphs: 40, Seed: 3}).With(flow.Options{Mem: mem, Workers: 2})
+	src := flow.From(sources.Families{Graphs: 40, Seed: 3}).With(flow.Options{Allocator: mem, Workers: 2})
 	if err := src.Via(countWL).Via(countSize).To(&bags).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}

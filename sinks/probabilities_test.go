@@ -68,7 +68,7 @@ func wordsOfNodes(t *testing.T, batch int) flow.Pipeline {
 	return flow.From(set.Rooted(order)).
 		Via(operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}).
 		Via(operators.Batch{Size: batch}).
-		With(flow.Options{Mem: flowtest.Mem(t)})
+		With(flow.Options{Allocator: flowtest.Mem(t)})
 }
 
 // What a stream of rows says of each is in its place, model by model.

@@ -35,7 +35,7 @@ func checked(t *testing.T, f func(flow.Options)) {
 	defer leak.VerifyNone(t)
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
-	f(flow.Options{Mem: mem})
+	f(flow.Options{Allocator: mem})
 }
 
 // some returns one of those that a test tries, in the middle, where the race detector

@@ -101,7 +101,7 @@ func TestChunksOfAnyFile(t *testing.T) {
 		defer out.Release()
 		err := flow.From(src).Via(operators.Select{}).Via(operators.Chunk{Size: 30}).
 			Via(operators.Assemble{K: 6}).Via(operators.Normalize{}).Via(operators.PerRoot{}).To(&out).
-			With(flow.Options{Mem: mem, Workers: 3}).Run(context.Background())
+			With(flow.Options{Allocator: mem, Workers: 3}).Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func TestResumeAtPlace(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "checkpoint")
 			for learned, stops := int64(0), 0; ; stops++ {
 				net, steps, last, before := &nn.CNN{Seed: 1}, 0, 1+rng.IntN(5), learned
-				run := p.With(flow.Options{Mem: flowtest.Mem(t)}).To(sinks.Train{
+				run := p.With(flow.Options{Allocator: flowtest.Mem(t)}).To(sinks.Train{
 					Net: net, Checkpoint: sinks.Checkpoint{File: file, Resume: true, Every: -1},
 					OnStep: func(r nn.Result) error {
 						if steps++; steps > last { // within a step, which is done again

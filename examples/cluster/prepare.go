@@ -108,7 +108,7 @@ func (s coreStage) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	col := record.NewLists[int32](out.Mem())
+	col := record.NewLists[int32](out.Allocator())
 	var g graph.Graph
 	for row := range gs.Len() {
 		gs.At(row, &g)

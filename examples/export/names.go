@@ -43,7 +43,7 @@ func (n *namer) Process(rec arrow.Record, out *flow.Out) error {
 		if err != nil {
 			return err
 		}
-		named, fixed := record.NewLists[int32](out.Mem()), record.NewFixed[int32](out.Mem(), width)
+		named, fixed := record.NewLists[int32](out.Allocator()), record.NewFixed[int32](out.Allocator(), width)
 		for row := range graphs.Len() {
 			ids, root := graphs.Row(row).NodeID, roots.Row(row)
 			input.Rename(ids, named.Grow(len(root)), root)

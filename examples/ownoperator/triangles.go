@@ -34,7 +34,7 @@ func (c counter) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	col := record.NewColumn[int32](out.Mem())
+	col := record.NewColumn[int32](out.Allocator())
 	defer col.Release()
 	from := 0
 	var g graph.Graph

@@ -46,7 +46,7 @@ func BenchmarkStream(b *testing.B) {
 					*d = min(*d, processor()-start)
 				}
 				p := fields(rec, roots, k, 0, 1024).With(flow.Options{Workers: 1})
-				again := p.With(flow.Options{Workers: 1, Mem: &record.Recycler{}})
+				again := p.With(flow.Options{Workers: 1, Allocator: &record.Recycler{}})
 				for b.Loop() {
 					clock(&byHand, func() error { return direct(g, roots, k) })
 					clock(&stream, func() error { return p.Run(context.Background()) })

@@ -152,7 +152,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k, bound int) (cell, 
 	var rates []float64          // of whole passes
 	for out.Seconds < least {
 		watch := &stopwatch{now: c.now(), limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
-		err := fields(rec, roots, k, bound, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Mem: mem}).Run(ctx)
+		err := fields(rec, roots, k, bound, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Allocator: mem}).Run(ctx)
 		out.Fields += watch.fields
 		out.Seconds += watch.took.Seconds()
 		out.ReadyS = watch.ready.Seconds()

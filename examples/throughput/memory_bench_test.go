@@ -21,7 +21,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// BenchmarkMemory measures what flow.Options.Mem costs: a run with recycled memory, the
+// BenchmarkMemory measures what flow.Options.Allocator costs: a run with recycled memory, the
 // default, with Go's heap, where a slice of a released record stays as it was, and with
 // record.Poison, in turn within each iteration. The ratios are of processor time, all
 // threads and the garbage collection included, in the best of the runs.
@@ -69,7 +69,7 @@ func compareMemory(b *testing.B, p func() flow.Pipeline) {
 		for i, mem := range mems {
 			runtime.GC() // each pays for its own garbage
 			start := processor()
-			if err := p().With(flow.Options{Workers: 1, Mem: mem()}).Run(context.Background()); err != nil {
+			if err := p().With(flow.Options{Workers: 1, Allocator: mem()}).Run(context.Background()); err != nil {
 				b.Fatal(err)
 			}
 			best[i] = min(best[i], processor()-start)

@@ -38,7 +38,7 @@ func BenchmarkWorkers(b *testing.B) {
 			}
 			pipelines := [2]flow.Pipeline{twin(b, name), twin(b, name)}
 			run := func(p flow.Pipeline, workers int, mem *record.Recycler) {
-				if err := p.With(flow.Options{Workers: workers, Mem: mem}).Run(context.Background()); err != nil {
+				if err := p.With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
 					b.Error(err)
 				}
 			}

@@ -62,7 +62,7 @@ func pass(rec arrow.Record, out *flow.Out) error {
 func numbered(in *arrow.Schema, next func(row int) int32) (processor, error) {
 	schema, err := record.Extend(in, arrow.Field{Name: "number", Type: arrow.PrimitiveTypes.Int32})
 	return processor{schema, func(rec arrow.Record, out *flow.Out) error {
-		col := record.NewColumn[int32](out.Mem())
+		col := record.NewColumn[int32](out.Allocator())
 		for row := range int(rec.NumRows()) {
 			col.Append(next(row))
 		}
@@ -83,7 +83,7 @@ var readsFreed = opener(func(in *arrow.Schema) (flow.Stage, error) {
 		ids = v
 		return err
 	}}, func(out *flow.Out) error {
-		col := record.NewColumn[int64](out.Mem())
+		col := record.NewColumn[int64](out.Allocator())
 		col.Append(ids...)
 		made := col.Finish()
 		defer made.Release()

@@ -119,7 +119,7 @@ func release(recs []arrow.Record) {
 func collect(mem memory.Allocator, op flow.Operator, in []arrow.Record) (out []arrow.Record, err error) {
 	sink := &catch{}
 	err = flow.From(&feed{trial: trial{schema: in[0].Schema(), in: in, shared: true}}).Via(op).To(sink).
-		With(flow.Options{Workers: 1, Mem: mem}).Run(context.Background())
+		With(flow.Options{Workers: 1, Allocator: mem}).Run(context.Background())
 	if err != nil {
 		release(sink.recs)
 		return nil, err

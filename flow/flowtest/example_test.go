@@ -35,7 +35,7 @@ func (s sizer) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	sizes := record.NewColumn[int32](out.Mem())
+	sizes := record.NewColumn[int32](out.Allocator())
 	for row := range offsets.Len() {
 		sizes.Append(int32(len(offsets.Row(row)) - 1))
 	}

@@ -85,7 +85,7 @@ func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want e
 	mem := memory.NewCheckedAllocator(record.Poison{})
 	opened, done := open()
 	sink := &audit{Sink: opened}
-	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Mem: mem}).Run(ctx)
+	err := flow.From(&feed{trial: t}).To(sink).With(flow.Options{Allocator: mem}).Run(ctx)
 	if done != nil {
 		done()
 	}

@@ -63,7 +63,7 @@ func (t trial) run(ctx context.Context) (result, error) {
 		p = p.Via(t.op)
 	}
 	running := p.To(sink).With(flow.Options{
-		Workers: t.workers, Mem: mem, Refused: t.policy,
+		Workers: t.workers, Allocator: mem, Refused: t.policy,
 		DeadLetters: func(l flow.Letter) error {
 			r.letters = append(r.letters, Rows(l.Row)...)
 			r.refused = append(r.refused, l.Pos)

@@ -22,8 +22,8 @@ import (
 //
 // The zero value is ready. Any number of goroutines may use it.
 type Recycler struct {
-	// Most is the number of bytes that are kept for later. The default is 128 MiB.
-	Most int
+	// Limit is how many bytes are kept for later. The default is 128 MiB.
+	Limit int
 
 	mu   sync.Mutex
 	kept int
@@ -95,7 +95,7 @@ func (r *Recycler) Free(b []byte) {
 	if room != size {
 		return
 	}
-	most := r.Most
+	most := r.Limit
 	if most == 0 {
 		most = 128 << 20
 	}

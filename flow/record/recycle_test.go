@@ -14,7 +14,7 @@ import (
 // What one has in hand nobody else writes to, and what Reallocate is given stays,
 // while goroutines take and give back memory of all sizes.
 func TestRecycler(t *testing.T) {
-	mem := memory.NewCheckedAllocator(&record.Recycler{Most: 1 << 18})
+	mem := memory.NewCheckedAllocator(&record.Recycler{Limit: 1 << 18})
 	defer mem.AssertSize(t, 0)
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {

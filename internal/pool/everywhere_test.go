@@ -81,7 +81,7 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 			}()
 			err := flow.From(sources.EdgeList{Reader: strings.NewReader(edges.String())}).
 				Via(operators.Select{}).Via(operators.Chunk{Size: 500}).Via(operators.Assemble{K: 4}).Via(operators.Normalize{}).
-				With(flow.Options{Workers: workers, Mem: mem}).To(&out).Run(ctx)
+				With(flow.Options{Workers: workers, Allocator: mem}).To(&out).Run(ctx)
 			var rows []string
 			for _, rec := range out.Records() {
 				for _, c := range rec.Columns() {

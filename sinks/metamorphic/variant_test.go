@@ -73,7 +73,7 @@ type fault struct {
 var errFault = errors.New("a fault of the test")
 
 func (v variant) options(mem memory.Allocator, letters *atomic.Int64) flow.Options {
-	o := flow.Options{Workers: v.workers, Buffer: v.buffer, Mem: mem, Refused: flow.Skip}
+	o := flow.Options{Workers: v.workers, Buffer: v.buffer, Allocator: mem, Refused: flow.Skip}
 	if v.keep {
 		o.Refused = flow.Keep
 		o.DeadLetters = func(l flow.Letter) error {

@@ -30,7 +30,7 @@ var recipe = operators.Recipe{
 func run(t *testing.T, p flow.Pipeline, o flow.Options) (flow.Stats, error) {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(record.Poison{})
-	o.Mem = mem
+	o.Allocator = mem
 	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	r := p.With(o).Start(ctx)

@@ -109,7 +109,7 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	mem, k := out.Mem(), f.k
+	mem, k := out.Allocator(), f.k
 	cats, attrs := len(f.layout.NodeCat), len(f.layout.NodeAttr)
 	id, root := record.NewColumn[int64](mem), record.NewColumn[int32](mem)
 	members, dist, edges := record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k*k)

@@ -93,7 +93,7 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 		b = append(b, "}\n"...)
 	}
 	l.b = b
-	col := record.NewLists[uint8](out.Mem())
+	col := record.NewLists[uint8](out.Allocator())
 	col.Append(b)
 	column := col.Finish()
 	defer column.Release()

@@ -34,7 +34,7 @@ func fields(t *testing.T, mem memory15.Allocator) []arrow15.Record {
 	var out sinks.Collect
 	recs := flowtest.Sample(mem)
 	err := flow.From(sources.Records{Records: recs}).Via(operators.Select{W: 4}).Via(operators.Assemble{K: 3}).
-		Via(operators.Normalize{Edges: true, Mask: true}).To(&out).With(flow.Options{Mem: mem}).Run(context.Background())
+		Via(operators.Normalize{Edges: true, Mask: true}).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestPipeline(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	mem15 := flowtest.Mem(t)
 	steps := func(p flow.Pipeline) flow.Pipeline {
-		return p.Via(operators.Select{W: 4}).Via(operators.Assemble{K: 3}).Via(operators.Normalize{}).With(flow.Options{Mem: mem15})
+		return p.Via(operators.Select{W: 4}).Via(operators.Assemble{K: 3}).Via(operators.Normalize{}).With(flow.Options{Allocator: mem15})
 	}
 	var want []string
 	sample := flowtest.Sample(memory15.DefaultAllocator)
