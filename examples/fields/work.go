@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/fieldlines"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sinks/jsonl"
 )
 
 // work runs the pipeline: what is in memory is a record of graphs, and some chunks
@@ -23,7 +23,7 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	from, tally, clock := &input.Named{Source: src}, &input.Tally{}, &timed{Labeling: c.normal}
-	normalize := fieldlines.Normalize(c.k)
+	normalize := jsonl.Normalize(c.k)
 	normalize.Bound, normalize.By = c.bound, c.normal
 	if c.scope == "global" {
 		normalize.By, normalize.Global = clock, true
@@ -35,9 +35,9 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	p = p.Via(normalize)
 	switch {
 	case text != nil:
-		p = p.Via(fieldlines.Columns{}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: text})
+		p = p.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: text})
 	case c.out != "":
-		p = p.Via(fieldlines.Columns{}).To(ipc.Sink{Path: c.out})
+		p = p.Via(jsonl.Columns{}).To(ipc.Sink{Path: c.out})
 	}
 	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
 	bar := cli.NewProgress("receptive fields", -1)
@@ -45,6 +45,11 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	bar.Done()
 	if err := running.Wait(); err != nil {
 		return nil, cli.Cause(ctx, err)
+	}
+	if text != nil {
+		if err := text.Finish(); err != nil {
+			return nil, err
+		}
 	}
 	stats := running.Stats()
 	r := &report{config: c, Graphs: tally.Graphs, Nodes: tally.Nodes, Edges: tally.Edges}

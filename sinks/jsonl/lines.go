@@ -1,21 +1,24 @@
-package fieldlines
+package jsonl
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Lines is the operator that makes a text of each record of fields, a line of
-// JSON per field.
+// Lines makes a text of each record that [Columns] emits, a line of JSON per field, in
+// the column text of one row.
 type Lines struct{}
+
+var _ flow.Operator = Lines{}
 
 // text is the only column of its records, bytes.
 const text = "text"
@@ -39,7 +42,11 @@ func (l *liner) Fork() flow.Stage {
 }
 
 func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
-	ids, root := rec.Column(0).(*array.Int64).Int64Values(), rec.Column(1).(*array.Int32).Int32Values()
+	ids, err := record.Values[int64](rec, "graph")
+	if err != nil {
+		return err
+	}
+	root, err := record.Values[int32](rec, "root")
 	ints := func(name string) (v []int32) {
 		if err == nil {
 			v, _, err = record.FixedValues[int32](rec, name)
@@ -61,6 +68,9 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if len(ids) == 0 {
+		return nil
 	}
 	b, cells := l.b[:0], max(1, len(members))
 	k, nc, na := cells/max(1, len(ids)), len(cats)/cells, len(attrs)/cells
@@ -146,33 +156,35 @@ func number(b []byte, x float32) []byte {
 	return strconv.AppendFloat(b, float64(x), 'g', -1, 32)
 }
 
-// Sink writes the lines to a file.
-type Sink struct{ File *cli.Stream }
+// Sink writes what [Lines] emits, in order.
+type Sink struct{ Writer io.Writer }
 
+var _ flow.Sink = Sink{}
+
+// String returns the name for the plan of a pipeline.
 func (Sink) String() string { return "lines" }
 
 // Open implements flow.Sink.
-func (l Sink) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
+func (l Sink) Open(*arrow.Schema) (flow.Writer, error) {
+	if l.Writer == nil {
+		return nil, errors.New("the field Writer is not set")
+	}
+	return writer{l.Writer}, nil
+}
 
-// Write implements flow.Writer.
-func (l Sink) Write(_ context.Context, rec arrow.Record) error {
+type writer struct{ io.Writer }
+
+func (w writer) Write(_ context.Context, rec arrow.Record) error {
 	texts, err := record.ListsOf[uint8](rec, text)
 	if err != nil {
 		return err
 	}
 	for row := range texts.Len() {
-		if _, err := l.File.Write(texts.Row(row)); err != nil {
+		if _, err := w.Writer.Write(texts.Row(row)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Close finishes the file where all is written; what there is of another is left to
-// its Cleanup.
-func (l Sink) Close(failed error) error {
-	if failed != nil {
-		return nil
-	}
-	return l.File.Finish()
-}
+func (writer) Close(error) error { return nil }

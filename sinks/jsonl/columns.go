@@ -1,16 +1,26 @@
-// Package fieldlines makes rows of single fields, and lines of JSON of these: what
-// the examples fields and export write alike.
+// Package jsonl writes receptive fields as lines of JSON, one a field, and has the plain
+// columns that such a line is made of, for other files:
 //
-//	p.Via(fieldlines.Normalize(k)).Via(fieldlines.Columns{From: from}).Via(fieldlines.Lines{}).To(fieldlines.Sink{File: f})
-package fieldlines
+//	flow.From(src).Via(operators.Select{}).Via(operators.Chunk{}).
+//		Via(jsonl.Normalize(10)).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: os.Stdout})
+//
+//	{"graph":0,"root":5,"members":[5,7,-1],"dist":[0,1,-1],"edges":[[0,1,0],[1,0,0],[0,0,0]],"nodes":[[2],[0],[-1]]}
+//
+// members are the nodes in rank order, by the ids of their file where they have some,
+// else by number; dist is the hops from the root; a dummy is -1 in both. edges[i][j] is 0
+// where no edge leads from member i to member j, else 1, or 1 plus the index of the first
+// type of the edge. nodes has the discrete attributes of each member, -1 for a dummy, then
+// the continuous ones, 0 for a dummy. Where edges have continuous attributes
+// edge_attr[i][j] is the list of them, zeros where there is no edge.
+package jsonl
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -21,16 +31,21 @@ import (
 // maxDistances is more than the largest distance of a field of field.MaxK nodes.
 const maxDistances = 256
 
-// Normalize is the operator with what Columns reads.
+// Normalize returns the operator for fields of k nodes with what Columns reads. Its other
+// settings are the caller's.
 func Normalize(k int) operators.Normalize {
 	return operators.Normalize{K: k, Distances: maxDistances, Edges: true, KeepGraph: true}
 }
 
-// Columns is the operator that makes a row of each field, with the columns of an
-// Arrow file, from chunks as Normalize leaves them. A line of JSON is made of
-// the same row. Nodes are called by the ids of their file.
+// Columns makes a row of each field of the rows that the operator of [Normalize] emits:
+// the columns graph, root, members, dist and edges, and nodes_cat, nodes and edge_attr
+// where there are such attributes, as fixed-size lists whose shapes are in the metadata.
+// Nodes are called by the ids of their file. Zero fields are left out.
 type Columns struct{}
 
+var _ flow.Operator = Columns{}
+
+// String returns the name for the plan of a pipeline.
 func (Columns) String() string { return "columns" }
 
 // Open implements flow.Operator.
@@ -42,6 +57,9 @@ func (Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	var shape []int
 	if err := record.Meta(in, record.Members, record.MetaShape, &shape); err != nil {
 		return nil, err
+	}
+	if len(shape) != 2 {
+		return nil, fmt.Errorf("there is no column %q of roots and nodes: put the operator of Normalize before Columns", record.Members)
 	}
 	k := shape[1]
 	names := []arrow.Field{
@@ -124,11 +142,11 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
 				var name [1]int32
-				input.Rename(ids, name[:], []int32{v})
+				rename(ids, name[:], []int32{v})
 				id.Append(c.graphs.ID(row))
 				root.Append(name[0])
 				m := c.members[at*k : (at+1)*k]
-				input.Rename(ids, members.Extend(1), m)
+				rename(ids, members.Extend(1), m)
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))
@@ -183,6 +201,15 @@ func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
 		f.finder.Edges(g, members, f.entry)
 		for i, e := range f.entry {
 			out[i] = min(e, 0) + 1
+		}
+	}
+}
+
+// rename writes the ids of nodes to dst; nil = the nodes are called by their numbers.
+func rename(ids, dst, src []int32) {
+	for i, v := range src {
+		if dst[i] = v; v >= 0 && ids != nil {
+			dst[i] = ids[v]
 		}
 	}
 }

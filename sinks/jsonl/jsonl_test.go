@@ -1,0 +1,61 @@
+package jsonl_test
+
+import (
+	"context"
+	"errors"
+	"log"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks/jsonl"
+	"github.com/sanflow/sanflow/sources"
+)
+
+func Example() {
+	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 0}, {U: 2, V: 3}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = flow.From(sources.Graphs{Items: []sources.Item{{Graph: g}}}).
+		Via(operators.Select{W: 2}).
+		Via(jsonl.Normalize(3)).
+		Via(jsonl.Columns{}).
+		Via(jsonl.Lines{}).
+		To(jsonl.Sink{Writer: os.Stdout}).
+		Run(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// {"graph":0,"root":2,"members":[2,0,3],"dist":[0,1,1],"edges":[[0,1,1],[1,0,0],[1,0,0]],"nodes":[[],[],[]]}
+	// {"graph":0,"root":0,"members":[0,1,2],"dist":[0,1,1],"edges":[[0,1,1],[1,0,1],[1,1,0]],"nodes":[[],[],[]]}
+}
+
+func TestConformance(t *testing.T) {
+	before := []flow.Operator{operators.Select{W: 3}, jsonl.Normalize(4)}
+	flowtest.Run(t, flowtest.Case{Op: jsonl.Columns{}, Before: before})
+	flowtest.Run(t, flowtest.Case{Op: jsonl.Lines{}, Before: append(before, jsonl.Columns{}), ByRecord: true})
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+func TestErrors(t *testing.T) {
+	fields := flow.From(sources.Families{Graphs: 3}).Via(operators.Select{W: 2}).Via(jsonl.Normalize(3))
+	for want, p := range map[string]flow.Pipeline{
+		"the field Writer is not set":   fields.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{}),
+		"the disk is full":              fields.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
+		"put the operator of Normalize": flow.From(sources.Families{Graphs: 3}).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
+		`"graph"`:                       fields.Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
+	} {
+		if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}
