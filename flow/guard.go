@@ -44,7 +44,7 @@ func explain(v any) any {
 }
 
 // attend calls f on a goroutine of its own and waits for its end, so that
-// somebody is left where code of a stage ends that goroutine.
+// the caller goes on where code of a stage ends that goroutine.
 func attend(f func()) {
 	done := make(chan struct{})
 	go func() {

@@ -11,7 +11,7 @@ type inbox struct {
 	in     chan any
 	run    *run
 	count  *counter
-	schema *arrow.Schema // what has to come in, where nobody before has checked it; or nil
+	schema *arrow.Schema // of the records to come, where no stage before has checked it; or nil
 
 	timer *time.Timer // for the deadline that was armed last; nil before the first
 	armed time.Time
@@ -30,7 +30,7 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	select {
 	case v, ok := <-b.in:
 		if !ok {
-			b.run.stopped() // whoever gave may have ended because the context did
+			b.run.stopped() // the stage before may have ended because the context did
 			return nil, false
 		}
 		rec, err := b.check(v)

@@ -18,28 +18,28 @@ type Seeker interface {
 	Begin(place string) error
 	// Place returns the place behind the first so many rows that Next has returned
 	// in this run. The number does not fall from call to call. It is called from
-	// other goroutines than Next, the first time before Next is, if at all: what
-	// nobody asks for need not be remembered.
+	// other goroutines than Next, the first time before Next is, if at all: a
+	// reader that is not asked need not remember its places.
 	Place(rows int64) (string, error)
-	// Keep tells that a place is written down, and that nobody will begin before
+	// Keep reports that a place is written down, and that no run will begin before
 	// it. It is called as Place is, and does not take long.
 	Keep(place string)
 }
 
-// Resumer is a Writer that writes down how far it is, and begins there again.
+// Resumer is a Writer that writes down its place in the stream, and resumes there.
 type Resumer interface {
 	Writer
 	// Resume is called once, before Write, where the source is a Seeker and every
-	// stage in between can begin in the middle. Rows are remembered on their way from
-	// a call of Begin or Place here on; without one they are not, and cost nothing.
+	// stage in between can begin in the middle. The pipeline remembers the rows on their
+	// way only from a call of Begin or Place in Resume on.
 	Resume(from *Places) error
 }
 
-// Restarter is a Stage that can begin in the middle: at a row with which one of the
-// records that it emits begins, it goes on as it would have. A Forker can anyway.
+// Restarter is a Stage that can begin in the middle of a stream: from the first row of
+// any record that it emits, it emits the same records again. A Forker always can.
 type Restarter interface {
 	Stage
-	// Restarts reports whether that is so with its settings.
+	// Restarts reports whether the stage can with its settings.
 	Restarts() bool
 	// Skip leaves out the first rows that come, and reports whether the stage can
 	// resume so, between rows derived from one source row. It is called of the last
@@ -47,8 +47,8 @@ type Restarter interface {
 	Skip(rows int64) bool
 }
 
-// Places is what a Resumer asks of the source of its pipeline. A pipeline makes it: the
-// zero value cannot be used. Begin is called in Resume alone, the others from any
+// Places asks the source of a pipeline for places, for a Resumer. The pipeline makes it:
+// the zero value cannot be used. Begin is called in Resume alone, the others from any
 // goroutine until the writer is closed.
 type Places struct {
 	run    *run
@@ -62,8 +62,8 @@ type Places struct {
 	rows  int64     // up to the last that arrived
 	pos   int64     // its position
 	any   bool
-	lost  bool
-	asked bool // for a place, so that rows are to be remembered
+	lost  bool // a row arrived that the source has not handed out
+	asked bool // for a place: rows are remembered
 }
 
 // places returns what the sink may ask for, or nil.
@@ -111,11 +111,11 @@ func (p *Places) Begin(place string) error {
 // Within reports whether BeginWithin can be used.
 func (p *Places) Within() bool { return p.last != nil }
 
-// BeginWithin lets the source begin at a place, and the sink get what becomes of its rows
-// from there on but for the first so many rows.
+// BeginWithin lets the source begin at a place, and leaves out the first rows that arrive
+// at the sink then.
 func (p *Places) BeginWithin(place string, rows int64) error {
 	if rows > 0 && p.last == nil {
-		return errors.New("the place is within what becomes of a row, and the last stage cannot begin there")
+		return errors.New("the place is between rows derived from one source row, and the last stage cannot resume there")
 	}
 	if err := p.Begin(place); err != nil || rows == 0 {
 		return err
@@ -153,9 +153,9 @@ func (p *Places) hand(rec arrow.Record) {
 	}
 }
 
-// Pass tells which positions have rows that arrive, in their order, and Rows counts them.
-// Rows on the way that were dropped are passed over with the next that arrives;
-// several of one position in turn are of one row of the source.
+// Pass takes the positions of rows that arrive, in their order; Rows counts them. It
+// passes over rows that stages have dropped. Several rows of one position in turn derive
+// from one source row.
 func (p *Places) Pass(pos []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,8 +186,8 @@ func (p *Places) take(q int64) bool {
 	return found
 }
 
-// Rows returns how many rows of the source there are up to the last that arrived, and
-// whether that is known: not where stages change positions.
+// Rows returns how many source rows there are up to the last that arrived, and whether
+// the number is known: where stages change positions it is not.
 func (p *Places) Rows() (n int64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

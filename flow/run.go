@@ -131,7 +131,7 @@ func (o *outlet) To(sink streams.Sink) {
 	sink.AwaitCompletion()
 }
 
-// send hands rec to whoever is next, or releases it when the run has ended.
+// send hands rec to the next stage, or releases it when the run has ended.
 func (o *outlet) send(r *run, c *counter, rec arrow.Record) {
 	if o.discard != nil && !r.stopped() {
 		o.discard.write(rec)

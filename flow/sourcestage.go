@@ -14,7 +14,7 @@ type sourceStage struct {
 	run      *run
 	reader   Reader
 	schema   *arrow.Schema
-	outlived bool // somebody asks the reader for more after its end, and closes it
+	outlived bool // the reader is called after its end, and closed by the pipeline
 	count    *counter
 	places   *Places // of a Seeker whose sink is a Resumer, or nil
 	once     sync.Once

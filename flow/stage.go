@@ -30,9 +30,8 @@ type Reader interface {
 	Close() error
 }
 
-// Acker is a Reader that wants to know which of its rows have left the
-// pipeline, to acknowledge them to a broker, say, or to remember where to
-// resume. Positions must rise from record to record, and within one not fall: so
+// Acker is a Reader that is told which of its rows are complete, to acknowledge them to
+// a broker, for instance, or to remember where to resume. Positions must rise from record to record, and within one not fall: so
 // the rows of one position are in one record. A record that breaks this ends the
 // run. Ack is called from other goroutines than Next, one call at a time, and
 // should not take long; it may call [Running.Stats].
@@ -43,17 +42,15 @@ type Acker interface {
 	Ack(pos int64)
 }
 
-// Settler is a Reader of a work queue, of which others read too: its records come
-// in any order, and again where somebody was thought dead. It hears of each record
-// by itself, when every row of it has left. Rows of a record have positions that
-// do not fall, and that no other record has; one that comes again has the same
-// ones. A record that breaks this, or has no rows, ends the run. A Settler is no
-// [Acker].
+// Settler is a Reader of a work queue with several readers: its records come in any
+// order, and again when the queue takes a reader for dead. It is told of each record by
+// itself, when every row of the record is complete. The positions of a record do not
+// fall, and no other record has them; a redelivered record has the same ones. A record
+// that breaks this, or has no rows, ends the run. A Settler is no [Acker].
 type Settler interface {
-	// Settle reports that every row of the record that begins with position pos has
-	// left the pipeline, as Ack does of all up to one: of a [DurableWriter],
-	// durably. Where the record came again before it was settled, this is once for
-	// all of them. It is called from other goroutines than Next, one call at a
+	// Settle reports that every row of the record that begins with position pos is
+	// complete: with a [DurableWriter], durably. Where the record was redelivered before
+	// it was settled, Settle is called once for all deliveries. It is called from other goroutines than Next, one call at a
 	// time, and should not take long.
 	Settle(pos int64)
 }

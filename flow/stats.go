@@ -36,8 +36,8 @@ type Stats struct {
 	Stages []StageStats // source first, sink last
 	// Done is the low watermark: every row with a position up to it that the
 	// source has handed out has left the pipeline. It is -1 at the start. Where
-	// positions fall, or one comes again in a later record, nobody knows what is
-	// still to come: Done then is below that position, and rises at the end only.
+	// positions fall, or one comes again in a later record, it is not known
+	// which rows are to come: Done then is below that position, and rises at the end only.
 	Done int64
 }
 

@@ -26,9 +26,9 @@ type tracker struct {
 	flight  []*stretch // with claims, in rising order; disjoint
 	high    int64      // the highest position that the source has handed out, or -1
 	low     int64      // the watermark, or -1
-	fell    bool       // positions fell, so nobody knows which are still to come
+	fell    bool       // positions fell, so it is not known which are to come
 	told    int64      // the last Ack
-	telling bool       // somebody is in Ack, or in Settle
+	telling bool       // a goroutine is in Ack, or in Settle
 	settled []int64    // of a Settler: what it has still to hear
 }
 
@@ -236,7 +236,7 @@ func (t *tracker) unlocked(f func()) {
 }
 
 // became accounts for a stage that turned in into outs. Where these have no
-// positions, nobody will know when the rows have left, and their claims stay.
+// positions, the pipeline cannot know when the rows are complete, and their claims stay.
 func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
 	if t.off || len(outs) == 1 && samePos(in, outs[0]) {
 		return

@@ -8,9 +8,8 @@ import (
 )
 
 // parallel runs a chain in each of several workers. They take records in turn,
-// and whoever has made the one that is due sends it on, with those behind it
-// that are made already: nobody stands in front of the workers or behind them who
-// would have to be woken for each record.
+// and the worker that has made the due record sends it on, with the records
+// behind it that are made already: no other goroutine has to be woken for each record.
 func (s *segment) parallel(forks [][]Stage) {
 	turns := &turns{segment: s, made: make([]*job, 2*len(forks))}
 	turns.room.L = &turns.mu
@@ -23,7 +22,7 @@ func (s *segment) parallel(forks [][]Stage) {
 	}
 	workers.Wait()
 	attend(turns.send)
-	turns.send() // where somebody who was told of letters has ended that goroutine
+	turns.send() // where the function DeadLetters has ended that goroutine
 	for _, err := range closed {
 		s.run.fail(err)
 	}
@@ -60,14 +59,14 @@ func (s *segment) worker(stages []Stage, turns *turns) (err error) {
 type turns struct {
 	segment *segment
 
-	in    sync.Mutex // held by whoever takes a record, or waits for one
+	in    sync.Mutex // held by the worker that takes a record, or waits for one
 	taken int
 
 	mu      sync.Mutex
 	room    sync.Cond // is told when due has risen
 	due     int       // the record that is to be sent on next
 	made    []*job    // those that are done, from due on; a ring
-	sending bool      // somebody is in send
+	sending bool      // a worker is in send
 }
 
 // take returns the next record and its number. It waits where too many before it
@@ -96,7 +95,7 @@ func (t *turns) done(turn int, j *job) {
 	t.send()
 }
 
-// send sends on what was made and is due, unless somebody is at it.
+// send sends on what was made and is due, unless another worker does.
 func (t *turns) send() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

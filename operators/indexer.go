@@ -14,7 +14,7 @@ import (
 // collection are indexed one after the other in the same memory. A row that has
 // a record for itself may be a piece of a large graph, as Chunk cuts them: then
 // all workers share one index, made by the first that meets the graph. A small
-// graph is indexed again in less time than it takes to look who has it.
+// graph is indexed again in less time than it takes to find a shared index.
 type indexer struct {
 	always bool // share small graphs too, for what else is computed of them
 	shared *sharedGraphs

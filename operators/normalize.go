@@ -25,10 +25,10 @@ import (
 // columns of the graph and of the neighbourhoods.
 //
 // Roots and members are numbers of nodes, from 0 in each graph, also where the graph
-// has other ids for them in node_ids. That column goes with the graph: who needs ids
-// in what is written sets KeepGraph and replaces v by [record.Row].NodeID[v], and -1
-// by -1, in a stage before PerRoot, which drops the graph; examples/export/names.go is
-// such a stage. Or the program keeps the ids of the source, such as sources.Network.IDs.
+// has other ids for them in node_ids. That column goes with the graph: a program that
+// writes ids sets KeepGraph and replaces v by [record.Row].NodeID[v], and -1 by -1, in a
+// stage before PerRoot, which drops the graph; examples/export/names.go is such a stage.
+// Or the program keeps the ids of the source, such as sources.Network.IDs.
 //
 // Without an Assemble before it, Normalize gathers the neighbourhoods itself, to
 // the same fields. They are then nowhere in columns, which around the hubs of a
@@ -183,7 +183,7 @@ type normalizer struct {
 	finder field.EdgeFinder
 	entry  []int32 // (k, k), or (w, k, k) of the row in hand where two columns are made of them
 	field  []int32 // (w, k) members of the row in hand, in the column itself
-	hops   []uint8 // (w, k) their distances from the root; nil where nobody wants them
+	hops   []uint8 // (w, k) their distances from the root; nil where no column needs them
 	used   int     // fields of that row without the zero fields at its end
 	labels labels
 	noted  bool // each event was, once

@@ -150,7 +150,7 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 }
 
 // ListColumn is the greater part of a RowBuilder that looks at graphs and makes
-// one column of lists. Who embeds it writes Row and Fork:
+// one column of lists. A type that embeds it has Row and Fork of its own:
 //
 //	type mine struct{ operators.ListColumn[int32] }
 //

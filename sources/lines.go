@@ -85,7 +85,7 @@ func (l *lines) raw() ([]byte, error) {
 	}
 }
 
-// ending is alive for who reads until ctx ends.
+// ending is the function alive of a reader that ends with ctx.
 func ending(ctx context.Context) func() error { return func() error { return context.Cause(ctx) } }
 
 // fill reads once into the free part of the buffer, and sets last when nothing

@@ -112,7 +112,7 @@ func feature(l *lines, text []byte) (index int64, value float32, err error) {
 }
 
 // sort puts the features of the node read last in ascending order. One that
-// stands there twice is an error, since nobody can tell which value it has.
+// stands there twice is an error, since its value is not defined.
 func (x *features) sort(l *lines, from int) error {
 	type entry struct {
 		index int32

@@ -58,7 +58,7 @@ type Nodes struct {
 	// may be packed by gzip.
 	Edges, Labels string
 	// Identity adds to each node's set of indices one that no other node has. A
-	// network can then learn who is in a field, and not only what they are
+	// network can then learn which nodes are in a field, and not only their attributes
 	// like: it says nothing of graphs that it has not seen, but needs no
 	// features. The index of node v is v, behind those of the features.
 	Identity bool

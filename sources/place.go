@@ -9,7 +9,7 @@ import (
 )
 
 // trail knows where the records began that a reader has handed out, for flow.Seeker.
-// It remembers them once somebody has asked for a place, up to the last that was asked for.
+// It remembers them once it is asked for a place, up to the last that was asked for.
 type trail struct {
 	mu    sync.Mutex
 	asked bool

@@ -186,8 +186,8 @@ func (r *seqReader) Close() error {
 	return nil
 }
 
-// pump ranges over an iterator on a goroutine of its own, so that who waits for
-// the next graph can stop waiting.
+// pump ranges over an iterator on a goroutine of its own, so that a reader
+// that waits for the next graph can stop waiting.
 type pump struct {
 	items chan Item     // closed at the end, when err is set
 	done  chan struct{} // closed to stop it

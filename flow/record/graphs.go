@@ -288,7 +288,7 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 
 // Lend returns a record of this graph alone, which the caller owns and which has the
 // very slices of g and r instead of copies, but for the sparse attribute, whatever
-// memory they are in: nobody may write to them from now on. It is for graphs of gigabytes, and for a
+// memory they are in: they must not be written to from now on. It is for graphs of gigabytes, and for a
 // builder without rows. A graph that is not of the layout is an error.
 func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
 	if err := b.layout.fits(g, &r); err != nil {

@@ -81,7 +81,7 @@ func (l Layout) Schema() *arrow.Schema {
 // kinds returns the kinds of columns that graphs of layout l have besides the
 // basics.
 func (l *Layout) kinds() []kind {
-	if l.Real { // and not Classes, though somebody may have set both
+	if l.Real { // and not Classes, although both may be set
 		only := *l
 		only.Classes = nil
 		l = &only

@@ -50,7 +50,7 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 }
 
 // named returns those of recs that refs names, in order of their first mention,
-// and refs into these: somebody who keeps thousands of records takes rows out of
+// and refs into these: a caller with thousands of records takes rows out of
 // a few.
 func named(recs []arrow.Record, refs []Ref) ([]arrow.Record, []Ref) {
 	at := make([]int32, len(recs)) // 1 + place in used, or 0
