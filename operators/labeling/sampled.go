@@ -42,7 +42,8 @@ type SampledBetweenness struct {
 	// Sources is the number of sources, drawn without replacement. The default
 	// is 256. From n on, the result is exact.
 	Sources int
-	// Epsilon, if not 0, is the largest error as a share of all pairs, below 1.
+	// Epsilon, if not 0, is the largest error as a share of all pairs, below 1. One
+	// that takes longer than exact betweenness is an error, which names the least.
 	Epsilon float64
 	// Delta is the probability that an error is larger than Epsilon allows. The
 	// default is 0.1.

@@ -1,6 +1,8 @@
 package labeling
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -21,7 +23,13 @@ func (l SampledBetweenness) byPaths(in Input, labels, errors []float64) error {
 			between++
 		}
 	}
-	plan := l.plan(max(1, between))
+	between = max(1, between)
+	delta := cmp.Or(l.Delta, 0.1)
+	if least := leastEpsilon(between, len(in.Graph.Neighbors), delta); l.Epsilon < least {
+		return fmt.Errorf("epsilon %v takes up to %.2g samples of a graph of %d nodes, longer than betweenness, which is exact; want at least %.2g",
+			l.Epsilon, hoeffding(between, l.Epsilon, delta), n, 1.05*least)
+	}
+	plan := l.plan(between, delta)
 	counts := make([]atomic.Int32, n)
 	ends := newEnds(in.Graph)
 	workers := workersFor(l.Workers, n)
@@ -74,16 +82,24 @@ type samplePlan struct {
 	log     float64 // of 2 over the probability that one bound of one look fails
 }
 
+// hoeffding is how many samples bound the errors of all nodes by epsilon.
+func hoeffding(nodes int, epsilon, delta float64) float64 {
+	return math.Log(4*float64(nodes)/delta) / (2 * epsilon * epsilon)
+}
+
+// leastEpsilon is the Epsilon from which on samples, of some 64 steps each, take no more
+// steps than exact betweenness, or are 2²⁴ at most, which take seconds. Counts have 32
+// bits.
+func leastEpsilon(nodes, arcs int, delta float64) float64 {
+	samples := min(max(1<<24, float64(nodes)*float64(nodes+arcs)/64), math.MaxInt32)
+	return math.Sqrt(math.Log(4*float64(nodes)/delta) / (2 * samples))
+}
+
 // plan divides Delta: one half for the bound of Hoeffding at the end, the other
 // for that of Bernstein at each look, in both directions for each node.
-func (l SampledBetweenness) plan(nodes int) samplePlan {
-	delta := l.Delta
-	if delta == 0 {
-		delta = 0.1
-	}
+func (l SampledBetweenness) plan(nodes int, delta float64) samplePlan {
 	p := samplePlan{epsilon: l.Epsilon}
-	most := math.Ceil(math.Log(4*float64(nodes)/delta) / (2 * l.Epsilon * l.Epsilon))
-	most = min(most, math.MaxInt32) // where it binds, Bernstein's bound is what is left
+	most := math.Ceil(hoeffding(nodes, l.Epsilon, delta))
 	// Below the first look not even a node without paths has a bound of epsilon.
 	first := 1 + math.Ceil(7*math.Log(8*float64(nodes)/delta)/(3*l.Epsilon))
 	for at := min(first, most); at < most; at = math.Ceil(at * 1.5) {

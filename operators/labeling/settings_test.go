@@ -1,0 +1,109 @@
+package labeling
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Every numeric setting of every registered labeling takes any number: a wrong one is an
+// error, and no other makes a label that is no number, panics, or starts work without an
+// end.
+func TestSettingsTakeAnyNumber(t *testing.T) {
+	var edges []graph.Edge
+	for v := range int32(11) {
+		edges = append(edges, graph.Edge{U: v, V: v + 1}, graph.Edge{U: v, V: v / 2})
+	}
+	g, err := graph.New(13, false, edges) // node 12 stands alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.NodeCats, g.NodeCat = 1, make([]int32, 13)
+	g.NodeAttrs, g.NodeAttr = 1, make([]float32, 13)
+	settings := 0
+	for _, e := range registry.Entries() {
+		base := reflect.Indirect(reflect.ValueOf(e.Base))
+		if base.Kind() != reflect.Struct || base.Type().PkgPath() != reflect.TypeFor[Input]().PkgPath() {
+			continue
+		}
+		for i := range base.NumField() {
+			field := base.Type().Field(i)
+			if !field.IsExported() {
+				continue
+			}
+			var values []any
+			switch field.Type.Kind() {
+			case reflect.Int:
+				values = []any{-1, math.MinInt, 1, math.MaxInt32, math.MaxInt}
+			case reflect.Float64:
+				values = []any{-1., math.NaN(), math.Inf(1), math.Inf(-1), -1e-300, 5e-324, 1e-30, 1e-9, 0.5, 1., 1e300}
+			}
+			for _, x := range values {
+				settings++
+				value := reflect.New(base.Type())
+				value.Elem().Set(base)
+				value.Elem().Field(i).Set(reflect.ValueOf(x))
+				l, ok := value.Elem().Interface().(Labeling)
+				if !ok {
+					l = value.Interface().(Labeling)
+				}
+				name := fmt.Sprintf("%s(%s=%v)", e.Name, strings.ToLower(field.Name), x)
+				ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+				labels := make([]float64, g.N())
+				err := l.Label(Input{Graph: g, Context: ctx}, labels)
+				stop()
+				f := reflect.ValueOf(x)
+				negative := f.CanInt() && f.Int() < 0 || f.CanFloat() && !(f.Float() >= 0)
+				switch {
+				case ctx.Err() == context.DeadlineExceeded:
+					t.Errorf("%s has not ended after 20 s: %v", name, err)
+				case negative && err == nil:
+					t.Errorf("%s is no error", name)
+				}
+				for v, y := range labels {
+					if err == nil && (math.IsNaN(y) || math.IsInf(y, 0)) {
+						t.Errorf("%s gives node %d the label %v", name, v, y)
+						break
+					}
+				}
+			}
+		}
+	}
+	if settings < 40 {
+		t.Errorf("%d settings were tried, want those of all labelings", settings)
+	}
+}
+
+// An Epsilon that takes more samples than exact betweenness takes time is refused, with
+// the least one, which is accepted.
+func TestEpsilonIsBounded(t *testing.T) {
+	for _, n := range []int{2, 100, 36692, 2_000_000} {
+		arcs := 20 * n
+		least := leastEpsilon(n, arcs, 0.1)
+		samples := math.Log(4*float64(n)/0.1) / (2 * least * least)
+		if limit := max(1<<24, float64(n)*float64(n+arcs)/64); samples > min(limit, math.MaxInt32)*1.001 {
+			t.Errorf("%d nodes: epsilon %v takes %v samples", n, least, samples)
+		}
+		if least > 1e-3 {
+			t.Errorf("%d nodes: the least epsilon is %v", n, least)
+		}
+	}
+	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Parse("sampled-betweenness(epsilon=1e-30)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Label(Input{Graph: g}, make([]float64, 3))
+	if want := "epsilon 1e-30 takes up to 1.8e+60 samples"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %q", err, want)
+	}
+}
