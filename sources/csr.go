@@ -216,7 +216,7 @@ func tailHead(u, v int32, directed bool) (tail, head int32) {
 // zeros returns n zeros in the memory of x if they fit.
 func zeros[T any](x []T, n int) []T {
 	if cap(x) < n {
-		return make([]T, n, n+n/4)
+		return make([]T, n, n+min(n/4, 1<<20))
 	}
 	x = x[:n]
 	clear(x)

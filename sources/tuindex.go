@@ -90,3 +90,15 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 	}
 	return x, nil
 }
+
+// lastGraph returns the largest number of a graph in the graph indicator. Lines that are
+// no numbers are left for readIndex.
+func lastGraph(f *tuFiles) (last int, err error) {
+	_, err = f.scan(tuIndicator, func(_ *lines, line []byte) error {
+		if id, ok := integer(line); ok && id <= math.MaxInt32 {
+			last = max(last, int(id))
+		}
+		return nil
+	})
+	return last, err
+}

@@ -1,6 +1,9 @@
 package sources
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // graphNodes hands out the node attributes of the graphs, in order.
 type graphNodes struct {
@@ -38,7 +41,7 @@ func (n *graphNodes) of(graph int) (cat []int32, attr []float32, err error) {
 			return nil, nil, err
 		}
 	}
-	n.cat, n.attr = n.cat[:0], n.attr[:0]
+	n.cat, n.attr = slices.Grow(n.cat[:0], n.x.size(graph)*c), slices.Grow(n.attr[:0], n.x.size(graph)*a)
 	for range n.x.size(graph) {
 		if n.cat, n.attr, err = n.table.next(n.cat, n.attr); err != nil {
 			return nil, nil, err

@@ -32,10 +32,22 @@ func readTargets(f *tuFiles, real bool, column int) (t tuTargets, err error) {
 	return t, f.missing(tuGraphLabels)
 }
 
+// manyTargets is how many targets are read before it is asked which graphs have nodes.
+const manyTargets = 1 << 20
+
 func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, err error) {
 	var ints []int64
-	classes := !real
+	classes, most := !real, manyTargets
 	t.file, err = f.scan(what, func(l *lines, line []byte) error {
+		if len(t.value) == manyTargets { // a packed file of a few kilobytes can have more
+			last, err := lastGraph(f)
+			if most = last; err != nil {
+				return err
+			}
+		}
+		if len(t.value) >= most {
+			return l.errorf("a target of graph %d, and no node is of a graph above %d", l.line, most)
+		}
 		cell, rest := field(line)
 		for range column {
 			if len(rest) == 0 {
