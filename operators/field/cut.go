@@ -81,6 +81,9 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	}
 	c.types = !ignore && (g.HasNodeAttributes() || g.EdgeCats+g.EdgeAttrs > 0)
 	c.steps, c.ranked, c.by = cutSteps, false, byRank
+	if n > g.N()/2 { // the general way would copy nearly all of the graph
+		c.steps = max(c.steps, len(g.Neighbors))
+	}
 	m := n - c.base
 	c.begin(k-c.base, m)
 	c.alone = resize(c.alone, m)

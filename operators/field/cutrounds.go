@@ -13,7 +13,12 @@ import (
 // nodes with too much to read.
 func (c *cut) listAside() bool {
 	m := len(c.alone)
-	c.lists, c.from = c.lists[:0], resize(c.from, m)
+	all := 0
+	for _, j := range c.tied {
+		all += len(c.ix.g.Adj(c.nodes[c.base+int(j)]))
+	}
+	// Lists of a dense last level must not grow in steps.
+	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), resize(c.from, m)
 	for j := range c.from {
 		c.from[j] = -1
 	}
