@@ -14,7 +14,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/internal/jet"
+	in "github.com/sanflow/sanflow/sources/jetstream"
 )
 
 // terms are the settings that a role works by, and those that it was given, by flag. The
@@ -69,25 +69,22 @@ func (t terms) agree(there terms, stream string) error {
 }
 
 // join compares the settings with those of a stream, for which it waits that long, and
-// returns them. Where there is no stream yet, and there need not be one, they are its own.
-func (c *config) join(ctx context.Context, client *jet.Client, name string, patience time.Duration) (terms, error) {
+// returns those of the stream. Where there is no stream yet, and there need not be one, they are
+// its own.
+func (c *config) join(ctx context.Context, name string, wait time.Duration) (terms, in.Info, error) {
 	own := c.terms()
-	s, err := client.Find(ctx, name, patience)
-	if errors.Is(err, jetstream.ErrStreamNotFound) && patience == 0 {
-		return own, nil
+	info, err := in.Look(ctx, c.connection(), name, wait)
+	if errors.Is(err, jetstream.ErrStreamNotFound) && wait == 0 {
+		return own, info, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	text := jet.Recipe(s.CachedInfo())
-	if text == "" {
-		return own, nil
+	if err != nil || info.Recipe == "" {
+		return own, info, err
 	}
 	var there terms
-	if err := json.Unmarshal([]byte(text), &there); err != nil {
-		return nil, fmt.Errorf("stream %s was not made by this command: %w", name, err)
+	if err := json.Unmarshal([]byte(info.Recipe), &there); err != nil {
+		return nil, info, fmt.Errorf("stream %s was not made by this command: %w", name, err)
 	}
-	return there, own.agree(there, name)
+	return there, info, own.agree(there, name)
 }
 
 // text is how a stream keeps them.

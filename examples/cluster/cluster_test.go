@@ -16,44 +16,47 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
 
-// asCommand is set for a process of this binary that is the command.
-const asCommand = "SANFLOW_CLUSTER_COMMAND"
-
-// The processes of a cluster are this binary.
-func TestMain(m *testing.M) {
-	if isChild() || os.Getenv(asCommand) != "" {
-		cli.Main("cluster", run)
-		return
-	}
-	clitest.Main(m)
-}
-
-// same runs a cluster and one process, and wants the same model from both.
-func same(t *testing.T, job []string, cluster ...string) *report {
+// same runs a cluster whose processes may be killed, and one process, and wants the same model from
+// both.
+func same(t *testing.T, job []string, cluster ...string) *figures {
 	t.Helper()
 	alone := clitest.JSON[report](t, run, append([]string{"-workers", "0"}, job...)...)
-	many := clitest.JSON[report](t, run, append(cluster, job...)...)
+	many := clitest.JSON[figures](t, kill, append(cluster, job...)...)
+	wantSame(t, &alone, &many.report)
+	return &many
+}
+
+func wantSame(t *testing.T, alone, many *report) {
+	t.Helper()
 	if many.ModelSHA256 != alone.ModelSHA256 || many.Trained != alone.Trained || many.Fields != alone.Fields || many.Lost != 0 || many.Duplicates != 0 {
 		t.Errorf("many: %+v\nalone: %+v", many, alone)
 	}
 	if alone.Trained == 0 || alone.Lost != 0 || alone.Duplicates != 0 || len(alone.ModelSHA256) != 64 {
 		t.Errorf("alone: %+v", alone)
 	}
-	return &many
 }
 
-// The model of a cluster that dies is that of one process.
+// The model of a cluster is that of one process, with a broker of one server and of three, and when
+// its processes are killed.
 func TestSameModel(t *testing.T) {
-	if r := same(t, []string{"-epochs", "3"}, "-workers", "2", "-kill", "300ms"); r.Workers != 2 || r.Brokers != 1 {
+	job := []string{"-epochs", "3"}
+	alone := clitest.JSON[report](t, run, append([]string{"-workers", "0"}, job...)...)
+	for _, brokers := range []int{1, 3} {
+		r := clitest.JSON[report](t, run, append([]string{"-workers", "2", "-brokers", strconv.Itoa(brokers)}, job...)...)
+		wantSame(t, &alone, &r)
+		if r.Workers != 2 || r.Brokers != brokers || r.Sent != 960 || r.Expected != alone.Trained || r.CPU["work"] <= 0 || r.CPU["broker"] <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := same(t, job, "-workers", "2", "-kill", "300ms"); r.Workers != 2 || r.Brokers != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
-// So is that of a cluster whose broker forgets what was learned.
+// So is that of a cluster whose broker deletes what was learned.
 func TestSameModelBounded(t *testing.T) {
 	same(t, []string{"-epochs", "1", "-bound", "1"}, "-workers", "2", "-kill", "400ms")
 }
@@ -87,8 +90,8 @@ func TestSameModelOfGraph(t *testing.T) {
 func TestPrepareOtherGraph(t *testing.T) {
 	dir := t.TempDir()
 	prepare := func(n string) string {
-		c, err := parse([]string{"-graph", "torus", "-n", n, "-dir", dir})
-		if err != nil {
+		c := &config{}
+		if err := c.parse(c.flags(), []string{"-graph", "torus", "-n", n, "-dir", dir}); err != nil {
 			t.Fatal(err)
 		}
 		path, err := c.prepare(t.Context())
@@ -123,16 +126,13 @@ func TestHundredKills(t *testing.T) {
 
 // Ports that others took are left to them.
 func TestPortTaken(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	c, err := parse([]string{"-workers", "1", "-dir", t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
+	c, asked := &config{brokers: 3, dir: t.TempDir()}, 0
 	c.freePorts = func(n int) ([]int, error) {
 		ports, err := freePorts(n)
 		if asked++; asked == 1 && err == nil {
@@ -140,28 +140,28 @@ func TestPortTaken(t *testing.T) {
 		}
 		return ports, err
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	all := &tasks{ctx: ctx, cancel: cancel}
-	b, err := c.startBrokers(all)
+	stop, err := c.startBrokers(t.Context())
 	if err != nil || asked != 2 {
-		t.Errorf("asked %d times for ports: %v", asked, err)
-	} else {
-		b.nc.Close()
+		t.Fatalf("asked %d times for ports: %v", asked, err)
 	}
-	cancel(nil)
-	all.Wait()
+	stop()
 }
 
 func TestFlags(t *testing.T) {
 	clitest.Silence(t)
 	for _, args := range [][]string{
-		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
+		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
 		{"-url", "foo", "-role", "feed"}, {"-url", "nats://", "-role", "feed"}, {"-url", "http://a:1", "-role", "feed"}, {"-name", "a b.c"}, {"-name", ""},
 		{"-w", "5", "-graph", "torus"}, {"-n", "100"}, {"-n", "100", "-graph", "a.edges"},
 		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
 	} {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%q is accepted", args)
+		}
+	}
+	for _, args := range [][]string{{"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-kill", "-1s"}, {"-role", "feed", "-url", "nats://x"}} {
+		if err := kill(context.Background(), args); err == nil {
+			t.Errorf("%q is accepted by the test command", args)
 		}
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
@@ -114,12 +112,7 @@ func (c *config) feed(ctx context.Context) error {
 		return err
 	}
 	graphs, _ := c.streams()
-	client, err := c.connection().Dial(ctx, "to "+graphs)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	t, err := c.join(ctx, client, graphs, 0)
+	t, _, err := c.join(ctx, graphs, 0)
 	if err != nil {
 		return err
 	}
@@ -140,7 +133,7 @@ func (c *config) feed(ctx context.Context) error {
 	}
 	s, err := watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
 	if sent := s.Stages[len(s.Stages)-1].Notes; err == nil && sent["messages"] == 0 && !isChild() {
-		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s, which would have to be deleted to start over\n", graphs)
+		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s, which has to be deleted to start over\n", graphs)
 	}
 	return err
 }
@@ -148,7 +141,17 @@ func (c *config) feed(ctx context.Context) error {
 // make makes fields until the queue is done.
 func (c *config) make(ctx context.Context) error {
 	graphs, fields := c.streams()
-	text, err := c.joinWork(ctx, graphs, fields)
+	if _, _, err := c.join(ctx, graphs, time.Hour); err != nil {
+		return err
+	}
+	t, _, err := c.join(ctx, fields, 0)
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(t, func(flag, _ string) bool { // others differ from worker to worker
+		return !slices.Contains([]string{"graph", "k", "w", "bound"}, flag)
+	})
+	text, err := t.text()
 	if err != nil {
 		return err
 	}
@@ -165,40 +168,14 @@ func (c *config) make(ctx context.Context) error {
 	return err
 }
 
-// joinWork compares a worker's settings with the feed's, and with those of other workers, and
-// returns what the stream of fields keeps.
-func (c *config) joinWork(ctx context.Context, graphs, fields string) (string, error) {
-	client, err := c.connection().Dial(ctx, "from "+graphs)
-	if err != nil {
-		return "", err
-	}
-	defer client.Close()
-	if _, err := c.join(ctx, client, graphs, time.Hour); err != nil {
-		return "", err
-	}
-	t, err := c.join(ctx, client, fields, 0)
-	if err != nil {
-		return "", err
-	}
-	maps.DeleteFunc(t, func(flag, _ string) bool { // others differ from worker to worker
-		return !slices.Contains([]string{"graph", "k", "w", "bound"}, flag)
-	})
-	return t.text()
-}
-
-// train learns from the stream of fields.
+// train learns from the stream of fields, and compares what it has learned from with what the
+// feed has sent.
 func (c *config) train(ctx context.Context) (*report, error) {
 	graphs, fields := c.streams()
-	client, err := c.connection().Dial(ctx, "from "+fields)
-	if err != nil {
+	if _, _, err := c.join(ctx, fields, time.Hour); err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	if _, err := c.join(ctx, client, fields, time.Hour); err != nil {
-		return nil, err
-	}
-	t, err := c.join(ctx, client, graphs, 0)
-	if err != nil {
+	if _, _, err := c.join(ctx, graphs, 0); err != nil {
 		return nil, err
 	}
 	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block(), Purge: c.bound > 0}
@@ -206,15 +183,13 @@ func (c *config) train(ctx context.Context) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := awaitEnd(ctx, client.JS, graphs)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		r.gone = graphs
-		return r, nil
-	}
+	t, sent, err := c.join(ctx, graphs, 0)
 	if err != nil {
 		return nil, err
 	}
-	r.expect(sent.Rows, t.rows())
+	if r.gone = !sent.Ended; !r.gone {
+		r.expect(sent.Rows, t.rows())
+	}
 	return r, nil
 }
 
@@ -243,24 +218,6 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 	return r, nil
 }
 
-// fieldsOnly is the work of all workers, in one process and for nobody.
-func (c *config) fieldsOnly(ctx context.Context) error {
-	src, _, err := c.source(ctx)
-	if err != nil {
-		return err
-	}
-	recipe, err := c.recipe(ctx, src)
-	if err != nil {
-		return err
-	}
-	p := flow.From(src)
-	if !c.large() {
-		p = p.Via(operators.Batch{Size: perMessage})
-	}
-	_, err = watch(ctx, recipe.Onto(p), roleFields, nil)
-	return err
-}
-
 // learn ends a pipeline of fields, epoch after epoch, in the model.
 func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*report, error) {
 	begin, tally, net := time.Now(), newAudit(c.large()), &nn.CNN{Seed: c.seed}
@@ -281,7 +238,7 @@ func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*repo
 		r.resumed(r.before)
 	}
 	if r.Trained == 0 {
-		return nil, fmt.Errorf("there was nothing to learn from")
+		return nil, errors.New("there was nothing to learn from")
 	}
 	return r, nil
 }

@@ -1,11 +1,9 @@
-// Command cluster learns from fields that workers make, all of them processes of
-// their own around a broker, NATS JetStream, and shows that the model is the same,
-// byte for byte, as that of one process, whoever was killed meanwhile.
+// Command cluster learns from fields that workers make, all of them processes of their own
+// around a broker, NATS JetStream. The model is the same, byte for byte, as that of one process.
 //
-//	go run ./examples/cluster -workers 2                          # with a broker of its own
-//	go run ./examples/cluster -workers 0                          # one process, no broker: the same model_sha256
-//	go run ./examples/cluster -workers 4 -brokers 3 -kill 500ms   # and somebody dies twice a second
-//	go run ./examples/cluster -workers 1 -compare -repeat 20      # what a field costs each role, beside one process
+//	go run ./examples/cluster -workers 2                    # with a broker of its own
+//	go run ./examples/cluster -workers 0                    # one process, no broker: the same model_sha256
+//	go run ./examples/cluster -workers 4 -brokers 3         # a broker of three servers
 //
 // With -url the broker is elsewhere, a NATS server with JetStream, and each machine runs one role:
 //
@@ -14,28 +12,30 @@
 //	cluster -url nats://broker:4222 -role work -data NCI1.zip     # on any number of machines
 //	cluster -url nats://broker:4222 -role train -data NCI1.zip -dir run -json result.json
 //
-// Of a collection the classes are learned. A large graph (-graph) has none: there the model
-// learns how deep in the core of the graph a node lies, and messages carry roots;
-// workers map the graph, which they fetch once where they do not have it.
+// The model learns the classes of a collection. A large graph (-graph) has none: there it learns
+// the logarithm of the core number of each node, and messages carry roots; workers map the graph,
+// which they fetch once where they do not have it.
 //
-// The broker keeps all fields, for any number of epochs. With -bound it forgets those
-// that were learned, and holds no more than that: a slow trainer then slows the
-// workers, and there is one epoch.
+// The broker keeps all fields, for any number of epochs. With -bound it deletes those that were
+// learned, and holds no more than that: a slow trainer then slows the workers, and there is one
+// epoch.
 //
-// Lost and twice are counted in rows learned from, each in each epoch: graphs of a
-// collection, nodes of a large graph. As many are wanted as the feed has sent; where it is
-// otherwise the figures are written all the same, and the command fails. The settings that
-// decide the model are kept with the streams, and a role with others is refused.
+// Lost and twice are counted in rows learned from, each in each epoch: graphs of a collection, nodes
+// of a large graph. As many are wanted as the feed has sent. Otherwise the command writes its
+// figures all the same, and fails. The streams keep the settings that decide the model; a role with
+// other settings is refused.
 //
-// feed, work and train go on where they were when they are started again, and so does a
-// whole cluster with the same -dir; other settings of the job are refused there, and so is a
-// second run while one is under way. To start over, delete the streams sanflow-graphs,
-// sanflow-fields and, with -bound, sanflow-fields-late (nats stream rm), and the directory of
-// the trainer, or take another -name and -dir: a feed whose data the broker had to the end sends
-// nothing again. What is
-// killed by -kill is: workers, the feed, the trainer, and of three brokers the one
-// that leads. While nothing more is learned than ever before, the kills become fewer: a
-// process needs some tenths of a second to begin, three brokers seconds to agree.
+// feed, work and train resume when they are started again, and so does a whole cluster with the
+// same -dir; other settings of the job are refused there, and so is a second run while one is under
+// way. To start over, delete the streams sanflow-graphs, sanflow-fields and, with -bound,
+// sanflow-fields-late (nats stream rm), and the directory of the trainer, or take another -name and
+// -dir: a feed whose data the broker had to the end sends nothing again.
+//
+// The test of this command runs it with processes that are killed, servers of the broker among
+// them, and beside one process. It takes the flags of the command, and -kill and -compare:
+//
+//	go test -v ./examples/cluster -args -workers 4 -brokers 3 -kill 500ms # a process dies twice a second
+//	go test -v ./examples/cluster -args -workers 1 -compare -repeat 20    # processor time of a field by role
 package main
 
 import (
@@ -46,7 +46,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -63,23 +62,20 @@ type config struct {
 	k, w                     int
 	workers, brokers, epochs int
 	repeat, bound            int
-	compare                  bool
 	seed                     uint64
 	url, role, dir, json     string
 	name                     string
-	kill                     time.Duration
-	args                     []string
 	given                    map[string]bool // flags that were set
 	freePorts                func(n int) ([]int, error)
 }
 
-func parse(args []string) (*config, error) {
-	c := &config{args: args, freePorts: freePorts}
-	f := cli.Flags("cluster", `learns from fields that workers make around a broker, whoever is killed meanwhile.
+// flags returns the flags of a command line, which set c.
+func (c *config) flags() *flag.FlagSet {
+	c.freePorts = freePorts
+	f := cli.Flags("cluster", `learns from fields that workers make around a broker: the same model as one process.
 
   cluster -workers 2                          processes on this machine, and a broker
   cluster -workers 0                          one process: the same model
-  cluster -workers 4 -brokers 3 -kill 500ms   somebody dies twice a second
   cluster -url nats://broker:4222 -role work  one role, beside others on other machines
 
 Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a large graph. If there are any it fails.`)
@@ -96,17 +92,22 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
 	f.IntVar(&c.repeat, "repeat", 1, "how often the data comes, as if it were so much larger: more work, for measuring")
 	f.IntVar(&c.bound, "bound", 0, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
-	f.BoolVar(&c.compare, "compare", false, "before it run one process that does everything, and one that makes the fields and drops them: processor time beside theirs")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model, order and kills")
-	f.DurationVar(&c.kill, "kill", 0, "mean time between two kills, up to 100 times that while nothing more is learned; 0 = nobody is killed")
-	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings that is there is gone on with; default: a temporary one")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model and order")
+	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings there is resumed; default: a temporary one")
 	f.StringVar(&c.json, "json", "", "file for the figures")
+	return f
+}
+
+// parse reads a command line.
+func (c *config) parse(f *flag.FlagSet, args []string) error {
 	if err := cli.Parse(f, args); err != nil {
-		return nil, err
+		return err
 	}
 	c.graph.Seed, c.given = c.seed, map[string]bool{}
-	f.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
-	return c, c.check()
+	for _, name := range cli.Given(f) {
+		c.given[name] = true
+	}
+	return c.check()
 }
 
 func (c *config) check() error {
@@ -117,20 +118,14 @@ func (c *config) check() error {
 		return errors.New("-graph is -, but each process reads it: name a file")
 	case c.brokers != 1 && c.brokers != 3:
 		return fmt.Errorf("-brokers is %d, want 1 or 3", c.brokers)
-	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train" && !(isChild() && (c.role == roleBroker || c.role == roleFields)):
+	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train":
 		return fmt.Errorf("-role is %q, want feed, work or train", c.role)
-	case (c.role == "") != (c.url == "") && c.role != roleFields:
+	case (c.role == "") != (c.url == ""):
 		return errors.New("-url and -role belong together: one of them is missing")
 	case c.name == "" || strings.ContainsAny(c.name, " \t\r\n.*>/\\"):
 		return fmt.Errorf("-name is %q, want a name without spaces, dots, stars and slashes", c.name)
-	case c.kill < 0:
-		return fmt.Errorf("-kill is %v, want 0 or more", c.kill)
-	case c.kill > 0 && (c.role != "" && !isChild() || c.workers == 0):
-		return errors.New("-kill is set, and there are no processes of this command's to kill")
-	case c.compare && (c.role != "" || c.workers == 0):
-		return errors.New("-compare is set, and there are no workers of this command's to compare")
 	case c.bound > 0 && c.epochs != 1:
-		return fmt.Errorf("-bound is set, and -epochs is %d: what was learned is not there for another epoch, want 1", c.epochs)
+		return fmt.Errorf("-bound is set, and -epochs is %d: the broker deletes what was learned, want 1", c.epochs)
 	case c.k > field.MaxK:
 		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
@@ -171,10 +166,15 @@ func (c *config) look(ctx context.Context) error {
 }
 
 func run(ctx context.Context, args []string) error {
-	c, err := parse(args)
-	if err != nil {
+	c := &config{}
+	if err := c.parse(c.flags(), args); err != nil {
 		return err
 	}
+	return c.run(ctx, c.work)
+}
+
+// run does the work of a command line, and reports it.
+func (c *config) run(ctx context.Context, work func(context.Context) (*report, error)) error {
 	if isChild() {
 		var stop context.CancelFunc
 		ctx, stop = withParent(ctx)
@@ -203,7 +203,7 @@ func run(ctx context.Context, args []string) error {
 	if err := c.look(ctx); err != nil {
 		return cli.Cause(ctx, err)
 	}
-	r, err := c.work(ctx)
+	r, err := work(ctx)
 	if errors.Is(err, out.ErrFull) {
 		err = fmt.Errorf("%w (-dir on a larger disk, less data, or -bound)", err)
 	}
@@ -223,24 +223,14 @@ func run(ctx context.Context, args []string) error {
 
 // work does what the command line asks for.
 func (c *config) work(ctx context.Context) (*report, error) {
-	if c.url != "" && !isChild() {
-		if err := c.await(ctx); err != nil {
-			return nil, err
-		}
-	}
-	switch c.role {
-	case roleBroker:
-		return nil, c.broker(ctx)
-	case roleFields:
-		return nil, c.fieldsOnly(ctx)
-	case "feed":
+	switch {
+	case c.role == "feed":
 		return nil, c.feed(ctx)
-	case "work":
+	case c.role == "work":
 		return nil, c.make(ctx)
-	case "train":
+	case c.role == "train":
 		return c.train(ctx)
-	}
-	if c.workers == 0 {
+	case c.workers == 0:
 		return c.alone(ctx)
 	}
 	return c.cluster(ctx)

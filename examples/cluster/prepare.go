@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/ipc"
 )
@@ -50,6 +51,40 @@ func (c *config) prepare(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return path, os.WriteFile(note, []byte(sum+".arrow"), 0o666)
+}
+
+// rows returns how many rows there are to learn from in an epoch, or -1 for a
+// collection, which only the feed counts.
+func (c *config) rows(ctx context.Context) (int64, error) {
+	if !c.large() {
+		return -1, nil
+	}
+	path, err := c.prepare(ctx)
+	if err != nil {
+		return -1, err
+	}
+	f, err := mapped.Open(path)
+	if err != nil {
+		return -1, err
+	}
+	defer f.Close()
+	nodes := 0
+	for i := range f.Len() {
+		rec, err := f.Record(i)
+		if err != nil {
+			return -1, err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			rec.Release()
+			return -1, err
+		}
+		for row := range gs.Len() {
+			nodes += gs.Nodes(row)
+		}
+		rec.Release()
+	}
+	return int64(nodes) * int64(c.repeat), nil
 }
 
 // origin is a name for where the large graph comes from. A file that was written since

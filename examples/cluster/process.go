@@ -7,63 +7,101 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
 )
 
-// process is a child that is started again when it was killed.
+// childEnv is set for processes that this command starts.
+const childEnv = "SANFLOW_CLUSTER_CHILD"
+
+func isChild() bool { return os.Getenv(childEnv) != "" }
+
+// withParent returns a context that ends with the parent, whose end closes the
+// standard input.
+func withParent(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	return ctx, stop
+}
+
+// status is a line that a child writes to its parent.
+type status struct {
+	Rows    int64    `json:"rows"`
+	Again   int64    `json:"again,omitempty"`   // messages of a worker that were delivered before
+	Learned int64    `json:"learned,omitempty"` // rows that the model of a trainer has learned from, in this run and before
+	Earlier *earlier `json:"earlier,omitempty"` // what a trainer that resumes has found, once
+	Msg     string   `json:"msg,omitempty"`     // of a line of its log
+	Error   string   `json:"error,omitempty"`
+}
+
+// logger logs what the broker does not do: a child to its parent, a line of JSON each.
+func logger() *slog.Logger {
+	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
+	if isChild() {
+		return slog.New(slog.NewJSONHandler(os.Stdout, warnings))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, warnings))
+}
+
+// watch runs a pipeline, and shows its progress, or tells the parent. tally is that of a
+// trainer, or nil.
+func watch(ctx context.Context, p flow.Pipeline, role string, tally *audit) (flow.Stats, error) {
+	running := p.Start(ctx)
+	bar := cli.NewProgress(role+": rows", -1)
+	tell := func(s flow.Stats) {
+		if len(s.Stages) == 0 {
+			return
+		}
+		first, last := s.Stages[0], s.Stages[len(s.Stages)-1]
+		bar.Set(last.RowsIn)
+		if isChild() {
+			b, _ := json.Marshal(status{Rows: last.RowsIn, Again: first.Notes["redelivered"], Learned: tally.rows()}) // plain numbers
+			fmt.Println(string(b))
+		}
+	}
+	cli.Watch(running, tell)
+	err := running.Wait()
+	s := running.Stats()
+	tell(s)
+	bar.Done()
+	return s, err
+}
+
+// process is a role that runs in a process of its own.
 type process struct {
 	role, name string
 	args, env  []string
 
 	mu      sync.Mutex
-	cmd     *exec.Cmd // while it runs
-	killed  bool      // by us
-	done    bool
-	starts  int
-	kills   int
+	last    status // of the run that is under way
 	cpu     time.Duration
-	last    status
+	rows    int64 // of runs that have ended, as again
+	again   int64
+	best    int64    // the most rows that one run has told of; of a trainer, all
 	earlier *earlier // that the first run which says so has found
-	rows    int64    // of runs that have ended
-	best    int64    // of one run; of a trainer, of all
-	errText bytes.Buffer
 }
 
-// keep runs a process until it ends by itself, or ctx does.
-func (p *process) keep(ctx context.Context) error {
-	for {
-		err := p.once(ctx)
-		p.mu.Lock()
-		again := p.killed
-		p.killed, p.done = false, err == nil && !again
-		text := strings.TrimSpace(p.errText.String())
-		p.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case again:
-			continue
-		case err != nil:
-			return fmt.Errorf("%s: %w: %s", p.name, err, text)
-		}
-		return nil
-	}
-}
-
-func (p *process) once(ctx context.Context) error {
+// run runs the process once, until it ends or ctx does. The error has what it wrote to its
+// standard error.
+func (p *process) run(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, p.args...)
-	cmd.Env = append(os.Environ(), append(p.env, childEnv+"=1")...)
-	p.errText.Reset()
-	cmd.Stderr = &p.errText
-	in, err := cmd.StdinPipe() // its end tells the child that we have gone
+	var text bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, p.args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), append(p.env, childEnv+"=1")...), &text
+	in, err := cmd.StdinPipe() // its end tells the child that this process has gone
 	if err != nil {
 		return err
 	}
@@ -72,23 +110,18 @@ func (p *process) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
 	if err := cmd.Start(); err != nil {
-		p.mu.Unlock()
 		return err
 	}
-	p.cmd = cmd
-	p.starts++
-	p.mu.Unlock()
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
 	p.listen(lines)
 	err = cmd.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd = nil
 	p.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	p.rows, p.last = p.rows+p.last.Rows, status{}
+	p.rows, p.again, p.last = p.rows+p.last.Rows, p.again+p.last.Again, status{}
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", p.name, err, strings.TrimSpace(text.String()))
+	}
 	return err
 }
 
@@ -109,28 +142,9 @@ func (p *process) listen(r io.Reader) {
 	}
 }
 
-// kill kills the process, if it runs.
-func (p *process) kill() bool {
+// progress returns the most rows that one run has told of, or, of a trainer, all.
+func (p *process) progress() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cmd == nil || p.killed || p.done {
-		return false
-	}
-	p.killed = true
-	p.kills++
-	_ = p.cmd.Process.Kill() // SIGKILL
-	return true
-}
-
-// progress returns the most rows that it has told of in one run, or, as a trainer, in all, and whether it has ended well.
-func (p *process) progress() (rows int64, done bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.best, p.done
-}
-
-func (p *process) runs() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cmd != nil && !p.killed && !p.done
+	return p.best
 }

@@ -206,7 +206,11 @@ func (c *Client) retry(ctx context.Context, f func() error, final func(error) bo
 		case time.Since(begin) > c.Patience:
 			return fmt.Errorf("for %v: %w", c.Patience, err)
 		}
-		c.Warn(begin, "the broker does not do what it is asked; trying on", err)
+		what := "the broker does not answer; trying on"
+		if Full(err) {
+			what = "the broker has no room; trying on"
+		}
+		c.Warn(begin, what, err)
 		if !Sleep(ctx, wait) {
 			return context.Cause(ctx)
 		}

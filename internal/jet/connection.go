@@ -14,30 +14,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Connection says how to reach the broker.
+// Connection is that of sources/jetstream, which documents the fields.
 type Connection struct {
-	// URL names the servers, separated by commas, each perhaps with a user and a
-	// password or a token. The default is that of Context, or nats://127.0.0.1:4222.
-	URL string
-	// Context is the name of a context of the nats command, or the path of its
-	// file: servers, credentials and certificates.
-	Context string
-	// Credentials is a file with a JWT and a seed (.creds).
-	Credentials string
-	// CA is a file of certificates to trust beside those of the system. Cert and Key are
-	// files of the client's own.
-	CA, Cert, Key string
-	// Patience is how long a broker may be away, at the beginning and later on,
-	// before that is an error. The default is 2 minutes.
-	Patience time.Duration
-	// Replicas is how many servers of a cluster keep each stream that is made. The
-	// default is 1.
-	Replicas int
-	// Options are others of the client.
-	Options []nats.Option
-	// Logger, if set, is told of connections that are lost and come back (Info), and of a broker
-	// that does not answer or has no room for 3 s, each half minute (Warn).
-	Logger *slog.Logger
+	URL, Context, Credentials string
+	CA, Cert, Key             string
+	Patience                  time.Duration
+	Replicas                  int
+	Options                   []nats.Option
+	Logger                    *slog.Logger
 }
 
 func (c Connection) withDefaults() Connection {

@@ -26,18 +26,10 @@ const (
 	headWas    = "Sanflow-Was-"  // before headers of a message as it was
 )
 
-// Dead says where goes what cannot be worked on.
+// Dead is that of sources/jetstream, which documents the fields.
 type Dead struct {
-	// Stream is the stream of dead letters, which is made where it is missing. Empty: there
-	// is none.
-	Stream string
-	// Holes is the stream that was to have the rows: it is told that they will not
-	// come, so that who reads it in order does not wait for them.
-	Holes string
-	// After is how often a message is delivered at most before it goes there
-	// unread. Being killed with it in hand counts. It counts from 0 again with another
-	// consumer, which is made where the broker has lost that of the queue. The default is 32.
-	After int
+	Stream, Holes string
+	After         int
 }
 
 // Letters is an open stream of dead letters.

@@ -15,10 +15,11 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/tabular"
+	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
 // Dead says where rows go that are refused.
-type Dead = jet.Dead
+type Dead = jetstream.Dead
 
 // Letters is an open stream of dead letters: rows that stages have refused, with the
 // stage, the graph and the reason in the headers Sanflow-Stage, -Graph and -Reason.
@@ -34,11 +35,11 @@ type Letters struct {
 
 // OpenLetters makes the stream, or joins it. What is put into it ends with ctx.
 func OpenLetters(ctx context.Context, c Connection, d Dead) (*Letters, error) {
-	client, err := c.Dial(ctx, "letters")
+	client, err := jet.Connection(c).Dial(ctx, "letters")
 	if err != nil {
 		return nil, err
 	}
-	l, err := client.OpenLetters(ctx, d)
+	l, err := client.OpenLetters(ctx, jet.Dead(d))
 	if err != nil {
 		client.Close()
 		return nil, err
@@ -64,7 +65,7 @@ func (l *Letters) Close() { l.client.Close() }
 // that are worked on. One that is there already, since an earlier call was interrupted,
 // is not sent twice.
 func Resend(ctx context.Context, c Connection, dead, to string) (n int, err error) {
-	client, err := c.Dial(ctx, "resend")
+	client, err := jet.Connection(c).Dial(ctx, "resend")
 	if err != nil {
 		return 0, err
 	}

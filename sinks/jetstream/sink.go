@@ -12,10 +12,11 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/jet"
+	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
 // Connection says how to reach the broker.
-type Connection = jet.Connection
+type Connection = jetstream.Connection
 
 // ErrFull is the error of a broker or an account that has no room for a message or a stream. It
 // wraps the broker's own error, a *jetstream.APIError of nats.go, which has the code.
@@ -146,5 +147,5 @@ func (s Sink) check() error {
 	if err := jet.CheckName(s.Stream); err != nil {
 		return err
 	}
-	return s.Connection.Check()
+	return jet.Connection(s.Connection).Check()
 }

@@ -55,7 +55,7 @@ func (w *writer) connect(ctx context.Context) error {
 	if w.client != nil {
 		return nil
 	}
-	client, err := w.Dial(ctx, "to "+w.Stream)
+	client, err := jet.Connection(w.Connection).Dial(ctx, "to "+w.Stream)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (w *writer) connect(ctx context.Context) error {
 			return fmt.Errorf("Graph: %w", err)
 		}
 	}
-	if w.Queue && !w.NoEnd {
+	if w.Queue && !w.NoEnd && w.stream.CachedInfo().State.Msgs > 0 {
 		if w.marked, err = client.End(ctx, w.Stream); err != nil {
 			client.Close()
 			return err

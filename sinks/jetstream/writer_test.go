@@ -204,7 +204,7 @@ func TestQuorum(t *testing.T) {
 	if err := w.Close(nil); err != nil {
 		t.Fatal(err)
 	}
-	client, err := s.Dial(t.Context(), "test")
+	client, err := jet.Connection(s.Connection).Dial(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	"github.com/sanflow/sanflow/operators"
-	sink "github.com/sanflow/sanflow/sinks/jetstream"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/corrupt"
 )
@@ -35,14 +34,7 @@ type stored struct {
 // publish publishes a stream and reads it as it is.
 func publish(t *testing.T, c Connection, name string, p flow.Pipeline) (s stored) {
 	t.Helper()
-	if err := p.To(sink.Sink{Connection: c, Stream: name, NoEnd: true}).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	client, err := c.Dial(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := put(t, c, jet.Settings{Name: name}, p)
 	stream, err := client.Find(t.Context(), name, 0)
 	if err != nil {
 		t.Fatal(err)

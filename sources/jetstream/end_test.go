@@ -56,7 +56,7 @@ func TestEndAside(t *testing.T) {
 	if _, err := run(t, recipe.Onto(flow.From(sources.Families{Graphs: 20, Rows: 4})).To(to), flow.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := c.Dial(t.Context(), "test")
+	client, err := jet.Connection(c).Dial(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestFedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := c.Dial(t.Context(), "test")
+	client, err := jet.Connection(c).Dial(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (a Attach) Open(in *arrow.Schema) (flow.Stage, error) {
 func (a Attach) find(name string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), time.Hour)
 	defer stop()
-	client, err := a.Dial(ctx, "graph")
+	client, err := jet.Connection(a.Connection).Dial(ctx, "graph")
 	if err != nil {
 		return "", err
 	}

@@ -10,8 +10,8 @@ import (
 	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/jet"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
-	sink "github.com/sanflow/sanflow/sinks/jetstream"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -37,14 +37,7 @@ func (c setBack) Info(ctx context.Context) (*nc.ConsumerInfo, error) {
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	c := Connection{URL: jettest.Start(t, nil).ClientURL()}
-	if err := flow.From(sources.Families{Graphs: 12, Rows: 4}).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	client, err := c.Dial(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := put(t, c, jet.Settings{Name: "graphs", Queue: true}, flow.From(sources.Families{Graphs: 12, Rows: 4}))
 	stream, err := client.Find(t.Context(), "graphs", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -85,15 +78,7 @@ func TestClockSetBack(t *testing.T) {
 func TestForgetfulConsumer(t *testing.T) {
 	t.Parallel()
 	c := Connection{URL: jettest.Start(t, nil).ClientURL()}
-	src := sources.Families{Graphs: 12, Rows: 4}
-	if err := flow.From(src).To(sink.Sink{Connection: c, Stream: "graphs", Queue: true}).Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	client, err := c.Dial(t.Context(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := put(t, c, jet.Settings{Name: "graphs", Queue: true}, flow.From(sources.Families{Graphs: 12, Rows: 4}))
 	stream, err := client.Find(t.Context(), "graphs", 0)
 	if err != nil {
 		t.Fatal(err)

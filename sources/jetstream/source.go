@@ -13,9 +13,6 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 )
 
-// Connection says how to reach the broker.
-type Connection = jet.Connection
-
 // Source reads the records of a stream that sinks/jetstream has published, in one
 // of two ways.
 //
@@ -100,7 +97,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	s.MaxBytes, s.AckWait, s.Pending = cmp.Or(s.MaxBytes, 1<<30), cmp.Or(s.AckWait, 30*time.Second), cmp.Or(s.Pending, 16)
 	s.MaxPending, s.Epochs, s.Block, s.Ahead = cmp.Or(s.MaxPending, 1024), cmp.Or(s.Epochs, 1), cmp.Or(s.Block, 1024), cmp.Or(s.Ahead, 8)
-	client, err := s.Dial(ctx, "from "+s.Stream)
+	client, err := jet.Connection(s.Connection).Dial(ctx, "from "+s.Stream)
 	if err != nil {
 		return nil, jet.Of(s.Stream, err)
 	}
@@ -123,7 +120,7 @@ func (s Source) open(ctx context.Context, mem memory.Allocator, client *jet.Clie
 	}
 	r := reader{Source: s, client: client, stream: stream, decoder: d}
 	if s.Dead.Stream != "" {
-		if r.dead, err = openDead(ctx, client, s.Dead); err != nil {
+		if r.dead, err = client.OpenLetters(ctx, jet.Dead(s.Dead)); err != nil {
 			return nil, err
 		}
 	}
@@ -158,5 +155,5 @@ func (s Source) check() error {
 	if err := jet.CheckName(s.Stream); err != nil {
 		return err
 	}
-	return s.Connection.Check()
+	return jet.Connection(s.Connection).Check()
 }

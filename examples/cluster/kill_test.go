@@ -5,18 +5,68 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// killer kills a process now and then, at moments and of roles that the seed
-// decides.
+// mortal is a process that is started again when it was killed.
+type mortal struct {
+	*process
+
+	mu     sync.Mutex
+	die    context.CancelFunc // while it runs
+	killed bool
+	done   bool
+	kills  int
+}
+
+// keep runs the process until it ends by itself, or ctx does.
+func (m *mortal) keep(ctx context.Context) error {
+	for {
+		life, die := context.WithCancel(ctx)
+		m.mu.Lock()
+		m.die = die
+		m.mu.Unlock()
+		err := m.run(life)
+		die()
+		m.mu.Lock()
+		again := m.killed
+		m.die, m.killed, m.done = nil, false, err == nil && !again
+		m.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case !again:
+			return err
+		}
+	}
+}
+
+// kill kills the process, if it runs.
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.die != nil && !m.killed && !m.done {
+		m.killed = true
+		m.kills++
+		m.die() // SIGKILL
+	}
+}
+
+func (m *mortal) runs() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.die != nil && !m.killed && !m.done
+}
+
+// killer kills a process now and then.
 type killer struct {
-	*config
+	*harness
 	js      jetstream.JetStream
-	brokers []*process
-	all     []*process
+	brokers []*mortal
+	all     []*mortal
 }
 
 func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
@@ -26,7 +76,7 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 		// Where a process takes longer to start, or a broker to agree on who leads, than
 		// they are left to live, nothing would ever be done: then the kills become fewer, until
 		// more is learned than ever before. What workers do says little, who may do it again.
-		if now := k.progress(); now > before {
+		if now := k.learned(); now > before {
 			slower, before = max(1, slower/1.5), now
 		} else {
 			slower = min(100, slower*1.3)
@@ -36,7 +86,7 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 			return
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Duration((0.5 + rng.Float64()) * slower * float64(k.kill))):
+		case <-time.After(time.Duration((0.5 + rng.Float64()) * slower * float64(k.every))):
 		}
 		k.once(ctx, rng)
 	}
@@ -44,7 +94,7 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 
 // once kills one of a role of those that have somebody who runs.
 func (k *killer) once(ctx context.Context, rng *rand.Rand) {
-	who := map[string][]*process{}
+	who := map[string][]*mortal{}
 	for _, p := range k.all {
 		if p.runs() {
 			who[p.role] = append(who[p.role], p)
@@ -62,11 +112,10 @@ func (k *killer) once(ctx context.Context, rng *rand.Rand) {
 }
 
 // progress is a number that grows with what has been done.
-func (k *killer) progress() (n int64) {
+func (k *killer) learned() (n int64) {
 	for _, p := range k.all {
 		if p.role != "work" {
-			rows, _ := p.progress()
-			n += rows
+			n += p.progress()
 		}
 	}
 	return n
@@ -74,7 +123,7 @@ func (k *killer) progress() (n int64) {
 
 // leader returns the server that leads one of the streams, while all of its
 // followers have what it has: of three servers one may be away.
-func (k *killer) leader(ctx context.Context) *process {
+func (k *killer) leader(ctx context.Context) *mortal {
 	for _, b := range k.brokers {
 		if !b.runs() {
 			return nil
