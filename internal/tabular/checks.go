@@ -81,18 +81,14 @@ func leaves(rec arrow.Record, name string) ([]int32, error) {
 	}
 }
 
-// checkGraphs checks the rules of package graph, and what belongs to nodes.
+// checkGraphs checks the rules of package graph, and the values of nodes; GraphsOf has
+// compared the lengths of the columns.
 func (p *Plan) checkGraphs(ctx context.Context, rec arrow.Record) error {
 	graphs, err := record.GraphsOf(rec)
 	if err != nil {
 		return err
 	}
-	var classes, roots record.ListView[int32]
-	if len(p.layout.NodeClasses) > 0 {
-		if classes, err = record.ListsOf[int32](rec, record.NodeTarget); err != nil {
-			return err
-		}
-	}
+	var roots record.ListView[int32]
 	hasRoots := p.Schema.HasField(record.Roots)
 	if hasRoots {
 		if roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
@@ -107,9 +103,6 @@ func (p *Plan) checkGraphs(ctx context.Context, rec arrow.Record) error {
 		graphs.At(row, &g)
 		if err := g.CheckContext(ctx); err != nil {
 			return fail("%w", err)
-		}
-		if len(p.layout.NodeClasses) > 0 && len(classes.Row(row)) != g.N() {
-			return fail("%d node classes, want %d", len(classes.Row(row)), g.N())
 		}
 		last := int32(-1)
 		for v, id := range graphs.Row(row).NodeID {
