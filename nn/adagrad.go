@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"cmp"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
 
 // AdaGrad divides each weight's step by the root of the sum of all squares of its
 // gradient so far (Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR
@@ -25,8 +29,8 @@ func (o AdaGrad) name() string { return "adagrad" }
 func (o AdaGrad) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
 
 func (o AdaGrad) resolve() (Optimizer, error) {
-	setZero(&o.Rate, 0.01)
-	setZero(&o.Epsilon, 1e-7)
+	o.Rate = cmp.Or(o.Rate, 0.01)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
 	if err := o.rule().resolve("AdaGrad"); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -28,10 +29,10 @@ func (o Adam) name() string { return "adam" }
 func (o Adam) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
 
 func (o Adam) resolve() (Optimizer, error) {
-	setZero(&o.Rate, 1e-3)
-	setZero(&o.Beta1, 0.9)
-	setZero(&o.Beta2, 0.999)
-	setZero(&o.Epsilon, 1e-8)
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Beta1 = cmp.Or(o.Beta1, 0.9)
+	o.Beta2 = cmp.Or(o.Beta2, 0.999)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-8)
 	if err := o.rule().resolve("Adam"); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -8,6 +9,8 @@ import (
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and
@@ -42,11 +45,11 @@ type Autoencoder struct {
 	// with "sanflow.".
 	Info map[string]string
 
-	coderWeights
+	encoderWeights
 	back *weight // (visible, hidden): U, or weight itself
 
 	opt   stepper
-	noise *noise
+	noise *random.Noise
 	steps int
 
 	// Memory of a step, as long as the largest batch so far needed.
@@ -55,7 +58,7 @@ type Autoencoder struct {
 	code, dcode    []float32 // (B, hidden)
 }
 
-var _ Coder = (*Autoencoder)(nil)
+var _ Encoder = (*Autoencoder)(nil)
 
 // String returns the settings in one line.
 func (a *Autoencoder) String() string {
@@ -75,7 +78,7 @@ func (a *Autoencoder) Init(visible int) error {
 		return err
 	}
 	next.start()
-	r := newRandom(next.Seed, streamInit)
+	r := random.New(next.Seed, random.Init)
 	glorot(next.weight.w, visible, next.Hidden, r)
 	if next.Untied {
 		glorot(next.back.w, next.Hidden, visible, r)
@@ -95,7 +98,7 @@ func (a *Autoencoder) build(visible int) error {
 		extra = "back"
 	}
 	a.back = a.lay(visible, a.Hidden, extra)
-	return checkCoder(visible, a.params.size())
+	return checkEncoder(visible, a.params.size())
 }
 
 func (a *Autoencoder) resolve() error {
@@ -112,7 +115,7 @@ func (a *Autoencoder) resolve() error {
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", a.Hidden)
 	case a.Units == Binary && !(a.Corrupt < 1):
 		return fmt.Errorf("%s is %v, want a probability below 1", "Corrupt", a.Corrupt)
-	case !finite(float64(float32(a.Corrupt))):
+	case !kernel.Finite(float64(float32(a.Corrupt))):
 		return fmt.Errorf("%s is %v, want a number", "Corrupt", a.Corrupt)
 	}
 	if a.Optimizer == nil {
@@ -127,7 +130,7 @@ func (a *Autoencoder) resolve() error {
 func (a *Autoencoder) start() {
 	a.alloc()
 	a.opt = a.Optimizer.start(len(a.w))
-	a.noise = newNoise(a.Seed, streamLearn)
+	a.noise = random.NewNoise(a.Seed, random.Learn)
 	a.keep = make([]float32, a.visible)
 	for i := range a.keep {
 		a.keep[i] = 1 - float32(a.Corrupt)
@@ -143,13 +146,13 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}
-	a.damaged = grown(a.damaged, rows*a.visible)
-	a.recon = grown(a.recon, rows*a.visible)
-	a.code = grown(a.code, rows*a.Hidden)
-	a.dcode = grown(a.dcode, rows*a.Hidden)
+	a.damaged = kernel.Grown(a.damaged, rows*a.visible)
+	a.recon = kernel.Grown(a.recon, rows*a.visible)
+	a.code = kernel.Grown(a.code, rows*a.Hidden)
+	a.dcode = kernel.Grown(a.dcode, rows*a.Hidden)
 	a.damage(a.damaged[:rows*a.visible], v)
 	loss := a.gradient(v, rows)
-	if !finite(loss) || !a.params.update(a.opt, a.Optimizer.rule(), a.steps+1) {
+	if !kernel.Finite(loss) || !update(&a.params, a.opt, a.Optimizer.rule(), a.steps+1) {
 		return Result{}, divergedRows(v, a.visible, a.steps+1)
 	}
 	a.steps++
@@ -172,7 +175,7 @@ func (a *Autoencoder) damage(damaged, x []float32) {
 			}
 		}
 	default:
-		a.noise.normal(damaged)
+		a.noise.Normal(damaged)
 		for i, v := range x {
 			damaged[i] = v + float32(a.Corrupt)*damaged[i]
 		}
@@ -230,7 +233,7 @@ func (a *Autoencoder) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, y, err := result(dst, rows, a.Hidden)
+	dst, y, err := tensors.Result(dst, rows, a.Hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +249,7 @@ func (a *Autoencoder) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, x, err := result(dst, rows, a.visible)
+	dst, x, err := tensors.Result(dst, rows, a.visible)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +280,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 		return fmt.Errorf("nn: save: %w", err)
 	}
 	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.tensors()}
-	return modelfile.Save(w, f, map[string]any{keySettings: autoencoderSettings{
+	return modelfile.Save(w, f, map[string]any{modelfile.Settings: autoencoderSettings{
 		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, optimizer, a.Seed,
 	}})
 }
@@ -292,7 +295,7 @@ func (a *Autoencoder) Load(from io.Reader) error {
 
 func (a *Autoencoder) restore(f *modelfile.File) error {
 	var set autoencoderSettings
-	if err := openSettings(f, "autoencoder", &set); err != nil {
+	if err := f.Open("autoencoder", &set); err != nil {
 		return err
 	}
 	if err := a.adopt(set); err != nil {
@@ -321,7 +324,7 @@ func (a *Autoencoder) adopt(set autoencoderSettings) error {
 		return fmt.Errorf("%s is true, the file has false", "Untied")
 	}
 	a.Hidden, a.Units, a.Untied = set.Hidden, set.Units, set.Untied
-	setZero(&a.Corrupt, set.Corrupt)
-	setZero(&a.Seed, set.Seed)
+	a.Corrupt = cmp.Or(a.Corrupt, set.Corrupt)
+	a.Seed = cmp.Or(a.Seed, set.Seed)
 	return set.savedOptimizer.adopt(&a.Optimizer)
 }

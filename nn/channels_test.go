@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // A sparse channel is the many-hot vector that is never built: a network that
@@ -51,8 +53,8 @@ func TestEdgesAreFieldsOfPairs(t *testing.T) {
 	l, want := newFieldConv(&p, "a", s.edges(), 5, relu), newFieldConv(&q, "b", pairs.nodes(), 5, relu)
 	p.alloc()
 	q.alloc()
-	l.init(newRandom(1, streamInit))
-	want.init(newRandom(1, streamInit))
+	l.init(random.New(1, random.Init))
+	want.init(random.New(1, random.Init))
 	b := randomBatch(pairs, 4, 1)
 	x, y := make([]float32, 4*15), make([]float32, 4*15)
 	if err := errors.Join(l.grow(b.nodes, 4), want.grow(b.nodes, 4), l.forward(x, b.nodes, 0, 4), want.forward(y, b.nodes, 0, 4)); err != nil {

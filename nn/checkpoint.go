@@ -124,7 +124,7 @@ func (c *core) fitCheckpoint(f, want *modelfile.File) error {
 	if f.Kind != want.Kind {
 		return fmt.Errorf("the file is of another model: %q, want %q", f.Kind, want.Kind)
 	}
-	for _, w := range []struct{ key, what string }{{keyShape, "shape of the data"}, {keySettings, "settings"}} {
+	for _, w := range []struct{ key, what string }{{modelfile.Shape, "shape of the data"}, {modelfile.Settings, "settings"}} {
 		if f.Meta[w.key] != want.Meta[w.key] {
 			return fmt.Errorf("the file is of another %s: %q, want %q", w.what, f.Meta[w.key], want.Meta[w.key])
 		}

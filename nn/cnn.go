@@ -1,6 +1,12 @@
 package nn
 
-import "io"
+import (
+	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // CNN is the network of the PATCHY-SAN paper (Niepert et al. 2016, section
 // Experimental Set-up): a convolution of size and stride k over the w·k
@@ -85,7 +91,7 @@ func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
 func (c *CNN) Load(r io.Reader) error { return load(c, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (c *CNN) Notes() map[string]string { return notes(&c.Info) }
+func (c *CNN) Notes() map[string]string { return modelfile.Notes(&c.Info) }
 
 // String returns the settings in one line.
 func (c *CNN) String() string { return c.settings().String() }
@@ -93,11 +99,14 @@ func (c *CNN) String() string { return c.settings().String() }
 func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *params, s Shape) body {
-	l := &cnnLayers{nodes: c.layTower(p, "", s.nodes())}
+	tower := func(prefix string, in cells) *tower {
+		return newTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.Activation.kind())
+	}
+	l := &cnnLayers{nodes: tower("", s.nodes())}
 	n := l.nodes.size()
 	if s.hasEdges() {
-		l.edges = c.layTower(p, "edges.", s.edges())
-		l.merge = newMerge(c.Merge, n)
+		l.edges = tower("edges.", s.edges())
+		l.merge = newMerge(c.Merge == Sum, n)
 		n = l.merge.channels()
 	}
 	l.hidden = newDense(p, "hidden", n, c.Hidden, c.Activation.kind())
@@ -120,7 +129,7 @@ type cnnLayers struct {
 	dx, dn, de []float32
 }
 
-func (l *cnnLayers) init(r random) {
+func (l *cnnLayers) init(r random.Source) {
 	l.nodes.init(r)
 	if l.edges != nil {
 		l.edges.init(r)
@@ -141,22 +150,22 @@ func (l *cnnLayers) forward(b batch) (y []float32, err error) {
 		if err != nil {
 			return nil, err
 		}
-		l.ym = grown(l.ym, b.rows*l.hidden.in)
+		l.ym = kernel.Grown(l.ym, b.rows*l.hidden.in)
 		l.merge.forward(l.ym, l.x, ye)
 		l.x = l.ym
 	}
-	l.y = grown(l.y, b.rows*l.hidden.out)
+	l.y = kernel.Grown(l.y, b.rows*l.hidden.out)
 	l.hidden.forward(l.y, l.x, b.rows)
 	return l.y[:b.rows*l.hidden.out], nil
 }
 
 func (l *cnnLayers) backward(dy []float32, b batch) {
-	l.dx = grown(l.dx, b.rows*l.hidden.in)
+	l.dx = kernel.Grown(l.dx, b.rows*l.hidden.in)
 	dx := l.dx[:b.rows*l.hidden.in]
 	l.hidden.backward(dx, dy, l.y, l.x, b.rows)
 	if l.edges != nil {
 		n := b.rows * l.nodes.size()
-		l.dn, l.de = grown(l.dn, n), grown(l.de, n)
+		l.dn, l.de = kernel.Grown(l.dn, n), kernel.Grown(l.de, n)
 		l.merge.backward(l.dn[:n], l.de[:n], dx)
 		l.edges.backward(l.de[:n], b.edges, b.rows)
 		dx = l.dn[:n]

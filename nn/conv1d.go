@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // conv1D is a convolution of stride 1, without padding, with an activation:
 //
@@ -28,13 +31,13 @@ func newConv1D(p *params, name string, n, in, size, maps int, act activation) *c
 	}
 }
 
-func (l *conv1D) init(r random) { glorot(l.weight.w, l.size*l.in, l.size*l.maps, r) }
+func (l *conv1D) init(r random.Source) { glorot(l.weight.w, l.size*l.in, l.size*l.maps, r) }
 
 // startGrad prepares for backward, which adds up the gradients of the graphs of
 // one batch.
 func (l *conv1D) startGrad() {
 	clearGrad(l.weight, l.bias)
-	l.turned = grown(l.turned, len(l.weight.w))
+	l.turned = kernel.Grown(l.turned, len(l.weight.w))
 	kernel.Transpose(l.turned, l.weight.w, l.size*l.in, l.maps)
 }
 

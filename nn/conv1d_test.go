@@ -3,6 +3,8 @@ package nn
 import (
 	"slices"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 type convCase struct{ n, in, size, maps int }
@@ -13,7 +15,7 @@ func convLayer(c convCase) *conv1D {
 	var p params
 	l := newConv1D(&p, "conv", c.n, c.in, c.size, c.maps, relu)
 	p.alloc()
-	l.init(newRandom(3, streamInit))
+	l.init(random.New(3, random.Init))
 	return l
 }
 

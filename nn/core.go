@@ -6,6 +6,9 @@ import (
 	"math"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // ErrNotReady is the error of a model that is used before Init or Load.
@@ -72,7 +75,7 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 	}
 	s = s.of(set.counts)
 	if c := *set.core; c != nil {
-		return c.shape.check(s)
+		return c.shape.Check(s)
 	}
 	next := *m
 	c, err := build(P(&next), s)
@@ -97,7 +100,7 @@ func build(m architecture, s Shape) (*core, error) {
 	if set.counts != (len(s.Counts) > 0) {
 		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields alone"}[set.counts])
 	}
-	if err := s.of(set.counts).check(s); err != nil {
+	if err := s.of(set.counts).Check(s); err != nil {
 		return nil, err
 	}
 	if err := set.resolve(s); err != nil {
@@ -154,7 +157,7 @@ func (c *core) step(b batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if !finite(learned) || !c.work.update(c.opt, c.rule, c.steps+1) {
+	if !kernel.Finite(learned) || !c.work.update(c.opt, c.rule, c.steps+1) {
 		return Result{}, c.diverged(b, learned)
 	}
 	c.steps++
@@ -177,7 +180,7 @@ func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, p, err := result(dst, in.rows, max(1, c.shape.Classes))
+	dst, p, err := tensors.Result(dst, in.rows, max(1, c.shape.Classes))
 	if err != nil || in.rows == 0 {
 		return dst, err
 	}

@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // dense is a fully connected layer:
 //
@@ -21,7 +24,7 @@ func newDense(p *params, name string, in, out int, act activation) *dense {
 	}
 }
 
-func (l *dense) init(r random) { glorot(l.weight.w, l.in, l.out, r) }
+func (l *dense) init(r random.Source) { glorot(l.weight.w, l.in, l.out, r) }
 
 // forward computes y (rows, out) from x (rows, in).
 func (l *dense) forward(y, x []float32, rows int) {

@@ -3,6 +3,8 @@ package nn
 import (
 	"slices"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 func TestDenseGradients(t *testing.T) {
@@ -13,7 +15,7 @@ func TestDenseGradients(t *testing.T) {
 		var p params
 		l := newDense(&p, "dense", c.in, c.out, c.act)
 		p.alloc()
-		l.init(newRandom(3, streamInit))
+		l.init(random.New(3, random.Init))
 		fixBias(l.bias.w)
 		x := normal(newRand(2), c.rows*c.in)
 		y, r := make([]float32, c.rows*c.out), normal(newRand(3), c.rows*c.out)

@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
 // diverged tells a batch with a row that nothing can be learned from, one with a
@@ -12,13 +14,13 @@ import (
 func (c *core) diverged(b batch, loss float64) error {
 	err := c.blame(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
-		return err == nil && finite(learned) && finite(squares(c.work.g))
+		return err == nil && kernel.Finite(learned) && kernel.Finite(kernel.Squares(c.work.g))
 	})
 	if err != nil {
 		return err
 	}
 	what := "the gradient is not finite"
-	if !finite(loss) {
+	if !kernel.Finite(loss) {
 		what = fmt.Sprintf("the loss is %v", loss/float64(b.rows))
 	}
 	return fmt.Errorf("nn: step %d: %s; a lower learning rate may help", c.steps+1, what)
@@ -42,7 +44,7 @@ func (c *core) blame(b batch, do string, bears func(one batch, row int) bool) er
 			continue
 		}
 		name, x := one.extreme()
-		if !finite(float64(x)) {
+		if !kernel.Finite(float64(x)) {
 			return rowErrorf(row, "%s is %v", name, x)
 		}
 		return rowErrorf(row, "%s is %v, which is too large to %s", name, x, do)
@@ -61,7 +63,7 @@ func (b batch) extreme() (name string, x float32) {
 			if size := math.Abs(float64(v)); name == "" || !(size <= math.Abs(float64(x))) {
 				name, x = in.name, v
 			}
-			if !finite(float64(x)) {
+			if !kernel.Finite(float64(x)) {
 				return name, x
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
 // A number that is out of all proportion is the fault of its row, which is named
@@ -38,7 +40,7 @@ func TestExtremeRow(t *testing.T) {
 					}
 				}
 				_, err := c.step(b)
-				if err == nil && finite(float64(x)) && checkRows("", memory(c), 1) == nil && checkRows("", c.work.w, 1) == nil {
+				if err == nil && kernel.Finite(float64(x)) && checkRows("", memory(c), 1) == nil && checkRows("", c.work.w, 1) == nil {
 					continue // no unit lets the number through
 				}
 				refused++
@@ -65,9 +67,9 @@ func memory(c *core) (x []float32) {
 	return x
 }
 
-// The same for coders.
-func TestExtremeRowOfCoder(t *testing.T) {
-	for _, c := range []Coder{
+// The same for encoders.
+func TestExtremeRowOfEncoder(t *testing.T) {
+	for _, c := range []Encoder{
 		&RBM{Units: Gaussian, Hidden: 4, Momentum: 0.5, Seed: 1},
 		&RBM{Units: Gaussian, Hidden: 4, Persistent: true, Seed: 1},
 		&Autoencoder{Units: Gaussian, Hidden: 4, Seed: 1},
@@ -127,7 +129,7 @@ func TestUntrained(t *testing.T) {
 					t.Errorf("%s, use %d: %v, want %v", test.name, i, err, want)
 				}
 			}
-			if is := want == nil; Trained(m) != is || Trained(Ensemble{m}) != is || Trained(m.(Forker).Fork()) != is {
+			if is := want == nil; Trained(m) != is || Trained(Ensemble{m}) != is || Trained(m.(Cloner).Clone()) != is {
 				t.Errorf("%s: trained: %t, want %t", test.name, Trained(m), is)
 			}
 		}
@@ -137,21 +139,20 @@ func TestUntrained(t *testing.T) {
 		}
 		use(nil)
 	}
-	_, classify := new(SVM).Classify(nil, nil)
-	for i, err := range []error{new(CNN).Save(io.Discard), new(RBM).Save(io.Discard), classify} {
+	for i, err := range []error{new(CNN).Save(io.Discard), new(RBM).Save(io.Discard)} {
 		if !errors.Is(err, ErrUntrained) {
 			t.Errorf("use %d of a model before Init: %v", i, err)
 		}
 	}
-	if Trained(Ensemble{}) || Trained(new(SVM)) {
-		t.Error("nothing, and a machine without rows, are trained")
+	if Trained(Ensemble{}) {
+		t.Error("nothing is trained")
 	}
 }
 
-// A coder that has not learned gives no code, draws nothing, begins no network and is
+// An encoder that has not learned gives no code, draws nothing, begins no network and is
 // no file; one that was given weights, or read from a file, is as one that has learned.
-func TestUntrainedCoder(t *testing.T) {
-	for _, c := range []Coder{&RBM{Hidden: 4, Seed: 1}, &Autoencoder{Hidden: 4, Seed: 1}} {
+func TestUntrainedEncoder(t *testing.T) {
+	for _, c := range []Encoder{&RBM{Hidden: 4, Seed: 1}, &Autoencoder{Hidden: 4, Seed: 1}} {
 		if err := c.Init(6); err != nil {
 			t.Fatal(err)
 		}

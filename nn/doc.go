@@ -36,12 +36,9 @@
 //	numbers               Classes: 0, Values     a row is either
 //	links                 Classes: 2, Targets    a row is a pair of roots
 //
-// An [SVM] learns from all rows at once, from a [Gram] matrix of their similarities
-// or from [Counts], and not by steps; it is a [Predictor], saved as models are, which
-// [LoadPredictor] reads too.
-// [GramOf] compares counts, [Walks] compares graphs by the walks that they have in
-// common, and [Deep] counts by how alike the things are that were counted; sums of
-// kernels are kernels too, see [Gram.Add].
+// Package graphkernel has kernels between graphs, and a support vector machine, which
+// learns from all rows at once. The machine is a [Predictor], saved as models are, and
+// [LoadPredictor] reads it too. Package validation has folds and cross-validation.
 //
 // # The most accurate one
 //
@@ -75,7 +72,7 @@
 // of 10²⁵, is a [RowError] and a gradient that is not finite an error, before
 // they touch the weights or what an optimizer remembers. A model that has learned
 // nothing yet does not answer, nor is it saved: that is an [ErrUntrained]. Several models
-// answer together as an [Ensemble], and a [Forker] in several goroutines.
+// answer together as an [Ensemble], and a [Cloner] in several goroutines.
 //
 // What a step reports was predicted before the model learned from it, without
 // dropout, so over a stream in which no row comes twice Accuracy, RMSE and MAE

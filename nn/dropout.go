@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // dropout zeroes each value with probability p while a network learns, and
 // scales the others by 1/(1-p), so that nothing need change when it predicts
@@ -9,7 +12,7 @@ type dropout struct {
 	limit uint16  // a draw below it drops the value: p·2¹⁶
 	scale float32 // what a kept value is multiplied by
 	seed  uint64
-	rand  random
+	rand  random.Source
 	draws []uint16 // one for each value, which are the mask
 }
 
@@ -20,16 +23,16 @@ func newDropout(p float64, seed uint64) *dropout {
 		return nil
 	}
 	keep := 1 - float32(limit)/(1<<16)
-	return &dropout{limit: limit, scale: 1 / keep, seed: seed, rand: newRandom(seed, streamDropout)}
+	return &dropout{limit: limit, scale: 1 / keep, seed: seed, rand: random.New(seed, random.Dropout)}
 }
 
 // forward draws a mask and sets y to x under it. The mask is a function of the
 // seed, the number of the step, and the row of the batch that x begins with:
 // not of what was drawn before, nor of who else draws.
 func (d *dropout) forward(y, x []float32, step, row int) {
-	d.rand.Seed(d.seed, streamDropout|uint64(row)<<8|uint64(step)<<32)
+	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
 	// Draws come in fours.
-	all := grown(d.draws[:cap(d.draws)], (len(x)+3)&^3)
+	all := kernel.Grown(d.draws[:cap(d.draws)], (len(x)+3)&^3)
 	for i := 0; i < len(x); i += 4 {
 		bits, at := d.rand.Uint64(), all[i:i+4]
 		at[0], at[1], at[2], at[3] = uint16(bits), uint16(bits>>16), uint16(bits>>32), uint16(bits>>48)

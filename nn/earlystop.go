@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
 
 // EarlyStop ends a training when the loss on rows that the model does not
 // learn from no longer falls, and keeps the weights of the best test (Prechelt,
@@ -36,7 +40,7 @@ func (e *EarlyStop) Observe(m Weighted, loss float64) (stop bool, err error) {
 		return false, fmt.Errorf("nn: early stop: Patience is %d, MinDelta is %v, want 0 or more", e.Patience, e.MinDelta)
 	}
 	e.tests++
-	if !finite(loss) {
+	if !kernel.Finite(loss) {
 		return true, fmt.Errorf("nn: early stop: the loss of test %d is %v", e.tests, loss)
 	}
 	if e.bestTest == 0 || loss < e.best-e.MinDelta {

@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
 
 // Evaluate tests the model on a batch with targets, as Step does before it
 // learns. It changes and counts nothing. A batch without rows has no result. A model
@@ -27,12 +31,12 @@ func (c *core) evaluate(b batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if finite(t.loss) {
+	if kernel.Finite(t.loss) {
 		return t.result(), nil
 	}
 	err = c.blame(b, "test", func(one batch, _ int) bool {
 		t, err := c.test(one)
-		return err == nil && finite(t.loss)
+		return err == nil && kernel.Finite(t.loss)
 	})
 	if err == nil {
 		err = fmt.Errorf("nn: the loss is %v: the weights are not numbers, or too large", t.loss/float64(b.rows))
@@ -46,6 +50,6 @@ func (c *core) test(b batch) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	c.work.dy = grown(c.work.dy, b.rows*c.loss.units(c.shape))
+	c.work.dy = kernel.Grown(c.work.dy, b.rows*c.loss.units(c.shape))
 	return c.loss.compare(y, b, c.shape, c.work.dy, 1), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // fieldConv is the first layer: a convolution over the w·n cells of a graph
@@ -61,6 +62,22 @@ type inputs struct {
 	offsets []int32   // (B·w·n+1): cell i has sparse[offsets[i]:offsets[i+1]]
 }
 
+// cut returns those of rows from to to-1 of a batch. It shares their memory.
+func (in inputs) cut(c cells, from, to int) inputs {
+	n := c.w * c.n
+	cut := inputs{sparse: in.sparse}
+	if in.cats != nil {
+		cut.cats = in.cats[from*c.width() : to*c.width()]
+	}
+	if in.attrs != nil {
+		cut.attrs = in.attrs[from*n*c.attrs : to*n*c.attrs]
+	}
+	if in.offsets != nil {
+		cut.offsets = in.offsets[from*n : to*n+1]
+	}
+	return cut
+}
+
 func newFieldConv(p *params, name string, in cells, maps int, act activation) *fieldConv {
 	l := &fieldConv{cells: in, maps: maps, act: act}
 	for _, n := range in.cats {
@@ -79,7 +96,7 @@ func newFieldConv(p *params, name string, in cells, maps int, act activation) *f
 	return l
 }
 
-func (l *fieldConv) init(r random) {
+func (l *fieldConv) init(r random.Source) {
 	in, out := l.n*(l.total+l.sparse+l.attrs), l.n*l.maps
 	for _, w := range []*weight{l.table, l.wide, l.dense} {
 		if w != nil {
@@ -93,11 +110,11 @@ func (l *fieldConv) init(r random) {
 func (l *fieldConv) startGrad() { clearGrad(l.table, l.wide, l.dense, l.bias) }
 
 // grow makes room for a batch and reads its sparse channel. A value that it
-// does not have is a *RowError.
+// does not have is an *InputError.
 func (l *fieldConv) grow(in inputs, rows int) error {
 	if l.table != nil {
 		l.start()
-		l.idx = grown(l.idx, rows*l.width())
+		l.idx = kernel.Grown(l.idx, rows*l.width())
 	}
 	if l.wide != nil {
 		return l.readSparse(in, rows)
@@ -128,7 +145,7 @@ func (l *fieldConv) badValue(row, at int, v int32) error {
 	if l.side > 0 {
 		kind = "discrete edge"
 	}
-	return rowErrorf(row, "%s, %s channel %d: value %d, want -1 to %d", l.place(at/d), kind, at%d, v, l.cats[at%d]-1)
+	return inputErrorf(row, "%s, %s channel %d: value %d, want -1 to %d", l.place(at/d), kind, at%d, v, l.cats[at%d]-1)
 }
 
 // place names a cell of a graph.
@@ -145,8 +162,8 @@ func (l *fieldConv) place(cell int) string {
 // Offsets are those of the batch; a part of a batch begins anywhere in it.
 func (l *fieldConv) readSparse(in inputs, rows int) error {
 	cells := rows * l.w * l.n
-	l.offsets = grown(l.offsets, cells+1)
-	l.rows = grown(l.rows, int(in.offsets[cells]-in.offsets[0]))
+	l.offsets = kernel.Grown(l.offsets, cells+1)
+	l.rows = kernel.Grown(l.rows, int(in.offsets[cells]-in.offsets[0]))
 	base := in.offsets[0]
 	for i := range cells + 1 {
 		l.offsets[i] = in.offsets[i] - base
@@ -157,11 +174,11 @@ func (l *fieldConv) readSparse(in inputs, rows int) error {
 		for at := l.offsets[i]; at < l.offsets[i+1]; at++ {
 			v := in.sparse[base+at]
 			if v < 0 || int(v) >= l.sparse {
-				return rowErrorf(i/l.n/l.w, "%s, sparse channel: value %d, want 0 to %d",
+				return inputErrorf(i/l.n/l.w, "%s, sparse channel: value %d, want 0 to %d",
 					l.place(i%(l.n*l.w)), v, l.sparse-1)
 			}
 			if v <= before {
-				return rowErrorf(i/l.n/l.w, "%s, sparse channel: value %d after %d, want them to ascend",
+				return inputErrorf(i/l.n/l.w, "%s, sparse channel: value %d after %d, want them to ascend",
 					l.place(i%(l.n*l.w)), v, before)
 			}
 			before = v
@@ -173,7 +190,7 @@ func (l *fieldConv) readSparse(in inputs, rows int) error {
 
 // forward computes y (graphs, w, maps) of that many graphs of the batch that
 // grow has seen, from graph i on, activation included. A value that its channel
-// does not have is a *RowError.
+// does not have is an *InputError.
 func (l *fieldConv) forward(y []float32, in inputs, i, graphs int) error {
 	c, fields := l.maps, graphs*l.w
 	if l.dense != nil {

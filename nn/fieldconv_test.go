@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 var fieldShapes = []Shape{
@@ -22,7 +23,7 @@ func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, b batch) {
 	var p params
 	l = newFieldConv(&p, "conv1", s.nodes(), maps, relu)
 	p.alloc()
-	l.init(newRandom(3, streamInit))
+	l.init(random.New(3, random.Init))
 	b = randomBatch(s, 1, 5)
 	if err := l.grow(b.nodes, 1); err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestFieldConvIndex(t *testing.T) {
 	}
 	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
 		in.cats[5] = v
-		bad := fmt.Sprintf("nn: row 0: field 1, node 0, discrete channel 1: value %d, want -1 to 1", v)
+		bad := fmt.Sprintf("row 0: field 1, node 0, discrete channel 1: value %d, want -1 to 1", v)
 		if err := l.forward(y, in, 0, 1); err == nil || err.Error() != bad {
 			t.Errorf("%v, want %s", err, bad)
 		}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// UseCode gives the first layer the weights of a coder that has learned from
-// fields: pretraining. The coder's rows must be the channels of one field,
+// UseCode gives the first layer the weights of an encoder that has learned from
+// fields: pretraining. The encoder's rows must be the channels of one field,
 // node by node: k·a_v units, in each node the discrete channels as
 // one-hot, then the continuous ones; its hidden units become the Maps1 channels
 // of the layer. It is called after Init and before the first Step.
@@ -16,13 +18,13 @@ import (
 // number, to the variance that Init draws with, and the biases stay 0. Those of
 // hidden units that are rarely on are far below 0, where ReLU would pass
 // nothing on, gradients neither.
-func (c *CNN) UseCode(coder Coder) error { return c.useCode(coder, "conv1") }
+func (c *CNN) UseCode(encoder Encoder) error { return c.useCode(encoder, "conv1") }
 
 // UseEdgeCode does for the branch of edges what UseCode does for that of
 // nodes: k·k·a_e units, pair by pair.
-func (c *CNN) UseEdgeCode(coder Coder) error { return c.useCode(coder, "edges") }
+func (c *CNN) UseEdgeCode(encoder Encoder) error { return c.useCode(encoder, "edges") }
 
-func (c *CNN) useCode(coder Coder, layer string) error {
+func (c *CNN) useCode(encoder Encoder, layer string) error {
 	if c.core == nil {
 		return ErrNotReady
 	}
@@ -36,19 +38,19 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 		}
 	}
 	l := tower.conv1
-	w, _, _ := coder.Weights()
+	w, _, _ := encoder.Weights()
 	if w == nil {
 		return ErrNotReady
 	}
-	if !trained(coder) {
-		return fmt.Errorf("nn: the coder gives no code: %w", ErrUntrained)
+	if !trained(encoder) {
+		return fmt.Errorf("nn: the encoder gives no code: %w", ErrUntrained)
 	}
 	if l.sparse > 0 {
 		return errors.New("nn: a layer with a sparse channel takes no code")
 	}
 	each := l.total + l.attrs
 	if n, m := w.Shape()[0], w.Shape()[1]; n != l.n*each || m != l.maps {
-		return fmt.Errorf("nn: %s has %d inputs and %d maps, the coder %d and %d", layer, l.n*each, l.maps, n, m)
+		return fmt.Errorf("nn: %s has %d inputs and %d maps, the encoder %d and %d", layer, l.n*each, l.maps, n, m)
 	}
 	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.n*(each+l.maps)))) // see glorot
 	for cell := range l.n {
@@ -69,8 +71,8 @@ func (c *CNN) useCode(coder Coder, layer string) error {
 
 // scaled returns x times the number that makes its root mean square rms.
 func scaled(x []float32, rms float64) []float32 {
-	factor := float32(rms / math.Sqrt(squares(x)/float64(len(x))))
-	if !finite(float64(factor)) {
+	factor := float32(rms / math.Sqrt(kernel.Squares(x)/float64(len(x))))
+	if !kernel.Finite(float64(factor)) {
 		factor = 1 // all of x is 0
 	}
 	y := make([]float32, len(x))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// After UseCode the first layer computes of a field what the coder does, up to
+// After UseCode the first layer computes of a field what the encoder does, up to
 // the activation, the biases, and a factor that brings weights to the variance of
 // initial ones.
 func TestUseCode(t *testing.T) {
@@ -32,16 +32,16 @@ func TestUseCode(t *testing.T) {
 	}
 	l := c.work.body.(*cnnLayers)
 	for _, layer := range []struct {
-		l     *fieldConv
-		in    inputs
-		coder *RBM
+		l       *fieldConv
+		in      inputs
+		encoder *RBM
 	}{{l.nodes.conv1, b.nodes, nodes}, {l.edges.conv1, b.edges, pairs}} {
 		if err := layer.l.grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}
 		// Uniform numbers in ±√(6/(in+out)) have the variance 2/(in+out).
-		square, each := 0.0, len(layer.coder.weight.w)/maps
-		for _, w := range layer.coder.weight.w {
+		square, each := 0.0, len(layer.encoder.weight.w)/maps
+		for _, w := range layer.encoder.weight.w {
 			square += float64(w) * float64(w)
 		}
 		factor := math.Sqrt(2/float64(each+layer.l.n*maps)) / math.Sqrt(square/float64(each*maps))
@@ -68,7 +68,7 @@ func TestUseCode(t *testing.T) {
 				for j := range maps {
 					sum := 0.0
 					for u, x := range units {
-						sum += float64(x) * float64(layer.coder.weight.w[u*maps+j])
+						sum += float64(x) * float64(layer.encoder.weight.w[u*maps+j])
 					}
 					want = append(want, max(0, sum*factor))
 				}
@@ -93,8 +93,8 @@ func TestUseCodeErrors(t *testing.T) {
 		want string
 	}{
 		{c.UseCode(new(RBM)), ErrNotReady.Error()},
-		{c.UseCode(randomRBM(t, &RBM{Hidden: 16}, 7)), "nn: conv1 has 6 inputs and 16 maps, the coder 7 and 16"},
-		{c.UseCode(randomRBM(t, &RBM{Hidden: 15}, 6)), "the coder 6 and 15"},
+		{c.UseCode(randomRBM(t, &RBM{Hidden: 16}, 7)), "nn: conv1 has 6 inputs and 16 maps, the encoder 7 and 16"},
+		{c.UseCode(randomRBM(t, &RBM{Hidden: 15}, 6)), "the encoder 6 and 15"},
 		{c.UseEdgeCode(fits), "nn: the network reads no edges"},
 	} {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {

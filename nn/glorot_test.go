@@ -4,12 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 func TestGlorot(t *testing.T) {
 	const n = 1 << 16
 	w := make([]float32, n)
-	glorot(w, 20, 30, newRandom(1, streamInit))
+	glorot(w, 20, 30, random.New(1, random.Init))
 	limit := math.Sqrt(6.0 / 50)
 	var sum, squares, top float64
 	for _, v := range w {
@@ -33,12 +35,12 @@ func TestGlorot(t *testing.T) {
 // Seeds mean the same numbers in every release: the first draw is fixed here,
 // and is what testdata/losses.py computes from PCG's definition.
 func TestRandom(t *testing.T) {
-	r := newRandom(1, streamInit)
+	r := random.New(1, random.Init)
 	if got, want := r.Uint64(), rand.NewPCG(1, 1).Uint64(); got != want {
 		t.Errorf("first draw %#x, want %#x", got, want)
 	}
 	for range 1000 {
-		if f := r.float(); f < 0 || f >= 1 || f*(1<<24) != float32(int(f*(1<<24))) {
+		if f := r.Float(); f < 0 || f >= 1 || f*(1<<24) != float32(int(f*(1<<24))) {
 			t.Fatalf("float() = %v", f)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,47 +82,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The same for machines on counts, of which there are no steps to go on with.
-func TestGoldenSVM(t *testing.T) {
-	c, class := randomCounts(rand.New(rand.NewPCG(7, 5)), 24, 3)
-	for name, kernel := range map[string]Similarity{"svm": Cosine, "svm-min": UnitMin} {
-		t.Run(name, func(t *testing.T) {
-			g, file := goldenOf(t, name, func(file string) golden {
-				m := &SVM{C: 3, Kernel: kernel, Info: map[string]string{"a": "note"}}
-				err := errors.Join(m.FitCounts(t.Context(), c, class), m.Init(Shape{Counts: []string{"words"}, Classes: 3}))
-				if err := errors.Join(err, SaveFile(file, m)); err != nil {
-					t.Fatal(err)
-				}
-				p, err := m.Predict(Batch{Counts: c}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return golden{Said: p.Float32s()}
-			})
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := LoadPredictor(bytes.NewReader(content))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var again bytes.Buffer
-			if err := loaded.Save(&again); err != nil || !bytes.Equal(again.Bytes(), content) {
-				t.Errorf("saved again it is another file; %v", err)
-			}
-			p, err := loaded.Predict(Batch{Counts: c}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			near(t, p.Float32s(), g.Said)
-		})
-	}
-}
-
-// The same for coders.
-func TestGoldenCoders(t *testing.T) {
-	for name, c := range map[string][2]Coder{
+// The same for encoders.
+func TestGoldenEncoders(t *testing.T) {
+	for name, c := range map[string][2]Encoder{
 		"rbm":         {&RBM{Hidden: 4, Seed: 1}, &RBM{}},
 		"gaussian":    {&RBM{Units: Gaussian, Hidden: 3, Momentum: 0.5, Persistent: true, Seed: 1}, &RBM{}},
 		"autoencoder": {&Autoencoder{Hidden: 4, Untied: true, Seed: 1}, &Autoencoder{}},

@@ -1,6 +1,12 @@
 package nn
 
-import "io"
+import (
+	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // GRU reads the w fields of a graph one after the other, in their order, with
 // a gated recurrent unit: the recurrent networks of the paper's future work. A
@@ -79,7 +85,7 @@ func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
 func (m *GRU) Load(r io.Reader) error { return load(m, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (m *GRU) Notes() map[string]string { return notes(&m.Info) }
+func (m *GRU) Notes() map[string]string { return modelfile.Notes(&m.Info) }
 
 // String returns the settings in one line.
 func (m *GRU) String() string { return m.settings().String() }
@@ -87,7 +93,7 @@ func (m *GRU) String() string { return m.settings().String() }
 func (m *GRU) fits(Shape) error { return nil }
 
 func (m *GRU) lay(p *params, s Shape) body {
-	l := &gruLayers{fields: newReader(p, s, m.Maps1, m.Activation.kind(), m.Merge), mean: m.Pool == Mean}
+	l := &gruLayers{fields: newReader(p, s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
 	l.gru = newGRULayer(p, "gru", s.W, l.fields.channels(), m.Hidden)
 	return l
 }
@@ -103,7 +109,7 @@ type gruLayers struct {
 	y, dx1 []float32
 }
 
-func (l *gruLayers) init(r random) {
+func (l *gruLayers) init(r random.Source) {
 	l.fields.init(r)
 	l.gru.init(r)
 }
@@ -111,15 +117,15 @@ func (l *gruLayers) init(r random) {
 func (l *gruLayers) width() int { return l.gru.units }
 
 func (l *gruLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.grow(b); err != nil {
+	if err := l.fields.grow(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
 	}
-	if err := l.fields.forward(&b, 0, b.rows); err != nil {
+	if err := l.fields.forward(b.nodes, b.edges, 0, b.rows); err != nil {
 		return nil, err
 	}
 	l.gru.forward(l.fields.output(0, b.rows), b.rows)
 	u, n := l.gru.units, l.gru.n
-	l.y = grown(l.y, b.rows*u)
+	l.y = kernel.Grown(l.y, b.rows*u)
 	for i := range b.rows {
 		y := l.y[i*u : i*u+u]
 		if !l.mean {
@@ -146,8 +152,8 @@ func (l *gruLayers) backward(dx []float32, b batch) {
 		}
 	}
 	size := b.rows * l.fields.size()
-	l.dx1 = grown(l.dx1, size)
+	l.dx1 = kernel.Grown(l.dx1, size)
 	l.gru.backward(l.dx1, dx, l.mean, l.fields.output(0, b.rows), b.rows)
 	l.fields.startGrad()
-	l.fields.backward(l.dx1[:size], &b, 0, b.rows)
+	l.fields.backward(l.dx1[:size], b.nodes, b.edges, 0, b.rows)
 }

@@ -3,6 +3,8 @@ package nn
 import (
 	"math"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // The layer against the four lines of its documentation, in float64.
@@ -11,7 +13,7 @@ func TestGRULayer(t *testing.T) {
 		var p params
 		l := newGRULayer(&p, "gru", c.n, c.in, c.units)
 		p.alloc()
-		l.init(newRandom(3, streamInit))
+		l.init(random.New(3, random.Init))
 		r := newRand(1)
 		copy(l.bias.w, normal(r, 3*c.units))
 		copy(l.inside.w, normal(r, c.units))

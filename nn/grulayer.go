@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
 
 // gruLayer is a gated recurrent unit (Cho et al., EMNLP 2014) over n steps of in
 // channels, in the form that reads its state in one product (cuDNN's, ONNX's
@@ -39,7 +42,7 @@ func newGRULayer(p *params, name string, n, in, units int) *gruLayer {
 	}
 }
 
-func (l *gruLayer) init(r random) {
+func (l *gruLayer) init(r random.Source) {
 	glorot(l.input.w, l.in, l.units, r)
 	glorot(l.state.w, l.units, l.units, r)
 }
@@ -47,10 +50,10 @@ func (l *gruLayer) init(r random) {
 // forward computes the states after every step, h, from x (rows, n, in).
 func (l *gruLayer) forward(x []float32, rows int) {
 	n, u := l.n, l.units
-	l.gates = grown(l.gates, rows*n*3*u)
-	l.cand = grown(l.cand, rows*n*u)
-	l.h = grown(l.h, rows*(n+1)*u)
-	l.q = grown(l.q, rows*3*u)
+	l.gates = kernel.Grown(l.gates, rows*n*3*u)
+	l.cand = kernel.Grown(l.cand, rows*n*u)
+	l.h = kernel.Grown(l.h, rows*(n+1)*u)
+	l.q = kernel.Grown(l.q, rows*3*u)
 	kernel.Gemm(rows*n, 3*u, l.in, x, l.in, l.input.w, 3*u, l.gates, 3*u, false)
 	linear.forward(l.gates, rows*n, 3*u, l.bias.w)
 	for i := range rows {
@@ -94,9 +97,9 @@ func (l *gruLayer) output(i, t int) []float32 {
 // the state after each; x is that of forward.
 func (l *gruLayer) backward(dx, dy []float32, every bool, x []float32, rows int) {
 	n, u := l.n, l.units
-	l.dgates = grown(l.dgates, rows*n*3*u)
-	l.dq = grown(l.dq, rows*3*u)
-	l.dh = grown(l.dh, rows*u)
+	l.dgates = kernel.Grown(l.dgates, rows*n*3*u)
+	l.dq = kernel.Grown(l.dq, rows*3*u)
+	l.dh = kernel.Grown(l.dh, rows*u)
 	dh := l.dh[:rows*u]
 	copy(dh, dy)
 	clearGrad(l.input, l.state, l.bias, l.inside)

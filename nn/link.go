@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // Link tells which pairs of nodes are joined: link prediction, the paper's
@@ -71,7 +75,7 @@ func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
 func (m *Link) Load(r io.Reader) error { return load(m, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (m *Link) Notes() map[string]string { return notes(&m.Info) }
+func (m *Link) Notes() map[string]string { return modelfile.Notes(&m.Info) }
 
 // String returns the settings in one line.
 func (m *Link) String() string { return m.settings().String() }
@@ -86,7 +90,7 @@ func (m *Link) fits(s Shape) error {
 func (m *Link) lay(p *params, s Shape) body {
 	act := m.Activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: newReader(p, s, m.Maps1, act, m.Merge)}
+	l := &linkLayers{fields: newReader(p, s.nodes(), s.edges(), m.Maps1, act, m.Merge == Sum)}
 	l.code = newDense(p, "code", l.fields.size(), m.Code, act)
 	l.hidden = newDense(p, "hidden", 2*m.Code, m.Hidden, act)
 	return l
@@ -105,7 +109,7 @@ type linkLayers struct {
 	dx1, dy2, dpair []float32
 }
 
-func (l *linkLayers) init(r random) {
+func (l *linkLayers) init(r random.Source) {
 	l.fields.init(r)
 	l.code.init(r)
 	l.hidden.init(r)
@@ -114,19 +118,18 @@ func (l *linkLayers) init(r random) {
 func (l *linkLayers) width() int { return l.hidden.out }
 
 func (l *linkLayers) forward(b batch) ([]float32, error) {
-	ends := b
-	ends.rows = 2 * b.rows
-	if err := l.fields.grow(ends); err != nil {
+	ends := 2 * b.rows
+	if err := l.fields.grow(b.nodes, b.edges, ends); err != nil {
 		return nil, endError(err)
 	}
-	if err := l.fields.forward(&ends, 0, ends.rows); err != nil {
+	if err := l.fields.forward(b.nodes, b.edges, 0, ends); err != nil {
 		return nil, endError(err)
 	}
 	c := l.code.out
-	l.y2 = grown(l.y2, ends.rows*c)
-	l.pair = grown(l.pair, b.rows*2*c)
-	l.y3 = grown(l.y3, b.rows*l.hidden.out)
-	l.code.forward(l.y2, l.fields.output(0, ends.rows), ends.rows)
+	l.y2 = kernel.Grown(l.y2, ends*c)
+	l.pair = kernel.Grown(l.pair, b.rows*2*c)
+	l.y3 = kernel.Grown(l.y3, b.rows*l.hidden.out)
+	l.code.forward(l.y2, l.fields.output(0, ends), ends)
 	for i := range b.rows {
 		pairForward(l.pair[2*i*c:2*(i+1)*c], l.y2[2*i*c:2*(i+1)*c])
 	}
@@ -164,28 +167,27 @@ func pairBackward(dx, dy, x []float32) {
 }
 
 func (l *linkLayers) backward(dx []float32, b batch) {
-	ends := b
-	ends.rows = 2 * b.rows
+	ends := 2 * b.rows
 	c := l.code.out
-	l.dpair = grown(l.dpair, b.rows*2*c)
-	l.dy2 = grown(l.dy2, ends.rows*c)
-	l.dx1 = grown(l.dx1, ends.rows*l.fields.size())
+	l.dpair = kernel.Grown(l.dpair, b.rows*2*c)
+	l.dy2 = kernel.Grown(l.dy2, ends*c)
+	l.dx1 = kernel.Grown(l.dx1, ends*l.fields.size())
 	l.hidden.backward(l.dpair, dx, l.y3, l.pair, b.rows)
 	for i := range b.rows {
 		at, end := 2*i*c, 2*(i+1)*c
 		pairBackward(l.dy2[at:end], l.dpair[at:end], l.y2[at:end])
 	}
-	dx1 := l.dx1[:ends.rows*l.fields.size()]
-	l.code.backward(dx1, l.dy2, l.y2, l.fields.output(0, ends.rows), ends.rows)
+	dx1 := l.dx1[:ends*l.fields.size()]
+	l.code.backward(dx1, l.dy2, l.y2, l.fields.output(0, ends), ends)
 	l.fields.startGrad()
-	l.fields.backward(dx1, &ends, 0, ends.rows)
+	l.fields.backward(dx1, b.nodes, b.edges, 0, ends)
 }
 
 // endError returns err for the row that has an end that could not be read.
 func endError(err error) error {
-	var r *RowError
-	if !errors.As(err, &r) {
+	var e *inputError
+	if !errors.As(err, &e) {
 		return err
 	}
-	return &RowError{r.Row / 2, fmt.Errorf("end %d: %w", r.Row%2, r.Err)}
+	return rowErrorf(e.row/2, "end %d: %w", e.row%2, e.err)
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // Logistic is logistic regression on counts of substructures, with one weight per
@@ -65,7 +67,7 @@ type Logistic struct {
 var (
 	_ Model        = (*Logistic)(nil)
 	_ Checkpointer = (*Logistic)(nil)
-	_ Forker       = (*Logistic)(nil)
+	_ Cloner       = (*Logistic)(nil)
 	_ HeldOut      = (*Logistic)(nil)
 )
 
@@ -94,7 +96,7 @@ func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
 func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (m *Logistic) Notes() map[string]string { return notes(&m.Info) }
+func (m *Logistic) Notes() map[string]string { return modelfile.Notes(&m.Info) }
 
 // HoldsOut reports whether there are heads, each of which leaves rows out.
 func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
@@ -127,7 +129,7 @@ type logisticLayer struct {
 	y     []float32
 }
 
-func (l *logisticLayer) init(random) {}
+func (l *logisticLayer) init(random.Source) {}
 
 func (l *logisticLayer) width() int { return len(l.bias.w) }
 
@@ -169,16 +171,16 @@ func (l *logisticLayer) hash(b batch) error {
 func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 	scale := 1.0
 	if l.kernel == Cosine {
-		if err := l.kernel.checkRow(ids, values); err != nil {
+		if err := l.kernel.CheckRow(ids, values); err != nil {
 			return &RowError{i, err}
 		}
-		if n := length(values); n > 0 {
+		if n := kernel.Length(values); n > 0 {
 			scale = 1 / n
 		}
 	}
 	for j, id := range ids {
 		x := float32(values[j] * scale)
-		if !finite(float64(x)) {
+		if !kernel.Finite(float64(x)) {
 			return rowErrorf(i, "the count of %#x is %v, which is too large to learn from", id, values[j])
 		}
 		l.add(id, x)
@@ -241,7 +243,7 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 		return nil, err
 	}
 	n := l.width()
-	l.y = grown(l.y, b.rows*n)
+	l.y = kernel.Grown(l.y, b.rows*n)
 	from := 0
 	for i, end := range l.ends {
 		y := l.y[i*n : (i+1)*n]

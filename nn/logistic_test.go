@@ -129,7 +129,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 				clear(dy[i*3 : i*3+3])
 			}
 			c.work.body.backward(dy, in)
-			if !c.work.params.update(c.opt, c.rule, epoch+1) {
+			if !update(&c.work.params, c.opt, c.rule, epoch+1) {
 				t.Fatal("no step")
 			}
 			c.seen++
@@ -209,7 +209,7 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 			if _, err := some.Step(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !c.work.params.update(c.opt, c.rule, step+1) {
+			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !update(&c.work.params, c.opt, c.rule, step+1) {
 				t.Fatal(err)
 			}
 			c.steps++

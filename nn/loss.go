@@ -81,7 +81,7 @@ func (l Loss) check(b batch, s Shape) error {
 		}
 	}
 	for i, v := range b.values {
-		if !finite(float64(v)) {
+		if !kernel.Finite(float64(v)) {
 			return rowErrorf(i, "the value to learn is %v", v)
 		}
 	}
@@ -133,7 +133,7 @@ func (l Loss) predict(p, y []float32, rows int, s Shape) (bad int) {
 		}
 	case Squared:
 		for i, v := range y[:rows] {
-			if !finite(float64(v)) {
+			if !kernel.Finite(float64(v)) {
 				return i
 			}
 			p[i] = v
@@ -141,5 +141,3 @@ func (l Loss) predict(p, y []float32, rows int, s Shape) (bad int) {
 	}
 	return -1
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,18 +1,5 @@
 package nn
 
-// Merge is how a network puts what it reads of nodes and of edges together.
-type Merge string
-
-const (
-	Concat Merge = "concat" // side by side: twice the channels
-	Sum    Merge = "sum"    // added up, channel by channel
-)
-
-// word returns the setting.
-func (m *Merge) word() word {
-	return word{"Merge", (*string)(m), []string{string(Concat), string(Sum)}}
-}
-
 // merge is the layer: two inputs of maps channels a row, one output. A row is a
 // field, or a graph.
 type merge struct {
@@ -20,7 +7,7 @@ type merge struct {
 	maps int
 }
 
-func newMerge(m Merge, maps int) *merge { return &merge{sum: m == Sum, maps: maps} }
+func newMerge(sum bool, maps int) *merge { return &merge{sum: sum, maps: maps} }
 
 // channels is the number of channels of the output.
 func (l *merge) channels() int {

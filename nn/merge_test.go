@@ -19,7 +19,7 @@ func TestMerge(t *testing.T) {
 		{Sum, []float32{11, 22 /**/, 33, 44}, []float32{1, 2 /**/, 3, 4},
 			[]float32{1, 2 /**/, 3, 4}, []float32{1, 2 /**/, 3, 4}, 2},
 	} {
-		l := newMerge(test.m, 2)
+		l := newMerge(test.m == Sum, 2)
 		y, da, db := make([]float32, len(test.y)), make([]float32, 4), make([]float32, 4)
 		l.forward(y, a, b)
 		l.backward(da, db, test.dy)

@@ -25,7 +25,7 @@ type Predictor interface {
 }
 
 // Evaluator is a Predictor that can be tested on rows whose targets are known: a
-// [Model], or an [SVM]. sinks.Evaluate drives it.
+// [Model], or a graphkernel.SVM. sinks.Evaluate drives it.
 type Evaluator interface {
 	Predictor
 
@@ -65,7 +65,7 @@ type Weighted interface {
 	SetWeights([]float32) error
 }
 
-// Noted is a [Model], or an [SVM], whose file has room for notes, such as how its
+// Noted is a [Model], or a graphkernel.SVM, whose file has room for notes, such as how its
 // fields were made; sinks.Save keeps a recipe there.
 type Noted interface {
 	Predictor
@@ -109,14 +109,6 @@ func InfoOf(m Predictor) map[string]string {
 		return n.Notes()
 	}
 	return nil
-}
-
-// notes returns the map, and makes it where there is none.
-func notes(info *map[string]string) map[string]string {
-	if *info == nil {
-		*info = map[string]string{}
-	}
-	return *info
 }
 
 // Result is what one step saw, measured before it learned.

@@ -109,8 +109,6 @@ func onnxInts(name string, list ...int) (p proto) {
 }
 
 // weight adds the values of a weight under its name, which it returns.
-func (g *onnxGraph) weight(w *weight) string { return g.floats(w.name, w.shape, w.w) }
-
 func (g *onnxGraph) floats(name string, shape []int, x []float32) string {
 	raw := make([]byte, 0, 4*len(x))
 	for _, v := range x {

@@ -70,9 +70,9 @@ type state struct {
 // update takes step n against the gradient of the weights. It returns false, and
 // changes nothing, when the gradient is not finite or its squares are not, which
 // an optimizer would keep in its averages for good.
-func (p *params) update(opt stepper, r rule, n int) bool {
-	length := math.Sqrt(squares(p.g))
-	if !finite(length) {
+func update(p *params, opt stepper, r rule, n int) bool {
+	length := math.Sqrt(kernel.Squares(p.g))
+	if !kernel.Finite(length) {
 		return false
 	}
 	if r.clip > 0 && length > r.clip {
@@ -83,18 +83,6 @@ func (p *params) update(opt stepper, r rule, n int) bool {
 		p.decay(float32(r.rate * r.decay))
 	}
 	return true
-}
-
-// squares returns Σ x², of float32 sums over blocks, which are as long as
-// rounding allows.
-func squares(x []float32) float64 {
-	const block = 4096
-	var sum float64
-	for len(x) > block {
-		sum += float64(kernel.Dot(x[:block], x[:block]))
-		x = x[block:]
-	}
-	return sum + float64(kernel.Dot(x, x))
 }
 
 // adopt makes a nil optimizer that of a file.

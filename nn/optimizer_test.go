@@ -138,7 +138,7 @@ func TestClip(t *testing.T) {
 		}
 		update := func(norm float64) bool {
 			p := params{w: make([]float32, n), g: g}
-			return p.update(SGD{Rate: 1}.start(n), rule{clip: norm}, 1)
+			return update(&p, SGD{Rate: 1}.start(n), rule{clip: norm}, 1)
 		}
 		if !update(2 * length) {
 			t.Fatal("a finite gradient was refused")
@@ -189,7 +189,7 @@ func TestUpdate(t *testing.T) {
 		}
 		want = append(want, x)
 	}
-	update := func() bool { return p.update(m.opt, m.rule, 1) }
+	update := func() bool { return update(p, m.opt, m.rule, 1) }
 	if !update() {
 		t.Fatal("a finite gradient was refused")
 	}

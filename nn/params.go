@@ -1,6 +1,14 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
+)
 
 // weight is one tensor of a model: the values, and their gradient beside them.
 type weight struct {
@@ -71,7 +79,7 @@ func (p *params) place(values []float32) {
 	p.w = values
 	at := 0
 	for _, w := range p.list {
-		end := at + product(w.shape)
+		end := at + tensors.Size(w.shape)
 		w.at = at
 		w.w = p.w[at:end:end]
 		if p.g != nil {
@@ -98,4 +106,44 @@ func clearGrad(list ...*weight) {
 			clear(w.g)
 		}
 	}
+}
+
+// set gives the weights the values of a file that fits.
+func (p *params) set(list []modelfile.Tensor) {
+	for i, t := range list {
+		copy(p.list[i].w, t.F32)
+	}
+}
+
+// fits returns an error unless list has the tensors of the network, in order.
+func (p *params) fits(list []modelfile.Tensor) error { return fitTensors(list, p.tensors()) }
+
+// fitTensors returns an error unless list has the tensors in want, in order.
+func fitTensors(list, want []modelfile.Tensor) error {
+	if len(list) != len(want) {
+		return fmt.Errorf("%d tensors, want %d", len(list), len(want))
+	}
+	for i, t := range want {
+		if err := list[i].Fits(t); err != nil {
+			return fmt.Errorf("tensor %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// tensors returns the weights for writing; they share memory with p.
+func (p *params) tensors() []modelfile.Tensor {
+	list := make([]modelfile.Tensor, len(p.list))
+	for i, w := range p.list {
+		list[i] = modelfile.Tensor{Name: w.name, Shape: w.shape, F32: w.w}
+	}
+	return list
+}
+
+// hash returns the SHA-256 of the weights in hexadecimal.
+func (p *params) hash() string { return modelfile.Hash(p.tensors()) }
+
+// dense returns the weight as a tensor over its memory.
+func (w *weight) dense() *tensor.Dense {
+	return tensor.New(tensor.WithShape(w.shape...), tensor.WithBacking(w.w))
 }

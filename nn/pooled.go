@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // Pooled is the network for few examples. The first convolution of a [CNN] has
@@ -81,7 +83,7 @@ func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
 func (c *Pooled) Load(r io.Reader) error { return load(c, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (c *Pooled) Notes() map[string]string { return notes(&c.Info) }
+func (c *Pooled) Notes() map[string]string { return modelfile.Notes(&c.Info) }
 
 // String returns the settings in one line.
 func (c *Pooled) String() string { return c.settings().String() }
@@ -135,7 +137,7 @@ type pooledLayers struct {
 	count []int     // nodes of a field by distance
 }
 
-func (l *pooledLayers) init(r random) {
+func (l *pooledLayers) init(r random.Source) {
 	for _, w := range []*weight{l.table, l.wide, l.dense} {
 		if w != nil {
 			glorot(w.w, l.total+l.sparse+l.attrs, l.maps, r)
@@ -147,8 +149,8 @@ func (l *pooledLayers) width() int { return l.w * l.maps }
 
 func (l *pooledLayers) forward(b batch) ([]float32, error) {
 	fields := b.rows * l.w
-	l.share, l.means = grown(l.share, fields*l.n), grown(l.means, fields*l.attrs)
-	l.y, l.row = grown(l.y, fields*l.maps), grown(l.row, l.maps)
+	l.share, l.means = kernel.Grown(l.share, fields*l.n), kernel.Grown(l.means, fields*l.attrs)
+	l.y, l.row = kernel.Grown(l.y, fields*l.maps), kernel.Grown(l.row, l.maps)
 	if err := l.shares(b); err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func (l *pooledLayers) forward(b batch) ([]float32, error) {
 // away as it is, and over the number of distances in its field.
 func (l *pooledLayers) shares(b batch) error {
 	d, groups := len(l.cats), l.cats[0]
-	l.count = grown(l.count, groups)
+	l.count = kernel.Grown(l.count, groups)
 	for f := range b.rows * l.w {
 		clear(l.count)
 		distances := 0

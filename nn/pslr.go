@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // PSLR is the logistic regression on the patches of the PATCHY-SAN paper
@@ -57,7 +59,7 @@ func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.Info) }
 func (m *PSLR) Load(r io.Reader) error { return load(m, r) }
 
 // Notes returns Info, which it makes where it is nil.
-func (m *PSLR) Notes() map[string]string { return notes(&m.Info) }
+func (m *PSLR) Notes() map[string]string { return modelfile.Notes(&m.Info) }
 
 // String returns the settings in one line.
 func (m *PSLR) String() string { return m.settings().String() }
@@ -81,7 +83,7 @@ type pslrLayers struct {
 	y, ye        []float32
 }
 
-func (l *pslrLayers) init(random) {}
+func (l *pslrLayers) init(random.Source) {}
 
 func (l *pslrLayers) width() int { return l.nodes.maps }
 
@@ -90,7 +92,7 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 	if err := l.nodes.grow(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
-	l.y = grown(l.y, size)
+	l.y = kernel.Grown(l.y, size)
 	if err := l.nodes.forward(l.y, b.nodes, 0, b.rows); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 		if err := l.edges.grow(b.edges, b.rows); err != nil {
 			return nil, err
 		}
-		l.ye = grown(l.ye, size)
+		l.ye = kernel.Grown(l.ye, size)
 		if err := l.edges.forward(l.ye, b.edges, 0, b.rows); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // RBM is a restricted Boltzmann machine (Smolensky 1986; Freund and Haussler
@@ -51,10 +53,10 @@ type RBM struct {
 	// with "sanflow.".
 	Info map[string]string
 
-	coderWeights
+	encoderWeights
 
-	learn    *noise // what Step draws from
-	sample   *noise // what Sample and Gibbs draw from
+	learn    *random.Noise // what Step draws from
+	sample   *random.Noise // what Sample and Gibbs draw from
 	velocity []float32
 	chain    []float32 // (Chains, hidden): states of Persistent, nil before the first step
 	steps    int
@@ -66,7 +68,7 @@ type RBM struct {
 	sums     []float32 // (visible): of the columns of the contrast
 }
 
-var _ Coder = (*RBM)(nil)
+var _ Encoder = (*RBM)(nil)
 
 // String returns the settings in one line.
 func (r *RBM) String() string {
@@ -87,8 +89,8 @@ func (r *RBM) Init(visible int) error {
 	}
 	next.start()
 	// Hinton, A Practical Guide to Training RBMs (2010), section 8.
-	n := newNoise(next.Seed, streamInit)
-	n.normal(next.weight.w)
+	n := random.NewNoise(next.Seed, random.Init)
+	n.Normal(next.weight.w)
 	for i := range next.weight.w {
 		next.weight.w[i] *= 0.01
 	}
@@ -106,7 +108,7 @@ func (r *RBM) build(visible int) error {
 		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
 	}
 	r.lay(visible, r.Hidden, "")
-	return checkCoder(visible, r.params.size())
+	return checkEncoder(visible, r.params.size())
 }
 
 // maxCD bounds the time of a step, which no context ends.
@@ -133,11 +135,11 @@ func (r *RBM) resolve() error {
 		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, maxCD)
 	case r.Chains < 0:
 		return fmt.Errorf("%s is %d, want a positive number, or 0", "Chains", r.Chains)
-	case !(r.Rate > 0) || !finite(float64(float32(r.Rate))):
+	case !(r.Rate > 0) || !kernel.Finite(float64(float32(r.Rate))):
 		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
 	case !(r.Momentum >= 0 && r.Momentum < 1):
 		return fmt.Errorf("%s is %v, want 0 or more, below 1", "Momentum", r.Momentum)
-	case !(r.WeightDecay >= 0) || !finite(float64(float32(r.WeightDecay))):
+	case !(r.WeightDecay >= 0) || !kernel.Finite(float64(float32(r.WeightDecay))):
 		return fmt.Errorf("%s is %v, want 0 or more", "WeightDecay", r.WeightDecay)
 	}
 	return nil
@@ -150,8 +152,8 @@ func (r *RBM) start() {
 	if r.Momentum > 0 {
 		r.velocity = make([]float32, len(r.w))
 	}
-	r.learn = newNoise(r.Seed, streamLearn)
-	r.sample = newNoise(r.Seed, streamSample)
+	r.learn = random.NewNoise(r.Seed, random.Learn)
+	r.sample = random.NewNoise(r.Seed, random.Sample)
 }
 
 // InitBias sets the visible biases to what rows x, (B, visible), have on
@@ -202,7 +204,7 @@ func (r *RBM) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, p, err := result(dst, rows, r.Hidden)
+	dst, p, err := tensors.Result(dst, rows, r.Hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +220,7 @@ func (r *RBM) Decode(h, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, v, err := result(dst, rows, r.visible)
+	dst, v, err := tensors.Result(dst, rows, r.visible)
 	if err != nil {
 		return nil, err
 	}

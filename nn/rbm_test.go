@@ -532,8 +532,8 @@ func TestRBMDoesNotAllocate(t *testing.T) {
 }
 
 // Whatever the bytes, Load returns; what it accepts is saved as itself.
-func FuzzLoadCoder(f *testing.F) {
-	for _, c := range []Coder{&RBM{Hidden: 1}, &Autoencoder{Hidden: 1, Untied: true}} {
+func FuzzLoadEncoder(f *testing.F) {
+	for _, c := range []Encoder{&RBM{Hidden: 1}, &Autoencoder{Hidden: 1, Untied: true}} {
 		if err := c.Init(2); err != nil {
 			f.Fatal(err)
 		}
@@ -555,7 +555,7 @@ func FuzzLoadCoder(f *testing.F) {
 }
 
 func fuzzLoad(t *testing.T, file []byte, a, b interface {
-	Coder
+	Encoder
 	Load(io.Reader) error
 }) {
 	if err := a.Load(bytes.NewReader(file)); err != nil {

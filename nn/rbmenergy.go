@@ -35,7 +35,7 @@ func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 		for _, a := range in[i*m : i*m+m] {
 			f[i] -= softplus(float64(a))
 		}
-		if !finite(f[i]) {
+		if !kernel.Finite(f[i]) {
 			return nil, rowErrorf(i, "the free energy is %v: the values or the weights are too large", f[i])
 		}
 	}

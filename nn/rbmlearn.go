@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
 // Step learns from the rows of x, (B, visible) of float32, once: it climbs the
@@ -58,7 +59,7 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 
 	kernel.Axpy(-1, data, recon)
 	loss := float64(kernel.Dot(recon, recon)) / float64(rows*n)
-	if !finite(loss) || !r.ascend(rows, contrast) {
+	if !kernel.Finite(loss) || !r.ascend(rows, contrast) {
 		return Result{}, divergedRows(v, n, r.steps+1)
 	}
 	r.steps++
@@ -68,10 +69,10 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 
 // grow makes room for a step.
 func (r *RBM) grow(rows, contrast int) {
-	r.vis = grown(r.vis, (rows+contrast)*r.visible)
-	r.hid = grown(r.hid, (rows+contrast)*r.Hidden)
-	r.bits = grown(r.bits, rows*r.Hidden)
-	r.recon = grown(r.recon, rows*r.visible)
+	r.vis = kernel.Grown(r.vis, (rows+contrast)*r.visible)
+	r.hid = kernel.Grown(r.hid, (rows+contrast)*r.Hidden)
+	r.bits = kernel.Grown(r.bits, rows*r.Hidden)
+	r.recon = kernel.Grown(r.recon, rows*r.visible)
 }
 
 // goOn moves the persistent chains by CD steps. They start at hidden states of
@@ -92,12 +93,12 @@ func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) {
 }
 
 // drawVisible draws v from units with those means.
-func (r *RBM) drawVisible(from *noise, v, means []float32) {
+func (r *RBM) drawVisible(from *random.Noise, v, means []float32) {
 	if r.Units == Binary {
 		from.Bernoulli(v, means)
 		return
 	}
-	from.addNormal(v, means)
+	from.AddNormal(v, means)
 }
 
 // ascend changes the weights by what a step has left in vis and hid. It returns
@@ -120,7 +121,7 @@ func (r *RBM) ascend(rows, contrast int) bool {
 	if r.WeightDecay > 0 {
 		kernel.Axpy(-float32(r.WeightDecay)*float32(rows), r.weight.w, r.weight.g)
 	}
-	if !finite(squares(r.g)) {
+	if !kernel.Finite(kernel.Squares(r.g)) {
 		return false
 	}
 	rate := float32(r.Rate) / float32(rows)

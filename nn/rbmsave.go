@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -29,7 +30,7 @@ func (r *RBM) Save(w io.Writer) error {
 		return err
 	}
 	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.tensors()}
-	return modelfile.Save(w, f, map[string]any{keySettings: rbmSettings{
+	return modelfile.Save(w, f, map[string]any{modelfile.Settings: rbmSettings{
 		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
 	}})
 }
@@ -44,7 +45,7 @@ func (r *RBM) Load(from io.Reader) error {
 
 func (r *RBM) restore(f *modelfile.File) error {
 	var set rbmSettings
-	if err := openSettings(f, "rbm", &set); err != nil {
+	if err := f.Open("rbm", &set); err != nil {
 		return err
 	}
 	if err := r.adopt(set); err != nil {
@@ -72,19 +73,11 @@ func (r *RBM) adopt(set rbmSettings) error {
 	}
 	r.Hidden, r.Units = set.Hidden, set.Units
 	r.Persistent = r.Persistent || set.Persistent
-	setZero(&r.CD, set.CD)
-	setZero(&r.Chains, set.Chains)
-	setZero(&r.Rate, set.Rate)
-	setZero(&r.Momentum, set.Momentum)
-	setZero(&r.WeightDecay, set.Decay)
-	setZero(&r.Seed, set.Seed)
+	r.CD = cmp.Or(r.CD, set.CD)
+	r.Chains = cmp.Or(r.Chains, set.Chains)
+	r.Rate = cmp.Or(r.Rate, set.Rate)
+	r.Momentum = cmp.Or(r.Momentum, set.Momentum)
+	r.WeightDecay = cmp.Or(r.WeightDecay, set.Decay)
+	r.Seed = cmp.Or(r.Seed, set.Seed)
 	return nil
-}
-
-// setZero gives v a value where it is zero.
-func setZero[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
-	}
 }

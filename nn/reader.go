@@ -1,5 +1,10 @@
 package nn
 
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
+
 // reader is what models begin with: the first convolution over the nodes of
 // the fields and, where the data have edges, one over their edges beside it, and
 // the merge layer that puts both together.
@@ -18,16 +23,17 @@ type reader struct {
 	d1, de     []float32
 }
 
-func newReader(p *params, s Shape, maps int, act activation, m Merge) *reader {
-	l := &reader{conv1: newFieldConv(p, "conv1", s.nodes(), maps, act)}
-	if s.hasEdges() {
-		l.edges = newFieldConv(p, "edges", s.edges(), maps, act)
-		l.merge = newMerge(m, maps)
+// newReader lays out a reader; edges without channels are none.
+func newReader(p *params, nodes, edges cells, maps int, act activation, sum bool) *reader {
+	l := &reader{conv1: newFieldConv(p, "conv1", nodes, maps, act)}
+	if len(edges.cats) > 0 || edges.attrs > 0 {
+		l.edges = newFieldConv(p, "edges", edges, maps, act)
+		l.merge = newMerge(sum, maps)
 	}
 	return l
 }
 
-func (l *reader) init(r random) {
+func (l *reader) init(r random.Source) {
 	l.conv1.init(r)
 	if l.edges != nil {
 		l.edges.init(r)
@@ -46,15 +52,15 @@ func (l *reader) channels() int {
 func (l *reader) size() int { return l.conv1.w * l.channels() }
 
 // grow makes room for a batch.
-func (l *reader) grow(b batch) error {
+func (l *reader) grow(nodes, edges inputs, rows int) error {
 	size := l.conv1.w * l.conv1.maps
-	l.y1 = grown(l.y1, b.rows*size)
-	if err := l.conv1.grow(b.nodes, b.rows); err != nil || l.edges == nil {
+	l.y1 = kernel.Grown(l.y1, rows*size)
+	if err := l.conv1.grow(nodes, rows); err != nil || l.edges == nil {
 		return err
 	}
-	l.ye = grown(l.ye, b.rows*size)
-	l.ym = grown(l.ym, b.rows*l.size())
-	return l.edges.grow(b.edges, b.rows)
+	l.ye = kernel.Grown(l.ye, rows*size)
+	l.ym = kernel.Grown(l.ym, rows*l.size())
+	return l.edges.grow(edges, rows)
 }
 
 // output returns the outputs (n, w, c) of n graphs of the batch from graph i
@@ -69,14 +75,14 @@ func (l *reader) output(i, n int) []float32 {
 
 // forward reads n graphs of the batch that grow has made room for, from graph i
 // on.
-func (l *reader) forward(b *batch, i, n int) error {
+func (l *reader) forward(nodes, edges inputs, i, n int) error {
 	size := l.conv1.w * l.conv1.maps
 	y1 := l.y1[i*size : (i+n)*size]
-	if err := l.conv1.forward(y1, b.nodes, i, n); err != nil || l.edges == nil {
+	if err := l.conv1.forward(y1, nodes, i, n); err != nil || l.edges == nil {
 		return err
 	}
 	ye := l.ye[i*size : (i+n)*size]
-	if err := l.edges.forward(ye, b.edges, i, n); err != nil {
+	if err := l.edges.forward(ye, edges, i, n); err != nil {
 		return err
 	}
 	l.merge.forward(l.output(i, n), y1, ye)
@@ -94,16 +100,16 @@ func (l *reader) startGrad() {
 
 // backward adds to the gradients of the weights. dy is the gradient of the
 // output of n graphs from graph i on, and is overwritten.
-func (l *reader) backward(dy []float32, b *batch, i, n int) {
+func (l *reader) backward(dy []float32, nodes, edges inputs, i, n int) {
 	size := l.conv1.w * l.conv1.maps
 	y1 := l.y1[i*size : (i+n)*size]
 	if l.edges == nil {
-		l.conv1.backward(dy, y1, b.nodes, i, n)
+		l.conv1.backward(dy, y1, nodes, i, n)
 		return
 	}
-	l.d1, l.de = grown(l.d1, n*size), grown(l.de, n*size)
+	l.d1, l.de = kernel.Grown(l.d1, n*size), kernel.Grown(l.de, n*size)
 	d1, de := l.d1[:n*size], l.de[:n*size]
 	l.merge.backward(d1, de, dy)
-	l.conv1.backward(d1, y1, b.nodes, i, n)
-	l.edges.backward(de, l.ye[i*size:(i+n)*size], b.edges, i, n)
+	l.conv1.backward(d1, y1, nodes, i, n)
+	l.edges.backward(de, l.ye[i*size:(i+n)*size], edges, i, n)
 }

@@ -1,11 +1,16 @@
 package nn
 
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
+
 // body is the layers of one type of model up to the features that the output
 // layer reads. It has activations and gradients of its own and is used by one
 // goroutine at a time; the weights may be shared.
 type body interface {
 	// init draws the weights, which are 0.
-	init(r random)
+	init(r random.Source)
 
 	// width is the number of features of a row.
 	width() int
@@ -57,7 +62,7 @@ func lay(m architecture, s Shape) *replica {
 }
 
 func (r *replica) init(seed uint64) {
-	rand := newRandom(seed, streamInit)
+	rand := random.New(seed, random.Init)
 	r.body.init(rand)
 	if r.out != nil {
 		r.out.init(rand)
@@ -67,7 +72,7 @@ func (r *replica) init(seed uint64) {
 // forward computes the outputs (rows, units) of a batch as predictions:
 // nothing is dropped.
 func (r *replica) forward(b batch) (y []float32, err error) {
-	if r.x, err = r.body.forward(b); err != nil {
+	if r.x, err = r.features(b); err != nil {
 		return nil, err
 	}
 	if headsOf(r.body) > 1 {
@@ -76,7 +81,7 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 	if r.out == nil {
 		return r.x, nil
 	}
-	r.y = grown(r.y, b.rows*r.out.out)
+	r.y = kernel.Grown(r.y, b.rows*r.out.out)
 	r.out.forward(r.y, r.x, b.rows)
 	return r.y, nil
 }
@@ -99,10 +104,10 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		r.loss.predict(b.said, y, b.rows, r.shape) // where it has no answer, the loss is no number either
 	}
 	units := r.loss.units(r.shape)
-	r.dy = grown(r.dy, b.rows*units)
+	r.dy = kernel.Grown(r.dy, b.rows*units)
 	scale := 1 / float64(all)
 	seen = r.loss.compare(y, b, r.shape, r.dy, scale)
-	if !finite(seen.loss) {
+	if !kernel.Finite(seen.loss) {
 		return seen, seen.loss, nil
 	}
 	if r.out == nil {
@@ -113,15 +118,15 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	size := b.rows * r.out.in
 	x := r.x
 	if r.drop != nil {
-		r.dropped = grown(r.dropped, size)
+		r.dropped = kernel.Grown(r.dropped, size)
 		x = r.dropped
 		r.drop.forward(x, r.x[:size], step, row)
 		r.out.forward(r.y, x, b.rows)
-		if learned = r.loss.compare(r.y, b, r.shape, r.dy, scale).loss; !finite(learned) {
+		if learned = r.loss.compare(r.y, b, r.shape, r.dy, scale).loss; !kernel.Finite(learned) {
 			return seen, learned, nil
 		}
 	}
-	r.dx = grown(r.dx, size)
+	r.dx = kernel.Grown(r.dx, size)
 	r.out.backward(r.dx, r.dy, r.y, x, b.rows)
 	if r.drop != nil {
 		r.drop.backward(r.dx[:size])
@@ -130,10 +135,12 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	return seen, learned, nil
 }
 
-// grown returns x with room for n values; what it held may be lost.
-func grown[T any](x []T, n int) []T {
-	if n <= len(x) {
-		return x
+// features returns those that the body makes of a batch. A row that a layer cannot
+// read is a *RowError.
+func (r *replica) features(b batch) ([]float32, error) {
+	x, err := r.body.forward(b)
+	if e, ok := err.(*inputError); ok {
+		err = &RowError{e.row, e.err}
 	}
-	return make([]T, n)
+	return x, err
 }

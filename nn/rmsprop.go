@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -26,9 +27,9 @@ func (o RMSprop) name() string { return "rmsprop" }
 func (o RMSprop) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
 
 func (o RMSprop) resolve() (Optimizer, error) {
-	setZero(&o.Rate, 1e-3)
-	setZero(&o.Rho, 0.9)
-	setZero(&o.Epsilon, 1e-7)
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Rho = cmp.Or(o.Rho, 0.9)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
 	if err := o.rule().resolve("RMSprop"); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package nn
 
-import "github.com/sanflow/sanflow/nn/internal/kernel"
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
+)
 
 // scattered is a table of weights of which a batch looks at a few rows. What it
 // costs to clear and add up gradients, and to take a step, are those rows.
@@ -13,7 +16,7 @@ type scattered struct {
 
 // start begins with a gradient of 0.
 func (s *scattered) start() {
-	s.size = product(s.table.shape[1:])
+	s.size = tensors.Size(s.table.shape[1:])
 	if s.met == nil {
 		s.met = make([]bool, s.table.shape[0])
 		clear(s.table.g)
@@ -71,14 +74,14 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 	body, ok := r.body.(scatterer)
 	some, alone := opt.(partly)
 	if !ok || !alone || rule.clip > 0 || rule.decay > 0 {
-		return r.params.update(opt, rule, n)
+		return update(&r.params, opt, rule, n)
 	}
 	table, few := body.scatter()
-	sum := squares(few.g)
+	sum := kernel.Squares(few.g)
 	for _, row := range table.rows {
-		sum += squares(table.of(table.table.g, row))
+		sum += kernel.Squares(table.of(table.table.g, row))
 	}
-	if !finite(sum) {
+	if !kernel.Finite(sum) {
 		return false
 	}
 	for _, row := range table.rows {

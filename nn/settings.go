@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // settings are the fields of a model that all code but its layers needs,
@@ -188,7 +190,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{keyShape: string(shape), keySettings: string(text)}, nil
+	return map[string]string{modelfile.Shape: string(shape), modelfile.Settings: string(text)}, nil
 }
 
 // adopt takes over the settings of a file. Those that shape the layers must be

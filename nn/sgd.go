@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -26,7 +27,7 @@ func (o SGD) name() string { return "sgd" }
 func (o SGD) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
 
 func (o SGD) resolve() (Optimizer, error) {
-	setZero(&o.Rate, 1e-2)
+	o.Rate = cmp.Or(o.Rate, 1e-2)
 	if err := o.rule().resolve("SGD"); err != nil {
 		return nil, err
 	}

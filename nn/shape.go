@@ -107,9 +107,9 @@ func validateChannels(kind, cell string, n int, cats []int, attrs, sparse int) e
 	return nil
 }
 
-// check returns an error that names what differs when a model that was built
+// Check returns an error that names what differs when a model that was built
 // for s is fed data of shape t.
-func (s Shape) check(t Shape) error {
+func (s Shape) Check(t Shape) error {
 	for _, f := range []struct {
 		name        string
 		model, data int

@@ -206,19 +206,3 @@ func (b batch) cut(s Shape, from, to int) batch {
 	}
 	return c
 }
-
-// cut does for one layer what cut does for a batch.
-func (in inputs) cut(c cells, from, to int) inputs {
-	n := c.w * c.n
-	cut := inputs{sparse: in.sparse}
-	if in.cats != nil {
-		cut.cats = in.cats[from*c.width() : to*c.width()]
-	}
-	if in.attrs != nil {
-		cut.attrs = in.attrs[from*n*c.attrs : to*n*c.attrs]
-	}
-	if in.offsets != nil {
-		cut.offsets = in.offsets[from*n : to*n+1]
-	}
-	return cut
-}

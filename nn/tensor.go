@@ -5,9 +5,10 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // Batch is B graphs with their targets. The tensors are row-major and
@@ -72,7 +73,7 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 	}
 	rows := o.rows
 	if len(s.Counts) > 0 {
-		err = b.openCounts(&o)
+		o.counts, err = b.Counts, b.Counts.Check()
 	} else {
 		err = b.openFields(&o, s)
 	}
@@ -85,19 +86,9 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 		o.targets, err = openInts("Targets", "", b.Targets, rows)
 	}
 	if err == nil && b.Predicted != nil {
-		_, o.said, err = result(b.Predicted, rows, max(1, s.Classes))
+		_, o.said, err = tensors.Result(b.Predicted, rows, max(1, s.Classes))
 	}
 	return o, err
-}
-
-// openCounts sets the counts of o. Rows that no model could bear are *RowErrors.
-func (b Batch) openCounts(o *batch) error {
-	o.counts = b.Counts
-	row, err := b.Counts.check()
-	if err != nil && row >= 0 {
-		return &RowError{row, err}
-	}
-	return err
 }
 
 // openFields sets what o has of fields.
@@ -127,7 +118,7 @@ func openInts(name, kind string, d *tensor.Dense, shape ...int) ([]int32, error)
 	if shape[len(shape)-1] == 0 {
 		return nil, refuse(kind, d)
 	}
-	if err := checkDense(name, d, tensor.Int32, shape...); err != nil {
+	if err := tensors.Check(name, d, tensor.Int32, shape...); err != nil {
 		return nil, err
 	}
 	return d.Int32s(), nil
@@ -138,7 +129,7 @@ func openFloats(name, kind string, d *tensor.Dense, shape ...int) ([]float32, er
 	if shape[len(shape)-1] == 0 {
 		return nil, refuse(kind, d)
 	}
-	if err := checkDense(name, d, tensor.Float32, shape...); err != nil {
+	if err := tensors.Check(name, d, tensor.Float32, shape...); err != nil {
 		return nil, err
 	}
 	return d.Float32s(), nil
@@ -167,7 +158,7 @@ func (b Batch) openSparse(o *batch, s Shape) error {
 		if b.Sparse == nil {
 			return fmt.Errorf("nn: batch: Sparse is missing")
 		}
-		if err := checkDense("Sparse", b.Sparse, tensor.Int32, b.Sparse.Shape().TotalSize()); err != nil {
+		if err := tensors.Check("Sparse", b.Sparse, tensor.Int32, b.Sparse.Shape().TotalSize()); err != nil {
 			return err
 		}
 		values = b.Sparse.Int32s()
@@ -210,43 +201,4 @@ func (b Batch) rows(s Shape) (int, error) {
 		rows = (rows - 1) / (s.W * s.K) // checked against B·w·k+1 afterwards
 	}
 	return rows, nil
-}
-
-// checkDense returns an error unless d is a plain row-major tensor of that
-// type and shape.
-func checkDense(name string, d *tensor.Dense, t tensor.Dtype, shape ...int) error {
-	switch {
-	case d == nil:
-		return fmt.Errorf("nn: batch: %s is missing", name)
-	case d.Dtype() != t:
-		return fmt.Errorf("nn: batch: %s is of %v, want %v", name, d.Dtype(), t)
-	case !slices.Equal(d.Shape(), shape):
-		// The copy keeps shape, and with it every call, off the heap.
-		return fmt.Errorf("nn: batch: %s is %v, want %v", name, []int(d.Shape()), slices.Clone(shape))
-	case !d.DataOrder().IsRowMajor() || d.RequiresIterator() || !d.IsNativelyAccessible():
-		return fmt.Errorf("nn: batch: %s is a view or not row-major, want a contiguous row-major tensor", name)
-	case d.DataSize() != product(shape):
-		return fmt.Errorf("nn: batch: %s holds %d values, want %d", name, d.DataSize(), product(shape))
-	}
-	return nil
-}
-
-// result returns dst as a slice of (rows, c), or a new tensor when dst is nil.
-func result(dst *tensor.Dense, rows, c int) (*tensor.Dense, []float32, error) {
-	if dst == nil {
-		p := make([]float32, rows*c)
-		return tensor.New(tensor.WithShape(rows, c), tensor.WithBacking(p)), p, nil
-	}
-	if err := checkDense("dst", dst, tensor.Float32, rows, c); err != nil {
-		return nil, nil, err
-	}
-	return dst, dst.Float32s(), nil
-}
-
-func product(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }

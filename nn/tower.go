@@ -1,5 +1,10 @@
 package nn
 
+import (
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
+
 // tower is the two convolutions of a CNN over the cells of the fields, which
 // are their nodes or their edges:
 //
@@ -17,16 +22,17 @@ type tower struct {
 // rows for, or short graphs would be many products of a few rows.
 const fieldsAtOnce = 32
 
-func (c *CNN) layTower(p *params, prefix string, in cells) *tower {
-	act := c.Activation.kind()
+// newTower lays out convolutions of maps1 and maps2 channels, the second over size2
+// fields.
+func newTower(p *params, prefix string, in cells, maps1, size2, maps2 int, act activation) *tower {
 	return &tower{
-		conv1: newFieldConv(p, prefix+"conv1", in, c.Maps1, act),
-		conv2: newConv1D(p, prefix+"conv2", in.w, c.Maps1, min(c.Size2, in.w), c.Maps2, act),
+		conv1: newFieldConv(p, prefix+"conv1", in, maps1, act),
+		conv2: newConv1D(p, prefix+"conv2", in.w, maps1, min(size2, in.w), maps2, act),
 		some:  max(1, fieldsAtOnce/in.w),
 	}
 }
 
-func (l *tower) init(r random) {
+func (l *tower) init(r random.Source) {
 	l.conv1.init(r)
 	l.conv2.init(r)
 }
@@ -42,7 +48,7 @@ func (l *tower) forward(in inputs, rows int) ([]float32, error) {
 		return nil, err
 	}
 	n, m := l.conv1.w*l.conv1.maps, l.size()
-	l.y1, l.y2 = grown(l.y1, rows*n), grown(l.y2, rows*m)
+	l.y1, l.y2 = kernel.Grown(l.y1, rows*n), kernel.Grown(l.y2, rows*m)
 	for i := 0; i < rows; i += l.some {
 		graphs := min(l.some, rows-i)
 		y1 := l.y1[i*n : (i+graphs)*n]
@@ -60,7 +66,7 @@ func (l *tower) backward(dy []float32, in inputs, rows int) {
 	l.conv1.startGrad()
 	l.conv2.startGrad()
 	n, m := l.conv1.w*l.conv1.maps, l.size()
-	l.d1 = grown(l.d1, l.some*n)
+	l.d1 = kernel.Grown(l.d1, l.some*n)
 	for i := 0; i < rows; i += l.some {
 		graphs := min(l.some, rows-i)
 		y1, d1 := l.y1[i*n:(i+graphs)*n], l.d1[:graphs*n]

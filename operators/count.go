@@ -34,7 +34,7 @@ type Count struct {
 	Of []count.Counter
 	// Contexts adds the column "words_contexts", list<list<uint64>>: ids of what
 	// stands together, each list ascending, for counters that are a
-	// count.Contexter, WL, Paths and Graphlets. nn.Deep learns from them.
+	// count.Contexter, WL, Paths and Graphlets. graphkernel.Deep learns from them.
 	Contexts bool
 	// DropGraph ends the columns of the graph here, as Normalize does: for rows that
 	// share a large graph, such as those of sources.Rooted, before a stage copies them.

@@ -21,7 +21,7 @@ import (
 // The part of a graph is a hash of its graph_id, with Seed: it does not depend on the
 // order, the number of workers or how many graphs there are, all rows of one graph are
 // of one part, and parts are of about the same size, not exactly, whatever the ids are.
-// Classes are not spread evenly; nn.Folds does that for graphs that are in memory. It
+// Classes are not spread evenly; validation.Folds does that for graphs that are in memory. It
 // may stand anywhere, since it reads graph_id alone. Graphs that are left out count as
 // done. What is split again, for graphs to validate on, needs another Seed or another
 // Of: the same ones say the same of the same graphs.

@@ -10,7 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -19,7 +19,7 @@ import (
 //
 //	var all sinks.CollectGraphs
 //	err := flow.From(sources.TU{Path: "MUTAG.zip"}).To(&all).Run(ctx)
-//	gram, err := nn.Walks{Decay: 1e-2}.Gram(ctx, all.Graphs)
+//	gram, err := graphkernel.Walks{Decay: 1e-2}.Gram(ctx, all.Graphs)
 //
 // The zero value is ready; it must not be copied. Several runs add up.
 type CollectGraphs struct {
@@ -27,7 +27,7 @@ type CollectGraphs struct {
 	// out.
 	Bins count.Bins
 
-	Graphs []nn.LabelledGraph
+	Graphs []graphkernel.LabelledGraph
 	Class  []int32   // of each row, where the records name it
 	Values []float32 // of each row, where numbers are learned
 	Graph  []int64   // the id of each row
@@ -62,7 +62,7 @@ func (w graphCollector) Write(_ context.Context, rec arrow.Record) error {
 	for row := range graphs.Len() {
 		var g graph.Graph
 		graphs.At(row, &g)
-		l := nn.LabelledGraph{Offsets: slices.Clone(g.Offsets), Neighbors: slices.Clone(g.Neighbors), Directed: g.Directed}
+		l := graphkernel.LabelledGraph{Offsets: slices.Clone(g.Offsets), Neighbors: slices.Clone(g.Neighbors), Directed: g.Directed}
 		if l.Nodes, l.Edges, err = count.LabelsOf(&g, w.c.Bins); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -31,7 +31,7 @@ func TestCollectGraphs(t *testing.T) {
 			t.Errorf("graph %d of %d nodes has %d labels of nodes and %d of edges", i, g.N(), len(g.Nodes), len(g.Edges))
 		}
 	}
-	gram, err := nn.Walks{Decay: 1e-2}.Gram(context.Background(), all.Graphs)
+	gram, err := graphkernel.Walks{Decay: 1e-2}.Gram(context.Background(), all.Graphs)
 	if err != nil {
 		t.Fatal(err)
 	}

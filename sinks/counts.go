@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 )
 
@@ -107,7 +108,7 @@ func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
 //	err := flow.From(sources.TU{Path: "MUTAG.zip"}).
 //		Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}}).
 //		To(&bags).Run(ctx)
-//	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2)
+//	gram, err := graphkernel.GramOf(ctx, bags.Counts[0], nn.Cosine, 2)
 //
 // The zero value is ready; it must not be copied. Several runs add up.
 type CollectCounts struct {
@@ -116,8 +117,8 @@ type CollectCounts struct {
 
 	Counts []*nn.Counts // one for each of the names
 	// Contexts are what stands together, one for each of the names, without any
-	// where Count did not add them: what nn.Deep learns from.
-	Contexts []*nn.Contexts
+	// where Count did not add them: what graphkernel.Deep learns from.
+	Contexts []*graphkernel.Contexts
 	Class    []int32   // of each row, where the records name it
 	Values   []float32 // of each row, where numbers are learned
 	Graph    []int64   // the id of each row
@@ -147,7 +148,7 @@ func (c *CollectCounts) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 	}
 	for len(c.Counts) < len(c.Names) {
-		c.Counts, c.Contexts = append(c.Counts, new(nn.Counts)), append(c.Contexts, new(nn.Contexts))
+		c.Counts, c.Contexts = append(c.Counts, new(nn.Counts)), append(c.Contexts, new(graphkernel.Contexts))
 	}
 	return countCollector{c}, nil
 }

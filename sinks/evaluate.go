@@ -15,7 +15,7 @@ import (
 // know of a stream that the model does not learn from. Records may have any
 // number of rows; the model is not changed.
 type Evaluate struct {
-	// Net is tested: an nn.Model, or an nn.SVM that has learned from counts. It must
+	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must
 	// be set, and have learned or been loaded: what a model says before is chance, and
 	// an nn.ErrUntrained here. What is said of each batch before it is learned from,
 	// the first one too, Train tells OnStep and OnRow.

@@ -13,10 +13,10 @@ import (
 // FirstLayer gives the first layer of a network the code that an RBM or an autoencoder
 // finds in receptive fields: see nn.CNN.UseCode. No class takes part.
 type FirstLayer struct {
-	// Coder returns a new model of inputs of that kind with so many hidden units. It
+	// Encoder returns a new model of inputs of that kind with so many hidden units. It
 	// must be set. It is called for the channels of nodes, and where the network reads
 	// edges once more for those of pairs of nodes.
-	Coder func(units nn.Units, hidden int) nn.Coder
+	Encoder func(units nn.Units, hidden int) nn.Encoder
 	// Epochs is how often each field is learned from. The default is 10: on
 	// validation splits of MUTAG 10 epochs at a rate of 0.05 did as well as 3 at 0.01,
 	// and 30 less well.
@@ -54,7 +54,7 @@ func (l FirstLayer) Teach(ctx context.Context, net *nn.CNN, rows arrow.Record) e
 
 // code learns a code of that many values for a part of the fields, whose continuous
 // channels are in that column.
-func (l FirstLayer) code(ctx context.Context, rows arrow.Record, of FieldPart, continuous string, hidden int) (nn.Coder, error) {
+func (l FirstLayer) code(ctx context.Context, rows arrow.Record, of FieldPart, continuous string, hidden int) (nn.Encoder, error) {
 	units := nn.Binary
 	if rows.Schema().HasField(continuous) && !isAdjacency(rows, continuous) {
 		units = nn.Gaussian
@@ -62,10 +62,10 @@ func (l FirstLayer) code(ctx context.Context, rows arrow.Record, of FieldPart, c
 	if l.Epochs == 0 {
 		l.Epochs = 10
 	}
-	coder := l.Coder(units, hidden)
-	return coder, inMemory(rows).
+	encoder := l.Encoder(units, hidden)
+	return encoder, inMemory(rows).
 		Via(operators.Replay{Epochs: l.Epochs, Seed: l.Seed, Rows: 64}).
-		To(Pretrain{Net: coder, Of: of, Batch: 100}).
+		To(Pretrain{Net: encoder, Of: of, Batch: 100}).
 		Run(ctx)
 }
 

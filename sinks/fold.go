@@ -9,12 +9,13 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 )
 
-// Fold is the rows of one trial of an nn.CrossValidation, in memory:
+// Fold is the rows of one trial of an validation.CrossValidation, in memory:
 //
-//	Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+//	Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 //		fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
 //		if err != nil {
 //			return nil, err
@@ -35,7 +36,7 @@ type Fold struct {
 
 // NewFold takes the rows of a split out of records; the numbers of the split count the
 // rows of all records. The caller releases the Fold. O(bytes).
-func NewFold(ctx context.Context, recs []arrow.Record, s nn.Split) (*Fold, error) {
+func NewFold(ctx context.Context, recs []arrow.Record, s validation.Split) (*Fold, error) {
 	f := new(Fold)
 	for _, part := range []struct {
 		to   *arrow.Record
@@ -99,13 +100,13 @@ func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
 // Scores returns how the tests came out, as CrossValidation.Learn returns them: one for
 // each of so many epochs, the losses summed over the rows. Where the training ended
 // early, the last score stands for the epochs that are missing.
-func (f Fitted) Scores(epochs int) (scores []nn.Score) {
+func (f Fitted) Scores(epochs int) (scores []validation.Score) {
 	for i := range epochs {
 		if len(f.Epochs) == 0 {
 			break
 		}
 		e := f.Epochs[min(i, len(f.Epochs)-1)]
-		scores = append(scores, nn.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
+		scores = append(scores, validation.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
 	}
 	return scores
 }

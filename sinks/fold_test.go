@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -42,7 +43,7 @@ func ExampleFold() {
 		}
 		class = append(class, of...)
 	}
-	all, err := nn.CrossValidation{Folds: 3, Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+	all, err := validation.CrossValidation{Folds: 3, Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 		fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
 		if err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func ExampleFold() {
 		log.Fatal(err)
 	}
 	for i, c := range all.Nested {
-		least := nn.Majority(class, all.Splits[i]) // right by the largest class
+		least := validation.Majority(class, all.Splits[i]) // right by the largest class
 		fmt.Printf("fold %d: %d graphs, better than the largest class: %t\n", i, c.Rows, c.Correct > least)
 	}
 	// Output:
@@ -97,7 +98,7 @@ func TestFold(t *testing.T) {
 			ids, values = append(ids, id[row]), append(values, x[row*width:][:width])
 		}
 	}
-	s := nn.Split{Train: []int32{0, 1, 2, 5, 9, 11, 12, 20, 28, 29}, Test: []int32{3, 4, 19, 27}}
+	s := validation.Split{Train: []int32{0, 1, 2, 5, 9, 11, 12, 20, 28, 29}, Test: []int32{3, 4, 19, 27}}
 	f, err := sinks.NewFold(ctx, recs, s)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,7 @@ func TestFold(t *testing.T) {
 // The scores of a fold are those of models that were trained for so many epochs each.
 func TestFoldScores(t *testing.T) {
 	ctx := context.Background()
-	f, err := sinks.NewFold(ctx, parts(t, 40), nn.Split{Train: seq(0, 28), Test: seq(28, 40)})
+	f, err := sinks.NewFold(ctx, parts(t, 40), validation.Split{Train: seq(0, 28), Test: seq(28, 40)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestFoldScores(t *testing.T) {
 		if err == nil {
 			err = flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error { got = r; return nil }}).Run(ctx)
 		}
-		if want := (nn.Score{Correct: got.Correct, Loss: got.Loss * 12, HeldOut: fit.Epochs[e].Train.Loss}); err != nil || scores[e] != want {
+		if want := (validation.Score{Correct: got.Correct, Loss: got.Loss * 12, HeldOut: fit.Epochs[e].Train.Loss}); err != nil || scores[e] != want {
 			t.Errorf("epoch %d: %+v, want %+v; %v", e+1, scores[e], want, err)
 		}
 	}
@@ -188,7 +189,7 @@ func TestFirstLayer(t *testing.T) {
 	}
 	rows := out.Records()[0]
 	units := []nn.Units{}
-	layer := sinks.FirstLayer{Seed: 2, Epochs: 2, Coder: func(u nn.Units, hidden int) nn.Coder {
+	layer := sinks.FirstLayer{Seed: 2, Epochs: 2, Encoder: func(u nn.Units, hidden int) nn.Encoder {
 		units = append(units, u)
 		return &nn.RBM{Units: u, Hidden: hidden, Seed: 1}
 	}}
@@ -205,14 +206,14 @@ func TestFirstLayer(t *testing.T) {
 		err = other.Init(shape)
 	}
 	for i, of := range []sinks.FieldPart{sinks.Nodes, sinks.Pairs} {
-		coder := &nn.RBM{Units: units[i], Hidden: other.Maps1, Seed: 1}
+		encoder := &nn.RBM{Units: units[i], Hidden: other.Maps1, Seed: 1}
 		if err == nil {
-			err = flow.From(flow.Records{Records: []arrow.Record{rows}}).Via(operators.Replay{Epochs: 2, Seed: 2, Rows: 64}).To(sinks.Pretrain{Net: coder, Of: of, Batch: 100}).Run(ctx)
+			err = flow.From(flow.Records{Records: []arrow.Record{rows}}).Via(operators.Replay{Epochs: 2, Seed: 2, Rows: 64}).To(sinks.Pretrain{Net: encoder, Of: of, Batch: 100}).Run(ctx)
 		}
 		if err == nil && i == 0 {
-			err = other.UseCode(coder)
+			err = other.UseCode(encoder)
 		} else if err == nil {
-			err = other.UseEdgeCode(coder)
+			err = other.UseEdgeCode(encoder)
 		}
 	}
 	if err != nil || net.Hash() != other.Hash() {

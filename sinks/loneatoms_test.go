@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -82,7 +83,7 @@ func TestGraphsWithoutEdges(t *testing.T) {
 	}{
 		{"tensors", &nn.CNN{Seed: 1, Dropout: -1}, operators.Recipe{expect, operators.Select{W: 3}, operators.Assemble{K: 2},
 			operators.Normalize{Edges: true, Mask: true}}},
-		{"counts", &nn.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2, Bins: wide},
+		{"counts", &graphkernel.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2, Bins: wide},
 			count.Fields{K: []int{2, 4}, Bins: wide}, count.Attributes{})}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -19,13 +20,13 @@ import (
 )
 
 // machine learns from what a recipe counts.
-func machine(t *testing.T, recipe operators.Recipe, src flow.Source) *nn.SVM {
+func machine(t *testing.T, recipe operators.Recipe, src flow.Source) *graphkernel.SVM {
 	t.Helper()
 	var bags sinks.CollectCounts
 	if err := recipe.Onto(flow.From(src)).To(&bags).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	m := &nn.SVM{C: 10, Kernel: nn.UnitMin}
+	m := &graphkernel.SVM{C: 10, Kernel: nn.UnitMin}
 	if err := m.FitCounts(context.Background(), bags.Counts[0], bags.Class); err != nil {
 		t.Fatal(err)
 	}
@@ -90,17 +91,17 @@ func TestMachineErrors(t *testing.T) {
 	trained := machine(t, recipe, sources.Families{Graphs: 60})
 	few := layout
 	few.Classes = few.Classes[:4]
-	onMatrix := new(nn.SVM)
-	if err := onMatrix.Fit(context.Background(), &nn.Gram{N: 2, K: []float64{1, 0, 0, 1}}, []int32{0, 1}, []int32{0, 1}); err != nil {
+	onMatrix := new(graphkernel.SVM)
+	if err := onMatrix.Fit(context.Background(), &graphkernel.Gram{N: 2, K: []float64{1, 0, 0, 1}}, []int32{0, 1}, []int32{0, 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		svm    *nn.SVM
+		svm    *graphkernel.SVM
 		recipe operators.Recipe
 		want   string
 	}{
 		{onMatrix, recipe, "it has not learned from counts"},
-		{&nn.SVM{}, recipe, nn.ErrUntrained.Error()},
+		{&graphkernel.SVM{}, recipe, nn.ErrUntrained.Error()},
 		{trained, operators.Recipe{counting}, "does not say what its graphs are like: begin it with an operators.Expect"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), familiar(), "an SVM looks at counts, and there are none"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), operators.Recipe{operators.Expect{Layout: few}, counting}, "the model has learned class 4, the data have 4 classes"},
@@ -116,7 +117,7 @@ func TestMachineErrors(t *testing.T) {
 	if _, err := sinks.NewPredictor(trained, other); err == nil || !strings.Contains(err.Error(), `for counts of ["words"], the data have ["colours"]`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := sinks.NewPredictor(&nn.SVM{}, recipe); !errors.Is(err, nn.ErrUntrained) && !errors.Is(err, nn.ErrNotReady) {
+	if _, err := sinks.NewPredictor(&graphkernel.SVM{}, recipe); !errors.Is(err, nn.ErrUntrained) && !errors.Is(err, nn.ErrNotReady) {
 		t.Errorf("%v", err)
 	}
 }

@@ -42,7 +42,7 @@ type Predictor struct {
 	slots   chan struct{} // one for each graph in work
 
 	mu     sync.Mutex
-	latest nn.Forker // what new workers copy
+	latest nn.Cloner // what new workers copy
 	round  int       // of updates
 	idle   []*worker
 	closed bool
@@ -52,7 +52,7 @@ type Predictor struct {
 type Answer struct {
 	Class string    `json:"class"` // the most probable one, the first of equals; "" where a number was learned
 	Index int       `json:"index"` // of the class, -1 where there is none
-	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes; of an nn.SVM shares of votes
+	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
 	Value float32   `json:"value"` // where a number was learned
 	Root  int32     `json:"root"`  // the node that the answer is about, or -1 where it is about the graph
 }
@@ -92,7 +92,7 @@ func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	return p, nil
 }
 
-// Net returns the model that was given or loaded: an nn.Model, or an nn.SVM.
+// Net returns the model that was given or loaded: an nn.Model, or a graphkernel.SVM.
 func (p *Predictor) Net() nn.Predictor { return p.net }
 
 // Recipe returns how graphs become fields.
@@ -117,11 +117,11 @@ func (p *Predictor) Update(m nn.Predictor) error {
 }
 
 func (p *Predictor) update(m nn.Predictor) error {
-	f, ok := m.(nn.Forker)
+	f, ok := m.(nn.Cloner)
 	if !ok {
-		return fmt.Errorf("a %T is no nn.Forker, of which there can be copies", m)
+		return fmt.Errorf("a %T is no nn.Cloner, of which there can be copies", m)
 	}
-	latest, ok := f.Fork().(nn.Forker)
+	latest, ok := f.Clone().(nn.Cloner)
 	if !ok {
 		return nn.ErrNotReady
 	}
@@ -214,7 +214,7 @@ func (p *Predictor) take() (w *worker, err error) {
 		return p.worker()
 	}
 	if w.round != round {
-		w.net, w.round = latest.Fork(), round
+		w.net, w.round = latest.Clone(), round
 	}
 	return w, nil
 }
@@ -253,7 +253,7 @@ type worker struct {
 
 func (p *Predictor) worker() (*worker, error) {
 	p.mu.Lock()
-	w := &worker{net: p.latest.Fork(), round: p.round}
+	w := &worker{net: p.latest.Clone(), round: p.round}
 	p.mu.Unlock()
 	w.graphs = record.NewBuilder(memory.DefaultAllocator, p.layout)
 	var err error

@@ -32,7 +32,7 @@ import (
 type Pretrain struct {
 	// Net learns. It is initialised with the number of units, or checked against
 	// that. It must be set, and no one else may use it during the run.
-	Net nn.Coder
+	Net nn.Encoder
 	// Of is the part of a field that is learned. The default is Adjacency.
 	Of FieldPart
 	// Batch is how many fields a step has. The default is 10.

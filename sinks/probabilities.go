@@ -13,7 +13,7 @@ import (
 //
 //	said := sinks.NewProbabilities(len(test), classes)
 //	err := flow.From(rows).To(said.Ask(net)).Run(ctx)
-//	fmt.Println(said.Accuracy(), nn.AUC(said.Ranking(1)))
+//	fmt.Println(said.Accuracy(), validation.AUC(said.Ranking(1)))
 type Probabilities struct {
 	Classes int
 	Sum     []float64 // (rows, classes), over the models
@@ -122,7 +122,7 @@ func (a *Probabilities) Loss() (sum float64) {
 }
 
 // Ranking returns how probable a class is for each row, up to a factor, and whether the
-// class is the target: the arguments of nn.AUC and nn.AveragePrecision.
+// class is the target: the arguments of validation.AUC and validation.AveragePrecision.
 func (a *Probabilities) Ranking(class int) (score []float64, positive []bool) {
 	for row, target := range a.Target {
 		score, positive = append(score, a.Row(row)[class]), append(positive, target == class)

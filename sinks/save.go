@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 )
 
@@ -25,12 +26,12 @@ var errNoLayout = errors.New("the recipe does not say what its graphs are like: 
 // which Load reads. The file appears whole or not at all. The recipe must begin
 // with an operators.Expect, which keeps the names of classes and channels: Load
 // needs it. One that does not open for such graphs, or makes fields that the model
-// is not for, is an error. An nn.SVM which has learned from what operators.Count
+// is not for, is an error. A graphkernel.SVM which has learned from what operators.Count
 // counted is kept as a network is:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
-//	svm := &nn.SVM{C: 10, Kernel: nn.Min}
+//	svm := &graphkernel.SVM{C: 10, Kernel: nn.Min}
 //	err = svm.FitCounts(ctx, bags.Counts[0], bags.Class)
 //	err = sinks.Save("svm.safetensors", svm, recipe)
 func Save(name string, m nn.Noted, r operators.Recipe) error {
@@ -95,7 +96,7 @@ func fitRecipe(m nn.Predictor, r operators.Recipe, layout record.Layout) (classe
 // outside of a stream and so does not know. One that has not learned from counts is an
 // error.
 func fitSVM(m nn.Predictor, s *arrow.Schema) error {
-	svm, ok := m.(*nn.SVM)
+	svm, ok := m.(*graphkernel.SVM)
 	if !ok || len(svm.Classes()) == 0 { // which Save refuses
 		return nil
 	}

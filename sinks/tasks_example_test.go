@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -99,7 +100,7 @@ func ExampleSave_links() {
 	if err := rows.Onto(flow.From(links.Rows(false, trial.Test))).To(test.Ask(net)).Run(ctx); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("AUC %.3f, average precision %.3f\n", nn.AUC(test.Ranking(1)), nn.AveragePrecision(test.Ranking(1)))
+	fmt.Printf("AUC %.3f, average precision %.3f\n", validation.AUC(test.Ranking(1)), validation.AveragePrecision(test.Ranking(1)))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
 	if err := sinks.Write(&file, net, append(asked, rows...)); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // cell is one system on one collection; accuracies are in percent.
@@ -197,7 +197,7 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, bar
 	return one, nil
 }
 
-func (c *config) validate(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*plan, *nn.Validated, error) {
+func (c *config) validate(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*plan, *validation.Validated, error) {
 	p, err := s.plan(ctx, c, d)
 	if err != nil {
 		return nil, nil, err
@@ -205,10 +205,10 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ba
 	if p.release != nil {
 		defer p.release()
 	}
-	all, err := nn.CrossValidation{
+	all, err := validation.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: c.workers,
 		Prepare: p.prepare,
-		Learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+		Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 			defer bar.Add(1)
 			return p.learn(ctx, t)
 		},

@@ -8,6 +8,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -17,11 +19,11 @@ import (
 
 // baseline is a system with nothing to choose, that says how many of the test rows
 // it has right.
-func baseline(name, about string, right func(*collection.Data, nn.Split) int) *system {
+func baseline(name, about string, right func(*collection.Data, validation.Split) int) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
 		return &plan{
-			learn: func(_ context.Context, t nn.Trial) ([]nn.Score, error) {
-				return []nn.Score{{Correct: right(d, t.Split)}}, nil
+			learn: func(_ context.Context, t validation.Trial) ([]validation.Score, error) {
+				return []validation.Score{{Correct: right(d, t.Split)}}, nil
 			},
 			chosen: func(int, int) string { return "" },
 		}, nil
@@ -32,7 +34,7 @@ func baseline(name, about string, right func(*collection.Data, nn.Split) int) *s
 type variant struct {
 	name string
 	of   string // what it looks at
-	gram func(context.Context, *kernelWork) (*nn.Gram, error)
+	gram func(context.Context, *kernelWork) (*graphkernel.Gram, error)
 }
 
 // kernelWork is a kernel system at work on a collection: what its variants have in
@@ -58,12 +60,12 @@ func (w *kernelWork) counts(ctx context.Context, of count.Counter) (_ *nn.Counts
 // bothWays compares counts as cosines, and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of.String(), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of.String(), func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
 			bags, err := w.counts(ctx, of)
 			if err != nil {
 				return nil, err
 			}
-			return nn.GramOf(ctx, bags, by, w.c.workers)
+			return graphkernel.GramOf(ctx, bags, by, w.c.workers)
 		}})
 	}
 	return all
@@ -72,13 +74,13 @@ func bothWays(name string, of count.Counter) (all []variant) {
 // learned compares counts by vectors that are learned, without classes, from what
 // stands together in all graphs of the collection.
 func learned(name string, of count.Counter, size int) variant {
-	return variant{name, fmt.Sprintf("unit vectors of %d numbers of %v", size, of), func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+	return variant{name, fmt.Sprintf("unit vectors of %d numbers of %v", size, of), func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
 		var bags sinks.CollectCounts
 		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
 		if err != nil {
 			return nil, err
 		}
-		vectors := nn.Deep{Size: size, Seed: w.c.seed, Workers: w.c.workers}
+		vectors := graphkernel.Deep{Size: size, Seed: w.c.seed, Workers: w.c.workers}
 		if err := vectors.Fit(ctx, bags.Contexts[0]); err != nil {
 			return nil, err
 		}
@@ -90,14 +92,14 @@ func learned(name string, of count.Counter, size int) variant {
 // which the sum of walks diverges is not among them.
 func walks() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
-		all = append(all, variant{fmt.Sprintf("decay %g", decay), "walks", func(ctx context.Context, w *kernelWork) (*nn.Gram, error) {
+		all = append(all, variant{fmt.Sprintf("decay %g", decay), "walks", func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
 			if w.graphs == nil {
 				w.graphs = new(sinks.CollectGraphs)
 				if err := graphsOf(w.c, w.d).To(w.graphs).Run(ctx); err != nil {
 					return nil, err
 				}
 			}
-			return nn.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
+			return graphkernel.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
 		}})
 	}
 	return all
@@ -115,7 +117,7 @@ func kernel(name, about string, all []variant) *system {
 	}
 	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		w := &kernelWork{c: c, d: d}
-		grid := &nn.SVMGrid{Class: d.Class, C: costs, Gram: func(ctx context.Context, i int) (*nn.Gram, error) {
+		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: func(ctx context.Context, i int) (*graphkernel.Gram, error) {
 			gram, err := all[i].gram(ctx, w)
 			if err != nil {
 				return nil, err
@@ -132,7 +134,7 @@ func kernel(name, about string, all []variant) *system {
 }
 
 // bounded says how many searches for a C were ended by the bound on their steps.
-func bounded(grid *nn.SVMGrid, c *config, variants int) string {
+func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
 	var list []string
 	for i, n := range grid.Bounded() {
 		if n > 0 {
@@ -203,7 +205,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 		return nil, err
 	}
 	return &plan{
-		learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+		learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 			j := training(kind, d)
 			j.Split, j.Batch, j.Seed = t.Split, batches[t.Variant], seedOf(c, t)
 			o, err := j.Learn(ctx, fields)
@@ -223,12 +225,12 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 }
 
 // seedOf is the seed of the weights of a trial, the same for all systems.
-func seedOf(c *config, t nn.Trial) uint64 {
+func seedOf(c *config, t validation.Trial) uint64 {
 	inner := uint64(0)
 	if t.Inner {
 		inner = 1
 	}
-	return nn.Seed(c.seed, 2, inner, uint64(t.Fold), uint64(t.Variant))
+	return validation.Seed(c.seed, 2, inner, uint64(t.Fold), uint64(t.Variant))
 }
 
 // online is logistic regression that learns from a stream of counts, whose height
@@ -246,7 +248,7 @@ func online(name, about string, width int) *system {
 				rows = new(sinks.Collect)
 				return counts(c, d, count.WL{Height: heights[v]}).To(rows).Run(ctx)
 			},
-			learn: func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+			learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 				fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
 				if err != nil {
 					return nil, err

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // report is the JSON object of -json.
@@ -42,7 +42,7 @@ func collectionOf(d *collection.Data) graphs {
 }
 
 // result fills in what came of a cross-validation.
-func (one *cell) result(p *plan, all *nn.Validated) {
+func (one *cell) result(p *plan, all *validation.Validated) {
 	count, most := map[string]int{}, 0
 	for _, c := range all.Nested {
 		one.Folds = append(one.Folds, c.Accuracy())
@@ -86,7 +86,7 @@ func (one *cell) folds(protocol string) []float64 {
 
 // compare tells how far each cell is behind the best one of its collection. All
 // have the same folds, so the differences are paired; their standard error takes
-// into account that training folds overlap: see nn.Corrected.
+// into account that training folds overlap: see validation.Corrected.
 func (r *report) compare() error {
 	for _, of := range r.Collections {
 		var best *cell
@@ -103,7 +103,7 @@ func (r *report) compare() error {
 			for i, x := range one.folds(r.Protocol) {
 				differences[i] -= x
 			}
-			mean, se, err := nn.Corrected(differences, 1/r.learned())
+			mean, se, err := validation.Corrected(differences, 1/r.learned())
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", one.Dataset, one.System, err)
 			}

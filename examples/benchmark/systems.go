@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -35,7 +35,7 @@ func (s *system) on(d *collection.Data) string {
 
 // plan is a system at work on one collection.
 type plan struct {
-	learn   func(context.Context, nn.Trial) ([]nn.Score, error)
+	learn   func(context.Context, validation.Trial) ([]validation.Score, error)
 	prepare func(context.Context, int) error // nil: nothing is to be prepared
 	chosen  func(variant, step int) string   // in words
 	release func()

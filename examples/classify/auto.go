@@ -6,7 +6,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/theta"
@@ -25,7 +25,7 @@ func (c *config) chooseLabelings(ctx context.Context, d *collection.Data) error 
 	defer bar.Done()
 	graphs := flow.From(sources.Records{Records: d.Graphs.Records()})
 	by, _, err := operators.Choose(ctx, graphs, nil, theta.Options{
-		K: c.k, Pairs: pairs, Seed: nn.Seed(c.seed, streamLabelings), Workers: c.workers,
+		K: c.k, Pairs: pairs, Seed: validation.Seed(c.seed, streamLabelings), Workers: c.workers,
 		Progress: func(done, _ int) { bar.Set(int64(done)) },
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -60,7 +61,7 @@ func (e *evaluation) learning() string {
 	if e.c.kind == machine {
 		return fmt.Sprintf("svm, C %g, kernels %v", costs, kernels)
 	}
-	return fmt.Sprintf("%s, batches %v", e.job(nn.Trial{}, e.epochs).Identity(), e.batches)
+	return fmt.Sprintf("%s, batches %v", e.job(validation.Trial{}, e.epochs).Identity(), e.batches)
 }
 
 // training is what a store keeps of a job beside the network.
@@ -84,7 +85,7 @@ func (t training) outcome() (*collection.Outcome, error) {
 		if len(p) != 3 {
 			return nil, fmt.Errorf("its scores are %d numbers, want 3: another version of this command wrote it", len(p))
 		}
-		o.Curve = append(o.Curve, nn.Score{Correct: int(p[0]), Loss: p[1], HeldOut: p[2]})
+		o.Curve = append(o.Curve, validation.Score{Correct: int(p[0]), Loss: p[1], HeldOut: p[2]})
 	}
 	return o, nil
 }

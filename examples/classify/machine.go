@@ -7,6 +7,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -22,7 +24,7 @@ var costs = []float64{1e-2, 1e-1, 1, 10, 100, 1000}
 type machines struct {
 	e      *evaluation
 	counts *nn.Counts
-	grid   nn.SVMGrid
+	grid   graphkernel.SVMGrid
 	bar    *cli.Progress
 }
 
@@ -33,14 +35,14 @@ func newMachines(e *evaluation, bar *cli.Progress) (*machines, error) {
 	}
 	m := &machines{e: e, counts: counts, bar: bar}
 	m.grid.Class, m.grid.C = e.data.Class, costs
-	m.grid.Gram = func(ctx context.Context, variant int) (*nn.Gram, error) {
-		return nn.GramOf(ctx, counts, kernels[variant], e.c.workers)
+	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {
+		return graphkernel.GramOf(ctx, counts, kernels[variant], e.c.workers)
 	}
 	return m, nil
 }
 
 // learn is a trial, which the store may know.
-func (m *machines) learn(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+func (m *machines) learn(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 	defer m.bar.Add(1)
 	name := fmt.Sprintf("outer-%d-%d", t.Fold, t.Variant)
 	if t.Inner {
@@ -59,12 +61,12 @@ func (m *machines) learn(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
 }
 
 // fit learns from the training graphs of a split.
-func (m *machines) fit(ctx context.Context, s nn.Split, kernel nn.Similarity, c float64) (*nn.SVM, error) {
+func (m *machines) fit(ctx context.Context, s validation.Split, kernel nn.Similarity, c float64) (*graphkernel.SVM, error) {
 	rows, class := new(nn.Counts), make([]int32, len(s.Train))
 	for i, row := range s.Train {
 		rows.Append(m.counts.Row(int(row)))
 		class[i] = m.e.data.Class[row]
 	}
-	svm := &nn.SVM{C: c, Kernel: kernel}
+	svm := &graphkernel.SVM{C: c, Kernel: kernel}
 	return svm, svm.FitCounts(ctx, rows, class)
 }

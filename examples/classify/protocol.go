@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -29,8 +30,8 @@ type evaluation struct {
 	keep    kept
 	batches []int
 	epochs  int
-	svms    *machines  // where those are learned in place of networks
-	splits  []nn.Split // repeat by repeat
+	svms    *machines          // where those are learned in place of networks
+	splits  []validation.Split // repeat by repeat
 
 	nested, paper, optimistic verdict
 	examples                  int
@@ -67,7 +68,7 @@ func newEvaluation(c *config, d *collection.Data, f *collection.Fields) (*evalua
 // evaluate trains on every fold and lets each protocol choose.
 func (e *evaluation) evaluate(ctx context.Context) (err error) {
 	c := e.c
-	v := nn.CrossValidation{
+	v := validation.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
 		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
 	}
@@ -99,9 +100,9 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 }
 
 // networks learns in a trial by epochs.
-func (e *evaluation) networks(bar *cli.Progress) func(context.Context, nn.Trial) ([]nn.Score, error) {
+func (e *evaluation) networks(bar *cli.Progress) func(context.Context, validation.Trial) ([]validation.Score, error) {
 	var mu sync.Mutex
-	return func(ctx context.Context, t nn.Trial) ([]nn.Score, error) {
+	return func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 		o, err := e.job(t, e.epochs).do(ctx, e.fields, func() { bar.Add(1) })
 		if err != nil {
 			return nil, err
@@ -114,7 +115,7 @@ func (e *evaluation) networks(bar *cli.Progress) func(context.Context, nn.Trial)
 	}
 }
 
-func (e *evaluation) verdictOf(choices []nn.Choice) (v verdict) {
+func (e *evaluation) verdictOf(choices []validation.Choice) (v verdict) {
 	for _, c := range choices {
 		v.accuracy = append(v.accuracy, c.Accuracy())
 		if e.svms != nil {
@@ -128,16 +129,16 @@ func (e *evaluation) verdictOf(choices []nn.Choice) (v verdict) {
 }
 
 // job is the training of a trial.
-func (e *evaluation) job(t nn.Trial, epochs int) job {
+func (e *evaluation) job(t validation.Trial, epochs int) job {
 	batch := e.batches[t.Variant]
 	j := job{name: fmt.Sprintf("outer-%d-%d", t.Fold, batch), keep: e.keep, Training: collection.Training{
-		Split: t.Split, Epochs: epochs, Batch: batch, Seed: nn.Seed(e.c.seed, streamOuter, uint64(t.Fold), uint64(batch)),
+		Split: t.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(e.c.seed, streamOuter, uint64(t.Fold), uint64(batch)),
 		Whole: e.c.epochs > 0, Kind: e.c.kind, Pretrain: e.c.pretrain,
 		Workers: 1, // jobs run side by side
 	}}
 	if t.Inner {
 		j.name = fmt.Sprintf("inner-%d-%d", t.Fold, batch)
-		j.Seed = nn.Seed(e.c.seed, streamInner, uint64(t.Fold), uint64(batch))
+		j.Seed = validation.Seed(e.c.seed, streamInner, uint64(t.Fold), uint64(batch))
 	}
 	return j
 }
@@ -171,7 +172,7 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 		}
 		return e.file(svm, nil)
 	}
-	j := e.job(nn.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
+	j := e.job(validation.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
 	j.name, j.last, j.Workers = "last", true, e.c.workers
 	o, err := j.do(ctx, e.fields, func() {})
 	if err != nil {

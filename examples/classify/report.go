@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
@@ -191,7 +191,7 @@ func majority(d *collection.Data) float64 {
 
 // sizeOnly is the accuracy, over all folds, of what can be had without looking at
 // structure.
-func sizeOnly(d *collection.Data, splits []nn.Split) float64 {
+func sizeOnly(d *collection.Data, splits []validation.Split) float64 {
 	right, total := 0, 0
 	for _, s := range splits {
 		right += d.SizeOnly(s)

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources/links"
@@ -100,13 +100,13 @@ func (r *report) add(ctx context.Context, t *links.Trial, test, val *sinks.Proba
 		{&r.EachAUC, &r.ap, score}, {&r.EachCNAUC, &r.cnAP, cn}, {&r.EachAAAUC, &r.aaAP, aa},
 		{&r.katzAUC, &r.katzAP, katz}, {&r.paAUC, &r.paAP, pa},
 	} {
-		*f.auc, *f.ap = append(*f.auc, nn.AUC(f.score, link)), append(*f.ap, nn.AveragePrecision(f.score, link))
+		*f.auc, *f.ap = append(*f.auc, validation.AUC(f.score, link)), append(*f.ap, validation.AveragePrecision(f.score, link))
 	}
-	if a := nn.AUC(left, leftLink); !math.IsNaN(a) { // there are links and others
-		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, nn.AUC(leftAA, leftLink))
+	if a := validation.AUC(left, leftLink); !math.IsNaN(a) { // there are links and others
+		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, validation.AUC(leftAA, leftLink))
 	}
 	r.attached = append(r.attached, float64(len(left))/float64(len(score)))
-	r.valAUC = append(r.valAUC, nn.AUC(val.Ranking(1)))
+	r.valAUC = append(r.valAUC, validation.AUC(val.Ranking(1)))
 	r.Epochs = append(r.Epochs, epochs...)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -75,7 +76,7 @@ func learn(ctx context.Context, c *config, t *links.Trial, rows [3]*sinks.Collec
 			fit.Test = func(ctx context.Context) (float64, error) {
 				said := scores(t.Folds[0])
 				err := valid.To(said.Ask(net)).Run(ctx)
-				return -nn.AUC(said.Ranking(1)) - nn.AveragePrecision(said.Ranking(1)), err
+				return -validation.AUC(said.Ranking(1)) - validation.AveragePrecision(said.Ranking(1)), err
 			}
 		}
 		fitted, err := fit.Run(ctx, train)

@@ -19,6 +19,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/spread"
@@ -51,18 +53,18 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"T_graph_indicator.txt": {Data: bytes.Repeat([]byte("1\n"), g.N())},
 		"T_graph_labels.txt":    {Data: []byte("1\n")},
 	}
-	counts, contexts := &nn.Counts{}, &nn.Contexts{}
+	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
 	for i := range uint64(500) {
 		counts.Append([]uint64{i % 7, 10 + i%11, 30 + i}, []float64{1, 2, 3})
 		contexts.Append([]uint64{i % 7, 10 + i%11, 30 + i})
 	}
-	var some []nn.LabelledGraph
+	var some []graphkernel.LabelledGraph
 	for i := range 40 {
 		g, err := generate.ErdosRenyi(8, 12, uint64(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		some = append(some, nn.LabelledGraph{Offsets: g.Offsets, Neighbors: g.Neighbors})
+		some = append(some, graphkernel.LabelledGraph{Offsets: g.Offsets, Neighbors: g.Neighbors})
 	}
 	label := func(l func(workers int) labeling.Labeling, g *graph.Graph) func(context.Context, int) (any, error) {
 		return func(ctx context.Context, workers int) (any, error) {
@@ -90,23 +92,29 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 			}
 			return rows, err
 		},
-		"nn.GramOf":       func(ctx context.Context, workers int) (any, error) { return nn.GramOf(ctx, counts, nn.Min, workers) },
-		"nn.GramOf dense": func(ctx context.Context, workers int) (any, error) { return nn.GramOf(ctx, counts, nn.Linear, workers) },
-		"nn.Deep": func(ctx context.Context, workers int) (any, error) {
-			d := nn.Deep{Size: 4, Epochs: 1, Workers: workers}
+		"graphkernel.GramOf": func(ctx context.Context, workers int) (any, error) {
+			return graphkernel.GramOf(ctx, counts, nn.Min, workers)
+		},
+		"graphkernel.GramOf dense": func(ctx context.Context, workers int) (any, error) {
+			return graphkernel.GramOf(ctx, counts, nn.Linear, workers)
+		},
+		"graphkernel.Deep": func(ctx context.Context, workers int) (any, error) {
+			d := graphkernel.Deep{Size: 4, Epochs: 1, Workers: workers}
 			if err := d.Fit(ctx, contexts); err != nil {
 				return nil, err
 			}
 			return d.Gram(ctx, counts)
 		},
-		"nn.Walks": func(ctx context.Context, workers int) (any, error) { return nn.Walks{Workers: workers}.Gram(ctx, some) },
-		"nn.CrossValidation": func(ctx context.Context, workers int) (any, error) {
+		"graphkernel.Walks": func(ctx context.Context, workers int) (any, error) {
+			return graphkernel.Walks{Workers: workers}.Gram(ctx, some)
+		},
+		"validation.CrossValidation": func(ctx context.Context, workers int) (any, error) {
 			classes := make([]int32, 300)
 			for i := range classes {
 				classes[i] = int32(i % 2)
 			}
-			return nn.CrossValidation{Repeats: 5, Workers: workers, Learn: func(_ context.Context, t nn.Trial) ([]nn.Score, error) {
-				return []nn.Score{{Loss: float64(len(t.Train)), HeldOut: float64(t.Fold)}}, nil
+			return validation.CrossValidation{Repeats: 5, Workers: workers, Learn: func(_ context.Context, t validation.Trial) ([]validation.Score, error) {
+				return []validation.Score{{Loss: float64(len(t.Train)), HeldOut: float64(t.Fold)}}, nil
 			}}.Run(ctx, classes)
 		},
 		"sources.EdgeList": func(ctx context.Context, workers int) (any, error) {

@@ -30,7 +30,7 @@ type Forker interface {
 }
 
 // Contexter is a Counter that knows which of the things that it counts stand
-// together: what deep graph kernels learn from (see nn.Deep).
+// together: what deep graph kernels learn from (see graphkernel.Deep).
 type Contexter interface {
 	Counter
 	// Contexts emits lists of ids of things that were met near each other, as often

@@ -23,6 +23,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
@@ -82,14 +84,14 @@ func uses(t *testing.T) []use {
 			t.Fatal(err)
 		}
 	}
-	counts, contexts := &nn.Counts{}, &nn.Contexts{}
+	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
 	var class, rows []int32
 	for i := range uint64(20) {
 		counts.Append([]uint64{i % 7, 10 + i%2, 30 + i}, []float64{1, 2, 3})
 		contexts.Append([]uint64{i % 7, 10 + i%2, 30 + i})
 		class, rows = append(class, int32(i%2)), append(rows, int32(i))
 	}
-	gram, err := nn.GramOf(t.Context(), counts, nn.Linear, 1)
+	gram, err := graphkernel.GramOf(t.Context(), counts, nn.Linear, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,12 +142,12 @@ func uses(t *testing.T) []use {
 			return err
 		}}
 	}
-	pretrain := func(c nn.Coder) use {
+	pretrain := func(c nn.Encoder) use {
 		return use{reflect.ValueOf(c).Elem().Interface(), func(ctx context.Context, s any) error {
 			c := reflect.New(reflect.TypeOf(s))
 			c.Elem().Set(reflect.ValueOf(s))
 			return families.Via(operators.Select{}).Via(operators.Chunk{Size: 1}).Via(operators.Assemble{K: 3}).
-				Via(operators.Normalize{Edges: true}).To(sinks.Pretrain{Net: c.Interface().(nn.Coder)}).Run(ctx)
+				Via(operators.Normalize{Edges: true}).To(sinks.Pretrain{Net: c.Interface().(nn.Encoder)}).Run(ctx)
 		}}
 	}
 	return []use{
@@ -250,14 +252,16 @@ func uses(t *testing.T) []use {
 		}),
 		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
-		by(nn.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d nn.Deep) error { return d.Fit(ctx, contexts) }),
-		by(nn.Walks{}, func(ctx context.Context, w nn.Walks) error {
-			_, err := w.Gram(ctx, []nn.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
+		by(graphkernel.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d graphkernel.Deep) error { return d.Fit(ctx, contexts) }),
+		by(graphkernel.Walks{}, func(ctx context.Context, w graphkernel.Walks) error {
+			_, err := w.Gram(ctx, []graphkernel.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
 			return err
 		}),
-		by(nn.SVM{}, func(ctx context.Context, m nn.SVM) error { return m.Fit(ctx, gram, rows, class) }),
-		by(nn.CrossValidation{Folds: 2}, func(ctx context.Context, v nn.CrossValidation) error {
-			v.Learn = func(context.Context, nn.Trial) ([]nn.Score, error) { return []nn.Score{{Loss: 1, HeldOut: 1}}, nil }
+		by(graphkernel.SVM{}, func(ctx context.Context, m graphkernel.SVM) error { return m.Fit(ctx, gram, rows, class) }),
+		by(validation.CrossValidation{Folds: 2}, func(ctx context.Context, v validation.CrossValidation) error {
+			v.Learn = func(context.Context, validation.Trial) ([]validation.Score, error) {
+				return []validation.Score{{Loss: 1, HeldOut: 1}}, nil
+			}
 			_, err := v.Run(ctx, class)
 			return err
 		}),

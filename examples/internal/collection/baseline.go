@@ -4,18 +4,18 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Majority tells all test rows to be of the largest class of the training rows, the
 // first of equals, and returns how many are right.
-func (d *Data) Majority(s nn.Split) (right int) { return nn.Majority(d.Class, s) }
+func (d *Data) Majority(s validation.Split) (right int) { return validation.Majority(d.Class, s) }
 
 // SizeOnly lets the √n training graphs nearest in the number of nodes vote on each
 // test graph, which is what can be had without looking at structure, and returns
 // how many are right. Graphs as near as the last of them vote too; a tie goes to
 // the lower class.
-func (d *Data) SizeOnly(s nn.Split) (right int) {
+func (d *Data) SizeOnly(s validation.Split) (right int) {
 	near := max(1, int(math.Sqrt(float64(len(s.Train)))))
 	distance := make([]int, len(s.Train))
 	votes := make([]int, len(d.Layout.Classes))

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // As many graphs vote as the documentation says, and more only where they are as near.
@@ -22,7 +22,7 @@ func TestSizeOnly(t *testing.T) {
 		{"one of three", []int{10, 11, 12}, []int32{1, 0, 0}, 10, true},
 	} {
 		d.Nodes, d.Class = append(test.size[:len(test.size):len(test.size)], test.size0), append(test.class[:len(test.class):len(test.class)], 1)
-		s := nn.Split{Test: []int32{int32(len(test.size))}}
+		s := validation.Split{Test: []int32{int32(len(test.size))}}
 		for i := range test.size {
 			s.Train = append(s.Train, int32(i))
 		}
@@ -32,7 +32,7 @@ func TestSizeOnly(t *testing.T) {
 	}
 	// The first of equal classes.
 	d.Class = []int32{1, 0, 1, 0, 0}
-	if got := d.Majority(nn.Split{Train: []int32{0, 1, 2, 3}, Test: []int32{2, 4}}); got != 1 {
+	if got := d.Majority(validation.Split{Train: []int32{0, 1, 2, 3}, Test: []int32{2, 4}}); got != 1 {
 		t.Errorf("%d right, want 1", got)
 	}
 }

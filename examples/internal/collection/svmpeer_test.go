@@ -15,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -38,7 +39,7 @@ func TestSVMPeer(t *testing.T) {
 		names = append(names, "NCI1")
 	}
 	ctx, dir := context.Background(), t.TempDir()
-	grams, class := map[string]*nn.Gram{}, map[string][]int32{}
+	grams, class := map[string]*graphkernel.Gram{}, map[string][]int32{}
 	for _, name := range names {
 		var bags sinks.CollectCounts
 		err := flow.From(sources.TU{Path: filepath.Join(data, "tu", name+".zip")}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 2}}}).To(&bags).Run(ctx)
@@ -49,7 +50,7 @@ func TestSVMPeer(t *testing.T) {
 		if name == "NCI1" {
 			by = nn.Cosine
 		}
-		if grams[name], err = nn.GramOf(ctx, bags.Counts[0], by, 1); err != nil {
+		if grams[name], err = graphkernel.GramOf(ctx, bags.Counts[0], by, 1); err != nil {
 			t.Fatal(err)
 		}
 		class[name] = bags.Class
@@ -88,7 +89,7 @@ func TestSVMPeer(t *testing.T) {
 			rows[i] = int32(i)
 		}
 		for _, f := range p.Fits {
-			m := &nn.SVM{C: f.C}
+			m := &graphkernel.SVM{C: f.C}
 			if err := m.Fit(ctx, g, rows, y); err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func TestSVMPeer(t *testing.T) {
 }
 
 // tenFolds learns what svc.py learns, and returns the processor time.
-func tenFolds(t *testing.T, g *nn.Gram, y []int32) (took time.Duration, right int) {
+func tenFolds(t *testing.T, g *graphkernel.Gram, y []int32) (took time.Duration, right int) {
 	start := cli.CPU()
 	for fold := range 10 {
 		var train, class []int32
@@ -116,7 +117,7 @@ func tenFolds(t *testing.T, g *nn.Gram, y []int32) (took time.Duration, right in
 				train, class = append(train, int32(i)), append(class, c)
 			}
 		}
-		m := &nn.SVM{}
+		m := &graphkernel.SVM{}
 		if err := m.Fit(context.Background(), g, train, class); err != nil {
 			t.Fatal(err)
 		}

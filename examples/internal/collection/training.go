@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -14,7 +15,7 @@ import (
 // Training is one training: the network sees the rows of Train, epoch by epoch, and
 // is tested on those of Test after each.
 type Training struct {
-	nn.Split
+	validation.Split
 	Epochs, Batch int
 	// Whole keeps a model that holds graphs out from stopping by what it says of them;
 	// where it stops, the curve goes on with the last score.
@@ -56,7 +57,7 @@ const heldPatience = 10
 
 // Outcome is what came of a Training.
 type Outcome struct {
-	Curve    []nn.Score // one per epoch, with the loss summed over the rows
+	Curve    []validation.Score // one per epoch, with the loss summed over the rows
 	Net      Net
 	Scale    *operators.Standardize
 	Examples int
@@ -73,7 +74,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 	defer fold.Release()
 	o := &Outcome{Net: j.newNet(f), Scale: fold.Scale}
 	if j.Pretrain != "none" {
-		if err := (sinks.FirstLayer{Coder: j.coder, Seed: j.Seed}).Teach(ctx, o.Net.(*nn.CNN), fold.Train); err != nil {
+		if err := (sinks.FirstLayer{Encoder: j.coder, Seed: j.Seed}).Teach(ctx, o.Net.(*nn.CNN), fold.Train); err != nil {
 			return nil, fmt.Errorf("-pretrain: %w", err)
 		}
 	}
@@ -94,7 +95,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 }
 
 // coder is what -pretrain names.
-func (j Training) coder(units nn.Units, hidden int) nn.Coder {
+func (j Training) coder(units nn.Units, hidden int) nn.Encoder {
 	if j.Pretrain == "autoencoder" {
 		return &nn.Autoencoder{Units: units, Hidden: hidden, Seed: j.Seed}
 	}

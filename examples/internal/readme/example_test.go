@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -107,12 +108,12 @@ func showWords(ctx context.Context, g *graph.Graph) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	gram, err := nn.GramOf(ctx, bags.Counts[0], nn.Cosine, 2) // the kernel of all pairs, to look at
+	gram, err := graphkernel.GramOf(ctx, bags.Counts[0], nn.Cosine, 2) // the kernel of all pairs, to look at
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
-	svm := &nn.SVM{C: 10, Kernel: nn.Cosine} // computes what it needs of it by itself
+	svm := &graphkernel.SVM{C: 10, Kernel: nn.Cosine} // computes what it needs of it by itself
 	if err := svm.FitCounts(ctx, bags.Counts[0], bags.Class); err != nil {
 		log.Fatal(err)
 	}

@@ -24,6 +24,12 @@ const (
 	keySum     = prefix + "sha256"
 )
 
+// Keys of Meta that most kinds have.
+const (
+	Shape    = "shape"
+	Settings = "settings"
+)
+
 // File is a model in a file.
 type File struct {
 	Kind    string            // of the model
@@ -49,12 +55,12 @@ func (f *File) Get(key string, v any) error {
 	return nil
 }
 
-// Is returns an error unless the file holds a model of that kind.
-func (f *File) Is(kind string) error {
+// Open reads the settings of a file that holds a model of that kind.
+func (f *File) Open(kind string, settings any) error {
 	if f.Kind != kind {
 		return fmt.Errorf("the file holds a model %q, want %q", f.Kind, kind)
 	}
-	return nil
+	return f.Get(Settings, settings)
 }
 
 // zeros stand for the checksum where the checksum is computed.
@@ -197,24 +203,6 @@ func Hash(list []Tensor) string {
 		t.write(h) // a hash returns no error
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// Load makes m what a file holds that Write wrote. m is as before when restore
-// fails, which gets a copy of m. used says that m has learned or was initialised.
-func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) error {
-	if used {
-		return errors.New("nn: load: the model has learned or been initialised already")
-	}
-	f, err := Read(r)
-	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	next := *m
-	if err := restore(&next, f); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	*m = next
-	return nil
 }
 
 // Save writes f with more entries of Meta, each as JSON.

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 )
 
 // kind is a kind of file, and what a model of it answers.
@@ -75,7 +76,7 @@ func kinds(t testing.TB) []kind {
 			return ask(p)
 		}})
 	}
-	return append(append(all, machines(t)...), coders(t)...)
+	return append(append(all, machines(t)...), encoders(t)...)
 }
 
 // machines returns files of support vector machines and of a Deep.
@@ -88,7 +89,7 @@ func machines(t testing.TB) (all []kind) {
 		class[i] = []int32{0, 1, 3}[i%3] // there are no rows of class 2
 	}
 	for name, by := range map[string]nn.Similarity{"svm": nn.Cosine, "svm, linear": nn.Linear, "svm, min": nn.Min} {
-		m := &nn.SVM{Kernel: by}
+		m := &graphkernel.SVM{Kernel: by}
 		check(t, m.FitCounts(ctx, counts, class))
 		check(t, m.Init(shape))
 		all = append(all, kind{name, saved(t, m), func(file []byte) ([]float64, error) {
@@ -100,16 +101,16 @@ func machines(t testing.TB) (all []kind) {
 			return numbers(y), err
 		}})
 	}
-	gram, err := nn.GramOf(ctx, counts, nn.Cosine, 1)
+	gram, err := graphkernel.GramOf(ctx, counts, nn.Cosine, 1)
 	check(t, err)
 	rows := make([]int32, counts.Len())
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	m := new(nn.SVM)
+	m := new(graphkernel.SVM)
 	check(t, m.Fit(ctx, gram, rows, class))
 	all = append(all, kind{"svm, matrix", saved(t, m), func(file []byte) ([]float64, error) {
-		m := new(nn.SVM)
+		m := new(graphkernel.SVM)
 		if err := m.Load(bytes.NewReader(file)); err != nil {
 			return nil, err
 		}
@@ -119,14 +120,14 @@ func machines(t testing.TB) (all []kind) {
 		}
 		return []float64{float64(m.Class(gram.Row(3))), float64(m.Class(gram.Row(7)))}, nil
 	}})
-	var contexts nn.Contexts
+	var contexts graphkernel.Contexts
 	for i := range uint64(20) {
 		contexts.Append([]uint64{i % 3, i % 4, i % 5, i % 7})
 	}
-	d := &nn.Deep{Size: 3}
+	d := &graphkernel.Deep{Size: 3}
 	check(t, d.Fit(ctx, &contexts))
 	return append(all, kind{"deep", saved(t, d), func(file []byte) ([]float64, error) {
-		d := new(nn.Deep)
+		d := new(graphkernel.Deep)
 		if err := d.Load(bytes.NewReader(file)); err != nil {
 			return nil, err
 		}
@@ -138,8 +139,8 @@ func machines(t testing.TB) (all []kind) {
 	}})
 }
 
-// coders returns files of the models that learn without targets.
-func coders(t testing.TB) (all []kind) {
+// encoders returns files of the models that learn without targets.
+func encoders(t testing.TB) (all []kind) {
 	x := tensor.New(tensor.WithShape(5, 6), tensor.WithBacking(func() []float32 {
 		r, v := rand.New(rand.NewPCG(1, 2)), make([]float32, 30)
 		for i := range v {
@@ -148,7 +149,7 @@ func coders(t testing.TB) (all []kind) {
 		return v
 	}()))
 	type loader interface {
-		nn.Coder
+		nn.Encoder
 		Load(io.Reader) error
 	}
 	for name, c := range map[string][2]func() loader{

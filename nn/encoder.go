@@ -1,0 +1,278 @@
+package nn
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
+)
+
+// Encoder learns a code for rows of numbers, without targets: RBM and
+// Autoencoder. It is what sinks.Pretrain drives. A Encoder is used by one
+// goroutine at a time.
+type Encoder interface {
+	// Init fits the encoder to rows of that many values, once, before the first
+	// batch. An encoder that was initialised or loaded checks the number instead.
+	Init(visible int) error
+
+	// Step learns from the rows of x, (B, visible) of float32, which it neither
+	// changes nor keeps. Loss is the mean square of a value less its
+	// reconstruction, before the step.
+	Step(x *tensor.Dense) (Result, error)
+
+	// Encode returns the code of each row of x, (B, hidden), in dst when dst is
+	// not nil. It changes nothing. An encoder that has learned nothing yet returns
+	// ErrUntrained.
+	Encode(x, dst *tensor.Dense) (*tensor.Dense, error)
+
+	// Weights returns the weights of the code, (visible, hidden), its biases,
+	// (hidden), and those of the reconstruction, (visible). They share memory
+	// with the encoder.
+	Weights() (w, hidden, visible *tensor.Dense)
+
+	// Seen is the number of rows learned from.
+	Seen() int
+
+	// Save writes the weights and all that is needed to use them again. An encoder that
+	// has learned nothing yet returns ErrUntrained.
+	Save(io.Writer) error
+}
+
+// Units says what the visible units of a Encoder are.
+type Units int
+
+const (
+	Binary   Units = iota // 0, 1, or a probability in between
+	Gaussian              // any number; channels should have mean 0 and deviation 1
+)
+
+var unitNames = []string{"binary", "gaussian"}
+
+// String returns the name in lower case.
+func (u Units) String() string {
+	if u < 0 || int(u) >= len(unitNames) {
+		return fmt.Sprintf("Units(%d)", int(u))
+	}
+	return unitNames[u]
+}
+
+// MarshalText is String.
+func (u Units) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (u *Units) UnmarshalText(text []byte) error {
+	for i, name := range unitNames {
+		if string(text) == name {
+			*u = Units(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("units %q are not known", text)
+}
+
+// checkEncoder returns an error unless an encoder of that many weights can be built.
+func checkEncoder(visible, size int) error {
+	switch {
+	case visible < 1:
+		return fmt.Errorf("%d visible units, want a positive number", visible)
+	case size < 0:
+		return fmt.Errorf("more than %d weights", maxWeights)
+	}
+	return nil
+}
+
+// encoderWeights is what an RBM and an Autoencoder have in common.
+type encoderWeights struct {
+	visible int
+	params
+	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
+	drawn                    string  // the hash of the weights that Init has drawn
+	seen                     int
+}
+
+// lay lays out the weights, without memory for them. It returns extra, a second
+// tensor of the shape of the weights, which is the weights where it has no name.
+func (c *encoderWeights) lay(visible, hidden int, extra string) *weight {
+	c.visible, c.params = visible, params{}
+	c.weight = c.add("weight", visible, hidden)
+	more := c.weight
+	if extra != "" {
+		more = c.add(extra, visible, hidden)
+	}
+	c.hidBias = c.add("hidden.bias", hidden)
+	c.visBias = c.add("visible.bias", visible)
+	return more
+}
+
+// note remembers the weights that were drawn.
+func (c *encoderWeights) note() { c.drawn = c.sum() }
+
+// sum returns the hash of the weights that Weights lends.
+func (c *encoderWeights) sum() string {
+	p := params{list: []*weight{c.weight, c.hidBias, c.visBias}}
+	return p.hash()
+}
+
+// Trained reports whether the encoder has learned from a row, was loaded, or was given
+// weights through Weights.
+func (c *encoderWeights) Trained() bool {
+	return c.weight != nil && (c.seen > 0 || c.drawn == "" || c.drawn != c.sum())
+}
+
+// learned returns an error unless the encoder is Trained.
+func (c *encoderWeights) learned() error {
+	switch {
+	case c.weight == nil:
+		return ErrNotReady
+	case !c.Trained():
+		return ErrUntrained
+	}
+	return nil
+}
+
+// Weights returns the weights, (visible, hidden), and the biases of the hidden and
+// of the visible units. They share memory with the encoder; nil before Init.
+func (c *encoderWeights) Weights() (w, hidden, visible *tensor.Dense) {
+	if c.weight == nil {
+		return nil, nil, nil
+	}
+	return c.weight.dense(), c.hidBias.dense(), c.visBias.dense()
+}
+
+// Seen returns the number of rows learned from, each time counted.
+func (c *encoderWeights) Seen() int { return c.seen }
+
+// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before Init.
+func (c *encoderWeights) Hash() string {
+	if c.weight == nil {
+		return ""
+	}
+	return c.params.hash()
+}
+
+// open checks x, (B, visible) of float32, and returns it as a slice.
+func (c *encoderWeights) open(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
+	if c.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	return openRows("x", x, c.visible, units)
+}
+
+// know is open of an encoder that has learned.
+func (c *encoderWeights) know(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
+	if v, rows, err = c.open(x, units); err == nil && !c.Trained() {
+		return nil, 0, ErrUntrained
+	}
+	return v, rows, err
+}
+
+// codes checks codes y, (B, hidden) of float32, and returns them as a slice.
+func (c *encoderWeights) codes(name string, y *tensor.Dense) (v []float32, rows int, err error) {
+	if c.weight == nil {
+		return nil, 0, ErrNotReady
+	}
+	if v, rows, err = openRows(name, y, c.weight.shape[1], Binary); err == nil && !c.Trained() {
+		return nil, 0, ErrUntrained
+	}
+	return v, rows, err
+}
+
+func checkVisible(model, data int) error {
+	if model != data {
+		return fmt.Errorf("the model is for %d visible units, the data have %d", model, data)
+	}
+	return nil
+}
+
+// openRows returns x as a slice, after a check of its type, its shape
+// (B, width), and its values where they must lie between 0 and 1.
+func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32, rows int, err error) {
+	if x != nil && x.Dims() > 0 {
+		rows = x.Shape()[0]
+	}
+	if err := tensors.Check(name, x, tensor.Float32, rows, width); err != nil || rows == 0 {
+		return nil, 0, err
+	}
+	v = x.Float32s()
+	if units == Gaussian {
+		return v, rows, checkRows("value", v, width)
+	}
+	const one = 0x3f800000 // of the numbers from 0 to 1, the one with the highest bits
+	for i, f := range v {
+		if math.Float32bits(f) > one && f != 0 {
+			return nil, 0, rowErrorf(i/width, "value %d of %s is %v, want 0 to 1", i%width, name, f)
+		}
+	}
+	return v, rows, nil
+}
+
+// checkRows returns a *RowError for the first number that is NaN or infinite.
+func checkRows(what string, v []float32, width int) error {
+	for i, f := range v {
+		if f-f != 0 {
+			return rowErrorf(i/width, "%s %d is %v", what, i%width, f)
+		}
+	}
+	return nil
+}
+
+// overflowed returns a *RowError for the first number that large values x have made
+// NaN or infinite.
+func overflowed(what string, v []float32, width int) error {
+	if err := checkRows(what, v, width); err != nil {
+		r := err.(*RowError)
+		return &RowError{r.Row, fmt.Errorf("%w: the values or the weights are too large", r.Err)}
+	}
+	return nil
+}
+
+// divergedRows tells rows that nothing can be learned from, since they hold numbers
+// whose squares add up to Inf, from weights that have grown out of
+// bounds.
+func divergedRows(v []float32, width, step int) error {
+	for row := 0; row*width < len(v); row++ {
+		x := v[row*width : (row+1)*width]
+		if kernel.Finite(kernel.Squares(x)) {
+			continue
+		}
+		worst := 0
+		for i, f := range x {
+			if math.Abs(float64(f)) > math.Abs(float64(x[worst])) {
+				worst = i
+			}
+		}
+		return rowErrorf(row, "value %d is %v, which is too large to learn from", worst, x[worst])
+	}
+	return fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", step)
+}
+
+// initBias sets b to the log odds of the columns of v, counted with one more
+// row of ones and one of zeros, or to their means.
+func initBias(b, v []float32, rows int, units Units) {
+	for i := range b {
+		sum := 0.0
+		for row := range rows {
+			sum += float64(v[row*len(b)+i])
+		}
+		if units == Gaussian {
+			b[i] = float32(sum / float64(max(rows, 1)))
+			continue
+		}
+		b[i] = float32(math.Log((sum + 1) / (float64(rows) - sum + 1)))
+	}
+}
+
+// fillRows makes every row of x a copy of bias.
+func fillRows(x, bias []float32, rows int) {
+	c := len(bias)
+	for i := range rows {
+		copy(x[i*c:i*c+c], bias)
+	}
+}
+
+// logistic replaces x by σ(x) = 1 / (1 + e⁻ˣ).
+func logistic(x []float32) { kernel.Sigmoid(x, x) }

@@ -1,0 +1,32 @@
+// Package graphkernel compares graphs with each other, and classifies them by a
+// support vector machine: what the PATCHY-SAN paper compares its networks with.
+//
+// A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
+// symmetric:
+//
+//	GramOf  counts of substructures: products, cosines, minima   nn.Counts ─ Gram
+//	Walks   the walks that two graphs have in common             LabelledGraph ─ Gram
+//	Deep    counts, by how alike the counted things are          Contexts ─ vectors; nn.Counts ─ Gram
+//
+// A sum of kernels is a kernel; see [Gram.Add] and [Gram.Normalize]. An [SVM] learns
+// from some rows of a matrix, or from counts, of which it computes the similarities
+// that it needs. A machine on counts is an nn.Predictor and an nn.Evaluator. [SVMGrid]
+// chooses C in a cross-validation of package validation.
+//
+// Counts, contexts and graphs are borrowed during a call. A machine on counts keeps a
+// copy of its support vectors. Vectors and rows that a method returns are borrowed
+// where its comment says so.
+//
+// Numbers that are not finite, counts whose similarity to themselves is not, and
+// matrices that are not symmetric are errors, which name the row. A sum over walks
+// without an end is an [ErrDiverges]. A machine or a Deep that has learned nothing
+// returns nn.ErrUntrained. Files of both are read by their Load; importing this package
+// lets nn.LoadPredictor read a machine too.
+//
+// Results do not depend on the number of workers.
+//
+// Sources: Cortes and Vapnik, "Support-vector networks", 1995; Fan, Chen and Lin,
+// "Working set selection using second order information", 2005; Gärtner, Flach and
+// Wrobel, "On graph kernels", 2003; Vishwanathan et al., "Graph kernels", 2010;
+// Yanardag and Vishwanathan, "Deep graph kernels", 2015.
+package graphkernel

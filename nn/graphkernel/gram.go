@@ -1,0 +1,199 @@
+package graphkernel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Gram is a symmetric matrix of similarities.
+type Gram struct {
+	N int
+	K []float64 // (N, N), row-major
+}
+
+// Row returns row i, borrowed.
+func (g *Gram) Row(i int) []float64 { return g.K[i*g.N : (i+1)*g.N : (i+1)*g.N] }
+
+// Check reports a matrix that is not symmetric or has values that are not
+// finite. O(N²).
+func (g *Gram) Check() error {
+	if g.N < 0 || len(g.K) != g.N*g.N {
+		return fmt.Errorf("graphkernel: gram: %d values, want %d × %d", len(g.K), g.N, g.N)
+	}
+	for i := range g.N {
+		for j, x := range g.Row(i)[:i+1] {
+			switch y := g.K[j*g.N+i]; {
+			case !kernel.Finite(x):
+				return fmt.Errorf("graphkernel: gram: the value of %d and %d is %v", i, j, x)
+			case !kernel.Finite(y):
+				return fmt.Errorf("graphkernel: gram: the value of %d and %d is %v", j, i, y)
+			case math.Abs(x-y) > 1e-9*(1+math.Abs(x)):
+				return fmt.Errorf("graphkernel: gram: not symmetric: %v for %d and %d, %v for %d and %d", x, i, j, y, j, i)
+			}
+		}
+	}
+	return nil
+}
+
+// Add adds h, which has as many rows, to g. A sum of kernels is one.
+func (g *Gram) Add(h *Gram) error {
+	if g.N != h.N {
+		return fmt.Errorf("graphkernel: gram: a matrix of %d rows added to one of %d", h.N, g.N)
+	}
+	for i, x := range h.K {
+		g.K[i] += x
+	}
+	return nil
+}
+
+// Normalize scales g to a diagonal of ones: the cosine of whatever it compares.
+// Rows whose diagonal is not positive become 0.
+func (g *Gram) Normalize() {
+	scale := make([]float64, g.N)
+	for i := range scale {
+		if d := g.K[i*g.N+i]; d > 0 {
+			scale[i] = 1 / math.Sqrt(d)
+		}
+	}
+	for i := range g.N {
+		for j, x := range g.Row(i) {
+			g.K[i*g.N+j] = x * scale[i] * scale[j]
+		}
+		if scale[i] > 0 {
+			g.K[i*g.N+i] = 1
+		}
+	}
+}
+
+// GramOf compares all rows of c with each other, on so many goroutines, 0 = 1;
+// the result does not depend on them. It goes through the rows that share an id,
+// so that it costs O(Σ over ids of the square of the rows that have it), and
+// takes 8·n² bytes; things that many rows have go by a matrix product, where all
+// counts are whole. An error is that of Check, or of ctx.
+func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
+	k, err := Compare(ctx, c, c, s, workers)
+	if err != nil {
+		return nil, err
+	}
+	return &Gram{N: c.Len(), K: k}, nil
+}
+
+// Compare returns the similarities of the rows of x to those of c, (x.Len(),
+// c.Len()) row-major. The sums are over ascending ids, so x and c may be swapped.
+func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int) ([]float64, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	for _, rows := range []*nn.Counts{x, c} {
+		if err := s.CheckCounts(rows); err != nil {
+			return nil, err
+		}
+	}
+	p := newPostings(c)
+	var most *common
+	if !s.Minima() {
+		most = newCommon(x, c, p)
+	}
+	var a, b []float64
+	if s.Unit() {
+		a, b = lengths(x, s), lengths(c, s)
+	}
+	n := c.Len()
+	out := make([]float64, x.Len()*n)
+	workers, tasks := max(1, workers), (x.Len()+commonRows-1)/commonRows
+	rooms := make([][]float32, pool.Workers(workers, tasks))
+	err := pool.Each(ctx, workers, tasks, func(_ context.Context, worker, i int) error {
+		from, to := i*commonRows, min(x.Len(), (i+1)*commonRows)
+		if most != nil {
+			rooms[worker] = kernel.Grown(rooms[worker], commonRows*n)
+			most.multiply(from, to, rooms[worker], out[from*n:to*n])
+		}
+		for i := from; i < to; i++ {
+			ids, values := x.Row(i)
+			row := out[i*n : (i+1)*n]
+			p.compare(ids, values, s.Minima(), most, row)
+			if s.Unit() {
+				scaleCosine(row, a[i], b)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func lengths(c *nn.Counts, s nn.Similarity) []float64 {
+	l := make([]float64, c.Len())
+	for i := range l {
+		_, values := c.Row(i)
+		l[i] = math.Sqrt(s.Self(values))
+	}
+	return l
+}
+
+// postings lists for each id the rows that have it.
+type postings struct {
+	at     map[uint64]int32 // place of an id in ends
+	ends   []int
+	rows   []int32
+	values []float64
+}
+
+func newPostings(c *nn.Counts) *postings {
+	p := &postings{at: make(map[uint64]int32), rows: make([]int32, len(c.IDs)), values: make([]float64, len(c.IDs))}
+	slot := make([]int32, len(c.IDs))
+	var n []int
+	for i, id := range c.IDs {
+		s, ok := p.at[id]
+		if !ok {
+			s = int32(len(n))
+			p.at[id] = s
+			n = append(n, 0)
+		}
+		slot[i] = s
+		n[s]++
+	}
+	p.ends = make([]int, len(n)+1)
+	for i, k := range n {
+		p.ends[i+1] = p.ends[i] + k
+	}
+	next := slices.Clone(p.ends[:len(n)])
+	for row := range c.Len() {
+		for i := c.Offsets[row]; i < c.Offsets[row+1]; i++ {
+			at := &next[slot[i]]
+			p.rows[*at], p.values[*at] = int32(row), c.Values[i]
+			*at++
+		}
+	}
+	return p
+}
+
+// compare adds the similarities of a row to those of p to out, but for the things
+// in done, which may be nil.
+func (p *postings) compare(ids []uint64, values []float64, least bool, done *common, out []float64) {
+	for j, id := range ids {
+		s, ok := p.at[id]
+		if !ok || done != nil && done.of[s] {
+			continue
+		}
+		rows, with := p.rows[p.ends[s]:p.ends[s+1]], p.values[p.ends[s]:p.ends[s+1]]
+		x := values[j]
+		if least {
+			for i, row := range rows {
+				out[row] += min(x, with[i])
+			}
+			continue
+		}
+		for i, row := range rows {
+			out[row] += x * with[i]
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package graphkernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// SVM is a support vector machine for classes on a kernel (C-SVC: Cortes and
+// Vapnik, "Support-vector networks", 1995), one against one where there are more
+// than two classes. It is what the kernels that the PATCHY-SAN paper compares with
+// are fed to, as a matrix, of which one fit after the other takes some rows:
+//
+//	gram, err := graphkernel.GramOf(ctx, counts, nn.Cosine, 2)
+//	svm := graphkernel.SVM{C: 10}
+//	err = svm.Fit(ctx, gram, rows, classes) // rows of gram to learn from
+//	class := svm.Class(gram.Row(i))         // of any row of it
+//
+// or as counts, whose similarities it computes as it needs them, and then answers
+// for others, as an nn.Predictor too:
+//
+//	svm := graphkernel.SVM{C: 10, Kernel: nn.Min}
+//	err := svm.FitCounts(ctx, counts, classes)
+//	class := svm.Classify(ids, values)
+//
+// It gives no probabilities. A fit costs about O(rows² to rows³), and beside the
+// matrix or the Cache next to no memory. An SVM is used by one goroutine at a time
+// while it learns, and by any number of them afterwards, but for Predict.
+type SVM struct {
+	C         float64 // the price of a row on the wrong side; 0 = 1
+	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
+	// MaxSteps bounds the steps for a pair of classes; an end there is an error.
+	// 0 = 10 million, or 100 for each row where that is more.
+	MaxSteps int
+	// Kernel compares counts; "" = Cosine. Fit has no use for it.
+	Kernel nn.Similarity
+	// Cache is how many bytes of similarities FitCounts may keep; 0 = 256 MiB. Two
+	// rows are always kept. Results do not depend on it.
+	Cache int64
+
+	// Info is saved with the model and loaded with it. Keys may not begin with
+	// "sanflow.".
+	Info map[string]string
+
+	classes []int32   // ascending
+	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
+	steps   int
+
+	shape  nn.Shape   // of what Predict is asked about
+	words  *postings  // of the support vectors, where counts were learned from
+	kept   *nn.Counts // the same in order, which pairs then number
+	origin []int32    // the rows that they were
+	size   []float64  // their lengths
+}
+
+// svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
+type svmPair struct {
+	a, b int // indices into classes
+	rows []int32
+	coef []float64 // yᵢαᵢ of the support vectors, which are rows
+	bias float64
+}
+
+// Fit learns from those rows of the Gram matrix, of the classes given, one of
+// each row in rows; equal rows count as often as they are named. What was learned
+// before is forgotten. The matrix is not kept. One class alone, a matrix that is
+// not symmetric or not finite, C < 0, or no end within MaxSteps are errors.
+func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
+	if err := k.Check(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r < 0 || int(r) >= k.N {
+			return fmt.Errorf("graphkernel: svm: row %d of a matrix of %d", r, k.N)
+		}
+	}
+	next, err := m.learn(ctx, gramRows{k}, rows, class)
+	if err == nil {
+		*m = next
+	}
+	return err
+}
+
+// learn returns the machine that tells those rows of a kernel apart.
+func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (next SVM, err error) {
+	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
+	if err != nil {
+		return next, err
+	}
+	return all[0], nil
+}
+
+// learnPath returns a machine for each C, which ascend, 0 for 1. The search for one
+// begins where that for the C before it has ended. Where MaxSteps ends the search for
+// one other than the first, there are only the machines before.
+func (m *SVM) learnPath(ctx context.Context, k kernelRows, rows, class []int32, c []float64) ([]SVM, error) {
+	all := make([]SVM, len(c))
+	for i := range all {
+		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, Cache: m.Cache, Info: m.Info}
+		if err := all[i].resolve(); err != nil {
+			return nil, err
+		}
+	}
+	if len(rows) != len(class) {
+		return nil, fmt.Errorf("graphkernel: svm: %d rows and %d classes", len(rows), len(class))
+	}
+	classes := slices.Compact(slices.Sorted(slices.Values(class)))
+	if len(classes) < 2 {
+		return nil, errors.New("graphkernel: svm: fewer than two classes to tell apart")
+	}
+	for i := range all {
+		all[i].classes = classes
+	}
+	for a := range classes {
+		for b := a + 1; b < len(classes); b++ {
+			n, err := fitPair(ctx, k, rows, class, a, b, all)
+			if all = all[:n]; err != nil && (n == 0 || !errors.Is(err, errNoEnd)) {
+				return nil, fmt.Errorf("classes %d and %d: %w", classes[a], classes[b], err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// resolve replaces zero settings by what they stand for, and checks them.
+func (m *SVM) resolve() error {
+	if m.C == 0 {
+		m.C = 1
+	}
+	if m.Tolerance == 0 {
+		m.Tolerance = 1e-3
+	}
+	if m.Kernel == "" {
+		m.Kernel = nn.Cosine
+	}
+	switch {
+	case !(m.C > 0) || !kernel.Finite(m.C):
+		return fmt.Errorf("graphkernel: svm: C is %v, want a positive number", m.C)
+	case !(m.Tolerance > 0 && m.Tolerance < 2): // at 2 nothing need be learned
+		return fmt.Errorf("graphkernel: svm: Tolerance is %v, want a positive number below 2", m.Tolerance)
+	case m.MaxSteps < 0:
+		return fmt.Errorf("graphkernel: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
+	case m.Cache < 0:
+		return fmt.Errorf("graphkernel: svm: Cache is %d, want 0 or more", m.Cache)
+	}
+	return m.Kernel.Check()
+}
+
+// fitPair lets machines learn to tell two classes apart, one after the other, and
+// returns how many have.
+func fitPair(ctx context.Context, k kernelRows, rows, class []int32, a, b int, all []SVM) (int, error) {
+	classes := all[0].classes
+	p := svmProblem{rows: k, tolerance: all[0].Tolerance, maxSteps: all[0].MaxSteps}
+	for y, of := range []int32{classes[a], classes[b]} {
+		for i, r := range rows {
+			if class[i] == of {
+				p.place, p.y = append(p.place, r), append(p.y, float64(1-2*y))
+			}
+		}
+	}
+	if p.maxSteps == 0 {
+		p.maxSteps = max(10_000_000, 100*len(p.place))
+	}
+	p.start()
+	for i := range all {
+		m := &all[i]
+		bias, err := p.solve(ctx, m.C)
+		if err != nil {
+			return i, err
+		}
+		pair := svmPair{a: a, b: b, bias: bias}
+		for i, alpha := range p.alpha {
+			if alpha > 0 {
+				pair.rows, pair.coef = append(pair.rows, p.place[i]), append(pair.coef, p.y[i]*alpha)
+			}
+		}
+		pair.sort()
+		m.pairs = append(m.pairs, pair)
+		m.steps += p.steps
+	}
+	return len(all), nil
+}
+
+// sort brings the support vectors in the order of their rows, in which they are
+// added up.
+func (p *svmPair) sort() {
+	order := make([]int, len(p.rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return int(p.rows[i]) - int(p.rows[j]) })
+	rows, coef := slices.Clone(p.rows), slices.Clone(p.coef)
+	for to, from := range order {
+		p.rows[to], p.coef[to] = rows[from], coef[from]
+	}
+}
+
+// String returns the settings in one line, zero ones as what they stand for, and,
+// of a machine that has learned, how much it keeps.
+func (m *SVM) String() string {
+	s := *m
+	if err := s.resolve(); err != nil {
+		s = *m // as it was set
+	}
+	text := fmt.Sprintf("SVM{C: %v, Kernel: %s, Tolerance: %v", s.C, s.Kernel, s.Tolerance)
+	if len(m.pairs) > 0 {
+		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.support()))
+	}
+	return text + "}"
+}
+
+// Classes returns the classes that were learned, ascending.
+func (m *SVM) Classes() []int32 { return slices.Clone(m.classes) }
+
+// Trained reports whether the machine has learned, or was loaded.
+func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
+
+// Steps returns how many steps the last Fit took.
+func (m *SVM) Steps() int { return m.steps }
+
+// Support returns the rows that decide, ascending: those of the matrix, or of the
+// counts, that were learned from; nil of a file that does not say which those were.
+func (m *SVM) Support() []int32 {
+	if m.kept != nil {
+		return slices.Clone(m.origin)
+	}
+	return m.support()
+}
+
+// support returns the rows that the pairs name, ascending.
+func (m *SVM) support() []int32 {
+	var all []int32
+	for _, p := range m.pairs {
+		all = append(all, p.rows...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in
+// the order of Classes, for something whose similarities are k, to the rows of the
+// matrix, or, after FitCounts, to the support vectors alone, as Similar has them: positive for the first of the two. The result is appended to dst.
+func (m *SVM) Decide(k []float64, dst []float64) []float64 {
+	for _, p := range m.pairs {
+		sum := p.bias
+		for i, r := range p.rows {
+			sum += p.coef[i] * k[r]
+		}
+		dst = append(dst, sum)
+	}
+	return dst
+}
+
+// Class returns the class that most pairs vote for, the first of equals; -1
+// before Fit, and where a decision is not a number.
+func (m *SVM) Class(k []float64) int32 {
+	decisions := m.Decide(k, nil)
+	if len(m.pairs) == 0 || checkDecisions(decisions) != nil {
+		return -1
+	}
+	return m.vote(decisions)
+}
+
+// vote returns the class that decisions are for.
+func (m *SVM) vote(decisions []float64) int32 {
+	votes := m.votes(decisions)
+	return m.classes[slices.Index(votes, slices.Max(votes))]
+}
+
+// votes counts, for each class, the pairs that decide for it.
+func (m *SVM) votes(decisions []float64) []int {
+	votes := make([]int, len(m.classes))
+	for i, d := range decisions {
+		if d > 0 {
+			votes[m.pairs[i].a]++
+		} else {
+			votes[m.pairs[i].b]++
+		}
+	}
+	return votes
+}

@@ -1,0 +1,83 @@
+package graphkernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Counts whose similarities overflow are errors, which name the row, and never an
+// answer.
+func TestCountsThatOverflow(t *testing.T) {
+	ctx := context.Background()
+	one := func(x float64) *nn.Counts {
+		c := new(nn.Counts)
+		c.Append([]uint64{1, 2}, []float64{1, 2})
+		c.Append([]uint64{1, 3}, []float64{x, x})
+		return c
+	}
+	counts, class := new(nn.Counts), []int32{0, 1, 0, 1}
+	for i := range 4 {
+		counts.Append([]uint64{uint64(1 + i%2), 9}, []float64{2, 1})
+	}
+	deep := &Deep{Size: 2}
+	var contexts Contexts
+	contexts.Append([]uint64{1, 2, 3})
+	if err := deep.Fit(ctx, &contexts); err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]error{}
+	targets := tensor.New(tensor.WithBacking([]int32{0, 1}))
+	for _, by := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
+		svm := &SVM{Kernel: by}
+		if err := errors.Join(svm.FitCounts(ctx, counts, class), svm.Init(nn.Shape{Counts: []string{"words"}, Classes: 2})); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range []float64{1e308, 1e155, math.Inf(1), math.NaN()} {
+			if by.Minima() && x == 1e155 {
+				continue // its minima are finite
+			}
+			name := func(what string) string { return string(by) + what + fmt.Sprint(x) }
+			_, tried[name(" Classify ")] = svm.Classify(one(x).Row(1))
+			_, tried[name(" Predict ")] = svm.Predict(nn.Batch{Counts: one(x)}, nil)
+			_, tried[name(" Evaluate ")] = svm.Evaluate(nn.Batch{Counts: one(x), Targets: targets})
+			_, tried[name(" GramOf ")] = GramOf(ctx, one(x), by, 1)
+			_, tried[name(" Deep.Gram ")] = deep.Gram(ctx, one(x))
+			tried[name(" FitCounts ")] = (&SVM{Kernel: by}).FitCounts(ctx, one(x), []int32{0, 1})
+		}
+	}
+	for what, err := range tried {
+		if err == nil || !strings.Contains(err.Error(), "0x") && !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%s: %v, want an error that names the count", what, err)
+		}
+	}
+}
+
+// A matrix of similarities that are finite, but whose sums are not, gives no machine,
+// and no class.
+func TestSVMOfHugeMatrix(t *testing.T) {
+	g := &Gram{N: 4, K: make([]float64, 16)}
+	for i := range 4 {
+		g.K[5*i] = 1e308
+	}
+	m := &SVM{MaxSteps: 1000}
+	if err := m.Fit(context.Background(), g, []int32{0, 1, 2, 3}, []int32{0, 1, 0, 1}); err == nil {
+		for i := range 4 {
+			if c := m.Class(g.Row(i)); c != int32(i%2) && c != -1 {
+				t.Errorf("row %d is of class %d", i, c)
+			}
+		}
+	} else if !strings.Contains(err.Error(), "scale the kernel") && !strings.Contains(err.Error(), "too large") {
+		t.Error(err)
+	}
+	if c := m.Class([]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}); c != -1 {
+		t.Errorf("the class of NaN is %d", c)
+	}
+}

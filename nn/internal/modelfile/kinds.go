@@ -1,0 +1,68 @@
+package modelfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// kinds has a constructor for each kind of model that a file can hold.
+var kinds = map[string]func(*File) (any, error){}
+
+// Register lets New make models of a kind. restore makes a model what a file holds. It
+// is called while packages are initialised.
+func Register[M any](kind string, restore func(*M, *File) error) {
+	kinds[kind] = func(f *File) (any, error) {
+		m := new(M)
+		return m, restore(m, f)
+	}
+}
+
+// New reads a model of any kind that was registered and is a T. what says what a T is.
+func New[T any](r io.Reader, what string) (t T, err error) {
+	f, err := Read(r)
+	if err != nil {
+		return t, fmt.Errorf("nn: load: %w", err)
+	}
+	restore, ok := kinds[f.Kind]
+	if !ok {
+		return t, fmt.Errorf("nn: load: the file holds a model %q, want one of %q; that of another package has to be imported", f.Kind, slices.Sorted(maps.Keys(kinds)))
+	}
+	m, err := restore(f)
+	if err != nil {
+		return t, fmt.Errorf("nn: load: %w", err)
+	}
+	t, ok = m.(T)
+	if !ok {
+		return t, fmt.Errorf("nn: load: the file holds a model %q, which is no %s; %T.Load reads it", f.Kind, what, m)
+	}
+	return t, nil
+}
+
+// Load makes m what a file holds that Write wrote. m is as before when restore
+// fails, which gets a copy of m. used says that m has learned or was initialised.
+func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) error {
+	if used {
+		return errors.New("nn: load: the model has learned or been initialised already")
+	}
+	f, err := Read(r)
+	if err != nil {
+		return fmt.Errorf("nn: load: %w", err)
+	}
+	next := *m
+	if err := restore(&next, f); err != nil {
+		return fmt.Errorf("nn: load: %w", err)
+	}
+	*m = next
+	return nil
+}
+
+// Notes returns the Info of a model, which it makes where it is nil.
+func Notes(info *map[string]string) map[string]string {
+	if *info == nil {
+		*info = map[string]string{}
+	}
+	return *info
+}

@@ -1,0 +1,26 @@
+// Package random has the random numbers of models: initial weights, dropout, and the
+// sampling of encoders. A seed means the same numbers in every release of Go.
+package random
+
+import "math/rand/v2"
+
+// Source is a generator: PCG, whose numbers are part of its definition.
+type Source struct{ *rand.PCG }
+
+// Each use of random numbers has a stream of its own, so that one more number drawn in
+// one of them does not shift the others. Learn and Sample are of encoders, which may
+// share a seed with a network. From Parts on, each part of a Deep has a stream.
+const (
+	Init    uint64 = 1
+	Dropout uint64 = 2
+	Learn   uint64 = 100
+	Sample  uint64 = 101
+	Parts   uint64 = 1 << 32
+)
+
+// New returns the generator of a seed and a stream.
+func New(seed, stream uint64) Source { return Source{rand.NewPCG(seed, stream)} }
+
+// Float returns a number in [0, 1) that is a multiple of 2⁻²⁴, the finest grid
+// that float32 holds evenly.
+func (r Source) Float() float32 { return float32(r.Uint64()>>40) * (1.0 / (1 << 24)) }

@@ -1,0 +1,64 @@
+package validation
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// Corrected returns the mean of differences that were measured on the folds of a
+// cross-validation, or on n splits drawn by lot, and its standard error after Nadeau
+// and Bengio ("Inference for the generalization error", Machine Learning 52, 2003,
+// section 4.2, the corrected resampled t-test):
+//
+//	se² = (1/n + n₂/n₁) · Σᵢ (dᵢ − d̄)² / (n − 1)
+//
+// where a trial learns from n₁ rows and is tested on n₂. Without n₂/n₁, here ratio, it
+// is the error of independent numbers, which these are not, since training rows
+// overlap: it would shrink to nothing as repeats are added. With ten folds ratio is 1/9.
+// d̄/se is about a Student t of n − 1 degrees of freedom where there is no difference.
+//
+// It is meant for paired differences, of two ways to learn on the same splits, which
+// Ahead makes.
+func Corrected(differences []float64, ratio float64) (mean, se float64, err error) {
+	if len(differences) < 2 {
+		return 0, 0, fmt.Errorf("validation: corrected error: %d differences, want 2 or more", len(differences))
+	}
+	if !(ratio >= 0) || !kernel.Finite(ratio) {
+		return 0, 0, fmt.Errorf("validation: corrected error: %v times as many rows to test on as to learn from, want a number from 0", ratio)
+	}
+	mean, variance := stat.MeanVariance(differences, nil)
+	se = math.Sqrt(variance * (1/float64(len(differences)) + ratio))
+	if !kernel.Finite(mean) || !kernel.Finite(se) {
+		return 0, 0, errors.New("validation: corrected error: a difference is not finite")
+	}
+	return mean, se, nil
+}
+
+// Ahead returns by how many points of accuracy a is ahead of b on the test rows of
+// the same splits, as the mean over them, and the standard error of that, corrected
+// for training rows that overlap; see Corrected:
+//
+//	one, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)
+//	two, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)
+//	points, se, err := validation.PairedDifference(one.Nested, two.Nested, one.Splits)
+//
+// Runs with the same Seed, Folds, Repeats and Inner have the same splits.
+func PairedDifference(a, b []Choice, splits []Split) (points, se float64, err error) {
+	if len(a) != len(splits) || len(b) != len(splits) {
+		return 0, 0, fmt.Errorf("validation: paired difference: %d and %d choices for %d splits", len(a), len(b), len(splits))
+	}
+	differences, ratio := make([]float64, len(splits)), 0.0
+	for i, s := range splits {
+		if len(s.Train) == 0 || a[i].Rows != len(s.Test) || b[i].Rows != len(s.Test) {
+			return 0, 0, fmt.Errorf("validation: paired difference: split %d has %d rows to learn from and %d to test on, the choices %d and %d", i, len(s.Train), len(s.Test), a[i].Rows, b[i].Rows)
+		}
+		differences[i] = a[i].Accuracy() - b[i].Accuracy()
+		ratio += float64(len(s.Test)) / float64(len(s.Train)) / float64(len(splits))
+	}
+	return Corrected(differences, ratio)
+}

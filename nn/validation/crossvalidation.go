@@ -1,0 +1,362 @@
+package validation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sanflow/sanflow/internal/pool"
+)
+
+// CrossValidation tests a way to learn that has something to be chosen: for each
+// fold of each repeat it is tried with some variants of its settings, each of which
+// has a score after every step, such as an epoch of a network or a C of an SVM, and
+// two protocols choose a variant and a step. Both are always there:
+//
+//	nested  for each fold by the score on a part of its training rows, as large as
+//	        a test fold, of a trial that has not learned from that part
+//	paper   for each repeat, the ones with the best mean accuracy on the test
+//	        folds: optimistic, since the test folds take part in a choice
+//
+// All trials with the same seed, folds, repeats and Inner have the same rows, whatever is
+// learned, so that two ways to learn can be compared split by split: see [Ahead], and
+// [Majority] for the least that both must beat.
+type CrossValidation struct {
+	Folds   int    // 0 = 10
+	Repeats int    // each with folds of its own; 0 = 1
+	Seed    uint64 // of the folds
+	// Variants is how many variants there are; 0 = 1.
+	Variants int
+	// Fixed says that there is nothing to choose: one variant, and of its scores the
+	// last counts. There are no inner trials then.
+	Fixed bool
+
+	// ByLoss lets nested choose by the lowest loss in place of the most rows right:
+	// some tens of rows that are right or wrong say less than how sure the model
+	// was of each.
+	ByLoss bool
+
+	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
+	// chooses by the lowest Score.HeldOut of the trial on the whole of the training rows,
+	// and there are no inner trials. A Learn that leaves Score.HeldOut at 0, in all
+	// steps of a trial, is an error then, and ByLoss has no part in it.
+	HeldOut bool
+
+	// Inner never looks at a test fold: what is tested on in its place is the part of
+	// the training rows that nested would choose by, and what is learned from is the
+	// rest of them. So a way to learn is developed.
+	Inner bool
+
+	// Learn learns from the training rows of a trial and returns the score on the
+	// test rows after each step, of which all trials have the same number. It is a
+	// function of the trial alone, called from several goroutines. It must be set.
+	Learn func(context.Context, Trial) ([]Score, error)
+	// Prepare, if set, is called before the trials of a variant, after the last
+	// trial of the variant before it. An error that is an ErrNoVariant leaves the
+	// variant out: it has no trials, and nobody chooses it.
+	Prepare func(ctx context.Context, variant int) error
+	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
+	Workers int
+}
+
+// ErrNoVariant says that a variant does not exist for these data, such as a kernel
+// that diverges at its settings.
+var ErrNoVariant = errors.New("there is no such variant")
+
+// Trial is one call of Learn.
+type Trial struct {
+	Split
+	Fold    int // of all repeats, from 0
+	Variant int
+	Inner   bool // one that nested chooses by: Test is a part of the training rows of the fold
+}
+
+// Score is how a test came out.
+type Score struct {
+	Correct int     // rows
+	Loss    float64 // decides between equals: the lower one is better
+	HeldOut float64 // the loss on training rows that were held out; see CrossValidation.HeldOut
+}
+
+// Choice is what a protocol has chosen for a fold, and what came of it on the test
+// rows.
+type Choice struct {
+	Variant, Step int // from 0
+	Correct, Rows int
+}
+
+// Accuracy is in percent.
+func (c Choice) Accuracy() float64 { return 100 * float64(c.Correct) / float64(max(c.Rows, 1)) }
+
+// Validated is what came of a CrossValidation; one choice for each fold, repeat by
+// repeat.
+type Validated struct {
+	Splits        []Split
+	Nested, Paper []Choice
+	// Optimistic has the best of each fold: a bound, not a result.
+	Optimistic []Choice
+	// Missing has the variants that Prepare has left out, ascending.
+	Missing []int
+}
+
+// Random streams under the seed.
+const (
+	streamFolds = iota
+	streamValidation
+	streamInner
+)
+
+// foldTrials is one fold of one repeat; scores are by variant, nil of one that is
+// missing.
+type foldTrials struct {
+	Split
+	inner        Split
+	outer, valid [][]Score
+}
+
+// maxTrials bounds the folds of all repeats and variants, which are kept in memory.
+const maxTrials = 1 << 20
+
+// Run validates on all rows; class has the class of each.
+func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, error) {
+	v.Folds = cmp.Or(v.Folds, 10)
+	v.Repeats = cmp.Or(v.Repeats, 1)
+	v.Variants = cmp.Or(v.Variants, 1)
+	v.Workers = cmp.Or(v.Workers, 1)
+	switch {
+	case v.Repeats < 0 || v.Variants < 0 || v.Workers < 0:
+		return nil, fmt.Errorf("validation: cross-validation: Repeats is %d, Variants %d, Workers %d, want none below 0", v.Repeats, v.Variants, v.Workers)
+	case v.Folds > maxTrials || v.Repeats > maxTrials/max(1, v.Folds) || v.Variants > maxTrials/max(1, v.Folds*v.Repeats):
+		return nil, fmt.Errorf("validation: cross-validation: Folds is %d, Repeats %d, Variants %d, want a product of at most %d", v.Folds, v.Repeats, v.Variants, maxTrials)
+	case v.Learn == nil:
+		return nil, errors.New("validation: cross-validation: Learn is not set")
+	case v.Fixed && v.Variants > 1:
+		return nil, fmt.Errorf("validation: cross-validation: Fixed is set, and there are %d variants", v.Variants)
+	case v.Fixed && v.HeldOut:
+		return nil, errors.New("validation: cross-validation: Fixed and HeldOut are set: there is nothing to choose")
+	}
+	folds, err := v.split(ctx, class)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := v.try(ctx, folds)
+	if err != nil {
+		return nil, err
+	}
+	return v.choose(folds, missing)
+}
+
+// split deals the rows to folds.
+func (v CrossValidation) split(ctx context.Context, class []int32) (all []*foldTrials, err error) {
+	rows := make([]int32, len(class))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	for r := range uint64(v.Repeats) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		outer, err := Folds(rows, class, v.Folds, streamOf(v.Seed, streamFolds, r))
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range outer {
+			if v.Inner {
+				if s, err = v.valid(s, class, streamInner, r, uint64(i)); err != nil {
+					return nil, err
+				}
+			}
+			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
+			if v.inner() {
+				if f.inner, err = v.valid(s, class, streamValidation, r, uint64(i)); err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// valid splits the training rows of a split once more, into rows to learn from and
+// about as many to test on as a fold has.
+func (v CrossValidation) valid(s Split, class []int32, stream, repeat, fold uint64) (Split, error) {
+	if len(s.Train) < 2 {
+		return Split{}, fmt.Errorf("validation: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(s.Train)+len(s.Test), len(s.Train))
+	}
+	n := max(2, min(v.Folds-1, len(s.Train)))
+	inner, err := Folds(s.Train, class, n, streamOf(v.Seed, stream, repeat, fold))
+	if err != nil {
+		return Split{}, err
+	}
+	return inner[0], nil
+}
+
+// inner reports whether there are inner trials.
+func (v CrossValidation) inner() bool { return !v.Fixed && !v.HeldOut }
+
+func streamOf(parts ...uint64) *rand.Rand { return rand.New(rand.NewPCG(Seed(parts...), 0)) }
+
+// try runs all trials, those of a variant in any order, and returns the variants
+// that are missing.
+func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing []int, err error) {
+	type task struct {
+		Trial
+		into *[]Score
+	}
+	byVariant := make([][]task, v.Variants)
+	for i, f := range folds {
+		for n := range v.Variants {
+			byVariant[n] = append(byVariant[n], task{Trial{f.Split, i, n, false}, &f.outer[n]})
+			if v.inner() {
+				byVariant[n] = append(byVariant[n], task{Trial{f.inner, i, n, true}, &f.valid[n]})
+			}
+		}
+	}
+	rounds := byVariant
+	if v.Prepare == nil { // one round, so that nobody waits
+		rounds = [][]task{nil}
+		for _, tasks := range byVariant {
+			rounds[0] = append(rounds[0], tasks...)
+		}
+	}
+	for n, tasks := range rounds {
+		if v.Prepare != nil {
+			err := v.Prepare(ctx, n)
+			if errors.Is(err, ErrNoVariant) {
+				if missing = append(missing, n); len(missing) == v.Variants {
+					return nil, err
+				}
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		err := pool.Each(ctx, v.Workers, len(tasks), func(ctx context.Context, _, i int) (err error) {
+			*tasks[i].into, err = v.Learn(ctx, tasks[i].Trial)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return missing, nil
+}
+
+// check finds trials that have not the scores that a protocol chooses by.
+func (v CrossValidation) check(folds []*foldTrials, missing []int) error {
+	steps := 0
+	for i, f := range folds {
+		for n := range v.Variants {
+			if slices.Contains(missing, n) {
+				continue
+			}
+			trials := [][]Score{f.outer[n]}
+			if v.inner() {
+				trials = append(trials, f.valid[n])
+			}
+			for _, scores := range trials {
+				if steps = cmp.Or(steps, len(scores)); len(scores) != steps || steps == 0 {
+					return fmt.Errorf("validation: cross-validation: a trial of fold %d, variant %d has %d steps, another %d", i, n, len(scores), steps)
+				}
+				for step, p := range scores {
+					if math.IsNaN(p.Loss) || math.IsNaN(p.HeldOut) {
+						return fmt.Errorf("validation: cross-validation: fold %d, variant %d, step %d: the loss is not a number", i, n, step)
+					}
+				}
+			}
+			if v.HeldOut && !slices.ContainsFunc(f.outer[n], func(s Score) bool { return s.HeldOut != 0 }) {
+				return fmt.Errorf("validation: cross-validation: HeldOut is set, and Learn has not set it in a score of fold %d, variant %d", i, n)
+			}
+		}
+	}
+	return nil
+}
+
+// choose lets each protocol choose.
+func (v CrossValidation) choose(folds []*foldTrials, missing []int) (*Validated, error) {
+	if err := v.check(folds, missing); err != nil {
+		return nil, err
+	}
+	all := &Validated{Missing: missing}
+	add := func(to *[]Choice, f *foldTrials, variant, step int) {
+		*to = append(*to, Choice{variant, step, f.outer[variant][step].Correct, len(f.Test)})
+	}
+	for from := 0; from < len(folds); from += v.Folds {
+		repeat := folds[from : from+v.Folds]
+		variant, step := v.bestCommon(repeat)
+		for _, f := range repeat {
+			add(&all.Paper, f, variant, step)
+		}
+	}
+	for _, f := range folds {
+		all.Splits = append(all.Splits, f.Split)
+		if v.Fixed {
+			last := len(f.outer[0]) - 1
+			add(&all.Nested, f, 0, last)
+			add(&all.Optimistic, f, 0, last)
+			continue
+		}
+		variant, step := v.bestInner(f)
+		add(&all.Nested, f, variant, step)
+		variant, step = best(f.outer, moreRight)
+		add(&all.Optimistic, f, variant, step)
+	}
+	return all, nil
+}
+
+// bestInner returns what nested chooses for a fold.
+func (v CrossValidation) bestInner(f *foldTrials) (variant, step int) {
+	if v.HeldOut {
+		return best(f.outer, func(p, q Score) bool { return p.HeldOut < q.HeldOut })
+	}
+	if v.ByLoss {
+		return best(f.valid, func(p, q Score) bool { return p.Loss < q.Loss })
+	}
+	return best(f.valid, moreRight)
+}
+
+// moreRight reports whether a score is better than another: more rows are right, or
+// as many at less loss.
+func moreRight(p, q Score) bool {
+	return p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss
+}
+
+// best returns the variant and the step with the best score, the first of equals.
+func best(scores [][]Score, better func(p, q Score) bool) (variant, step int) {
+	variant = -1
+	for n, curve := range scores {
+		for i, p := range curve {
+			if variant < 0 || better(p, scores[variant][step]) {
+				variant, step = n, i
+			}
+		}
+	}
+	return variant, step
+}
+
+// bestCommon returns the variant and the step with the best mean accuracy over the
+// folds of a repeat, the first of equals.
+func (v CrossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
+	if v.Fixed {
+		return 0, len(folds[0].outer[0]) - 1
+	}
+	top := -1.0
+	for n := range v.Variants {
+		for i := range folds[0].outer[n] { // none where it is missing
+			sum := 0.0
+			for _, f := range folds {
+				sum += Choice{n, i, f.outer[n][i].Correct, len(f.Test)}.Accuracy()
+			}
+			if sum > top {
+				top, variant, step = sum, n, i
+			}
+		}
+	}
+	return variant, step
+}

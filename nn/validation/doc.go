@@ -1,0 +1,23 @@
+// Package validation measures how well a way to learn predicts rows that it has not
+// learned from, and whether one way is better than another.
+//
+//	Folds             splits of rows, each row tested once, classes spread evenly
+//	CrossValidation   trials on the splits, a choice among variants and steps, nested
+//	Majority          the rows that the largest class alone would have right
+//	Corrected         the mean of differences and its corrected standard error
+//	PairedDifference  the same of two ways to learn on the same splits
+//	AUC               the area under the ROC curve of scores; AveragePrecision
+//
+// Rows are numbered from 0; class[r] is the class of row r. A [Split] has the rows to
+// learn from and the rows to test on, both ascending where the rows are. Accuracy and
+// differences are in percentage points. Slices of a caller are borrowed during a call;
+// results belong to the caller.
+//
+// The same Seed gives the same splits in every release of Go and at any number of
+// workers. An error names the fold and the variant; a variant that is missing is
+// [ErrNoVariant].
+//
+// Sources: Nadeau and Bengio, "Inference for the generalization error", Machine
+// Learning 52, 2003; Varma and Simon, "Bias in error estimation when using
+// cross-validation for model selection", 2006, for nested cross-validation.
+package validation

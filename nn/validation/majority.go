@@ -1,0 +1,24 @@
+package validation
+
+// Majority returns how many test rows of a split are of the class that most training
+// rows are of, the lowest of equals: what is right without a look at anything, and the
+// least that a way to learn must beat. class has the class of row r at r.
+func Majority(class []int32, s Split) (right int) {
+	count, largest := map[int32]int{}, int32(0)
+	for i, row := range s.Train {
+		c := class[row]
+		count[c]++
+		if n := count[c] - count[largest]; i == 0 || n > 0 || n == 0 && c < largest {
+			largest = c
+		}
+	}
+	if len(s.Train) == 0 {
+		return 0
+	}
+	for _, row := range s.Test {
+		if class[row] == largest {
+			right++
+		}
+	}
+	return right
+}
