@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/sanflow/sanflow/operators/internal/coloring"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -109,7 +110,7 @@ const wlLarge = 2 * piece
 
 func (l WeisfeilerLehman) large(in Input, workers int, labels []float64) error {
 	colors := make([]int32, len(labels))
-	c := refine.Coloring{
+	c := coloring.Coloring{
 		Workers: workers, Rounds: l.Rounds, Directed: in.Graph.Directed,
 		Stop: func() bool { return in.Err() != nil },
 		Told: in.Progress,

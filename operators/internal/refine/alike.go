@@ -19,10 +19,10 @@ const (
 	Twins
 )
 
-// branch is one cell in the tree of cells that Alike walks.
+// branch is a joint with the name of its cell.
 type branch struct {
-	name, parent  int32 // parent is an index into the tree, -1 at the start
-	heterogeneous bool
+	joint
+	name int32
 }
 
 // Alike tells what structure alone proves about the cell of v. The partition
@@ -46,13 +46,19 @@ func (r *Refiner) Alike(g Rows, v int32) Likeness {
 	if g.Code != nil {
 		return r.codedTwins(g, v)
 	}
-	r.branches = append(r.branches[:0], branch{name: r.cell[v], parent: -1})
+	r.branches = append(r.branches[:0], branch{joint{r.Size(v), -1, false}, r.cell[v]})
 	answer := r.growTree(g)
 	if answer && len(r.branches) == 1 && !r.branches[0].heterogeneous {
 		return Twins
 	}
-	if answer && r.monotone() {
-		return Alike
+	if answer {
+		r.joints = r.joints[:0]
+		for _, b := range r.branches {
+			r.joints = append(r.joints, b.joint)
+		}
+		if monotone(r.joints) {
+			return Alike
+		}
 	}
 	return Unknown
 }
@@ -104,7 +110,7 @@ func (r *Refiner) growTree(g Rows) bool {
 				ok = false
 				continue
 			}
-			r.branches = append(r.branches, branch{name: y, parent: int32(i)})
+			r.branches = append(r.branches, branch{joint{int(other), i, false}, y})
 		}
 		r.hit = r.hit[:0]
 		// The search for repeats above is quadratic; wider trees are left to
@@ -116,36 +122,43 @@ func (r *Refiner) growTree(g Rows) bool {
 	return true
 }
 
-// monotone reports whether the tree has at most one heterogeneous cell, that
-// one of smallest size, and grows away from a smallest cell.
-func (r *Refiner) monotone() bool {
-	root := 0
-	for i, b := range r.branches {
-		if r.size[b.name] < r.size[r.branches[root].name] {
+// joint is a cell in the tree of cells that Alike walks: its size, and where the
+// walk came from, -1 at the start.
+type joint struct {
+	size, parent  int
+	heterogeneous bool
+}
+
+// monotone reports whether a tree has at most one heterogeneous cell, that one of
+// smallest size, and grows away from a smallest cell.
+func monotone(tree []joint) bool {
+	root, odd := 0, 0
+	for i, b := range tree {
+		if b.size < tree[root].size {
 			root = i
 		}
 	}
-	odd := 0
-	for i, b := range r.branches {
+	least := tree[root].size
+	for i, b := range tree {
 		if b.heterogeneous {
-			if odd++; odd > 1 || r.size[b.name] > r.size[r.branches[root].name] {
+			if odd++; odd > 1 || b.size > least {
 				return false
 			}
 			root = i
 		}
 	}
 	// Edges between the start of the walk and the root point towards the start.
-	for i, b := range r.branches {
+	for i, b := range tree {
 		if b.parent < 0 {
 			continue
 		}
-		near, far := r.branches[b.parent].name, b.name
-		for j := int32(root); j >= 0; j = r.branches[j].parent {
-			if j == int32(i) {
+		near, far := tree[b.parent].size, b.size
+		for j := root; j >= 0; j = tree[j].parent {
+			if j == i {
 				near, far = far, near
 			}
 		}
-		if r.size[near] > r.size[far] {
+		if near > far {
 			return false
 		}
 	}

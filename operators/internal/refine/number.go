@@ -59,7 +59,7 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 	}
 	r.rule = moreFirst
 	for round := 1; round != rounds && len(r.origin) > 0; round++ {
-		if r.settled(cut) || cut > 0 && r.AtPendants && r.Pendants(g, cut) || r.stopped() {
+		if r.settled(cut) || r.stopped() {
 			return
 		}
 		r.collectParts()
@@ -113,24 +113,6 @@ func (r *Refiner) splitByParts(g Rows, bounds []int32, cut int) bool {
 // settled reports whether splitting on would change nothing of interest.
 func (r *Refiner) settled(cut int) bool {
 	return r.Discrete() || cut > 0 && int(r.first[r.cell[r.Elems[cut]]]) == cut
-}
-
-// Pendants reports whether the nodes of the cell at a position hang on one node
-// and on nothing else, in which case they are twins: no round will tell them
-// apart. At least one round must have been done. They abound in graphs with
-// hubs.
-func (r *Refiner) Pendants(g Rows, at int) bool {
-	nodes := r.Cell(at)
-	first := g.Row(nodes[0])
-	if len(first) != 1 {
-		return false
-	}
-	for _, v := range nodes[1:] {
-		if row := g.Row(v); len(row) != 1 || row[0] != first[0] {
-			return false
-		}
-	}
-	return true
 }
 
 // span is a cell as it was before the round that split it.

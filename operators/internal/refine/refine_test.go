@@ -209,44 +209,6 @@ func TestNumberUpToACut(t *testing.T) {
 	}
 }
 
-// The leaves of a star stay together, so a cut through them ends the numbering;
-// a leaf elsewhere may still leave them.
-func TestNumberStopsAtPendants(t *testing.T) {
-	g, _ := graph.New(9, false, []graph.Edge{
-		{U: 0, V: 1}, {U: 0, V: 2}, {U: 0, V: 3}, {U: 0, V: 4}, // a star,
-		{U: 4, V: 5}, {U: 5, V: 6}, {U: 6, V: 7}, {U: 7, V: 8}, // and a tail
-	})
-	rows := refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}
-	for _, c := range []struct {
-		levels   []uint8
-		cut      int
-		pendants bool
-	}{
-		{[]uint8{0, 1, 1, 1, 1, 2, 3, 4, 5}, 2, true},
-		{[]uint8{0, 1, 1, 1, 1, 2, 3, 4, 5}, 4, false},
-		{make([]uint8, 9), 1, false}, // 1, 2, 3 and 8
-	} {
-		var r refine.Refiner
-		r.Reset(g.N())
-		r.SplitLevels(c.levels)
-		r.Number(rows, 1, 0)
-		if got := r.Pendants(rows, c.cut); got != c.pendants {
-			t.Errorf("levels %v, cut %d: pendants %v", c.levels, c.cut, got)
-		}
-		var full refine.Refiner
-		full.Reset(g.N())
-		full.SplitLevels(c.levels)
-		full.Number(rows, 0, c.cut)
-		r.AtPendants = true
-		r.Reset(g.N())
-		r.SplitLevels(c.levels)
-		r.Number(rows, 0, c.cut)
-		if r.Start(r.Elems[c.cut]) != full.Start(full.Elems[c.cut]) {
-			t.Errorf("levels %v, cut %d: cells %v, want %v", c.levels, c.cut, starts(&r), starts(&full))
-		}
-	}
-}
-
 // Stop is asked before every round, and ends the numbering.
 func TestNumberStops(t *testing.T) {
 	g, _ := graph.New(9, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}, {U: 3, V: 4}, {U: 4, V: 5}, {U: 5, V: 6}, {U: 6, V: 7}, {U: 7, V: 8}})

@@ -16,10 +16,6 @@ type Refiner struct {
 	// Search early once it is true. What they leave is then of no use.
 	Stop func() bool
 
-	// AtPendants makes Number stop as well when the cell across the cut is one
-	// of Pendants.
-	AtPendants bool
-
 	queue  []int32 // names of cells, a ring that is never longer than n
 	head   int
 	length int
@@ -42,6 +38,7 @@ type Refiner struct {
 	rest   []int32 // by node: length of its list that is not read yet
 
 	branches []branch // scratch of Alike
+	joints   []joint
 }
 
 // Reset makes r the partition of 0 … n-1 into one cell, with an empty

@@ -169,16 +169,12 @@ func (w *Words) splitNamed(begin int) {
 // than one node.
 func (w *Words) Alike(rows []uint64, position int) Likeness {
 	_, cell := w.At(position)
-	type branch struct {
-		cell          uint64
-		parent        int // -1 at the start
-		heterogeneous bool
-	}
-	var tree [64]branch
-	tree[0] = branch{cell, -1, false}
+	var tree [64]joint
+	var cells [64]uint64
+	cells[0], tree[0] = cell, joint{bits.OnesCount64(cell), -1, false}
 	n := 1
 	for i := 0; i < n; i++ {
-		x := tree[i].cell
+		x := cells[i]
 		size := bits.OnesCount64(x)
 		row := rows[bits.TrailingZeros64(x)]
 		for s := w.open; s != 0; s &= s - 1 {
@@ -204,50 +200,21 @@ func (w *Words) Alike(rows []uint64, position int) Likeness {
 			if d != 1 && back != 1 && d != other-1 && back != size-1 {
 				return Unknown
 			}
-			if p := tree[i].parent; p >= 0 && tree[p].cell == y {
+			if p := tree[i].parent; p >= 0 && cells[p] == y {
 				continue
 			}
-			for _, b := range tree[:n] {
-				if b.cell == y {
-					return Unknown
-				}
+			if slices.Contains(cells[:n], y) {
+				return Unknown
 			}
-			tree[n] = branch{y, i, false}
+			cells[n], tree[n] = y, joint{other, i, false}
 			n++
 		}
 	}
 	if n == 1 && !tree[0].heterogeneous {
 		return Twins
 	}
-	// The rest is Refiner.monotone.
-	root, odd := 0, 0
-	for i, b := range tree[:n] {
-		if bits.OnesCount64(b.cell) < bits.OnesCount64(tree[root].cell) {
-			root = i
-		}
-	}
-	least := bits.OnesCount64(tree[root].cell)
-	for i, b := range tree[:n] {
-		if b.heterogeneous {
-			if odd++; odd > 1 || bits.OnesCount64(b.cell) > least {
-				return Unknown
-			}
-			root = i
-		}
-	}
-	for i, b := range tree[:n] {
-		if b.parent < 0 {
-			continue
-		}
-		near, far := bits.OnesCount64(tree[b.parent].cell), bits.OnesCount64(b.cell)
-		for j := root; j >= 0; j = tree[j].parent {
-			if j == i {
-				near, far = far, near
-			}
-		}
-		if near > far {
-			return Unknown
-		}
+	if !monotone(tree[:n]) {
+		return Unknown
 	}
 	return Alike
 }

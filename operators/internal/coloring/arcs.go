@@ -1,4 +1,4 @@
-package refine
+package coloring
 
 import "github.com/sanflow/sanflow/internal/pool"
 

@@ -1,4 +1,4 @@
-package refine
+package coloring
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // coloringGraphs are graphs whose cells split in every way: soon, late, one node
@@ -54,12 +55,12 @@ func coloringGraphs(rng *rand.Rand) []*graph.Graph {
 // The same colours as Number gives, in as many rounds, on any number of workers.
 func TestColoringIsNumber(t *testing.T) {
 	rng := rand.New(rand.NewPCG(41, 42))
-	var r Refiner
+	var r refine.Refiner
 	for i, g := range coloringGraphs(rng) {
 		n := g.N()
 		for _, rounds := range []int{0, 1, 2, 3} {
 			r.Reset(n)
-			r.Number(Rows{Off: g.Offsets, Nbr: g.Neighbors}, rounds, 0)
+			r.Number(refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}, rounds, 0)
 			want := make([]int32, n)
 			for v := range want {
 				want[v] = int32(r.Start(int32(v)))
@@ -85,8 +86,8 @@ func TestColoringIsNumber(t *testing.T) {
 // which have nodes that arcs only leave, or only reach.
 func TestColoringOfArcs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 48))
-	var r Refiner
-	var b Builder
+	var r refine.Refiner
+	var b refine.Builder
 	for i, u := range coloringGraphs(rng) {
 		n := u.N()
 		var arcs []graph.Edge
@@ -167,10 +168,10 @@ func BenchmarkColoring(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("way=Number", func(b *testing.B) {
-		var r Refiner
+		var r refine.Refiner
 		for b.Loop() {
 			r.Reset(n)
-			r.Number(Rows{Off: g.Offsets, Nbr: g.Neighbors}, 0, 0)
+			r.Number(refine.Rows{Off: g.Offsets, Nbr: g.Neighbors}, 0, 0)
 		}
 	})
 	colors := make([]int32, n)

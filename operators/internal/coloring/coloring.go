@@ -1,4 +1,6 @@
-package refine
+// Package coloring refines the colours of one large graph on several goroutines: the
+// same cells in the same order as package refine gives, in less memory.
+package coloring
 
 import (
 	"slices"
@@ -6,9 +8,10 @@ import (
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// Coloring is Number for one large graph, from one colour, on several
+// Coloring is Number of refine.Refiner for one large graph, from one colour, on several
 // goroutines: the same cells in the same order, O((n + m) log n).
 //
 // A cell that splits leaves its name to the largest fragment. Each node carries
@@ -202,15 +205,7 @@ const atTail, atHead = 0, 1
 // hashOf returns the hash of the name of a cell on a side of an arc.
 func hashOf(name int32, side uint64) [2]uint64 {
 	x := uint64(name) | side<<32
-	return [2]uint64{scatter(x), scatter(^x)}
-}
-
-// scatter scatters the bits of x (the finalizer of SplitMix64).
-func scatter(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return [2]uint64{scatter.Bits(x), scatter.Bits(^x)}
 }
 
 // push tells the neighbours of renamed nodes in the range of a worker, but for
