@@ -28,10 +28,10 @@ func (c *choice) narrow() bool {
 		for _, j := range c.tied {
 			low, high = min(low, c.key[j]), max(high, c.key[j])
 		}
-		shift = max(0, bits.Len32(high-low)-8)
-		var count [256]int32
+		shift = max(0, bits.Len32(high-low)-6)
+		var count [64]int32
 		for _, j := range c.tied {
-			count[(c.key[j]-low)>>shift&255]++
+			count[(c.key[j]-low)>>shift&63]++
 		}
 		at, need := uint32(0), int32(c.need)
 		for need > count[at] {

@@ -35,7 +35,7 @@ type cut struct {
 	none   []uint64            // zeros
 	down   [maxWords][2]uint32 // by node before: its arcs from the last level, and to there
 	rank   [maxWords]uint8     // by node before: of its colour after one round
-	ranked bool
+	ranked int                 // the level from which rank is known
 
 	alone  []uint8     // by node of the last level: unknown, yes, no
 	lists  []int32     // of neighbours in the last level, each with a code as the lowest bit
@@ -80,7 +80,7 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 		return false // not the last level is cut
 	}
 	c.types = !ignore && (g.HasNodeAttributes() || g.EdgeCats+g.EdgeAttrs > 0)
-	c.steps, c.ranked, c.by = cutSteps, false, byRank
+	c.steps, c.ranked, c.by = cutSteps, maxWords, byRank
 	if n > g.N()/2 { // the general way would copy nearly all of the graph
 		c.steps = max(c.steps, len(g.Neighbors))
 	}
@@ -253,7 +253,7 @@ func (c *cut) enough() bool {
 // colours that these have. Beside a hub they are many, and the rows of those that are
 // not needed stay unread.
 func (c *cut) endingAtOne(level uint64, code int) bool {
-	c.rankBefore()
+	c.rankBefore(c.first)
 	for level != 0 {
 		first, least := uint64(0), uint8(math.MaxUint8) // the hubs of least colour
 		for m := level; m != 0; m &= m - 1 {

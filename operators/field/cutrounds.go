@@ -87,21 +87,17 @@ func (c *cut) firstRoundAside() bool {
 }
 
 // rankBefore ranks the nodes before the last level by level and their colours after
-// one round, from the level before the first that nodes of the last one have neighbours
-// in.
-func (c *cut) rankBefore() {
-	if c.ranked {
+// one round, from a level on.
+func (c *cut) rankBefore(first int) {
+	if c.ranked <= first {
 		return
 	}
-	c.ranked = true
-	c.colors = c.colors[:0]
+	c.ranked = first
 	var order [maxWords]uint8
 	width, next := len(c.levels)*c.codes+c.codes, uint8(0)
+	c.colors = resize(c.colors, c.base*width)
 	color := func(i uint8) []uint32 { return c.colors[int(i)*width:][:width] }
-	for range c.base {
-		c.colors = append(c.colors, make([]uint32, width)...)
-	}
-	for _, level := range c.levels[max(c.first-1, 0):] {
+	for _, level := range c.levels[first:] {
 		n := 0
 		for m := level; m != 0; m &= m - 1 {
 			i := uint8(bits.TrailingZeros64(m))
@@ -152,7 +148,7 @@ func (c *cut) secondRound() bool {
 	if c.same() {
 		return false
 	}
-	c.rankBefore()
+	c.rankBefore(c.first)
 	b := c.before(c.tied[0])
 	for done := 0; done < bits.OnesCount64(b[0])+bits.OnesCount64(b[1]); done += 4 {
 		for _, j := range c.tied {
@@ -172,6 +168,7 @@ func (c *cut) thirdRound() bool {
 	if !c.counted {
 		c.countAside()
 	}
+	c.rankBefore(max(c.first-1, 0))
 	asked := uint64(0)
 	for _, j := range c.tied {
 		asked |= c.before(j)[0]
@@ -246,7 +243,7 @@ func (c *cut) secondRoundAside() bool {
 	m, width := len(c.alone), len(c.levels)*c.codes+c.codes
 	c.at, c.ranks = resize(c.at, m), resize(c.ranks, m)
 	clear(c.at)
-	c.beside, c.colors, c.ranked = c.beside[:0], c.colors[:0], false
+	c.beside, c.colors = c.beside[:0], c.colors[:0]
 	for _, j := range c.tied {
 		for _, x := range c.listOf(j) {
 			if v := x >> 1; c.at[v] == 0 {
