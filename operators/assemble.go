@@ -28,7 +28,7 @@ type Assemble struct {
 	Direction field.Direction
 	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
 	// K: a level that does not fit is cut by a rank of all nodes of the graph, so
-	// that a field costs the same beside a hub as elsewhere. See field.Index.Bound
+	// that a field costs the same beside a hub as elsewhere. See field.Index.SetBound
 	// for what then still depends on the numbering, and for what it costs in
 	// quality. The default is no bound, whole
 	// levels.
@@ -123,11 +123,11 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 	}
 	index, shared := a.index.of(&g, a.rec, a.sharedIndex(a.Direction, a.Bound), func(ix *field.Index, g *graph.Graph) {
 		if ix == &a.index.own {
-			ix.ResetWalk(g, a.Direction)
+			ix.ResetForWalks(g, a.Direction)
 		} else { // Normalize shares it
 			ix.Reset(g, a.Direction)
 		}
-		ix.Bound(a.Bound)
+		ix.SetBound(a.Bound)
 	})
 	a.now.hoods, a.now.index, a.now.direction, a.now.bound = true, shared, a.Direction, a.Bound
 	for i, root := range roots {
@@ -135,7 +135,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			a.walk.Ahead(index, roots[i:min(i+16, len(roots))])
+			a.walk.Prefetch(index, roots[i:min(i+16, len(roots))])
 		}
 		var hood []int32
 		var dist []uint8

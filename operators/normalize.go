@@ -254,7 +254,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 	}
 	index, shared := z.index.of(&g, z.rec, given, func(ix *field.Index, g *graph.Graph) {
 		ix.Reset(g, z.Direction)
-		ix.Bound(z.Bound)
+		ix.SetBound(z.Bound)
 	})
 	if !z.Global {
 		z.now.index, z.now.direction, z.now.bound = shared, z.Direction, z.Bound
@@ -302,7 +302,7 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 				return context.Cause(ctx)
 			}
 			if gathers {
-				walk.Ahead(index, z.hoods.root[i:min(i+16, z.used)])
+				walk.Prefetch(index, z.hoods.root[i:min(i+16, z.used)])
 			}
 		}
 		m := members[i*k : (i+1)*k]

@@ -34,7 +34,7 @@ func BenchmarkSizes(b *testing.B) {
 				b.Fatal(err)
 			}
 			ix := field.NewIndex(g, field.Both)
-			ix.Bound(bound)
+			ix.SetBound(bound)
 			size := 2 * (len(g.Offsets) + len(g.Neighbors)) // and as much of the index
 			chain := chainOf(size)
 			order := generate.NewRand(1).Perm(g.N())

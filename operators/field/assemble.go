@@ -33,7 +33,7 @@ type Assembler struct {
 // before). hood starts with the root and ascends inside each distance; dist[i]
 // is the hop distance of hood[i]. Both are borrowed until the next call. The
 // cost is that of the rows of all nodes nearer than the last level. See
-// Index.Bound for walks that stop inside a level.
+// Index.SetBound for walks that stop inside a level.
 //
 // A root outside the graph or a k outside 1 … MaxK panics.
 func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist []uint8) {

@@ -20,8 +20,8 @@ type bound struct {
 // rowUnit is the number of words that a row is a multiple of: a quarter of a line.
 const rowUnit = 4
 
-// Bound makes Assemble gather at most the given number of nodes, 0 for any number.
-// It is called after Reset or ResetWalk, which undo it, and before workers share
+// SetBound makes Assemble gather at most the given number of nodes, 0 for any number.
+// It is called after Reset or ResetForWalks, which undo it, and before workers share
 // ix. O(n log n + m), and 4 bytes for every node, and a row for each: 4 for the node
 // itself and for each neighbour, at most as many as the bound says, rounded up to 16.
 // For Normalize there are 4 bytes more for an edge between two nodes that have at least
@@ -62,7 +62,7 @@ const rowUnit = 4
 // million edges, random roots and k = 10, pipelines of one worker give 553, 477, 348 and
 // 501 thousand fields per second of processor time with a bound of 10, and 365, 298, 308
 // and 287 with 16. Huge pages for all of these arrays saved 6 % at a bound of 10.
-func (ix *Index) Bound(most int) {
+func (ix *Index) SetBound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))
 	}

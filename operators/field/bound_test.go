@@ -28,7 +28,7 @@ func TestBoundCutsTheLastLevel(t *testing.T) {
 		for _, dir := range []field.Direction{field.Both, field.Out, field.In} {
 			whole, cut := field.NewIndex(c.g, dir), field.NewIndex(c.g, dir)
 			for _, bound := range race.Some([]int{7, 1, 4, 20, c.g.N() + 1}) {
-				cut.Bound(bound)
+				cut.SetBound(bound)
 				k := (bound + 1) / 2
 				var a, b field.Assembler
 				for root := range int32(c.g.N()) {
@@ -113,7 +113,7 @@ func TestBoundedFieldsDoNotDependOnNumbers(t *testing.T) {
 func boundedFields(t *testing.T, g *graph.Graph, bound int) [][]int32 {
 	t.Helper()
 	ix := field.NewIndex(g, field.Both)
-	ix.Bound(bound)
+	ix.SetBound(bound)
 	var a field.Assembler
 	z := field.Normalizer{K: 5}
 	out := make([][]int32, g.N())
@@ -130,7 +130,7 @@ func boundedFields(t *testing.T, g *graph.Graph, bound int) [][]int32 {
 func TestBoundedSteadyStateAllocatesNothing(t *testing.T) {
 	g := rmat(9, 3000, 5)
 	ix := field.NewIndex(g, field.Both)
-	ix.Bound(16)
+	ix.SetBound(16)
 	var a field.Assembler
 	z := field.Normalizer{K: 10}
 	members := make([]int32, 10)
@@ -147,7 +147,7 @@ func TestBoundedSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for %d fields, want 0", n, g.N())
 	}
 	// An index is bounded anew for every graph of a stream.
-	if n := testing.AllocsPerRun(3, func() { ix.Reset(g, field.Both); ix.Bound(16) }); n > 0 {
+	if n := testing.AllocsPerRun(3, func() { ix.Reset(g, field.Both); ix.SetBound(16) }); n > 0 {
 		t.Errorf("%v allocations to bound a graph again, want 0", n)
 	}
 }

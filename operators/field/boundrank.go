@@ -10,7 +10,7 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// ranker is the scratch of Bound.
+// ranker is the scratch of SetBound.
 type ranker struct {
 	hashes [3][]uint64
 	around []uint64 // with attributes
@@ -25,7 +25,7 @@ type rankKey struct {
 	node   int32
 }
 
-// rankNodes fills keys, in the order of ranks: see Bound.
+// rankNodes fills keys, in the order of ranks: see SetBound.
 func (ix *Index) rankNodes() {
 	b, g := &ix.bound, ix.g
 	n := g.N()

@@ -39,7 +39,7 @@ func TestBoundedFieldsHaveTheEdgesOfTheGraph(t *testing.T) {
 	for _, c := range list {
 		cut, whole := field.NewIndex(c.g, field.Both), field.NewIndex(c.g, field.Both)
 		for _, bound := range race.Some([]int{9, 3, 16, 40, 64, 70}) {
-			cut.Bound(bound)
+			cut.SetBound(bound)
 			k := min((bound+1)/2, 10)
 			var a field.Assembler
 			x, y := field.Normalizer{K: k}, field.Normalizer{K: k}
@@ -50,7 +50,7 @@ func TestBoundedFieldsHaveTheEdgesOfTheGraph(t *testing.T) {
 				roots = append(roots, int32(v))
 			}
 			for i, root := range roots {
-				a.Ahead(cut, roots[i:])
+				a.Prefetch(cut, roots[i:])
 				hood, dist := a.Assemble(cut, root, k)
 				if err := x.Normalize(cut, hood, dist, nil, got); err != nil {
 					t.Fatal(err)

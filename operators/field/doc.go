@@ -14,7 +14,7 @@
 //		fmt.Println(root, members) // -1 is a dummy
 //	}
 //
-// NodeCats, NodeAttrs, Edges, EdgeCats and EdgeAttrs copy what belongs to the
+// NodeCats, NodeAttrs, EdgeFinder, EdgeCats and EdgeAttrs copy what belongs to the
 // members into the rows of the tensors.
 //
 // Assemblers and Normalizers own scratch memory: results are borrowed until the
@@ -47,7 +47,7 @@
 // In a graph with hubs U holds thousands of nodes for nearly every root. The first
 // round puts the nodes of the last level that have no neighbour in it in front. A
 // field that these complete costs the rows of the members and a few of those, not
-// the rows of all of U; Normalizer.Reads tells which. Index.Bound goes further: it
+// the rows of all of U; Normalizer.Reads tells which. Index.SetBound goes further: it
 // keeps U itself small, which gives other fields beside hubs, at the cost of any other
 // field.
 //

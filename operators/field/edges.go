@@ -9,9 +9,10 @@ type EdgeFinder struct {
 	place []int32 // 1 + place of the members of the field at hand; 0 elsewhere
 }
 
-// Edges does what the function [Edges] does, in O(k + degrees of the members): a
-// member's row is walked where it is short, and searched for the k members where
-// it is that of a hub. Members are different nodes, or -1.
+// Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or arc from
+// member i to member j, or -1 where there is none. From it the edge tensors are gathered.
+// O(k + degrees of the members): a row is walked where it is short, and searched for the
+// k members where it is that of a hub. Members are different nodes, or -1.
 func (f *EdgeFinder) Edges(g *graph.Graph, members []int32, entry []int32) {
 	k := len(members)
 	entry = entry[:k*k]

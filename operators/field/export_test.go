@@ -1,5 +1,7 @@
 package field
 
+import "github.com/sanflow/sanflow/flow/graph"
+
 // General makes z compute every field on lists, which is the reference for all other
 // ways.
 func General(z *Normalizer) { z.general = true }
@@ -18,5 +20,20 @@ func Without(z *Normalizer, path string) {
 		z.cut.noEnding = true
 	case "third round":
 		z.cut.noThird = true
+	}
+}
+
+// Edges is what an EdgeFinder does, written down plainly.
+func Edges(g *graph.Graph, members []int32, entry []int32) {
+	k := len(members)
+	entry = entry[:k*k]
+	for i, u := range members {
+		for j, v := range members {
+			e := -1
+			if u >= 0 && v >= 0 && u != v {
+				e = g.Entry(u, v)
+			}
+			entry[i*k+j] = int32(e)
+		}
 	}
 }

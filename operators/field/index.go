@@ -63,9 +63,9 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 	return ix
 }
 
-// ResetWalk makes ix good for Assemble, and for nothing else. It costs O(n + m)
+// ResetForWalks makes ix good for Assemble, and for nothing else. It costs O(n + m)
 // for a directed graph or one of at most 64 nodes, and nothing for others.
-func (ix *Index) ResetWalk(g *graph.Graph, dir Direction) {
+func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir, ix.walks = g, dir, true
 	ix.bound.most = 0
 	ix.rows = nil
@@ -96,7 +96,7 @@ func (ix *Index) setRows() {
 // Reset makes ix the index of g, in the memory that it has: for a stream of
 // small graphs. No one may be using ix.
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
-	ix.ResetWalk(g, dir)
+	ix.ResetForWalks(g, dir)
 	ix.walks = false
 	n := g.N()
 	ix.off = sized(ix.off, n+1)

@@ -296,7 +296,8 @@ func (z *Normalizer) countCanon(q canon.Quality, n int) {
 // Rows writes to rows, of length K, the edges of the field that Normalize made
 // last: bit j of rows[i] is set where members i and j are adjacent. It knows
 // them for undirected graphs, labeling.WL and K up to 64, and reports whether it
-// does. O(k + m) for m edges of the field; Edges looks them up in the graph instead.
+// does. O(k + m) for m edges of the field; an EdgeFinder looks them up in the graph
+// instead.
 func (z *Normalizer) Rows(rows []uint64) bool {
 	if z.made == nil || !z.made.onWords {
 		return false

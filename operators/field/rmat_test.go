@@ -60,7 +60,7 @@ func BenchmarkHubs(b *testing.B) {
 
 func benchHubs(b *testing.B, ix *field.Index, bound int) {
 	start := cpuTime()
-	ix.Bound(bound)
+	ix.SetBound(bound)
 	ready := cpuTime() - start
 	n := ix.Graph().N()
 	step := max(1, n/2000)

@@ -40,24 +40,7 @@ func gather[T int32 | float32](values []T, width int, members []int32, out []T, 
 	}
 }
 
-// Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or
-// arc from member i to member j, or -1 where there is none. From it the edge
-// tensors are gathered. O(k · degrees of the members, at most k² log).
-func Edges(g *graph.Graph, members []int32, entry []int32) {
-	k := len(members)
-	entry = entry[:k*k]
-	for i, u := range members {
-		for j, v := range members {
-			e := -1
-			if u >= 0 && v >= 0 && u != v {
-				e = g.Entry(u, v)
-			}
-			entry[i*k+j] = int32(e)
-		}
-	}
-}
-
-// Adjacency writes to out, (k, k) row-major, 1 where entry, as Edges leaves it,
+// Adjacency writes to out, (k, k) row-major, 1 where entry, as EdgeFinder leaves it,
 // names an edge and 0 elsewhere.
 func Adjacency(entry []int32, out []float32) {
 	out = out[:len(entry)]
@@ -70,7 +53,7 @@ func Adjacency(entry []int32, out []float32) {
 }
 
 // EdgeCats writes to out, (k, k, EdgeCats) row-major, the discrete attributes of
-// the edges in entry, as Edges leaves it, -1 where there is no edge.
+// the edges in entry, as EdgeFinder leaves it, -1 where there is no edge.
 func EdgeCats(g *graph.Graph, entry []int32, out []int32) {
 	gather(g.EdgeCat, g.EdgeCats, entry, out, -1)
 }

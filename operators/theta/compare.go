@@ -44,7 +44,7 @@ func newComparison(graphs []*graph.Graph, candidates []labeling.Labeling, pairs 
 	for i, g := range graphs {
 		c.indexes[i] = sync.OnceValue(func() *field.Index {
 			ix := field.NewIndex(g, o.Direction)
-			ix.Bound(o.Bound)
+			ix.SetBound(o.Bound)
 			return ix
 		})
 	}

@@ -27,7 +27,7 @@ type Options struct {
 	// neighbourhoods. The default is both ways.
 	Direction field.Direction
 	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
-	// K; see field.Index.Bound.
+	// K; see field.Index.SetBound.
 	Bound int
 	// IgnoreAttributes and Uniform are those of operators.Normalize.
 	IgnoreAttributes, Uniform bool
