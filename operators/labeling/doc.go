@@ -74,5 +74,6 @@
 // it; its exported fields are then settings, as in "triangles(least=2)".
 //
 // One that may take seconds returns in.Err() when that is not nil, so that a
-// cancelled run ends at once; all of those here do, and RankContext.
+// cancelled run ends at once; all of those here do, and RankContext. Package
+// labelingtest checks a labeling against these rules.
 package labeling
