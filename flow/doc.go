@@ -47,7 +47,7 @@
 //	Noter           Reader  sinks/jetstream sources/jetstream
 //	Flusher         Stage   operators
 //	TimedStage      Stage   operators
-//	Forker          Stage   operators sources/jetstream
+//	Forker          Stage   operators sinks/jsonl sources/jetstream
 //	Restarter       Stage   operators
 //	DurableWriter   Writer  sinks sinks/internal/parts sinks/jetstream
 //	TimedWriter     Writer  sinks sinks/internal/parts sinks/jetstream
