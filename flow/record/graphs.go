@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -265,11 +266,23 @@ func (b *Builder) Fits(g *graph.Graph) bool {
 	return b.offsets.room(len(g.Offsets)) && b.neighbors.room(len(g.Neighbors))
 }
 
-// Append copies a graph into the record under construction. A graph that is not
-// of the layout is an error, and changes nothing.
-func (b *Builder) Append(g *graph.Graph, r Row) error {
-	if err := b.layout.fits(g, &r); err != nil {
+// accepts reports why a graph cannot be added.
+func (b *Builder) accepts(g *graph.Graph, r *Row) error {
+	err := b.layout.fits(g, r)
+	if err == nil && !b.Fits(g) {
+		err = fmt.Errorf("a column of lists would have more than %d values, of %d graphs", math.MaxInt32, b.rows+1)
+	}
+	if err != nil {
 		return fmt.Errorf("record: graph %d: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Append copies a graph into the record under construction. A graph that is not
+// of the layout, or does not fit (Fits), is an error, and changes nothing.
+func (b *Builder) Append(g *graph.Graph, r Row) error {
+	if err := b.accepts(g, &r); err != nil {
+		return err
 	}
 	b.rows++
 	b.ids.Append(r.ID)
@@ -291,8 +304,8 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 // memory they are in: they must not be written to from now on. It is for graphs of gigabytes, and for a
 // builder without rows. A graph that is not of the layout is an error.
 func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
-	if err := b.layout.fits(g, &r); err != nil {
-		return nil, fmt.Errorf("record: graph %d: %w", r.ID, err)
+	if err := b.accepts(g, &r); err != nil {
+		return nil, err
 	}
 	if b.rows > 0 {
 		return nil, fmt.Errorf("record: graph %d: to be lent to a record that has %d graphs", r.ID, b.rows)

@@ -155,17 +155,19 @@ func NewLists[T Value](mem memory.Allocator) *Lists[T] {
 
 // Append adds a row that holds x.
 func (b *Lists[T]) Append(x []T) {
+	end := listEnd(b.v.n + len(x)) // before the values are copied
 	b.start()
 	b.v.add(x)
-	b.ends.push(listEnd(b.v.n))
+	b.ends.push(end)
 }
 
 // Grow adds a row of n zeros and returns it for writing, which must happen
 // before the next call to b.
 func (b *Lists[T]) Grow(n int) []T {
+	end := listEnd(b.v.n + n)
 	b.start()
 	row := b.v.grow(n)
-	b.ends.push(listEnd(b.v.n))
+	b.ends.push(end)
 	return row
 }
 
@@ -179,13 +181,14 @@ func (b *Lists[T]) room(n int) bool { return b.v.n+n <= math.MaxInt32 }
 // listEnd is n as an Arrow offset.
 func listEnd(n int) int32 {
 	if n > math.MaxInt32 {
-		panicTooLong(n)
+		panic("record: " + tooLong(n).Error())
 	}
 	return int32(n)
 }
 
-func panicTooLong(n int) {
-	panic(fmt.Sprintf("record: %d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32))
+// tooLong is the error of a column of lists with n values.
+func tooLong(n int) error {
+	return fmt.Errorf("%d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32)
 }
 
 func (b *Lists[T]) start() {

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -119,14 +120,21 @@ func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, re
 		if err != nil {
 			return nil, err
 		}
-		b := NewLists[T](mem)
+		all := 0
 		for _, r := range refs {
 			row, err := v[r.Record].row(int(r.Row))
 			if err != nil {
-				b.Release()
 				return nil, err
 			}
-			b.Append(row)
+			all += len(row)
+		}
+		if all > math.MaxInt32 {
+			return nil, tooLong(all)
+		}
+		b := NewLists[T](mem)
+		for _, r := range refs {
+			from, to := v[r.Record].ends[r.Row], v[r.Record].ends[r.Row+1]
+			b.Append(v[r.Record].v[from:to])
 		}
 		return typed(b.Finish(), t), nil
 	}
@@ -156,6 +164,18 @@ func takeNested[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Arr
 	})
 	if err != nil {
 		return nil, err
+	}
+	lists, values := 0, 0
+	for _, r := range refs {
+		ends := inner[r.Record].ends
+		from, to, err := span(outer[r.Record], int(r.Row), len(ends)-1)
+		if err != nil {
+			return nil, err
+		}
+		lists, values = lists+to-from, values+int(ends[to])-int(ends[from])
+	}
+	if all := max(lists, values); all > math.MaxInt32 {
+		return nil, tooLong(all)
 	}
 	b := NewNested[T](mem)
 	for _, r := range refs {

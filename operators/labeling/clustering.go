@@ -11,7 +11,10 @@ type clustering struct{}
 func (clustering) String() string { return "clustering" }
 
 func (clustering) Label(in Input, labels []float64) error {
-	off, nbr := bothWays(in.Graph)
+	off, nbr, err := bothWays(in.Graph)
+	if err != nil {
+		return err
+	}
 	mark := make([]int32, len(labels))
 	for v := range labels {
 		if err := in.Err(); err != nil {

@@ -12,7 +12,10 @@ func (core) String() string { return "core" }
 
 func (core) Label(in Input, labels []float64) error {
 	n := len(labels)
-	off, nbr := bothWays(in.Graph)
+	off, nbr, err := bothWays(in.Graph)
+	if err != nil {
+		return err
+	}
 	degree := make([]int32, n)
 	most := int32(0)
 	for v := range n {

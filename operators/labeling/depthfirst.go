@@ -17,11 +17,14 @@ import (
 // The traversal is a function of the structure and the ranking, so renumbering
 // renumbers it wherever order is canonical. Not recursive; O(n + m), since the
 // rows are sorted by rank all at once. An order that is no permutation of the
-// nodes panics.
+// nodes panics, and so do more than 2³⁰ arcs.
 func DepthFirst(g *graph.Graph, order []int32) []int32 {
 	n := g.N()
 	check(n, order)
-	off, nbr := bothWays(g)
+	off, nbr, err := bothWays(g)
+	if err != nil {
+		panic("labeling: depth-first: " + err.Error())
+	}
 	// Nodes handed out by rank leave the row of every neighbour sorted by rank.
 	sorted := make([]int32, len(nbr))
 	next := append([]int32(nil), off[:min(n, len(off))]...)

@@ -107,3 +107,13 @@ func TestEpsilonIsBounded(t *testing.T) {
 		t.Errorf("the error is %v, want %q", err, want)
 	}
 }
+
+// Rows with each arc at both its ends stay within 32-bit offsets.
+func TestArcsOfBothWays(t *testing.T) {
+	if err := bothFit(math.MaxInt32 / 2); err != nil {
+		t.Error(err)
+	}
+	if bothFit(math.MaxInt32/2+1) == nil {
+		t.Error("2³⁰ arcs are no error")
+	}
+}

@@ -2,7 +2,6 @@ package labeling
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/sanflow/sanflow/operators/internal/coloring"
@@ -73,8 +72,10 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	if workers := workersFor(0, g.N()); in.Dist == nil && !start && g.N() > wlLarge {
 		return l.large(in, workers, labels)
 	}
-	if g.Directed && len(g.Neighbors) > math.MaxInt32/2 {
-		return fmt.Errorf("%d arcs with attributes of nodes, want at most %d: rows have 32-bit offsets", len(g.Neighbors), math.MaxInt32/2)
+	if g.Directed {
+		if err := bothFit(len(g.Neighbors)); err != nil {
+			return err
+		}
 	}
 	s := wlPool.Get().(*wlScratch)
 	defer wlPool.Put(s)

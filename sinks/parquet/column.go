@@ -2,6 +2,8 @@ package parquet
 
 import (
 	"encoding/binary"
+	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -213,8 +215,12 @@ func (c *typed[T]) nested(rec arrow.Record) error {
 	return nil
 }
 
-// reserve writes the page unless a row of n more levels fits.
+// reserve writes the page unless a row of n more levels fits. A row is in one page, whose
+// size has 32 bits.
 func (c *typed[T]) reserve(n int) error {
+	if size := len(c.put(nil, make([]T, 1))); n > math.MaxInt32/size {
+		return fmt.Errorf("a row has %d values of %d bytes, and a page of Parquet at most %d bytes", n, size, math.MaxInt32)
+	}
 	if c.page.levels+n > batch {
 		return c.flush()
 	}

@@ -93,3 +93,24 @@ func (w *bytesWriter) Write(p []byte) (int, error) {
 	*w = append(*w, p...)
 	return len(p), nil
 }
+
+// A row that is larger than a page can say is an error before it is copied: a page has
+// whole rows and a size of 32 bits.
+func TestRowLargerThanPage(t *testing.T) {
+	for _, c := range []struct {
+		c    column
+		most int
+	}{
+		{columnOf(arrow.PrimitiveTypes.Int32, 1), math.MaxInt32 / 4},
+		{columnOf(arrow.PrimitiveTypes.Uint8, 1), math.MaxInt32 / 4},
+		{columnOf(arrow.PrimitiveTypes.Int64, 1), math.MaxInt32 / 8},
+	} {
+		reserve := c.c.(interface{ reserve(n int) error }).reserve
+		if err := reserve(c.most); err != nil {
+			t.Errorf("%T: %d values: %v", c.c, c.most, err)
+		}
+		if err := reserve(c.most + 1); err == nil {
+			t.Errorf("%T: %d values are no error", c.c, c.most+1)
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package parquet
 
 import (
+	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -88,6 +90,9 @@ func (o *pages) write(p *page, c *chunk) error {
 		values = o.packed
 	}
 	size := len(rep) + len(def)
+	if n := size + max(len(values), len(p.values)); n > math.MaxInt32 {
+		return fmt.Errorf("a page has %d bytes, want at most %d", n, math.MaxInt32)
+	}
 	crc := crc32.ChecksumIEEE(rep)
 	crc = crc32.Update(crc, crc32.IEEETable, def)
 	crc = crc32.Update(crc, crc32.IEEETable, values)
