@@ -1,5 +1,7 @@
 package nn
 
+import "github.com/sanflow/sanflow/nn/internal/layer"
+
 // Activation is what hidden units do with the sum of their inputs.
 type Activation string
 
@@ -14,14 +16,14 @@ func (a *Activation) word() word {
 	return word{"Activation", (*string)(a), []string{string(ReLU), string(Tanh), string(Sigmoid)}}
 }
 
-func (a Activation) kind() activation {
+func (a Activation) kind() layer.Activation {
 	switch a {
 	case Tanh:
-		return tanh
+		return layer.Tanh
 	case Sigmoid:
-		return sigmoid
+		return layer.Sigmoid
 	}
-	return relu
+	return layer.ReLU
 }
 
 // Merge is how a network puts what it reads of nodes and of edges together.

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
@@ -46,7 +47,7 @@ type Autoencoder struct {
 	Info map[string]string
 
 	encoderWeights
-	back *weight // (visible, hidden): U, or weight itself
+	back *layer.Weight // (visible, hidden): U, or weight itself
 
 	opt   stepper
 	noise *random.Noise
@@ -79,9 +80,9 @@ func (a *Autoencoder) Init(visible int) error {
 	}
 	next.start()
 	r := random.New(next.Seed, random.Init)
-	glorot(next.weight.w, visible, next.Hidden, r)
+	layer.Glorot(next.weight.W, visible, next.Hidden, r)
 	if next.Untied {
-		glorot(next.back.w, next.Hidden, visible, r)
+		layer.Glorot(next.back.W, next.Hidden, visible, r)
 	}
 	next.note()
 	*a = next
@@ -98,7 +99,7 @@ func (a *Autoencoder) build(visible int) error {
 		extra = "back"
 	}
 	a.back = a.lay(visible, a.Hidden, extra)
-	return checkEncoder(visible, a.params.size())
+	return checkEncoder(visible, a.all.Size())
 }
 
 func (a *Autoencoder) resolve() error {
@@ -128,8 +129,8 @@ func (a *Autoencoder) resolve() error {
 
 // start gives the network its memory, all weights zero.
 func (a *Autoencoder) start() {
-	a.alloc()
-	a.opt = a.Optimizer.start(len(a.w))
+	a.all.Alloc()
+	a.opt = a.Optimizer.start(len(a.all.W))
 	a.noise = random.NewNoise(a.Seed, random.Learn)
 	a.keep = make([]float32, a.visible)
 	for i := range a.keep {
@@ -152,7 +153,7 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	a.dcode = kernel.Grown(a.dcode, rows*a.Hidden)
 	a.damage(a.damaged[:rows*a.visible], v)
 	loss := a.gradient(v, rows)
-	if !kernel.Finite(loss) || !update(&a.params, a.opt, a.Optimizer.rule(), a.steps+1) {
+	if !kernel.Finite(loss) || !update(&a.all, a.opt, a.Optimizer.rule(), a.steps+1) {
 		return Result{}, divergedRows(v, a.visible, a.steps+1)
 	}
 	a.steps++
@@ -196,31 +197,31 @@ func (a *Autoencoder) gradient(x []float32, rows int) float64 {
 	for i, d := range recon {
 		recon[i] = d * share
 	}
-	kernel.Gemm(rows, m, n, recon, n, a.back.w, m, dcode, m, false)
+	kernel.Gemm(rows, m, n, recon, n, a.back.W, m, dcode, m, false)
 	for i, y := range code {
 		dcode[i] *= y * (1 - y)
 	}
-	kernel.GemmTN(rows, m, n, damaged, n, dcode, m, a.weight.g, m, false)
-	kernel.GemmTN(rows, m, n, recon, n, code, m, a.back.g, m, !a.Untied)
-	clearGrad(a.hidBias, a.visBias)
-	kernel.AddBiasGrad(a.hidBias.g, dcode, rows, m)
-	kernel.AddBiasGrad(a.visBias.g, recon, rows, n)
+	kernel.GemmTN(rows, m, n, damaged, n, dcode, m, a.weight.G, m, false)
+	kernel.GemmTN(rows, m, n, recon, n, code, m, a.back.G, m, !a.Untied)
+	layer.ClearGrad(a.hidBias, a.visBias)
+	kernel.AddBiasGrad(a.hidBias.G, dcode, rows, m)
+	kernel.AddBiasGrad(a.visBias.G, recon, rows, n)
 	return square / float64(rows*n)
 }
 
 // encode sets code (rows, hidden) to that of x (rows, visible).
 func (a *Autoencoder) encode(code, x []float32, rows int) {
 	n, m := a.visible, a.Hidden
-	fillRows(code, a.hidBias.w, rows)
-	kernel.Gemm(rows, m, n, x, n, a.weight.w, m, code, m, true)
+	fillRows(code, a.hidBias.W, rows)
+	kernel.Gemm(rows, m, n, x, n, a.weight.W, m, code, m, true)
 	logistic(code[:rows*m])
 }
 
 // decode sets x (rows, visible) to the reconstruction of code (rows, hidden).
 func (a *Autoencoder) decode(x, code []float32, rows int) {
 	n, m := a.visible, a.Hidden
-	fillRows(x, a.visBias.w, rows)
-	kernel.GemmNT(rows, m, n, code, m, a.back.w, m, x, n, true)
+	fillRows(x, a.visBias.W, rows)
+	kernel.GemmNT(rows, m, n, code, m, a.back.W, m, x, n, true)
 	if a.Units == Binary {
 		logistic(x[:rows*n])
 	}
@@ -279,7 +280,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
-	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.tensors()}
+	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: autoencoderSettings{
 		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, optimizer, a.Seed,
 	}})
@@ -304,11 +305,11 @@ func (a *Autoencoder) restore(f *modelfile.File) error {
 	if err := a.build(set.Visible); err != nil {
 		return err
 	}
-	if err := a.fits(f.Tensors); err != nil {
+	if err := a.all.Fits(f.Tensors); err != nil {
 		return err
 	}
 	a.start()
-	a.set(f.Tensors)
+	a.all.Set(f.Tensors)
 	a.Info = f.Info
 	return nil
 }

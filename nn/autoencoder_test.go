@@ -49,10 +49,10 @@ func TestAutoencoderGradient(t *testing.T) {
 			t.Fatal(err)
 		}
 		rng := newRand(3)
-		for _, w := range a.list {
-			copy(w.w, normal(rng, len(w.w)))
+		for _, w := range a.all.List {
+			copy(w.W, normal(rng, len(w.W)))
 		}
-		before := slices.Clone(a.w)
+		before := slices.Clone(a.all.W)
 		x := randomRows(rows, n, 4)
 		if a.Units == Gaussian {
 			x = rowsOf(n, normal(rng, rows*n))
@@ -60,16 +60,16 @@ func TestAutoencoderGradient(t *testing.T) {
 		if _, err := a.Step(x); err != nil {
 			t.Fatal(err)
 		}
-		copy(a.w, before) // the gradient is that of the weights before the step
+		copy(a.all.W, before) // the gradient is that of the weights before the step
 		var p [][]float64
-		for _, w := range a.list {
-			q := make([]float64, len(w.w))
-			for i, v := range w.w {
+		for _, w := range a.all.List {
+			q := make([]float64, len(w.W))
+			for i, v := range w.W {
 				q[i] = float64(v)
 			}
 			p = append(p, q)
 		}
-		for k, w := range a.list {
+		for k, w := range a.all.List {
 			for i, v := range p[k] {
 				const h = 1e-5
 				p[k][i] = v + h
@@ -78,8 +78,8 @@ func TestAutoencoderGradient(t *testing.T) {
 				down := autoencoderLoss(a, p, x.Float32s(), a.damaged)
 				p[k][i] = v
 				want := (up - down) / (2 * h)
-				if d := math.Abs(float64(w.g[i]) - want); d > 1e-5*(1+math.Abs(want)) {
-					t.Fatalf("%v: d loss / d %s[%d] = %v, want %v", a, w.name, i, w.g[i], want)
+				if d := math.Abs(float64(w.G[i]) - want); d > 1e-5*(1+math.Abs(want)) {
+					t.Fatalf("%v: d loss / d %s[%d] = %v, want %v", a, w.Name, i, w.G[i], want)
 				}
 			}
 		}

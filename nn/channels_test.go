@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -24,10 +25,10 @@ func TestSparseIsManyHot(t *testing.T) {
 	for step := range 10 {
 		x := randomBatch(s, 5, uint64(step))
 		y := batch{rows: 5, targets: x.targets}
-		y.nodes.attrs = make([]float32, 5*6*5)
+		y.nodes.Attrs = make([]float32, 5*6*5)
 		for cell := range 30 {
-			for _, v := range x.nodes.sparse[x.nodes.offsets[cell]:x.nodes.offsets[cell+1]] {
-				y.nodes.attrs[cell*5+int(v)] = 1
+			for _, v := range x.nodes.Sparse[x.nodes.Offsets[cell]:x.nodes.Offsets[cell+1]] {
+				y.nodes.Attrs[cell*5+int(v)] = 1
 			}
 		}
 		r, err := a.step(x)
@@ -49,15 +50,15 @@ func TestSparseIsManyHot(t *testing.T) {
 func TestEdgesAreFieldsOfPairs(t *testing.T) {
 	pairs := Shape{W: 3, K: 4, Cats: []int{2, 3}, Attrs: 2, Classes: 2}
 	s := Shape{W: 3, K: 2, Attrs: 1, EdgeCats: pairs.Cats, EdgeAttrs: 2, Classes: 2}
-	var p, q params
-	l, want := newFieldConv(&p, "a", s.edges(), 5, relu), newFieldConv(&q, "b", pairs.nodes(), 5, relu)
-	p.alloc()
-	q.alloc()
-	l.init(random.New(1, random.Init))
-	want.init(random.New(1, random.Init))
+	var p, q layer.Params
+	l, want := layer.NewFieldConv(&p, "a", s.edges(), 5, layer.ReLU), layer.NewFieldConv(&q, "b", pairs.nodes(), 5, layer.ReLU)
+	p.Alloc()
+	q.Alloc()
+	l.Init(random.New(1, random.Init))
+	want.Init(random.New(1, random.Init))
 	b := randomBatch(pairs, 4, 1)
 	x, y := make([]float32, 4*15), make([]float32, 4*15)
-	if err := errors.Join(l.grow(b.nodes, 4), want.grow(b.nodes, 4), l.forward(x, b.nodes, 0, 4), want.forward(y, b.nodes, 0, 4)); err != nil {
+	if err := errors.Join(l.Grow(b.nodes, 4), want.Grow(b.nodes, 4), l.Forward(x, b.nodes, 0, 4), want.Forward(y, b.nodes, 0, 4)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range x {
@@ -76,11 +77,11 @@ func TestChannelErrors(t *testing.T) {
 		spoil func(b *batch)
 		want  string
 	}{
-		{s, func(b *batch) { b.edges.cats[2*8+4+3] = 2 }, "nn: row 2: field 1, nodes 1 and 1, discrete edge channel 0: value 2, want -1 to 1"},
-		{s, func(b *batch) { b.edges.attrs[8+1] = float32(math.NaN()) }, "nn: row 1: edge attribute is NaN"},
-		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[3*4+3:], 4) }, "nn: row 3: field 1, node 1, sparse channel: value 4, want 0 to 3"},
-		{s, func(b *batch) { last(b.nodes.sparse, b.nodes.offsets[0:], -1) }, "nn: row 0: field 0, node 0, sparse channel: value -1, want 0 to 3"},
-		{s, func(b *batch) { b.nodes.offsets = []int32{0, 0, 2}; b.nodes.sparse = []int32{3, 3}; fill(b, 16) },
+		{s, func(b *batch) { b.edges.Cats[2*8+4+3] = 2 }, "nn: row 2: field 1, nodes 1 and 1, discrete edge channel 0: value 2, want -1 to 1"},
+		{s, func(b *batch) { b.edges.Attrs[8+1] = float32(math.NaN()) }, "nn: row 1: edge attribute is NaN"},
+		{s, func(b *batch) { last(b.nodes.Sparse, b.nodes.Offsets[3*4+3:], 4) }, "nn: row 3: field 1, node 1, sparse channel: value 4, want 0 to 3"},
+		{s, func(b *batch) { last(b.nodes.Sparse, b.nodes.Offsets[0:], -1) }, "nn: row 0: field 0, node 0, sparse channel: value -1, want 0 to 3"},
+		{s, func(b *batch) { b.nodes.Offsets = []int32{0, 0, 2}; b.nodes.Sparse = []int32{3, 3}; fill(b, 16) },
 			"nn: row 0: field 0, node 1, sparse channel: value 3 after 3, want them to ascend"},
 		{number, func(b *batch) { b.values[3] = float32(math.Inf(1)) }, "nn: row 3: the value to learn is +Inf"},
 	} {
@@ -106,8 +107,8 @@ func TestChannelErrors(t *testing.T) {
 
 // fill gives the remaining cells no value.
 func fill(b *batch, cells int) {
-	for len(b.nodes.offsets) <= cells {
-		b.nodes.offsets = append(b.nodes.offsets, int32(len(b.nodes.sparse)))
+	for len(b.nodes.Offsets) <= cells {
+		b.nodes.Offsets = append(b.nodes.Offsets, int32(len(b.nodes.Sparse)))
 	}
 }
 

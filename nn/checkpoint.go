@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
@@ -79,7 +80,7 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 // checkpoint returns a file that tells whose checkpoint it is, with the tensors. They
 // share memory with c.
 func (c *core) checkpoint() *modelfile.File {
-	f := &modelfile.File{Kind: checkpointKind + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.tensors()}
+	f := &modelfile.File{Kind: checkpointKind + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
 	for _, s := range c.opt.state() {
 		f.Tensors = append(f.Tensors, modelfile.Vector("optimizer."+s.name, s.x))
 	}
@@ -129,11 +130,11 @@ func (c *core) fitCheckpoint(f, want *modelfile.File) error {
 			return fmt.Errorf("the file is of another %s: %q, want %q", w.what, f.Meta[w.key], want.Meta[w.key])
 		}
 	}
-	if err := fitTensors(f.Tensors, want.Tensors); err != nil {
+	if err := layer.FitTensors(f.Tensors, want.Tensors); err != nil {
 		return err
 	}
 	for i, s := range c.opt.state() {
-		t := f.Tensors[len(c.work.list)+i]
+		t := f.Tensors[len(c.work.List)+i]
 		if s.squares && slices.Min(t.F32) < 0 {
 			return fmt.Errorf("%s has a mean of squares of %v", t.Name, slices.Min(t.F32))
 		}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -98,18 +99,18 @@ func (c *CNN) String() string { return c.settings().String() }
 
 func (c *CNN) fits(Shape) error { return nil }
 
-func (c *CNN) lay(p *params, s Shape) body {
-	tower := func(prefix string, in cells) *tower {
-		return newTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.Activation.kind())
+func (c *CNN) lay(p *layer.Params, s Shape) body {
+	tower := func(prefix string, in layer.Cells) *layer.Tower {
+		return layer.NewTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.Activation.kind())
 	}
 	l := &cnnLayers{nodes: tower("", s.nodes())}
-	n := l.nodes.size()
+	n := l.nodes.Size()
 	if s.hasEdges() {
 		l.edges = tower("edges.", s.edges())
-		l.merge = newMerge(c.Merge == Sum, n)
-		n = l.merge.channels()
+		l.merge = layer.NewMerge(c.Merge == Sum, n)
+		n = l.merge.Channels()
 	}
-	l.hidden = newDense(p, "hidden", n, c.Hidden, c.Activation.kind())
+	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.Activation.kind())
 	return l
 }
 
@@ -119,10 +120,10 @@ func (c *CNN) lay(p *params, s Shape) body {
 //	                                            merge ─ hidden (B, 128)
 //	edges (B, w, k, k, a_e) ─ tower (B, w-9, 8) ┘
 type cnnLayers struct {
-	nodes  *tower
-	edges  *tower // nil: the fields come without edges, and hidden reads nodes
-	merge  *merge
-	hidden *dense
+	nodes  *layer.Tower
+	edges  *layer.Tower // nil: the fields come without edges, and hidden reads nodes
+	merge  *layer.Merge
+	hidden *layer.Dense
 
 	// What hidden reads and what comes out, then gradients.
 	x, ym, y   []float32
@@ -130,45 +131,45 @@ type cnnLayers struct {
 }
 
 func (l *cnnLayers) init(r random.Source) {
-	l.nodes.init(r)
+	l.nodes.Init(r)
 	if l.edges != nil {
-		l.edges.init(r)
+		l.edges.Init(r)
 	}
-	l.hidden.init(r)
+	l.hidden.Init(r)
 }
 
-func (l *cnnLayers) width() int { return l.hidden.out }
+func (l *cnnLayers) width() int { return l.hidden.Out }
 
 // forward runs the dense layer on the batch at once, so that its weights are
 // read once.
 func (l *cnnLayers) forward(b batch) (y []float32, err error) {
-	if l.x, err = l.nodes.forward(b.nodes, b.rows); err != nil {
+	if l.x, err = l.nodes.Forward(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
 	if l.edges != nil {
-		ye, err := l.edges.forward(b.edges, b.rows)
+		ye, err := l.edges.Forward(b.edges, b.rows)
 		if err != nil {
 			return nil, err
 		}
-		l.ym = kernel.Grown(l.ym, b.rows*l.hidden.in)
-		l.merge.forward(l.ym, l.x, ye)
+		l.ym = kernel.Grown(l.ym, b.rows*l.hidden.In)
+		l.merge.Forward(l.ym, l.x, ye)
 		l.x = l.ym
 	}
-	l.y = kernel.Grown(l.y, b.rows*l.hidden.out)
-	l.hidden.forward(l.y, l.x, b.rows)
-	return l.y[:b.rows*l.hidden.out], nil
+	l.y = kernel.Grown(l.y, b.rows*l.hidden.Out)
+	l.hidden.Forward(l.y, l.x, b.rows)
+	return l.y[:b.rows*l.hidden.Out], nil
 }
 
 func (l *cnnLayers) backward(dy []float32, b batch) {
-	l.dx = kernel.Grown(l.dx, b.rows*l.hidden.in)
-	dx := l.dx[:b.rows*l.hidden.in]
-	l.hidden.backward(dx, dy, l.y, l.x, b.rows)
+	l.dx = kernel.Grown(l.dx, b.rows*l.hidden.In)
+	dx := l.dx[:b.rows*l.hidden.In]
+	l.hidden.Backward(dx, dy, l.y, l.x, b.rows)
 	if l.edges != nil {
-		n := b.rows * l.nodes.size()
+		n := b.rows * l.nodes.Size()
 		l.dn, l.de = kernel.Grown(l.dn, n), kernel.Grown(l.de, n)
-		l.merge.backward(l.dn[:n], l.de[:n], dx)
-		l.edges.backward(l.de[:n], b.edges, b.rows)
+		l.merge.Backward(l.dn[:n], l.de[:n], dx)
+		l.edges.Backward(l.de[:n], b.edges, b.rows)
 		dx = l.dn[:n]
 	}
-	l.nodes.backward(dx, b.nodes, b.rows)
+	l.nodes.Backward(dx, b.nodes, b.rows)
 }

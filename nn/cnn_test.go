@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // Printed by testdata/losses.py, which shares no code with the package: the
@@ -58,12 +60,12 @@ func checkLosses(t *testing.T, want []float64, s Shape, c *CNN) {
 	}
 	b := batch{rows: 4, targets: []int32{0, 1, 0, 1}}
 	for j := range 4 * s.W * s.K {
-		b.nodes.cats = append(b.nodes.cats, int32(min(j*j%5-1, 2)))
-		b.nodes.attrs = append(b.nodes.attrs, float32(j*5%7-3)/4)
+		b.nodes.Cats = append(b.nodes.Cats, int32(min(j*j%5-1, 2)))
+		b.nodes.Attrs = append(b.nodes.Attrs, float32(j*5%7-3)/4)
 	}
 	for j := range 4 * s.W * s.K * s.K {
-		b.edges.cats = append(b.edges.cats, int32(j*3%7%3-1))
-		b.edges.attrs = append(b.edges.attrs, float32(j*4%9-4)/5)
+		b.edges.Cats = append(b.edges.Cats, int32(j*3%7%3-1))
+		b.edges.Attrs = append(b.edges.Attrs, float32(j*4%9-4)/5)
 	}
 	for i, want := range want {
 		r, err := c.step(b)
@@ -80,13 +82,13 @@ func checkLosses(t *testing.T, want []float64, s Shape, c *CNN) {
 // the class is whether the first nodes of fields 0 and 1 have the same
 // value. All other nodes are noise.
 func xorBatch(r *rand.Rand, s Shape, rows int) batch {
-	b := batch{rows: rows, nodes: inputs{cats: make([]int32, rows*s.W*s.K)}, targets: make([]int32, rows)}
-	for i := range b.nodes.cats {
-		b.nodes.cats[i] = r.Int32N(int32(s.Cats[0])+1) - 1
+	b := batch{rows: rows, nodes: layer.Inputs{Cats: make([]int32, rows*s.W*s.K)}, targets: make([]int32, rows)}
+	for i := range b.nodes.Cats {
+		b.nodes.Cats[i] = r.Int32N(int32(s.Cats[0])+1) - 1
 	}
 	for i := range rows {
 		x, y := r.Int32N(2), r.Int32N(2)
-		graph := b.nodes.cats[i*s.W*s.K:]
+		graph := b.nodes.Cats[i*s.W*s.K:]
 		graph[0], graph[s.K] = x, y
 		b.targets[i] = x ^ y
 	}
@@ -162,7 +164,7 @@ func TestPredict(t *testing.T) {
 	b := smallBatch(4)
 	in := tensorsOf(small, b)
 	c.taught = true
-	cats, attrs := slices.Clone(b.nodes.cats), slices.Clone(b.nodes.attrs)
+	cats, attrs := slices.Clone(b.nodes.Cats), slices.Clone(b.nodes.Attrs)
 	p, err := c.Predict(in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +193,7 @@ func TestPredict(t *testing.T) {
 	if err != nil || q != dst || !slices.Equal(p.Float32s(), q.Float32s()) {
 		t.Errorf("into dst: %v, %v, want %v", q, err, p)
 	}
-	if !slices.Equal(b.nodes.cats, cats) || !slices.Equal(b.nodes.attrs, attrs) {
+	if !slices.Equal(b.nodes.Cats, cats) || !slices.Equal(b.nodes.Attrs, attrs) {
 		t.Error("Predict has written to its input")
 	}
 	if c.Seen() != 0 {
@@ -328,10 +330,10 @@ func TestStepErrors(t *testing.T) {
 	}{
 		{func(b batch) { b.targets[3] = 3 }, 3, "nn: row 3: class 3, want 0 to 2"},
 		{func(b batch) { b.targets[0] = -1 }, 0, "nn: row 0: class -1, want 0 to 2"},
-		{func(b batch) { b.nodes.cats[2*16+1*4+0*2+1] = 2 }, 2, "nn: row 2: field 1, node 0, discrete channel 1: value 2, want -1 to 1"},
-		{func(b batch) { b.nodes.cats[16+3*4+1*2] = -2 }, 1, "nn: row 1: field 3, node 1, discrete channel 0: value -2, want -1 to 2"},
-		{func(b batch) { b.nodes.attrs[2*16+5] = nan }, 2, "nn: row 2: attribute is NaN"},
-		{func(b batch) { b.nodes.attrs[16] = -inf }, 1, "nn: row 1: attribute is +Inf"},
+		{func(b batch) { b.nodes.Cats[2*16+1*4+0*2+1] = 2 }, 2, "nn: row 2: field 1, node 0, discrete channel 1: value 2, want -1 to 1"},
+		{func(b batch) { b.nodes.Cats[16+3*4+1*2] = -2 }, 1, "nn: row 1: field 3, node 1, discrete channel 0: value -2, want -1 to 2"},
+		{func(b batch) { b.nodes.Attrs[2*16+5] = nan }, 2, "nn: row 2: attribute is NaN"},
+		{func(b batch) { b.nodes.Attrs[16] = -inf }, 1, "nn: row 1: attribute is +Inf"},
 	} {
 		c := smallCNN(t)
 		if _, err := c.step(smallBatch(4)); err != nil {
@@ -358,7 +360,7 @@ func TestStepDiverged(t *testing.T) {
 	if _, err := c.step(b); err != nil {
 		t.Fatal(err)
 	}
-	layersOf(c).hidden.bias.w[0] = float32(math.NaN())
+	layersOf(c).hidden.Bias.W[0] = float32(math.NaN())
 	hash := c.Hash()
 	_, err := c.step(b)
 	var at *RowError

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -39,7 +40,7 @@ type architecture interface {
 
 	// lay adds the weights of a body to p and allocates nothing. It may be
 	// called several times, once per replica.
-	lay(p *params, s Shape) body
+	lay(p *layer.Params, s Shape) body
 }
 
 // pointer is what functions for every type of model M are called with.
@@ -113,8 +114,8 @@ func build(m architecture, s Shape) (*core, error) {
 	c := &core{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
 	c.team.core, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
-	if c.work.size() < 0 {
-		return nil, fmt.Errorf("more than %d weights", maxWeights)
+	if c.work.Size() < 0 {
+		return nil, fmt.Errorf("more than %d weights", layer.MaxWeights)
 	}
 	var err error
 	c.meta, err = set.metadata(s)
@@ -123,8 +124,8 @@ func build(m architecture, s Shape) (*core, error) {
 
 // start gives the network its memory, all weights zero.
 func (c *core) start() {
-	c.work.alloc()
-	c.opt = (*c.arch.settings().optimizer).start(len(c.work.w))
+	c.work.Alloc()
+	c.opt = (*c.arch.settings().optimizer).start(len(c.work.W))
 }
 
 // Shape returns what Init was called with or Load has read.
@@ -207,7 +208,7 @@ func (c *core) AppendWeights(dst []float32) []float32 {
 	if c == nil {
 		return dst
 	}
-	return append(dst, c.work.w...)
+	return append(dst, c.work.W...)
 }
 
 // SetWeights makes the weights those that AppendWeights has returned, of this
@@ -217,10 +218,10 @@ func (c *core) SetWeights(w []float32) error {
 	if c == nil {
 		return ErrNotReady
 	}
-	if len(w) != len(c.work.w) {
-		return fmt.Errorf("nn: %d weights, the model has %d", len(w), len(c.work.w))
+	if len(w) != len(c.work.W) {
+		return fmt.Errorf("nn: %d weights, the model has %d", len(w), len(c.work.W))
 	}
-	copy(c.work.w, w)
+	copy(c.work.W, w)
 	c.taught = true
 	return nil
 }

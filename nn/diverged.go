@@ -14,7 +14,7 @@ import (
 func (c *core) diverged(b batch, loss float64) error {
 	err := c.blame(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
-		return err == nil && kernel.Finite(learned) && kernel.Finite(kernel.Squares(c.work.g))
+		return err == nil && kernel.Finite(learned) && kernel.Finite(kernel.Squares(c.work.G))
 	})
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *core) diverged(b batch, loss float64) error {
 // if its numbers were 0; nil where there is none, and the weights are at fault.
 func (c *core) blame(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
-	for _, x := range []*[]float32{&zeros.nodes.attrs, &zeros.edges.attrs, &zeros.values} {
+	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {
 		if *x != nil {
 			*x = make([]float32, len(*x))
 		}
@@ -58,7 +58,7 @@ func (b batch) extreme() (name string, x float32) {
 	for _, in := range []struct {
 		name string
 		x    []float32
-	}{{"attribute", b.nodes.attrs}, {"edge attribute", b.edges.attrs}, {"a count", b.numbers()}, {"the value to learn", b.values}} {
+	}{{"attribute", b.nodes.Attrs}, {"edge attribute", b.edges.Attrs}, {"a count", b.numbers()}, {"the value to learn", b.values}} {
 		for _, v := range in.x {
 			if size := math.Abs(float64(v)); name == "" || !(size <= math.Abs(float64(x))) {
 				name, x = in.name, v

@@ -33,14 +33,14 @@ func TestExtremeRow(t *testing.T) {
 				}
 				hash, states := c.Hash(), memory(c)
 				b := randomBatch(test.s, 8, 2)
-				for _, v := range [][]float32{b.nodes.attrs, b.edges.attrs, b.values} {
+				for _, v := range [][]float32{b.nodes.Attrs, b.edges.Attrs, b.values} {
 					if len(v) > 0 {
 						v[5*len(v)/8] = x
 						break
 					}
 				}
 				_, err := c.step(b)
-				if err == nil && kernel.Finite(float64(x)) && checkRows("", memory(c), 1) == nil && checkRows("", c.work.w, 1) == nil {
+				if err == nil && kernel.Finite(float64(x)) && checkRows("", memory(c), 1) == nil && checkRows("", c.work.W, 1) == nil {
 					continue // no unit lets the number through
 				}
 				refused++

@@ -107,7 +107,8 @@
 // # Inside
 //
 // The package knows neither streams nor Arrow. Tensors enter and leave in
-// tensor.go; everything else works on slices, in layers that are written by
-// hand, one file each. What all models share is in core.go, a model adds its
-// settings and how its layers are laid out.
+// tensor.go; everything else works on slices. What all models share is in core.go and
+// replica.go, a model adds its settings and how its layers are laid out. The layers
+// are in nn/internal/layer, the loops in nn/internal/kernel, the format of the files in
+// nn/internal/modelfile.
 package nn

@@ -123,7 +123,7 @@ func TestEvaluate(t *testing.T) {
 		if _, err := c.Evaluate(in); err == nil {
 			t.Error("a batch without targets was evaluated")
 		}
-		c.work.w[0] = float32(math.NaN())
+		c.work.W[0] = float32(math.NaN())
 		in = tensorsOf(s, randomBatch(s, 7, 1))
 		if r, err := c.Evaluate(in); err == nil {
 			t.Errorf("weights that are not numbers: %+v", r)

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -80,31 +81,31 @@ func checkEncoder(visible, size int) error {
 	case visible < 1:
 		return fmt.Errorf("%d visible units, want a positive number", visible)
 	case size < 0:
-		return fmt.Errorf("more than %d weights", maxWeights)
+		return fmt.Errorf("more than %d weights", layer.MaxWeights)
 	}
 	return nil
 }
 
 // encoderWeights is what an RBM and an Autoencoder have in common.
 type encoderWeights struct {
-	visible int
-	params
-	weight, hidBias, visBias *weight // (visible, hidden), (hidden), (visible)
-	drawn                    string  // the hash of the weights that Init has drawn
+	visible                  int
+	all                      layer.Params  // all weights
+	weight, hidBias, visBias *layer.Weight // (visible, hidden), (hidden), (visible)
+	drawn                    string        // the hash of the weights that Init has drawn
 	seen                     int
 }
 
 // lay lays out the weights, without memory for them. It returns extra, a second
 // tensor of the shape of the weights, which is the weights where it has no name.
-func (c *encoderWeights) lay(visible, hidden int, extra string) *weight {
-	c.visible, c.params = visible, params{}
-	c.weight = c.add("weight", visible, hidden)
+func (c *encoderWeights) lay(visible, hidden int, extra string) *layer.Weight {
+	c.visible, c.all = visible, layer.Params{}
+	c.weight = c.all.Add("weight", visible, hidden)
 	more := c.weight
 	if extra != "" {
-		more = c.add(extra, visible, hidden)
+		more = c.all.Add(extra, visible, hidden)
 	}
-	c.hidBias = c.add("hidden.bias", hidden)
-	c.visBias = c.add("visible.bias", visible)
+	c.hidBias = c.all.Add("hidden.bias", hidden)
+	c.visBias = c.all.Add("visible.bias", visible)
 	return more
 }
 
@@ -113,8 +114,8 @@ func (c *encoderWeights) note() { c.drawn = c.sum() }
 
 // sum returns the hash of the weights that Weights lends.
 func (c *encoderWeights) sum() string {
-	p := params{list: []*weight{c.weight, c.hidBias, c.visBias}}
-	return p.hash()
+	p := layer.Params{List: []*layer.Weight{c.weight, c.hidBias, c.visBias}}
+	return p.Hash()
 }
 
 // Trained reports whether the encoder has learned from a row, was loaded, or was given
@@ -140,7 +141,7 @@ func (c *encoderWeights) Weights() (w, hidden, visible *tensor.Dense) {
 	if c.weight == nil {
 		return nil, nil, nil
 	}
-	return c.weight.dense(), c.hidBias.dense(), c.visBias.dense()
+	return c.weight.Dense(), c.hidBias.Dense(), c.visBias.Dense()
 }
 
 // Seen returns the number of rows learned from, each time counted.
@@ -151,7 +152,7 @@ func (c *encoderWeights) Hash() string {
 	if c.weight == nil {
 		return ""
 	}
-	return c.params.hash()
+	return c.all.Hash()
 }
 
 // open checks x, (B, visible) of float32, and returns it as a slice.
@@ -175,7 +176,7 @@ func (c *encoderWeights) codes(name string, y *tensor.Dense) (v []float32, rows 
 	if c.weight == nil {
 		return nil, 0, ErrNotReady
 	}
-	if v, rows, err = openRows(name, y, c.weight.shape[1], Binary); err == nil && !c.Trained() {
+	if v, rows, err = openRows(name, y, c.weight.Shape[1], Binary); err == nil && !c.Trained() {
 		return nil, 0, ErrUntrained
 	}
 	return v, rows, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -18,14 +19,14 @@ var fieldShapes = []Shape{
 }
 
 // fieldLayer returns a layer with weights and one graph for it.
-func fieldLayer(t *testing.T, s Shape, maps int) (l *fieldConv, b batch) {
+func fieldLayer(t *testing.T, s Shape, maps int) (l *layer.FieldConv, b batch) {
 	t.Helper()
-	var p params
-	l = newFieldConv(&p, "conv1", s.nodes(), maps, relu)
-	p.alloc()
-	l.init(random.New(3, random.Init))
+	var p layer.Params
+	l = layer.NewFieldConv(&p, "conv1", s.nodes(), maps, layer.ReLU)
+	p.Alloc()
+	l.Init(random.New(3, random.Init))
 	b = randomBatch(s, 1, 5)
-	if err := l.grow(b.nodes, 1); err != nil {
+	if err := l.Grow(b.nodes, 1); err != nil {
 		t.Fatal(err)
 	}
 	return l, b
@@ -39,14 +40,14 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 		if err := c.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		l, r := layersOf(c).nodes.conv1, newRand(4)
-		copy(l.bias.w, normal(r, len(l.bias.w)))
+		l, r := layersOf(c).nodes.Conv1, newRand(4)
+		copy(l.Bias.W, normal(r, len(l.Bias.W)))
 		b := randomBatch(s, 1, 6)
-		if err := l.grow(b.nodes, 1); err != nil {
+		if err := l.Grow(b.nodes, 1); err != nil {
 			t.Fatal(err)
 		}
-		y := make([]float32, s.W*l.maps)
-		if err := l.forward(y, b.nodes, 0, 1); err != nil {
+		y := make([]float32, s.W*l.Maps)
+		if err := l.Forward(y, b.nodes, 0, 1); err != nil {
 			t.Fatal(err)
 		}
 		want := slices.Concat(newReference(c).conv1(b, 0)...)
@@ -57,20 +58,20 @@ func TestFieldConvIsOneHotConvolution(t *testing.T) {
 func TestFieldConvGradients(t *testing.T) {
 	for _, s := range fieldShapes {
 		l, b := fieldLayer(t, s, 6)
-		fixBias(l.bias.w)
-		y, r := make([]float32, s.W*l.maps), normal(newRand(8), s.W*l.maps)
+		fixBias(l.Bias.W)
+		y, r := make([]float32, s.W*l.Maps), normal(newRand(8), s.W*l.Maps)
 		loss := func() float64 {
-			l.forward(y, b.nodes, 0, 1)
+			l.Forward(y, b.nodes, 0, 1)
 			return weighted(r, y)
 		}
 		loss()
-		l.backward(slices.Clone(r), y, b.nodes, 0, 1)
-		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
-		if l.table != nil {
-			checkGrad(t, "table", l.table.w, l.table.g, loss)
+		l.Backward(slices.Clone(r), y, b.nodes, 0, 1)
+		checkGrad(t, "bias", l.Bias.W, l.Bias.G, loss)
+		if l.Table != nil {
+			checkGrad(t, "table", l.Table.W, l.Table.G, loss)
 		}
-		if l.dense != nil {
-			checkGrad(t, "weight", l.dense.w, l.dense.g, loss)
+		if l.Dense != nil {
+			checkGrad(t, "weight", l.Dense.W, l.Dense.G, loss)
 		}
 	}
 }
@@ -78,34 +79,34 @@ func TestFieldConvGradients(t *testing.T) {
 // A dummy node, and a field of them, leaves the bias alone.
 func TestFieldConvDummies(t *testing.T) {
 	l, b := fieldLayer(t, fieldShapes[0], 6)
-	for i := range b.nodes.cats {
-		b.nodes.cats[i] = -1
+	for i := range b.nodes.Cats {
+		b.nodes.Cats[i] = -1
 	}
-	if err := l.grow(b.nodes, 1); err != nil {
+	if err := l.Grow(b.nodes, 1); err != nil {
 		t.Fatal(err)
 	}
-	copy(l.bias.w, []float32{1, -1, 2, -2, 3, 0})
-	y := make([]float32, l.w*6)
+	copy(l.Bias.W, []float32{1, -1, 2, -2, 3, 0})
+	y := make([]float32, l.W*6)
 	for i := range y {
 		y[i] = 99 // forward must not add to what was there
 	}
-	l.forward(y, b.nodes, 0, 1)
-	for f := range l.w {
+	l.Forward(y, b.nodes, 0, 1)
+	for f := range l.W {
 		if got := y[6*f : 6*f+6]; !slices.Equal(got, []float32{1, 0, 2, 0, 3, 0}) {
 			t.Errorf("field %d of dummies is %v", f, got)
 		}
 	}
-	l.backward(slices.Repeat([]float32{1}, l.w*6), y, b.nodes, 0, 1)
-	if kernel.Dot(l.table.g, l.table.g) != 0 {
+	l.Backward(slices.Repeat([]float32{1}, l.W*6), y, b.nodes, 0, 1)
+	if kernel.Dot(l.Table.G, l.Table.G) != 0 {
 		t.Error("dummies have changed the gradient of the table")
 	}
 }
 
 func TestFieldConvIndex(t *testing.T) {
 	l, _ := fieldLayer(t, Shape{W: 2, K: 2, Cats: []int{3, 2}, Classes: 2}, 1)
-	in := inputs{cats: []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}}
-	y := make([]float32, l.w*l.maps)
-	if err := l.grow(in, 1); err != nil {
+	in := layer.Inputs{Cats: []int32{0, 0, 2, 1 /**/, -1, 1, 1, -1}}
+	y := make([]float32, l.W*l.Maps)
+	if err := l.Grow(in, 1); err != nil {
 		t.Fatal(err)
 	}
 	// A node has 3+2 rows; the second of a field begins at row 5, its second
@@ -113,16 +114,16 @@ func TestFieldConvIndex(t *testing.T) {
 	want := []int32{0, 3, 7, 9 /**/, -1, 4, 6, -1}
 	for i, row := range want {
 		if row > 0 {
-			want[i] *= int32(l.maps)
+			want[i] *= int32(l.Maps)
 		}
 	}
-	if err := l.forward(y, in, 0, 1); err != nil || !slices.Equal(l.idx, want) {
-		t.Errorf("rows of %v begin at %v, want %v; %v", in.cats, l.idx, want, err)
+	if err := l.Forward(y, in, 0, 1); err != nil || !slices.Equal(l.Idx, want) {
+		t.Errorf("rows of %v begin at %v, want %v; %v", in.Cats, l.Idx, want, err)
 	}
 	for _, v := range []int32{2, 3, 1 << 30, -2, -1 << 31} {
-		in.cats[5] = v
+		in.Cats[5] = v
 		bad := fmt.Sprintf("row 0: field 1, node 0, discrete channel 1: value %d, want -1 to 1", v)
-		if err := l.forward(y, in, 0, 1); err == nil || err.Error() != bad {
+		if err := l.Forward(y, in, 0, 1); err == nil || err.Error() != bad {
 			t.Errorf("%v, want %s", err, bad)
 		}
 	}

@@ -37,7 +37,7 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 			return errors.New("nn: the network reads no edges")
 		}
 	}
-	l := tower.conv1
+	l := tower.Conv1
 	w, _, _ := encoder.Weights()
 	if w == nil {
 		return ErrNotReady
@@ -45,27 +45,27 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 	if !trained(encoder) {
 		return fmt.Errorf("nn: the encoder gives no code: %w", ErrUntrained)
 	}
-	if l.sparse > 0 {
+	if l.Sparse > 0 {
 		return errors.New("nn: a layer with a sparse channel takes no code")
 	}
-	each := l.total + l.attrs
-	if n, m := w.Shape()[0], w.Shape()[1]; n != l.n*each || m != l.maps {
-		return fmt.Errorf("nn: %s has %d inputs and %d maps, the encoder %d and %d", layer, l.n*each, l.maps, n, m)
+	each := l.Total + l.Attrs
+	if n, m := w.Shape()[0], w.Shape()[1]; n != l.N*each || m != l.Maps {
+		return fmt.Errorf("nn: %s has %d inputs and %d maps, the encoder %d and %d", layer, l.N*each, l.Maps, n, m)
 	}
-	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.n*(each+l.maps)))) // see glorot
-	for cell := range l.n {
-		row := from[cell*each*l.maps:]
-		if l.table != nil {
-			n := l.total * l.maps
-			copy(l.table.w[cell*n:(cell+1)*n], row)
+	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.N*(each+l.Maps)))) // see glorot
+	for cell := range l.N {
+		row := from[cell*each*l.Maps:]
+		if l.Table != nil {
+			n := l.Total * l.Maps
+			copy(l.Table.W[cell*n:(cell+1)*n], row)
 			row = row[n:]
 		}
-		if l.dense != nil {
-			n := l.attrs * l.maps
-			copy(l.dense.w[cell*n:(cell+1)*n], row)
+		if l.Dense != nil {
+			n := l.Attrs * l.Maps
+			copy(l.Dense.W[cell*n:(cell+1)*n], row)
 		}
 	}
-	clear(l.bias.w)
+	clear(l.Bias.W)
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // After UseCode the first layer computes of a field what the encoder does, up to
@@ -26,49 +28,49 @@ func TestUseCode(t *testing.T) {
 	}
 	b := randomBatch(s, 5, 1)
 	rng := newRand(2)
-	b.edges = inputs{cats: make([]int32, 5*2*9)}
-	for i := range b.edges.cats {
-		b.edges.cats[i] = int32(rng.IntN(3)) - 1
+	b.edges = layer.Inputs{Cats: make([]int32, 5*2*9)}
+	for i := range b.edges.Cats {
+		b.edges.Cats[i] = int32(rng.IntN(3)) - 1
 	}
 	l := c.work.body.(*cnnLayers)
 	for _, layer := range []struct {
-		l       *fieldConv
-		in      inputs
+		l       *layer.FieldConv
+		in      layer.Inputs
 		encoder *RBM
-	}{{l.nodes.conv1, b.nodes, nodes}, {l.edges.conv1, b.edges, pairs}} {
-		if err := layer.l.grow(layer.in, 5); err != nil {
+	}{{l.nodes.Conv1, b.nodes, nodes}, {l.edges.Conv1, b.edges, pairs}} {
+		if err := layer.l.Grow(layer.in, 5); err != nil {
 			t.Fatal(err)
 		}
 		// Uniform numbers in ±√(6/(in+out)) have the variance 2/(in+out).
-		square, each := 0.0, len(layer.encoder.weight.w)/maps
-		for _, w := range layer.encoder.weight.w {
+		square, each := 0.0, len(layer.encoder.weight.W)/maps
+		for _, w := range layer.encoder.weight.W {
 			square += float64(w) * float64(w)
 		}
-		factor := math.Sqrt(2/float64(each+layer.l.n*maps)) / math.Sqrt(square/float64(each*maps))
-		n, d, a := layer.l.n, len(layer.l.cats), layer.l.attrs
+		factor := math.Sqrt(2/float64(each+layer.l.N*maps)) / math.Sqrt(square/float64(each*maps))
+		n, d, a := layer.l.N, len(layer.l.Cats), layer.l.Attrs
 		for i := range 5 {
-			y := make([]float32, layer.l.w*layer.l.maps)
-			if err := layer.l.forward(y, layer.in, i, 1); err != nil {
+			y := make([]float32, layer.l.W*layer.l.Maps)
+			if err := layer.l.Forward(y, layer.in, i, 1); err != nil {
 				t.Fatal(err)
 			}
 			for f := range s.W {
 				var units []float32
 				for cell := range n {
 					at := (i*s.W+f)*n + cell
-					for j, card := range layer.l.cats {
+					for j, card := range layer.l.Cats {
 						one := make([]float32, card)
-						if v := layer.in.cats[at*d+j]; v >= 0 {
+						if v := layer.in.Cats[at*d+j]; v >= 0 {
 							one[v] = 1
 						}
 						units = append(units, one...)
 					}
-					units = append(units, layer.in.attrs[at*a:(at+1)*a]...)
+					units = append(units, layer.in.Attrs[at*a:(at+1)*a]...)
 				}
 				var want []float64
 				for j := range maps {
 					sum := 0.0
 					for u, x := range units {
-						sum += float64(x) * float64(layer.encoder.weight.w[u*maps+j])
+						sum += float64(x) * float64(layer.encoder.weight.W[u*maps+j])
 					}
 					want = append(want, max(0, sum*factor))
 				}

@@ -3,7 +3,10 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // normal returns n draws from the standard normal distribution.
@@ -67,3 +70,10 @@ func compare(t *testing.T, name string, got []float32, want []float64, tolerance
 }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// maskOf returns what the last mask of n values multiplies by.
+func maskOf(d *layer.Dropout, n int) []float32 {
+	mask := slices.Repeat([]float32{1}, n)
+	d.Backward(mask)
+	return mask
+}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -92,9 +93,9 @@ func (m *GRU) String() string { return m.settings().String() }
 
 func (m *GRU) fits(Shape) error { return nil }
 
-func (m *GRU) lay(p *params, s Shape) body {
-	l := &gruLayers{fields: newReader(p, s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
-	l.gru = newGRULayer(p, "gru", s.W, l.fields.channels(), m.Hidden)
+func (m *GRU) lay(p *layer.Params, s Shape) body {
+	l := &gruLayers{fields: layer.NewReader(p, s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
+	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
 	return l
 }
 
@@ -102,39 +103,39 @@ func (m *GRU) lay(p *params, s Shape) body {
 //
 //	fields (B, w, 16) ─ gru (B, w, 32) ─ last or mean (B, 32)
 type gruLayers struct {
-	fields *reader
-	gru    *gruLayer
+	fields *layer.Reader
+	gru    *layer.GRULayer
 	mean   bool
 
 	y, dx1 []float32
 }
 
 func (l *gruLayers) init(r random.Source) {
-	l.fields.init(r)
-	l.gru.init(r)
+	l.fields.Init(r)
+	l.gru.Init(r)
 }
 
-func (l *gruLayers) width() int { return l.gru.units }
+func (l *gruLayers) width() int { return l.gru.Units }
 
 func (l *gruLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.grow(b.nodes, b.edges, b.rows); err != nil {
+	if err := l.fields.Grow(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
 	}
-	if err := l.fields.forward(b.nodes, b.edges, 0, b.rows); err != nil {
+	if err := l.fields.Forward(b.nodes, b.edges, 0, b.rows); err != nil {
 		return nil, err
 	}
-	l.gru.forward(l.fields.output(0, b.rows), b.rows)
-	u, n := l.gru.units, l.gru.n
+	l.gru.Forward(l.fields.Output(0, b.rows), b.rows)
+	u, n := l.gru.Units, l.gru.N
 	l.y = kernel.Grown(l.y, b.rows*u)
 	for i := range b.rows {
 		y := l.y[i*u : i*u+u]
 		if !l.mean {
-			copy(y, l.gru.output(i, n-1))
+			copy(y, l.gru.Output(i, n-1))
 			continue
 		}
 		clear(y)
 		for t := range n {
-			for j, v := range l.gru.output(i, t) {
+			for j, v := range l.gru.Output(i, t) {
 				y[j] += v
 			}
 		}
@@ -148,12 +149,12 @@ func (l *gruLayers) forward(b batch) ([]float32, error) {
 func (l *gruLayers) backward(dx []float32, b batch) {
 	if l.mean {
 		for i := range dx {
-			dx[i] /= float32(l.gru.n)
+			dx[i] /= float32(l.gru.N)
 		}
 	}
-	size := b.rows * l.fields.size()
+	size := b.rows * l.fields.Size()
 	l.dx1 = kernel.Grown(l.dx1, size)
-	l.gru.backward(l.dx1, dx, l.mean, l.fields.output(0, b.rows), b.rows)
-	l.fields.startGrad()
-	l.fields.backward(l.dx1[:size], b.nodes, b.edges, 0, b.rows)
+	l.gru.Backward(l.dx1, dx, l.mean, l.fields.Output(0, b.rows), b.rows)
+	l.fields.StartGrad()
+	l.fields.Backward(l.dx1[:size], b.nodes, b.edges, 0, b.rows)
 }

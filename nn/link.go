@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -87,12 +88,12 @@ func (m *Link) fits(s Shape) error {
 	return nil
 }
 
-func (m *Link) lay(p *params, s Shape) body {
+func (m *Link) lay(p *layer.Params, s Shape) body {
 	act := m.Activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: newReader(p, s.nodes(), s.edges(), m.Maps1, act, m.Merge == Sum)}
-	l.code = newDense(p, "code", l.fields.size(), m.Code, act)
-	l.hidden = newDense(p, "hidden", 2*m.Code, m.Hidden, act)
+	l := &linkLayers{fields: layer.NewReader(p, s.nodes(), s.edges(), m.Maps1, act, m.Merge == Sum)}
+	l.code = layer.NewDense(p, "code", l.fields.Size(), m.Code, act)
+	l.hidden = layer.NewDense(p, "hidden", 2*m.Code, m.Hidden, act)
 	return l
 }
 
@@ -101,40 +102,40 @@ func (m *Link) lay(p *params, s Shape) body {
 //
 //	fields (2·B, w/2, 16) ─ code (2·B, 64) ─ pair (B, 2·64) ─ hidden (B, 64)
 type linkLayers struct {
-	fields *reader
-	code   *dense
-	hidden *dense
+	fields *layer.Reader
+	code   *layer.Dense
+	hidden *layer.Dense
 
 	y2, pair, y3    []float32
 	dx1, dy2, dpair []float32
 }
 
 func (l *linkLayers) init(r random.Source) {
-	l.fields.init(r)
-	l.code.init(r)
-	l.hidden.init(r)
+	l.fields.Init(r)
+	l.code.Init(r)
+	l.hidden.Init(r)
 }
 
-func (l *linkLayers) width() int { return l.hidden.out }
+func (l *linkLayers) width() int { return l.hidden.Out }
 
 func (l *linkLayers) forward(b batch) ([]float32, error) {
 	ends := 2 * b.rows
-	if err := l.fields.grow(b.nodes, b.edges, ends); err != nil {
+	if err := l.fields.Grow(b.nodes, b.edges, ends); err != nil {
 		return nil, endError(err)
 	}
-	if err := l.fields.forward(b.nodes, b.edges, 0, ends); err != nil {
+	if err := l.fields.Forward(b.nodes, b.edges, 0, ends); err != nil {
 		return nil, endError(err)
 	}
-	c := l.code.out
+	c := l.code.Out
 	l.y2 = kernel.Grown(l.y2, ends*c)
 	l.pair = kernel.Grown(l.pair, b.rows*2*c)
-	l.y3 = kernel.Grown(l.y3, b.rows*l.hidden.out)
-	l.code.forward(l.y2, l.fields.output(0, ends), ends)
+	l.y3 = kernel.Grown(l.y3, b.rows*l.hidden.Out)
+	l.code.Forward(l.y2, l.fields.Output(0, ends), ends)
 	for i := range b.rows {
 		pairForward(l.pair[2*i*c:2*(i+1)*c], l.y2[2*i*c:2*(i+1)*c])
 	}
-	l.hidden.forward(l.y3, l.pair, b.rows)
-	return l.y3[:b.rows*l.hidden.out], nil
+	l.hidden.Forward(l.y3, l.pair, b.rows)
+	return l.y3[:b.rows*l.hidden.Out], nil
 }
 
 // pairForward sets y to a∘b and |a-b|, side by side, of the codes a and b that
@@ -168,26 +169,26 @@ func pairBackward(dx, dy, x []float32) {
 
 func (l *linkLayers) backward(dx []float32, b batch) {
 	ends := 2 * b.rows
-	c := l.code.out
+	c := l.code.Out
 	l.dpair = kernel.Grown(l.dpair, b.rows*2*c)
 	l.dy2 = kernel.Grown(l.dy2, ends*c)
-	l.dx1 = kernel.Grown(l.dx1, ends*l.fields.size())
-	l.hidden.backward(l.dpair, dx, l.y3, l.pair, b.rows)
+	l.dx1 = kernel.Grown(l.dx1, ends*l.fields.Size())
+	l.hidden.Backward(l.dpair, dx, l.y3, l.pair, b.rows)
 	for i := range b.rows {
 		at, end := 2*i*c, 2*(i+1)*c
 		pairBackward(l.dy2[at:end], l.dpair[at:end], l.y2[at:end])
 	}
-	dx1 := l.dx1[:ends*l.fields.size()]
-	l.code.backward(dx1, l.dy2, l.y2, l.fields.output(0, ends), ends)
-	l.fields.startGrad()
-	l.fields.backward(dx1, b.nodes, b.edges, 0, ends)
+	dx1 := l.dx1[:ends*l.fields.Size()]
+	l.code.Backward(dx1, l.dy2, l.y2, l.fields.Output(0, ends), ends)
+	l.fields.StartGrad()
+	l.fields.Backward(dx1, b.nodes, b.edges, 0, ends)
 }
 
 // endError returns err for the row that has an end that could not be read.
 func endError(err error) error {
-	var e *inputError
+	var e *layer.InputError
 	if !errors.As(err, &e) {
 		return err
 	}
-	return rowErrorf(e.row/2, "end %d: %w", e.row%2, e.err)
+	return rowErrorf(e.Row/2, "end %d: %w", e.Row%2, e.Err)
 }

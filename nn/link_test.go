@@ -9,10 +9,10 @@ import (
 // swapped returns b with the two ends of every row exchanged.
 func swapped(b batch, s Shape) batch {
 	half := s.W / 2 * s.K
-	b.nodes.cats = halves(b.nodes.cats, half*len(s.Cats))
-	b.nodes.attrs = halves(b.nodes.attrs, half*s.Attrs)
-	b.edges.cats = halves(b.edges.cats, half*s.K*len(s.EdgeCats))
-	b.edges.attrs = halves(b.edges.attrs, half*s.K*s.EdgeAttrs)
+	b.nodes.Cats = halves(b.nodes.Cats, half*len(s.Cats))
+	b.nodes.Attrs = halves(b.nodes.Attrs, half*s.Attrs)
+	b.edges.Cats = halves(b.edges.Cats, half*s.K*len(s.EdgeCats))
+	b.edges.Attrs = halves(b.edges.Attrs, half*s.K*s.EdgeAttrs)
 	return b
 }
 
@@ -59,7 +59,7 @@ func TestLinkLearnsPairs(t *testing.T) {
 	for i := range 600 {
 		b := randomBatch(s, 32, uint64(i))
 		for row := range b.rows {
-			x := b.nodes.cats[row*6:]
+			x := b.nodes.Cats[row*6:]
 			x[0], x[3] = max(x[0], 0), max(x[3], 0)
 			b.targets[row] = 0
 			if row%2 == 0 {
@@ -101,7 +101,7 @@ func TestLinkErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := randomBatch(s, 5, 1)
-	b.nodes.cats[3*8+4+2] = 7
+	b.nodes.Cats[3*8+4+2] = 7
 	if _, err := m.step(b); err == nil || err.Error() != "nn: row 3: end 1: field 1, node 0, discrete channel 0: value 7, want -1 to 2" {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -104,10 +105,10 @@ func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
 // String returns the settings in one line.
 func (m *Logistic) String() string { return m.settings().String() }
 
-func (m *Logistic) lay(p *params, s Shape) body {
+func (m *Logistic) lay(p *layer.Params, s Shape) body {
 	units := m.Heads * m.Loss.units(s)
 	l := &logisticLayer{
-		table: p.add("table", m.Width, units), bias: p.add("bias", units), kernel: m.Kernel, models: m.Heads,
+		table: p.Add("table", m.Width, units), bias: p.Add("bias", units), kernel: m.Kernel, models: m.Heads,
 	}
 	l.grads.table = l.table
 	return l
@@ -115,7 +116,7 @@ func (m *Logistic) lay(p *params, s Shape) body {
 
 // logisticLayer is a Logistic at work: its features are the outputs of its heads.
 type logisticLayer struct {
-	table, bias *weight
+	table, bias *layer.Weight
 	kernel      Similarity
 	models      int
 
@@ -131,13 +132,13 @@ type logisticLayer struct {
 
 func (l *logisticLayer) init(random.Source) {}
 
-func (l *logisticLayer) width() int { return len(l.bias.w) }
+func (l *logisticLayer) width() int { return len(l.bias.W) }
 
 func (l *logisticLayer) heads() int { return l.models }
 
 func (l *logisticLayer) left(i int) int { return l.out[i] }
 
-func (l *logisticLayer) scatter() (*scattered, *weight) { return &l.grads, l.bias }
+func (l *logisticLayer) scatter() (*scattered, *layer.Weight) { return &l.grads, l.bias }
 
 // leaves returns which of some heads leaves a row out.
 func leaves(ids []uint64, values []float64, heads int) int {
@@ -216,7 +217,7 @@ func (l *logisticLayer) addLevels(i int, ids []uint64, values []float64) error {
 
 // add adds x at the place of an id.
 func (l *logisticLayer) add(id uint64, x float32) {
-	row, negative := slot(id, uint64(l.table.shape[0]))
+	row, negative := slot(id, uint64(l.table.Shape[0]))
 	if negative {
 		x = -x
 	}
@@ -247,9 +248,9 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 	from := 0
 	for i, end := range l.ends {
 		y := l.y[i*n : (i+1)*n]
-		copy(y, l.bias.w)
+		copy(y, l.bias.W)
 		for j := from; j < end; j++ {
-			addTimes(l.x[j], l.table.w[int(l.at[j])*n:][:n], y)
+			addTimes(l.x[j], l.table.W[int(l.at[j])*n:][:n], y)
 		}
 		from = end
 	}
@@ -257,13 +258,13 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 }
 
 func (l *logisticLayer) backward(dx []float32, b batch) {
-	clearGrad(l.bias)
+	layer.ClearGrad(l.bias)
 	l.grads.start()
 	n := l.width()
 	from := 0
 	for i, end := range l.ends {
 		d := dx[i*n : (i+1)*n]
-		kernel.Axpy(1, d, l.bias.g)
+		kernel.Axpy(1, d, l.bias.G)
 		for j := from; j < end; j++ {
 			addTimes(l.x[j], d, l.grads.grad(l.at[j]))
 		}

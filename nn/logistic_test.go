@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // The rows that a Logistic with the Min kernel reads have the inner products
@@ -31,7 +33,7 @@ func TestLogisticMinComparesDoublings(t *testing.T) {
 		c.Append(ids, values)
 	}
 	const width = 1 << 24
-	l := &logisticLayer{table: &weight{shape: []int{width}}, kernel: Min, models: 1}
+	l := &logisticLayer{table: &layer.Weight{Shape: []int{width}}, kernel: Min, models: 1}
 	if err := l.hash(batch{rows: c.Len(), counts: &c}); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +131,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 				clear(dy[i*3 : i*3+3])
 			}
 			c.work.body.backward(dy, in)
-			if !update(&c.work.params, c.opt, c.rule, epoch+1) {
+			if !update(&c.work.Params, c.opt, c.rule, epoch+1) {
 				t.Fatal("no step")
 			}
 			c.seen++
@@ -139,9 +141,9 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 			t.Fatalf("epoch %d: %+v, %v, want %d right and a loss of %v", epoch, r, err, correct, loss/rows)
 		}
 	}
-	table := coreOf(m).work.list[0].w
+	table := coreOf(m).work.List[0].W
 	for h, one := range alone {
-		for i, w := range coreOf(one).work.list[0].w {
+		for i, w := range coreOf(one).work.List[0].W {
 			if got := table[i/3*3*heads+h*3+i%3]; math.Abs(float64(got-w)) > 1e-5 {
 				t.Fatalf("head %d: weight %d is %v, want %v", h, i, got, w)
 			}
@@ -209,7 +211,7 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 			if _, err := some.Step(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !update(&c.work.params, c.opt, c.rule, step+1) {
+			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !update(&c.work.Params, c.opt, c.rule, step+1) {
 				t.Fatal(err)
 			}
 			c.steps++
@@ -236,14 +238,14 @@ func TestLogisticEntries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := coreOf(m).work.list
+		list := coreOf(m).work.List
 		want := make([]float64, 8*3)
 		for i := range want {
 			row, c := i/3, i%3
 			for h := range 4 {
-				want[i] += float64(list[1].w[h*3+c]) / 4
+				want[i] += float64(list[1].W[h*3+c]) / 4
 				for j := range n {
-					want[i] += float64(levels[row*n+j]) * float64(list[0].w[(int(rows[row*n+j])*4+h)*3+c]) / 4
+					want[i] += float64(levels[row*n+j]) * float64(list[0].W[(int(rows[row*n+j])*4+h)*3+c]) / 4
 				}
 			}
 		}

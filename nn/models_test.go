@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // modelCases are all models in all their forms, small enough for differences
@@ -82,12 +84,12 @@ func ready(t testing.TB, s Shape, m Model) Model {
 		t.Fatal(err)
 	}
 	r := newRand(11)
-	for _, w := range coreOf(m).work.list {
-		if len(w.shape) > 1 && w.w[0] != 0 {
+	for _, w := range coreOf(m).work.List {
+		if len(w.Shape) > 1 && w.W[0] != 0 {
 			continue
 		}
-		for i := range w.w {
-			w.w[i] = float32(0.2 * r.NormFloat64())
+		for i := range w.W {
+			w.W[i] = float32(0.2 * r.NormFloat64())
 		}
 	}
 	coreOf(m).taught = true
@@ -110,25 +112,25 @@ func TestModelGradients(t *testing.T) {
 			return learned / float64(b.rows)
 		}
 		loss()
-		grad := slices.Clone(work.g)
+		grad := slices.Clone(work.G)
 		const h = 1.0 / 512
 		at, moved := 0, 0
-		for _, l := range work.list {
-			for i, v := range l.w {
-				f := func(x float32) float64 { l.w[i] = v + x; return loss() }
+		for _, l := range work.List {
+			for i, v := range l.W {
+				f := func(x float32) float64 { l.W[i] = v + x; return loss() }
 				want := (8*(f(h)-f(-h)) - (f(2*h) - f(-2*h))) / (12 * h)
-				l.w[i] = v
+				l.W[i] = v
 				if got := float64(grad[at+i]); math.Abs(got-want) > 1e-4*(1+math.Abs(want)) {
-					t.Fatalf("d loss / d %s[%d] = %v, want %v", l.name, i, got, want)
+					t.Fatalf("d loss / d %s[%d] = %v, want %v", l.Name, i, got, want)
 				}
 				if want != 0 {
 					moved++
 				}
 			}
-			at += (len(l.w) + align - 1) / align * align
+			at += (len(l.W) + layer.Align - 1) / layer.Align * layer.Align
 		}
-		if moved < len(work.w)/4 {
-			t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(work.w))
+		if moved < len(work.W)/4 {
+			t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(work.W))
 		}
 	})
 }
@@ -149,7 +151,7 @@ func TestModelBatchIsItsRows(t *testing.T) {
 			if _, _, err := c.work.learn(b, 0, 0, b.rows); err != nil {
 				t.Fatal(err)
 			}
-			return y[:b.rows*c.loss.units(s)], slices.Clone(c.work.g)
+			return y[:b.rows*c.loss.units(s)], slices.Clone(c.work.G)
 		}
 		y, g := learn(whole)
 		var ys []float64
@@ -295,7 +297,7 @@ func TestRegression(t *testing.T) {
 		for i := range 400 {
 			b := randomBatch(s, 32, uint64(i))
 			for j := range b.values {
-				x := b.nodes.attrs[4*j:]
+				x := b.nodes.Attrs[4*j:]
 				b.values[j] = 3 + 2*x[0] - x[3]
 			}
 			p := make([]float32, 32)
@@ -338,8 +340,8 @@ func TestModelDiverged(t *testing.T) {
 		if _, err := c.step(b); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range c.work.list {
-			w.w[0] = float32(math.NaN())
+		for _, w := range c.work.List {
+			w.W[0] = float32(math.NaN())
 		}
 		hash := c.Hash()
 		var row *RowError

@@ -35,21 +35,21 @@ func BenchmarkTrainModels(b *testing.B) {
 				s.Sparse = 0 // randomBatch fills a quarter of it
 				x := randomBatch(s, 32, uint64(i))
 				// A ring has one edge in ten of a field; most pairs have none.
-				for j := range x.edges.cats {
+				for j := range x.edges.Cats {
 					if j%10 != 0 {
-						x.edges.cats[j] = -1
+						x.edges.Cats[j] = -1
 					}
 				}
 				if bench.words > 0 {
 					r := newRand(uint64(i))
-					x.nodes.offsets = []int32{0}
+					x.nodes.Offsets = []int32{0}
 					for range 32 * s.W * s.K {
 						v := int32(0)
 						for range bench.words {
 							v += 1 + r.Int32N(int32(bench.s.Sparse/bench.words-1))
-							x.nodes.sparse = append(x.nodes.sparse, v)
+							x.nodes.Sparse = append(x.nodes.Sparse, v)
 						}
-						x.nodes.offsets = append(x.nodes.offsets, int32(len(x.nodes.sparse)))
+						x.nodes.Offsets = append(x.nodes.Offsets, int32(len(x.nodes.Sparse)))
 					}
 				}
 				in = append(in, x)

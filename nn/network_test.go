@@ -26,12 +26,12 @@ func networkOf(t *testing.T, set CNN, s Shape) *CNN {
 	}
 	// Biases begin at 0, on the kink of ReLU where no derivative exists.
 	r := newRand(11)
-	for _, l := range c.work.list {
-		if len(l.shape) > 1 {
+	for _, l := range c.work.List {
+		if len(l.Shape) > 1 {
 			continue
 		}
-		for i := range l.w {
-			l.w[i] = float32(0.2 * r.NormFloat64())
+		for i := range l.W {
+			l.W[i] = float32(0.2 * r.NormFloat64())
 		}
 	}
 	return &c
@@ -74,7 +74,7 @@ func TestGradients(t *testing.T) {
 				t.Errorf("loss %v, want %v", seen.loss/n, want)
 			}
 			if c.work.drop != nil {
-				for _, m := range maskOf(c.work.drop) {
+				for _, m := range maskOf(c.work.drop, b.rows*c.work.out.In) {
 					ref.mask = append(ref.mask, float64(m))
 				}
 				if want := ref.loss(b); math.Abs(learned/n-want) > 1e-5 {
@@ -83,9 +83,9 @@ func TestGradients(t *testing.T) {
 			}
 			const h = 1e-6
 			moved := 0
-			for _, l := range c.work.list {
-				for i := range l.g {
-					x := ref.w[l.name]
+			for _, l := range c.work.List {
+				for i := range l.G {
+					x := ref.w[l.Name]
 					v := x[i]
 					x[i] = v + h
 					up := ref.loss(b)
@@ -93,16 +93,16 @@ func TestGradients(t *testing.T) {
 					down := ref.loss(b)
 					x[i] = v
 					want := (up - down) / (2 * h)
-					if math.Abs(float64(l.g[i])-want) > 2e-5*(1+math.Abs(want)) {
-						t.Fatalf("d loss / d %s[%d] = %v, want %v", l.name, i, l.g[i], want)
+					if math.Abs(float64(l.G[i])-want) > 2e-5*(1+math.Abs(want)) {
+						t.Fatalf("d loss / d %s[%d] = %v, want %v", l.Name, i, l.G[i], want)
 					}
 					if want != 0 {
 						moved++
 					}
 				}
 			}
-			if moved < len(c.work.w)/4 {
-				t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(c.work.w))
+			if moved < len(c.work.W)/4 {
+				t.Errorf("only %d of %d gradients are not 0: the test shows little", moved, len(c.work.W))
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestBatchIsItsRows(t *testing.T) {
 		if _, _, err := c.work.learn(b, 0, 0, b.rows); err != nil {
 			t.Fatal(err)
 		}
-		return slices.Clone(c.work.y[:b.rows*s.Classes]), slices.Clone(c.work.g)
+		return slices.Clone(c.work.y[:b.rows*s.Classes]), slices.Clone(c.work.G)
 	}
 	logit, g := gradient(whole)
 	var logits []float32
@@ -154,11 +154,11 @@ func TestPaperArchitecture(t *testing.T) {
 		"out.weight":    {128, 2},
 		"out.bias":      {2},
 	}
-	for _, l := range c.work.list {
-		if !slices.Equal(l.shape, want[l.name]) {
-			t.Errorf("%s is %v, want %v", l.name, l.shape, want[l.name])
+	for _, l := range c.work.List {
+		if !slices.Equal(l.Shape, want[l.Name]) {
+			t.Errorf("%s is %v, want %v", l.Name, l.Shape, want[l.Name])
 		}
-		delete(want, l.name)
+		delete(want, l.Name)
 	}
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
+	"github.com/sanflow/sanflow/nn/internal/onnx"
 )
 
 // ExportONNX writes the network as an ONNX model of operator set 13, which other
@@ -50,90 +52,155 @@ func export(w io.Writer, m architecture) error {
 	if c.shape.Sparse > 0 {
 		return fmt.Errorf("nn: onnx: a network that reads a sparse channel cannot be exported")
 	}
-	if !kernel.Finite(kernel.Squares(c.work.w)) {
+	if !kernel.Finite(kernel.Squares(c.work.W)) {
 		return fmt.Errorf("nn: onnx: a weight is not finite or too large")
 	}
-	g := new(onnxGraph)
+	g := new(onnx.Graph)
 	y := layers.onnx(g)
 	if c.work.out != nil {
-		y = c.work.out.onnx(g, y)
+		y = c.work.out.Onnx(g, y)
 	}
-	g.finish(c.loss, y, c.shape)
-	_, err := w.Write(g.model(set.name, *set.info))
+	finish(g, c.loss, y, c.shape)
+	_, err := w.Write(g.Model(set.name, *set.info))
 	return err
 }
 
 // onnxBody is a body that can be exported.
 type onnxBody interface {
 	// onnx adds the layers to a graph, and returns the name of the features.
-	onnx(g *onnxGraph) string
+	onnx(g *onnx.Graph) string
 }
 
 // finish turns the outputs into what Predict returns.
-func (g *onnxGraph) finish(loss Loss, y string, s Shape) {
+func finish(g *onnx.Graph, loss Loss, y string, s Shape) {
 	switch loss {
 	case CrossEntropy:
-		g.nodeTo("probabilities", "Softmax", []string{y}, onnxInt("axis", -1))
+		g.NodeTo("probabilities", "Softmax", []string{y}, onnx.Int("axis", -1))
 	case BinaryCrossEntropy:
-		p := g.node("Sigmoid", []string{y})
-		q := g.node("Sub", []string{g.floats("one", []int{1}, []float32{1}), p})
-		g.nodeTo("probabilities", "Concat", []string{q, p}, onnxInt("axis", -1))
+		p := g.Node("Sigmoid", []string{y})
+		q := g.Node("Sub", []string{g.Floats("one", []int{1}, []float32{1}), p})
+		g.NodeTo("probabilities", "Concat", []string{q, p}, onnx.Int("axis", -1))
 	default:
-		g.nodeTo("value", "Identity", []string{y})
-		g.output("value", []int{-1, 1})
+		g.NodeTo("value", "Identity", []string{y})
+		g.Output("value", []int{-1, 1})
 		return
 	}
-	g.output("probabilities", []int{-1, s.Classes})
+	g.Output("probabilities", []int{-1, s.Classes})
 }
 
-func (l *cnnLayers) onnx(g *onnxGraph) string {
-	y := l.nodes.onnx(g, "")
+func (l *cnnLayers) onnx(g *onnx.Graph) string {
+	y := l.nodes.Onnx(g, "")
 	if l.edges != nil {
-		y = l.merge.onnx(g, y, l.edges.onnx(g, "edge_"))
+		y = l.merge.Onnx(g, y, l.edges.Onnx(g, "edge_"))
 	}
-	return l.hidden.onnx(g, y)
+	return l.hidden.Onnx(g, y)
 }
 
-func (l *pslrLayers) onnx(g *onnxGraph) string {
-	y := l.nodes.onnx(g, "")
+func (l *pslrLayers) onnx(g *onnx.Graph) string {
+	y := l.nodes.Onnx(g, "")
 	if l.edges != nil {
-		y = g.node("Add", []string{y, l.edges.onnx(g, "edge_")})
+		y = g.Node("Add", []string{y, l.edges.Onnx(g, "edge_")})
 	}
-	return g.reshape(y, l.width())
+	return g.Reshape(y, l.width())
 }
 
 // onnx exports a GRU in the form of linear_before_reset, which is that of
-// gruLayer; ONNX has the gates in the order z, r, c, and steps before rows.
-func (l *gruLayers) onnx(g *onnxGraph) string {
-	u := l.gru.units
+// layer.GRULayer; ONNX has the gates in the order z, r, c, and steps before rows.
+func (l *gruLayers) onnx(g *onnx.Graph) string {
+	u := l.gru.Units
 	order := []int{1, 0, 2}
-	gates := func(w *weight, in int) []float32 { // (in, 3·units) to (3, units, in)
+	gates := func(w *layer.Weight, in int) []float32 { // (in, 3·units) to (3, units, in)
 		var x []float32
 		for _, gate := range order {
 			for j := range u {
 				for i := range in {
-					x = append(x, w.w[i*3*u+gate*u+j])
+					x = append(x, w.W[i*3*u+gate*u+j])
 				}
 			}
 		}
 		return x
 	}
-	bias := append(gates(l.gru.bias, 1), make([]float32, 2*u)...)
-	bias = append(bias, l.gru.inside.w...)
-	states, last := g.name("GRU"), g.name("GRU")
-	g.add("GRU", []string{
-		g.node("Transpose", []string{l.fields.onnx(g)}, onnxInts("perm", 1, 0, 2)),
-		g.floats("gru.W", []int{1, 3 * u, l.gru.in}, gates(l.gru.input, l.gru.in)),
-		g.floats("gru.R", []int{1, 3 * u, u}, gates(l.gru.state, u)),
-		g.floats("gru.B", []int{1, 6 * u}, bias),
-	}, []string{states, last}, onnxInt("hidden_size", u), onnxInt("linear_before_reset", 1))
+	bias := append(gates(l.gru.Bias, 1), make([]float32, 2*u)...)
+	bias = append(bias, l.gru.Inside.W...)
+	states, last := g.Name("GRU"), g.Name("GRU")
+	g.Add("GRU", []string{
+		g.Node("Transpose", []string{l.fields.Onnx(g)}, onnx.Ints("perm", 1, 0, 2)),
+		g.Floats("gru.W", []int{1, 3 * u, l.gru.In}, gates(l.gru.Input, l.gru.In)),
+		g.Floats("gru.R", []int{1, 3 * u, u}, gates(l.gru.State, u)),
+		g.Floats("gru.B", []int{1, 6 * u}, bias),
+	}, []string{states, last}, onnx.Int("hidden_size", u), onnx.Int("linear_before_reset", 1))
 	if !l.mean {
-		return g.reshape(last, u)
+		return g.Reshape(last, u)
 	}
-	return g.reshape(g.node("ReduceMean", []string{states}, onnxInts("axes", 0), onnxInt("keepdims", 0)), u)
+	return g.Reshape(g.Node("ReduceMean", []string{states}, onnx.Ints("axes", 0), onnx.Int("keepdims", 0)), u)
 }
 
 // onnx exports the lookup of discrete values as Gather and ReduceSum, over the
 // table with a row of zeros behind it, which is where -1 leads. prefix tells the
 // inputs of edges from those of nodes.
 // onnx exports a convolution; ONNX has channels before steps.
+
+// ExportONNX writes the model as ONNX, like nn.ExportONNX. No operator of ONNX
+// hashes ids, so the inputs are what ids and counts have become, which Entries
+// returns, of any number B of rows and n of entries:
+//
+//	rows    (B, n) int32     rows of the table
+//	levels  (B, n) float32   by how much each counts; 0 where there is none
+//
+// The table is the mean of the heads.
+func (m *Logistic) ExportONNX(w io.Writer) error { return export(w, m) }
+
+// Entries returns what the model makes of some counts, as an exported one reads
+// them: rows of the table and levels, (B, n) row-major, where n is that of the
+// longest row and shorter ones end in zeros. It is at least 1.
+func (m *Logistic) Entries(c *Counts) (rows []int32, levels []float32, n int, err error) {
+	if m.core == nil {
+		return nil, nil, 0, ErrNotReady
+	}
+	if err := c.Check(); err != nil {
+		return nil, nil, 0, err
+	}
+	l := &logisticLayer{table: &layer.Weight{Shape: []int{m.Width}}, kernel: m.Kernel, models: 1}
+	if err := l.hash(batch{rows: c.Len(), counts: c}); err != nil {
+		return nil, nil, 0, err
+	}
+	n, from := 1, 0
+	for _, end := range l.ends {
+		n, from = max(n, end-from), end
+	}
+	rows, levels = make([]int32, len(l.ends)*n), make([]float32, len(l.ends)*n)
+	from = 0
+	for i, end := range l.ends {
+		copy(rows[i*n:], l.at[from:end])
+		copy(levels[i*n:], l.x[from:end])
+		from = end
+	}
+	return rows, levels, n, nil
+}
+
+func (l *logisticLayer) onnx(g *onnx.Graph) string {
+	g.Input("rows", onnx.Int32Type, []int{-1, -2})
+	g.Input("levels", onnx.FloatType, []int{-1, -2})
+	width, units := l.table.Shape[0], l.width()/l.models
+	table := g.Floats("table", []int{width, units}, l.mean(l.table.W, units))
+	// (B, 1, n) levels times (B, n, units) weights.
+	levels := g.Node("Unsqueeze", []string{"levels", g.Int64s([]int64{1})})
+	found := g.Node("Gather", []string{table, "rows"}, onnx.Int("axis", 0))
+	y := g.Reshape(g.Node("MatMul", []string{levels, found}), units)
+	return g.Node("Add", []string{y, g.Floats("bias", []int{units}, l.mean(l.bias.W, units))})
+}
+
+// mean returns the mean over the heads of weights that stand side by side.
+func (l *logisticLayer) mean(w []float32, units int) []float32 {
+	y := make([]float32, 0, len(w)/l.models)
+	for ; len(w) > 0; w = w[l.models*units:] {
+		for c := range units {
+			sum := float32(0)
+			for h := range l.models {
+				sum += w[h*units+c]
+			}
+			y = append(y, sum/float32(l.models))
+		}
+	}
+	return y
+}

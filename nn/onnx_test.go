@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // onnxTensor is a tensor on its way to a runtime.
@@ -44,13 +46,13 @@ func onnxRuntime(t *testing.T) []string {
 // onnxInputs are the tensors of a batch.
 func onnxInputs(b batch, s Shape) map[string]onnxTensor {
 	in := map[string]onnxTensor{}
-	add := func(prefix string, x inputs, cats, attrs int, dims ...int) {
+	add := func(prefix string, x layer.Inputs, cats, attrs int, dims ...int) {
 		dims = append([]int{b.rows}, dims...)
 		if cats > 0 {
-			in[prefix+"cats"] = onnxTensor{Shape: append(slices.Clone(dims), cats), Ints: x.cats}
+			in[prefix+"cats"] = onnxTensor{Shape: append(slices.Clone(dims), cats), Ints: x.Cats}
 		}
 		if attrs > 0 {
-			in[prefix+"attrs"] = onnxTensor{Shape: append(slices.Clone(dims), attrs), Floats: x.attrs}
+			in[prefix+"attrs"] = onnxTensor{Shape: append(slices.Clone(dims), attrs), Floats: x.Attrs}
 		}
 	}
 	add("", b.nodes, len(s.Cats), s.Attrs, s.W, s.K)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
@@ -70,17 +71,17 @@ type state struct {
 // update takes step n against the gradient of the weights. It returns false, and
 // changes nothing, when the gradient is not finite or its squares are not, which
 // an optimizer would keep in its averages for good.
-func update(p *params, opt stepper, r rule, n int) bool {
-	length := math.Sqrt(kernel.Squares(p.g))
+func update(p *layer.Params, opt stepper, r rule, n int) bool {
+	length := math.Sqrt(kernel.Squares(p.G))
 	if !kernel.Finite(length) {
 		return false
 	}
 	if r.clip > 0 && length > r.clip {
-		kernel.Axpy(float32(r.clip/length)-1, p.g, p.g)
+		kernel.Axpy(float32(r.clip/length)-1, p.G, p.G)
 	}
-	opt.step(n, p.w, p.g)
+	opt.step(n, p.W, p.G)
 	if r.decay > 0 {
-		p.decay(float32(r.rate * r.decay))
+		p.Decay(float32(r.rate * r.decay))
 	}
 	return true
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // plain takes one step with an optimizer as its documentation writes it, in
@@ -137,7 +139,7 @@ func TestClip(t *testing.T) {
 			want[i] = float64(v)
 		}
 		update := func(norm float64) bool {
-			p := params{w: make([]float32, n), g: g}
+			p := layer.Params{W: make([]float32, n), G: g}
 			return update(&p, SGD{Rate: 1}.start(n), rule{clip: norm}, 1)
 		}
 		if !update(2 * length) {
@@ -168,21 +170,21 @@ func TestUpdate(t *testing.T) {
 	if err := m.Init(Shape{W: 2, K: 2, Attrs: 1, Classes: 3}); err != nil {
 		t.Fatal(err)
 	}
-	p := &m.work.params
+	p := &m.work.Params
 	r := rand.New(rand.NewPCG(1, 2))
 	var sum float64
-	for _, w := range p.list {
-		for i := range w.w {
-			w.w[i], w.g[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
-			sum += float64(w.g[i]) * float64(w.g[i])
+	for _, w := range p.List {
+		for i := range w.W {
+			w.W[i], w.G[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+			sum += float64(w.G[i]) * float64(w.G[i])
 		}
 	}
 	var want [][]float64
-	for _, w := range p.list {
+	for _, w := range p.List {
 		var x []float64
-		for i, v := range w.w {
-			next := float64(v) - rate*float64(w.g[i])*norm/math.Sqrt(sum)
-			if w.name == "nodes.weight" {
+		for i, v := range w.W {
+			next := float64(v) - rate*float64(w.G[i])*norm/math.Sqrt(sum)
+			if w.Name == "nodes.weight" {
 				next -= rate * decay * next
 			}
 			x = append(x, next)
@@ -193,10 +195,10 @@ func TestUpdate(t *testing.T) {
 	if !update() {
 		t.Fatal("a finite gradient was refused")
 	}
-	for i, w := range p.list {
-		compare(t, w.name, w.w, want[i], 1e-6)
+	for i, w := range p.List {
+		compare(t, w.Name, w.W, want[i], 1e-6)
 	}
-	p.g[0] = float32(math.NaN())
+	p.G[0] = float32(math.NaN())
 	hash := m.Hash()
 	if update() || m.Hash() != hash {
 		t.Error("the model has learned from a NaN")

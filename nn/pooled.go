@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -100,35 +101,35 @@ func (c *Pooled) fits(s Shape) error {
 	return nil
 }
 
-func (c *Pooled) lay(p *params, s Shape) body {
-	l := &pooledLayers{cells: s.nodes(), maps: c.Maps, act: c.Activation.kind()}
-	for _, n := range l.cats[1:] {
+func (c *Pooled) lay(p *layer.Params, s Shape) body {
+	l := &pooledLayers{Cells: s.nodes(), maps: c.Maps, act: c.Activation.kind()}
+	for _, n := range l.Cats[1:] {
 		l.total += n
 	}
 	if l.total > 0 {
-		l.table = p.add("pooled.table", l.total, l.maps)
+		l.table = p.Add("pooled.table", l.total, l.maps)
 	}
-	if l.sparse > 0 {
-		l.wide = p.add("pooled.sparse", l.sparse, l.maps)
+	if l.Sparse > 0 {
+		l.wide = p.Add("pooled.sparse", l.Sparse, l.maps)
 	}
-	if l.attrs > 0 {
-		l.dense = p.add("pooled.weight", l.attrs, l.maps)
+	if l.Attrs > 0 {
+		l.dense = p.Add("pooled.weight", l.Attrs, l.maps)
 	}
-	l.bias = p.add("pooled.bias", l.maps)
+	l.bias = p.Add("pooled.bias", l.maps)
 	return l
 }
 
 // pooledLayers is a Pooled at work.
 type pooledLayers struct {
-	cells
+	layer.Cells
 	maps  int
-	act   activation
+	act   layer.Activation
 	total int // rows of table
 
-	table *weight // (Σcats but the first, maps), or nil
-	wide  *weight // (sparse, maps), or nil
-	dense *weight // (c_v, maps), or nil
-	bias  *weight // (maps)
+	table *layer.Weight // (Σcats but the first, maps), or nil
+	wide  *layer.Weight // (sparse, maps), or nil
+	dense *layer.Weight // (c_v, maps), or nil
+	bias  *layer.Weight // (maps)
 
 	share []float32 // (B, w, k): what each node counts, 0 for a dummy
 	means []float32 // (B, w, c_v): pooled continuous channels
@@ -138,52 +139,52 @@ type pooledLayers struct {
 }
 
 func (l *pooledLayers) init(r random.Source) {
-	for _, w := range []*weight{l.table, l.wide, l.dense} {
+	for _, w := range []*layer.Weight{l.table, l.wide, l.dense} {
 		if w != nil {
-			glorot(w.w, l.total+l.sparse+l.attrs, l.maps, r)
+			layer.Glorot(w.W, l.total+l.Sparse+l.Attrs, l.maps, r)
 		}
 	}
 }
 
-func (l *pooledLayers) width() int { return l.w * l.maps }
+func (l *pooledLayers) width() int { return l.W * l.maps }
 
 func (l *pooledLayers) forward(b batch) ([]float32, error) {
-	fields := b.rows * l.w
-	l.share, l.means = kernel.Grown(l.share, fields*l.n), kernel.Grown(l.means, fields*l.attrs)
+	fields := b.rows * l.W
+	l.share, l.means = kernel.Grown(l.share, fields*l.N), kernel.Grown(l.means, fields*l.Attrs)
 	l.y, l.row = kernel.Grown(l.y, fields*l.maps), kernel.Grown(l.row, l.maps)
 	if err := l.shares(b); err != nil {
 		return nil, err
 	}
 	y := l.y[:fields*l.maps]
-	l.pool(b.nodes.attrs, fields)
+	l.pool(b.nodes.Attrs, fields)
 	if l.dense != nil {
-		kernel.Gemm(fields, l.maps, l.attrs, l.means, l.attrs, l.dense.w, l.maps, y, l.maps, false)
+		kernel.Gemm(fields, l.maps, l.Attrs, l.means, l.Attrs, l.dense.W, l.maps, y, l.maps, false)
 	} else {
 		clear(y)
 	}
-	for i, share := range l.share[:fields*l.n] {
+	for i, share := range l.share[:fields*l.N] {
 		if share == 0 {
 			continue
 		}
-		if err := l.add(y[i/l.n*l.maps:][:l.maps], share, b.nodes, i); err != nil {
+		if err := l.add(y[i/l.N*l.maps:][:l.maps], share, b.nodes, i); err != nil {
 			return nil, err
 		}
 	}
-	l.act.forward(y, fields, l.maps, l.bias.w)
+	l.act.Forward(y, fields, l.maps, l.bias.W)
 	return y, nil
 }
 
 // shares finds what each node counts: one over the number of nodes as far
 // away as it is, and over the number of distances in its field.
 func (l *pooledLayers) shares(b batch) error {
-	d, groups := len(l.cats), l.cats[0]
+	d, groups := len(l.Cats), l.Cats[0]
 	l.count = kernel.Grown(l.count, groups)
-	for f := range b.rows * l.w {
+	for f := range b.rows * l.W {
 		clear(l.count)
 		distances := 0
-		for i := range l.n {
-			at := (f*l.n + i) * d
-			g := b.nodes.cats[at]
+		for i := range l.N {
+			at := (f*l.N + i) * d
+			g := b.nodes.Cats[at]
 			if g < -1 || int(g) >= groups {
 				return l.badValue(at, g, 0)
 			}
@@ -194,9 +195,9 @@ func (l *pooledLayers) shares(b batch) error {
 				distances++
 			}
 		}
-		for i := range l.n {
-			share := &l.share[f*l.n+i]
-			if g := b.nodes.cats[(f*l.n+i)*d]; g >= 0 {
+		for i := range l.N {
+			share := &l.share[f*l.N+i]
+			if g := b.nodes.Cats[(f*l.N+i)*d]; g >= 0 {
 				*share = 1 / float32(distances*l.count[g])
 			} else {
 				*share = 0
@@ -208,53 +209,53 @@ func (l *pooledLayers) shares(b batch) error {
 
 // badValue blames value v at position at of the discrete channels of a batch.
 func (l *pooledLayers) badValue(at int, v int32, channel int) error {
-	cell := at / len(l.cats)
-	return rowErrorf(cell/l.n/l.w, "field %d, node %d, discrete channel %d: value %d, want -1 to %d",
-		cell/l.n%l.w, cell%l.n, channel, v, l.cats[channel]-1)
+	cell := at / len(l.Cats)
+	return rowErrorf(cell/l.N/l.W, "field %d, node %d, discrete channel %d: value %d, want -1 to %d",
+		cell/l.N%l.W, cell%l.N, channel, v, l.Cats[channel]-1)
 }
 
 // pool sets means to the mean continuous channels of each field.
 func (l *pooledLayers) pool(attrs []float32, fields int) {
-	c := l.attrs
+	c := l.Attrs
 	if c == 0 {
 		return
 	}
 	clear(l.means[:fields*c])
-	for i, share := range l.share[:fields*l.n] {
+	for i, share := range l.share[:fields*l.N] {
 		if share != 0 {
-			kernel.Axpy(share, attrs[i*c:i*c+c], l.means[i/l.n*c:][:c])
+			kernel.Axpy(share, attrs[i*c:i*c+c], l.means[i/l.N*c:][:c])
 		}
 	}
 }
 
 // add adds the table rows of node i of the batch to y (maps).
-func (l *pooledLayers) add(y []float32, share float32, in inputs, i int) error {
+func (l *pooledLayers) add(y []float32, share float32, in layer.Inputs, i int) error {
 	first := int32(0)
-	for c, n := range l.cats[1:] {
-		at := i*len(l.cats) + c + 1
-		v := in.cats[at]
+	for c, n := range l.Cats[1:] {
+		at := i*len(l.Cats) + c + 1
+		v := in.Cats[at]
 		if v < -1 || int(v) >= n {
 			return l.badValue(at, v, c+1)
 		}
 		if v >= 0 {
-			kernel.Axpy(share, l.table.w[int(first+v)*l.maps:][:l.maps], y)
+			kernel.Axpy(share, l.table.W[int(first+v)*l.maps:][:l.maps], y)
 		}
 		first += int32(n)
 	}
 	if l.wide == nil {
 		return nil
 	}
-	set := in.sparse[in.offsets[i]:in.offsets[i+1]]
+	set := in.Sparse[in.Offsets[i]:in.Offsets[i+1]]
 	for _, v := range set {
-		if v < 0 || int(v) >= l.sparse {
-			return rowErrorf(i/l.n/l.w, "field %d, node %d, sparse channel: value %d, want 0 to %d",
-				i/l.n%l.w, i%l.n, v, l.sparse-1)
+		if v < 0 || int(v) >= l.Sparse {
+			return rowErrorf(i/l.N/l.W, "field %d, node %d, sparse channel: value %d, want 0 to %d",
+				i/l.N%l.W, i%l.N, v, l.Sparse-1)
 		}
 	}
 	if len(set) > 0 {
 		row := l.row[:l.maps]
 		clear(row)
-		kernel.GatherAdd(row, l.maps, l.wide.w, set)
+		kernel.GatherAdd(row, l.maps, l.wide.W, set)
 		kernel.Axpy(share*rootOf(set), row, y)
 	}
 	return nil
@@ -264,33 +265,33 @@ func (l *pooledLayers) add(y []float32, share float32, in inputs, i int) error {
 func rootOf(set []int32) float32 { return float32(1 / math.Sqrt(float64(len(set)))) }
 
 func (l *pooledLayers) backward(dx []float32, b batch) {
-	fields, c := b.rows*l.w, l.maps
-	clearGrad(l.table, l.wide, l.dense, l.bias)
-	l.act.backward(dx, l.y[:fields*c])
-	kernel.AddBiasGrad(l.bias.g, dx, fields, c)
+	fields, c := b.rows*l.W, l.maps
+	layer.ClearGrad(l.table, l.wide, l.dense, l.bias)
+	l.act.Backward(dx, l.y[:fields*c])
+	kernel.AddBiasGrad(l.bias.G, dx, fields, c)
 	if l.dense != nil {
-		kernel.GemmTN(fields, c, l.attrs, l.means, l.attrs, dx, c, l.dense.g, c, false)
+		kernel.GemmTN(fields, c, l.Attrs, l.means, l.Attrs, dx, c, l.dense.G, c, false)
 	}
 	row := l.row[:c]
-	for i, share := range l.share[:fields*l.n] {
+	for i, share := range l.share[:fields*l.N] {
 		if share == 0 {
 			continue
 		}
-		dy := dx[i/l.n*c:][:c]
+		dy := dx[i/l.N*c:][:c]
 		first := int32(0)
-		for ch, n := range l.cats[1:] {
-			if v := b.nodes.cats[i*len(l.cats)+ch+1]; v >= 0 {
-				kernel.Axpy(share, dy, l.table.g[int(first+v)*c:][:c])
+		for ch, n := range l.Cats[1:] {
+			if v := b.nodes.Cats[i*len(l.Cats)+ch+1]; v >= 0 {
+				kernel.Axpy(share, dy, l.table.G[int(first+v)*c:][:c])
 			}
 			first += int32(n)
 		}
 		if l.wide == nil {
 			continue
 		}
-		if set := b.nodes.sparse[b.nodes.offsets[i]:b.nodes.offsets[i+1]]; len(set) > 0 {
+		if set := b.nodes.Sparse[b.nodes.Offsets[i]:b.nodes.Offsets[i+1]]; len(set) > 0 {
 			clear(row)
 			kernel.Axpy(share*rootOf(set), dy, row)
-			kernel.ScatterAdd(l.wide.g, c, set, row)
+			kernel.ScatterAdd(l.wide.G, c, set, row)
 		}
 	}
 }

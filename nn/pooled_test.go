@@ -17,7 +17,7 @@ func pooledReference(c *Pooled, w map[string][]float64, b batch, mask []float32)
 			byDistance := map[int32][]int{}
 			for p := range s.K {
 				i := (row*s.W+f)*s.K + p
-				if g := b.nodes.cats[i*len(s.Cats)]; g >= 0 {
+				if g := b.nodes.Cats[i*len(s.Cats)]; g >= 0 {
 					byDistance[g] = append(byDistance[g], i)
 				}
 			}
@@ -28,16 +28,16 @@ func pooledReference(c *Pooled, w map[string][]float64, b batch, mask []float32)
 						each := 0.
 						first := 0
 						for ch, n := range s.Cats[1:] {
-							if v := b.nodes.cats[i*len(s.Cats)+ch+1]; v >= 0 {
+							if v := b.nodes.Cats[i*len(s.Cats)+ch+1]; v >= 0 {
 								each += w["pooled.table"][(first+int(v))*maps+m]
 							}
 							first += n
 						}
 						for a := range s.Attrs {
-							each += float64(b.nodes.attrs[i*s.Attrs+a]) * w["pooled.weight"][a*maps+m]
+							each += float64(b.nodes.Attrs[i*s.Attrs+a]) * w["pooled.weight"][a*maps+m]
 						}
 						if s.Sparse > 0 {
-							set := b.nodes.sparse[b.nodes.offsets[i]:b.nodes.offsets[i+1]]
+							set := b.nodes.Sparse[b.nodes.Offsets[i]:b.nodes.Offsets[i+1]]
 							for _, v := range set {
 								each += w["pooled.sparse"][int(v)*maps+m] / math.Sqrt(float64(len(set)))
 							}
@@ -72,14 +72,14 @@ func sparseBatch(s Shape, rows int, seed uint64) batch {
 		return b
 	}
 	r := newRand(seed)
-	b.nodes.offsets = []int32{0}
+	b.nodes.Offsets = []int32{0}
 	for range rows * s.W * s.K {
 		for v := range int32(s.Sparse) {
 			if r.IntN(3) == 0 {
-				b.nodes.sparse = append(b.nodes.sparse, v)
+				b.nodes.Sparse = append(b.nodes.Sparse, v)
 			}
 		}
-		b.nodes.offsets = append(b.nodes.offsets, int32(len(b.nodes.sparse)))
+		b.nodes.Offsets = append(b.nodes.Offsets, int32(len(b.nodes.Sparse)))
 	}
 	return b
 }
@@ -103,14 +103,14 @@ func TestPooled(t *testing.T) {
 			}
 			r := newRand(5)
 			w := map[string][]float64{}
-			for _, l := range c.work.list {
-				if len(l.shape) == 1 { // off the kink of ReLU
-					for i := range l.w {
-						l.w[i] = float32(0.3 * r.NormFloat64())
+			for _, l := range c.work.List {
+				if len(l.Shape) == 1 { // off the kink of ReLU
+					for i := range l.W {
+						l.W[i] = float32(0.3 * r.NormFloat64())
 					}
 				}
-				for _, v := range l.w {
-					w[l.name] = append(w[l.name], float64(v))
+				for _, v := range l.W {
+					w[l.Name] = append(w[l.Name], float64(v))
 				}
 			}
 			b := sparseBatch(test.s, 6, 4)
@@ -124,22 +124,22 @@ func TestPooled(t *testing.T) {
 			}
 			var mask []float32
 			if c.work.drop != nil {
-				mask = maskOf(c.work.drop)
+				mask = maskOf(c.work.drop, b.rows*c.work.out.In)
 			}
 			if want := pooledReference(&c, w, b, mask); math.Abs(learned/n-want) > 1e-5 {
 				t.Errorf("loss under dropout %v, want %v", learned/n, want)
 			}
 			const h = 1e-6
-			for _, l := range c.work.list {
-				x := w[l.name]
+			for _, l := range c.work.List {
+				x := w[l.Name]
 				for i, v := range x {
 					x[i] = v + h
 					up := pooledReference(&c, w, b, mask)
 					x[i] = v - h
 					want := (up - pooledReference(&c, w, b, mask)) / (2 * h)
 					x[i] = v
-					if math.Abs(float64(l.g[i])-want) > 1e-4 {
-						t.Fatalf("d loss / d %s[%d] = %v, want %v", l.name, i, l.g[i], want)
+					if math.Abs(float64(l.G[i])-want) > 1e-4 {
+						t.Fatalf("d loss / d %s[%d] = %v, want %v", l.Name, i, l.G[i], want)
 					}
 				}
 			}
@@ -163,16 +163,16 @@ func TestPooledErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, spoil := range map[string]func(*batch){
-		"nn: row 1: field 0, node 1, discrete channel 0: value 3, want -1 to 2": func(b *batch) { b.nodes.cats[10] = 3 },
-		"nn: row 1: field 1, node 0, discrete channel 1: value 2, want -1 to 1": func(b *batch) { b.nodes.cats[12], b.nodes.cats[13] = 0, 2 },
+		"nn: row 1: field 0, node 1, discrete channel 0: value 3, want -1 to 2": func(b *batch) { b.nodes.Cats[10] = 3 },
+		"nn: row 1: field 1, node 0, discrete channel 1: value 2, want -1 to 1": func(b *batch) { b.nodes.Cats[12], b.nodes.Cats[13] = 0, 2 },
 		"nn: row 0: field 1, node 0, sparse channel: value 4, want 0 to 3": func(b *batch) {
-			b.nodes.cats[2] = 0
-			b.nodes.sparse[b.nodes.offsets[2]] = 4
+			b.nodes.Cats[2] = 0
+			b.nodes.Sparse[b.nodes.Offsets[2]] = 4
 		},
 	} {
 		b := sparseBatch(s, 2, 1)
-		for i := range b.nodes.cats {
-			b.nodes.cats[i] = 0
+		for i := range b.nodes.Cats {
+			b.nodes.Cats[i] = 0
 		}
 		spoil(&b)
 		if _, err := c.work.forward(b); err == nil || err.Error() != want {

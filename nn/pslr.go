@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -66,42 +67,42 @@ func (m *PSLR) String() string { return m.settings().String() }
 
 func (m *PSLR) fits(Shape) error { return nil }
 
-func (m *PSLR) lay(p *params, s Shape) body {
+func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
 	units := m.Loss.units(s)
-	whole := func(c cells) cells { c.n, c.w, c.fields = c.n*c.w, 1, c.w; return c }
-	l := &pslrLayers{nodes: newFieldConv(p, "nodes", whole(s.nodes()), units, linear)}
+	whole := func(c layer.Cells) layer.Cells { c.N, c.W, c.Fields = c.N*c.W, 1, c.W; return c }
+	l := &pslrLayers{nodes: layer.NewFieldConv(p, "nodes", whole(s.nodes()), units, layer.Linear)}
 	if s.hasEdges() {
-		l.edges = newFieldConv(p, "edges", whole(s.edges()), units, linear)
+		l.edges = layer.NewFieldConv(p, "edges", whole(s.edges()), units, layer.Linear)
 	}
 	return l
 }
 
 // pslrLayers is a PSLR at work: its features are the outputs.
 type pslrLayers struct {
-	nodes, edges *fieldConv // edges is nil when the fields come without
+	nodes, edges *layer.FieldConv // edges is nil when the fields come without
 	y, ye        []float32
 }
 
 func (l *pslrLayers) init(random.Source) {}
 
-func (l *pslrLayers) width() int { return l.nodes.maps }
+func (l *pslrLayers) width() int { return l.nodes.Maps }
 
 func (l *pslrLayers) forward(b batch) ([]float32, error) {
 	size := b.rows * l.width()
-	if err := l.nodes.grow(b.nodes, b.rows); err != nil {
+	if err := l.nodes.Grow(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
 	l.y = kernel.Grown(l.y, size)
-	if err := l.nodes.forward(l.y, b.nodes, 0, b.rows); err != nil {
+	if err := l.nodes.Forward(l.y, b.nodes, 0, b.rows); err != nil {
 		return nil, err
 	}
 	if l.edges != nil {
-		if err := l.edges.grow(b.edges, b.rows); err != nil {
+		if err := l.edges.Grow(b.edges, b.rows); err != nil {
 			return nil, err
 		}
 		l.ye = kernel.Grown(l.ye, size)
-		if err := l.edges.forward(l.ye, b.edges, 0, b.rows); err != nil {
+		if err := l.edges.Forward(l.ye, b.edges, 0, b.rows); err != nil {
 			return nil, err
 		}
 		kernel.Axpy(1, l.ye[:size], l.y[:size])
@@ -110,10 +111,10 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 }
 
 func (l *pslrLayers) backward(dx []float32, b batch) {
-	l.nodes.startGrad()
-	l.nodes.backward(dx, l.y, b.nodes, 0, b.rows)
+	l.nodes.StartGrad()
+	l.nodes.Backward(dx, l.y, b.nodes, 0, b.rows)
 	if l.edges != nil {
-		l.edges.startGrad()
-		l.edges.backward(dx, l.ye, b.edges, 0, b.rows)
+		l.edges.StartGrad()
+		l.edges.Backward(dx, l.ye, b.edges, 0, b.rows)
 	}
 }

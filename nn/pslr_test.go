@@ -13,8 +13,8 @@ func TestPSLR(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := make(map[string][]float32)
-	for _, l := range m.work.list {
-		w[l.name] = l.w
+	for _, l := range m.work.List {
+		w[l.Name] = l.W
 	}
 	const cells, pairs, classes = 6, 12, 3
 	var want []float64
@@ -24,16 +24,16 @@ func TestPSLR(t *testing.T) {
 			for v := range cells {
 				at := i*cells + v
 				for ch, first := range []int{0, 3} {
-					if x := b.nodes.cats[2*at+ch]; x >= 0 {
+					if x := b.nodes.Cats[2*at+ch]; x >= 0 {
 						sum += float64(w["nodes.table"][(v*5+first+int(x))*classes+c])
 					}
 				}
 				for ch := range 2 {
-					sum += float64(b.nodes.attrs[2*at+ch]) * float64(w["nodes.weight"][(2*v+ch)*classes+c])
+					sum += float64(b.nodes.Attrs[2*at+ch]) * float64(w["nodes.weight"][(2*v+ch)*classes+c])
 				}
 			}
 			for v := range pairs {
-				if x := b.edges.cats[i*pairs+v]; x >= 0 {
+				if x := b.edges.Cats[i*pairs+v]; x >= 0 {
 					sum += float64(w["edges.table"][(2*v+int(x))*classes+c])
 				}
 			}
@@ -87,7 +87,7 @@ func TestPSLRLearnsSums(t *testing.T) {
 	for i := range 300 {
 		b := randomBatch(s, 32, uint64(i))
 		for row := range b.rows {
-			x := b.nodes.attrs[6*row:]
+			x := b.nodes.Attrs[6*row:]
 			b.targets[row] = 0
 			if x[0]+2*x[3]-x[5] > 0.5 {
 				b.targets[row] = 1

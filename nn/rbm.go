@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
@@ -90,9 +91,9 @@ func (r *RBM) Init(visible int) error {
 	next.start()
 	// Hinton, A Practical Guide to Training RBMs (2010), section 8.
 	n := random.NewNoise(next.Seed, random.Init)
-	n.Normal(next.weight.w)
-	for i := range next.weight.w {
-		next.weight.w[i] *= 0.01
+	n.Normal(next.weight.W)
+	for i := range next.weight.W {
+		next.weight.W[i] *= 0.01
 	}
 	next.note()
 	*r = next
@@ -104,11 +105,11 @@ func (r *RBM) build(visible int) error {
 	if err := r.resolve(); err != nil {
 		return err
 	}
-	if most := maxWeights / max(visible, r.Hidden, 1); r.Chains > most {
+	if most := layer.MaxWeights / max(visible, r.Hidden, 1); r.Chains > most {
 		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
 	}
 	r.lay(visible, r.Hidden, "")
-	return checkEncoder(visible, r.params.size())
+	return checkEncoder(visible, r.all.Size())
 }
 
 // maxCD bounds the time of a step, which no context ends.
@@ -147,10 +148,10 @@ func (r *RBM) resolve() error {
 
 // start gives the machine its memory, all weights zero.
 func (r *RBM) start() {
-	r.alloc()
+	r.all.Alloc()
 	r.sums = make([]float32, r.visible)
 	if r.Momentum > 0 {
-		r.velocity = make([]float32, len(r.w))
+		r.velocity = make([]float32, len(r.all.W))
 	}
 	r.learn = random.NewNoise(r.Seed, random.Learn)
 	r.sample = random.NewNoise(r.Seed, random.Sample)
@@ -169,7 +170,7 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 		return fmt.Errorf("nn: the biases are to be set before the first step, and there were %d", r.steps)
 	}
 	drawn := !r.Trained()
-	initBias(r.visBias.w, v, rows, r.Units)
+	initBias(r.visBias.W, v, rows, r.Units)
 	if drawn { // still: this is where learning begins
 		r.note()
 	}
@@ -180,8 +181,8 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 // given v (rows, visible).
 func (r *RBM) hiddenProbs(p, v []float32, rows int) {
 	n, m := r.visible, r.Hidden
-	fillRows(p, r.hidBias.w, rows)
-	kernel.Gemm(rows, m, n, v, n, r.weight.w, m, p, m, true)
+	fillRows(p, r.hidBias.W, rows)
+	kernel.Gemm(rows, m, n, v, n, r.weight.W, m, p, m, true)
 	logistic(p[:rows*m])
 }
 
@@ -189,8 +190,8 @@ func (r *RBM) hiddenProbs(p, v []float32, rows int) {
 // (rows, hidden): its probability, where units are binary.
 func (r *RBM) visibleMeans(v, h []float32, rows int) {
 	n, m := r.visible, r.Hidden
-	fillRows(v, r.visBias.w, rows)
-	kernel.GemmNT(rows, m, n, h, m, r.weight.w, m, v, n, true)
+	fillRows(v, r.visBias.W, rows)
+	kernel.GemmNT(rows, m, n, h, m, r.weight.W, m, v, n, true)
 	if r.Units == Binary {
 		logistic(v[:rows*n])
 	}

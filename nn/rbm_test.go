@@ -24,8 +24,8 @@ func randomRBM(t testing.TB, r *RBM, visible int) *RBM {
 		t.Fatal(err)
 	}
 	rng := newRand(5)
-	for _, w := range r.list {
-		copy(w.w, normal(rng, len(w.w)))
+	for _, w := range r.all.List {
+		copy(w.W, normal(rng, len(w.W)))
 	}
 	return r
 }
@@ -41,17 +41,17 @@ func bitsOf(x, n int) []float32 {
 
 // energy is E(v, h) as the doc of RBM has it.
 func energy(r *RBM, v, h []float32) (e float64) {
-	for i, b := range r.visBias.w {
+	for i, b := range r.visBias.W {
 		if r.Units == Gaussian {
 			e += float64(v[i]-b) * float64(v[i]-b) / 2
 		} else {
 			e -= float64(b * v[i])
 		}
 		for j := range h {
-			e -= float64(v[i]) * float64(r.weight.w[i*len(h)+j]) * float64(h[j])
+			e -= float64(v[i]) * float64(r.weight.W[i*len(h)+j]) * float64(h[j])
 		}
 	}
-	for j, c := range r.hidBias.w {
+	for j, c := range r.hidBias.W {
 		e -= float64(c * h[j])
 	}
 	return e
@@ -66,13 +66,13 @@ func logLikelihood(r *RBM, x []float32) float64 {
 	for s := range 1 << m {
 		h := bitsOf(s, m)
 		log := 0.0
-		for j, c := range r.hidBias.w {
+		for j, c := range r.hidBias.W {
 			log += float64(c * h[j])
 		}
-		for i, b := range r.visBias.w {
+		for i, b := range r.visBias.W {
 			in := 0.0
 			for j := range m {
-				in += float64(r.weight.w[i*m+j]) * float64(h[j])
+				in += float64(r.weight.W[i*m+j]) * float64(h[j])
 			}
 			if r.Units == Gaussian { // ∫ exp(-(v-b)²/2 + v·in) dv
 				log += in*in/2 + in*float64(b) + math.Log(2*math.Pi)/2
@@ -171,8 +171,8 @@ func TestRBMGradient(t *testing.T) {
 		r.Hidden, r.Seed = m, 3
 		randomRBM(t, r, n)
 		if r.Units == Gaussian { // or the modes lie too far apart to be mixed
-			for i := range r.w {
-				r.w[i] /= 2
+			for i := range r.all.W {
+				r.all.W[i] /= 2
 			}
 		}
 		rng := newRand(8)
@@ -183,36 +183,36 @@ func TestRBMGradient(t *testing.T) {
 				x[i] = x[i-1] // something to learn
 			}
 		}
-		sum, square := make([]float64, len(r.w)), make([]float64, len(r.w))
-		keep := slices.Clone(r.w)
+		sum, square := make([]float64, len(r.all.W)), make([]float64, len(r.all.W))
+		keep := slices.Clone(r.all.W)
 		for range test.repeats {
 			if _, err := r.Step(rowsOf(n, x)); err != nil {
 				t.Fatal(err)
 			}
-			for i, g := range r.g {
+			for i, g := range r.all.G {
 				g := float64(g) / rows
 				sum[i] += g
 				square[i] += g * g
 			}
-			copy(r.w, keep)
+			copy(r.all.W, keep)
 		}
 		worst := 0.0
-		for _, w := range r.list {
-			for i := range w.w {
+		for _, w := range r.all.List {
+			for i := range w.W {
 				const h = 1e-2
-				v := w.w[i]
-				w.w[i] = v + h
+				v := w.W[i]
+				w.W[i] = v + h
 				up := logLikelihood(r, x)
-				w.w[i] = v - h
+				w.W[i] = v - h
 				down := logLikelihood(r, x)
-				w.w[i] = v
-				at := slices.Index(r.w, v) // values are all different
+				w.W[i] = v
+				at := slices.Index(r.all.W, v) // values are all different
 				mean := sum[at] / float64(test.repeats)
 				se := math.Sqrt((square[at]/float64(test.repeats) - mean*mean) / float64(test.repeats-1))
 				// Rounding of the differences: values of about 5, in float32 weights.
 				z := max(0, math.Abs(mean-(up-down)/(2*h))-5e-4) / (se + 1e-9)
 				if worst = max(worst, z); test.unbiased && z > 5 {
-					t.Errorf("%s: d log P / d %s[%d] is %.4f ± %.4f, want %.4f", test.name, w.name, i, mean, se, (up-down)/(2*h))
+					t.Errorf("%s: d log P / d %s[%d] is %.4f ± %.4f, want %.4f", test.name, w.Name, i, mean, se, (up-down)/(2*h))
 				}
 			}
 		}
@@ -369,7 +369,7 @@ func TestRBMInitBias(t *testing.T) {
 	if err := r.InitBias(x); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "bias", r.visBias.w, []float64{math.Log(3. / 2), math.Log(1. / 4)}, 1e-6)
+	compare(t, "bias", r.visBias.W, []float64{math.Log(3. / 2), math.Log(1. / 4)}, 1e-6)
 	if _, err := r.Step(x); err != nil {
 		t.Fatal(err)
 	}

@@ -110,30 +110,30 @@ func (r *RBM) ascend(rows, contrast int) bool {
 	// one product is then the difference of two. x + (-1-s)·x = -s·x.
 	away := r.hid[rows*m : all*m]
 	kernel.Axpy(-1-float32(rows)/float32(contrast), away, away)
-	kernel.GemmTN(all, m, n, r.vis, n, r.hid, m, r.weight.g, m, false)
-	clear(r.hidBias.g)
-	kernel.AddBiasGrad(r.hidBias.g, r.hid, all, m)
-	clear(r.visBias.g)
-	kernel.AddBiasGrad(r.visBias.g, r.vis, rows, n)
+	kernel.GemmTN(all, m, n, r.vis, n, r.hid, m, r.weight.G, m, false)
+	clear(r.hidBias.G)
+	kernel.AddBiasGrad(r.hidBias.G, r.hid, all, m)
+	clear(r.visBias.G)
+	kernel.AddBiasGrad(r.visBias.G, r.vis, rows, n)
 	clear(r.sums)
 	kernel.AddBiasGrad(r.sums, r.vis[rows*n:], contrast, n)
-	kernel.Axpy(-float32(rows)/float32(contrast), r.sums, r.visBias.g)
+	kernel.Axpy(-float32(rows)/float32(contrast), r.sums, r.visBias.G)
 	if r.WeightDecay > 0 {
-		kernel.Axpy(-float32(r.WeightDecay)*float32(rows), r.weight.w, r.weight.g)
+		kernel.Axpy(-float32(r.WeightDecay)*float32(rows), r.weight.W, r.weight.G)
 	}
-	if !kernel.Finite(kernel.Squares(r.g)) {
+	if !kernel.Finite(kernel.Squares(r.all.G)) {
 		return false
 	}
 	rate := float32(r.Rate) / float32(rows)
 	if r.velocity == nil {
-		kernel.Axpy(rate, r.g, r.w)
+		kernel.Axpy(rate, r.all.G, r.all.W)
 		return true
 	}
 	keep := float32(r.Momentum)
-	for i, g := range r.g {
+	for i, g := range r.all.G {
 		u := keep*r.velocity[i] + rate*g
 		r.velocity[i] = u
-		r.w[i] += u
+		r.all.W[i] += u
 	}
 	return true
 }

@@ -29,7 +29,7 @@ func (r *RBM) Save(w io.Writer) error {
 	if err := r.learned(); err != nil {
 		return err
 	}
-	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.tensors()}
+	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: rbmSettings{
 		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
 	}})
@@ -54,11 +54,11 @@ func (r *RBM) restore(f *modelfile.File) error {
 	if err := r.build(set.Visible); err != nil {
 		return err
 	}
-	if err := r.fits(f.Tensors); err != nil {
+	if err := r.all.Fits(f.Tensors); err != nil {
 		return err
 	}
 	r.start()
-	r.set(f.Tensors)
+	r.all.Set(f.Tensors)
 	r.Info = f.Info
 	return nil
 }

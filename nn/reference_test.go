@@ -17,12 +17,12 @@ type reference struct {
 
 func newReference(c *CNN) *reference {
 	r := &reference{s: c.shape, c: c, w: make(map[string][]float64)}
-	for _, t := range c.work.list {
-		x := make([]float64, len(t.w))
-		for i, v := range t.w {
+	for _, t := range c.work.List {
+		x := make([]float64, len(t.W))
+		for i, v := range t.W {
 			x[i] = float64(v)
 		}
-		r.w[t.name] = x
+		r.w[t.Name] = x
 	}
 	return r
 }
@@ -35,13 +35,13 @@ func (r *reference) oneHot(b batch, i, f, p int) []float64 {
 	var x []float64
 	for j, n := range r.s.Cats {
 		hot := make([]float64, n)
-		if v := b.nodes.cats[node*d+j]; v >= 0 {
+		if v := b.nodes.Cats[node*d+j]; v >= 0 {
 			hot[v] = 1
 		}
 		x = append(x, hot...)
 	}
 	for j := range c {
-		x = append(x, float64(b.nodes.attrs[node*c+j]))
+		x = append(x, float64(b.nodes.Attrs[node*c+j]))
 	}
 	return x
 }
@@ -133,19 +133,19 @@ func randomBatch(s Shape, rows int, seed uint64) batch {
 	r := rand.New(rand.NewPCG(seed, 99))
 	b := batch{rows: rows}
 	cells := rows * s.W * s.K
-	b.nodes.cats = randomCats(r, cells, s.Cats)
-	b.nodes.attrs = randomAttrs(r, cells*s.Attrs)
-	b.edges.cats = randomCats(r, cells*s.K, s.EdgeCats)
-	b.edges.attrs = randomAttrs(r, cells*s.K*s.EdgeAttrs)
+	b.nodes.Cats = randomCats(r, cells, s.Cats)
+	b.nodes.Attrs = randomAttrs(r, cells*s.Attrs)
+	b.edges.Cats = randomCats(r, cells*s.K, s.EdgeCats)
+	b.edges.Attrs = randomAttrs(r, cells*s.K*s.EdgeAttrs)
 	if s.Sparse > 0 {
-		b.nodes.offsets = make([]int32, cells+1)
+		b.nodes.Offsets = make([]int32, cells+1)
 		for i := range cells {
 			for v := range int32(s.Sparse) {
 				if r.IntN(4) == 0 {
-					b.nodes.sparse = append(b.nodes.sparse, v)
+					b.nodes.Sparse = append(b.nodes.Sparse, v)
 				}
 			}
-			b.nodes.offsets[i+1] = int32(len(b.nodes.sparse))
+			b.nodes.Offsets[i+1] = int32(len(b.nodes.Sparse))
 		}
 	}
 	if len(s.Counts) > 0 {

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -34,12 +35,12 @@ type body interface {
 // the body once: what is predicted, and tested against the targets, is the
 // output without dropout; what is learned from is the output with it.
 type replica struct {
-	params
+	layer.Params
 	shape Shape
 	loss  Loss
 	body  body
-	drop  *dropout // nil: none
-	out   *dense   // nil: the features are the outputs
+	drop  *layer.Dropout // nil: none
+	out   *layer.Dense   // nil: the features are the outputs
 
 	x                  []float32 // features; the body's memory
 	dropped, y, dx, dy []float32
@@ -53,10 +54,10 @@ type replica struct {
 func lay(m architecture, s Shape) *replica {
 	set := m.settings()
 	r := &replica{shape: s, loss: *set.loss}
-	r.body = m.lay(&r.params, s)
+	r.body = m.lay(&r.Params, s)
 	if set.dropout != nil {
-		r.drop = newDropout(*set.dropout, *set.seed)
-		r.out = newDense(&r.params, "out", r.body.width(), r.loss.units(s), linear)
+		r.drop = layer.NewDropout(*set.dropout, *set.seed)
+		r.out = layer.NewDense(&r.Params, "out", r.body.width(), r.loss.units(s), layer.Linear)
 	}
 	return r
 }
@@ -65,7 +66,7 @@ func (r *replica) init(seed uint64) {
 	rand := random.New(seed, random.Init)
 	r.body.init(rand)
 	if r.out != nil {
-		r.out.init(rand)
+		r.out.Init(rand)
 	}
 }
 
@@ -81,8 +82,8 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 	if r.out == nil {
 		return r.x, nil
 	}
-	r.y = kernel.Grown(r.y, b.rows*r.out.out)
-	r.out.forward(r.y, r.x, b.rows)
+	r.y = kernel.Grown(r.y, b.rows*r.out.Out)
+	r.out.Forward(r.y, r.x, b.rows)
 	return r.y, nil
 }
 
@@ -115,21 +116,21 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		return seen, seen.loss, nil
 	}
 	learned = seen.loss
-	size := b.rows * r.out.in
+	size := b.rows * r.out.In
 	x := r.x
 	if r.drop != nil {
 		r.dropped = kernel.Grown(r.dropped, size)
 		x = r.dropped
-		r.drop.forward(x, r.x[:size], step, row)
-		r.out.forward(r.y, x, b.rows)
+		r.drop.Forward(x, r.x[:size], step, row)
+		r.out.Forward(r.y, x, b.rows)
 		if learned = r.loss.compare(r.y, b, r.shape, r.dy, scale).loss; !kernel.Finite(learned) {
 			return seen, learned, nil
 		}
 	}
 	r.dx = kernel.Grown(r.dx, size)
-	r.out.backward(r.dx, r.dy, r.y, x, b.rows)
+	r.out.Backward(r.dx, r.dy, r.y, x, b.rows)
 	if r.drop != nil {
-		r.drop.backward(r.dx[:size])
+		r.drop.Backward(r.dx[:size])
 	}
 	r.body.backward(r.dx[:size], b)
 	return seen, learned, nil
@@ -139,8 +140,97 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 // read is a *RowError.
 func (r *replica) features(b batch) ([]float32, error) {
 	x, err := r.body.forward(b)
-	if e, ok := err.(*inputError); ok {
-		err = &RowError{e.row, e.err}
+	if e, ok := err.(*layer.InputError); ok {
+		err = &RowError{e.Row, e.Err}
 	}
 	return x, err
+}
+
+// headed is a body that is several models side by side, its heads, of which each
+// learns from all rows but those that it leaves out: a row is left out by one
+// head, always the same, which can say honestly how it would have been predicted.
+// Features are the outputs of all heads (rows, heads, units).
+type headed interface {
+	heads() int
+	// left returns the head that leaves out row i of the last batch.
+	left(i int) int
+}
+
+// headsOf returns how many models a body is.
+func headsOf(b body) int {
+	if h, ok := b.(headed); ok {
+		return h.heads()
+	}
+	return 1
+}
+
+// meanOfHeads returns the mean of the outputs of all heads (rows, units).
+func (r *replica) meanOfHeads(y []float32, rows int) []float32 {
+	heads, units := headsOf(r.body), r.loss.units(r.shape)
+	r.y = kernel.Grown(r.y, rows*units)
+	for i := range rows {
+		to := r.y[i*units : (i+1)*units]
+		clear(to)
+		for h := range heads {
+			for c, x := range y[(i*heads+h)*units : (i*heads+h+1)*units] {
+				to[c] += x
+			}
+		}
+		for c := range to {
+			to[c] /= float32(heads)
+		}
+	}
+	return r.y
+}
+
+// learnHeads does what learn does where the body has heads. What is seen is what
+// the heads that leave rows out say of them.
+func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64, err error) {
+	if r.x, err = r.features(b); err != nil {
+		return tally{}, 0, shiftRow(err, row)
+	}
+	body := r.body.(headed)
+	heads, units := body.heads(), r.loss.units(r.shape)
+	size := b.rows * heads * units
+	r.y, r.dy = kernel.Grown(r.y, b.rows*units), kernel.Grown(r.dy, size)
+	for i := range b.rows {
+		from := (i*heads + body.left(i)) * units
+		copy(r.y[i*units:(i+1)*units], r.x[from:from+units])
+	}
+	if b.said != nil {
+		r.loss.predict(b.said, r.y, b.rows, r.shape)
+	}
+	if seen = r.loss.compare(r.y, b, r.shape, r.dy, 1); !kernel.Finite(seen.loss) {
+		return seen, seen.loss, nil
+	}
+	learned = r.loss.compare(r.x[:size], r.repeated(b, heads), r.shape, r.dy, 1/float64(all)).loss - seen.loss
+	if !kernel.Finite(learned) {
+		return seen, learned, nil
+	}
+	for i := range b.rows {
+		from := (i*heads + body.left(i)) * units
+		clear(r.dy[from : from+units])
+	}
+	r.body.backward(r.dy[:size], b)
+	return seen, learned, nil
+}
+
+// repeated returns the targets of a batch, each as often as there are heads.
+func (r *replica) repeated(b batch, heads int) batch {
+	all := batch{rows: b.rows * heads}
+	if b.targets != nil {
+		r.targets = kernel.Grown(r.targets, all.rows)
+		all.targets = r.targets[:all.rows]
+		for i := range all.targets {
+			all.targets[i] = b.targets[i/heads]
+		}
+	}
+	if b.values != nil {
+		r.values = kernel.Grown(r.values, all.rows)
+		all.values = r.values[:all.rows]
+		for i := range all.values {
+			all.values[i] = b.values[i/heads]
+		}
+	}
+	return all
 }

@@ -75,7 +75,7 @@ func (c *core) save(w io.Writer, info map[string]string) error {
 	case !c.Trained():
 		return ErrUntrained
 	}
-	return modelfile.Save(w, &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: c.work.tensors()}, nil)
+	return modelfile.Save(w, &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: c.work.Tensors()}, nil)
 }
 
 // load is Load of every network. m is as before when it fails.
@@ -102,11 +102,11 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	if err != nil {
 		return err
 	}
-	if err := c.work.fits(f.Tensors); err != nil {
+	if err := c.work.Fits(f.Tensors); err != nil {
 		return err
 	}
 	c.start()
-	c.work.set(f.Tensors)
+	c.work.Set(f.Tensors)
 	c.taught = true
 	*m = arch
 	*set.core, *set.info = c, f.Info
@@ -120,5 +120,5 @@ func (c *core) Hash() string {
 	if c == nil {
 		return ""
 	}
-	return c.work.hash()
+	return c.work.Hash()
 }

@@ -104,18 +104,18 @@ func TestSaveIsSafetensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := file[8+n:]
-	for _, w := range c.work.list {
-		e, ok := header[w.name]
+	for _, w := range c.work.List {
+		e, ok := header[w.Name]
 		if !ok || e.DType != "F32" {
-			t.Errorf("%s: %+v", w.name, e)
+			t.Errorf("%s: %+v", w.Name, e)
 			continue
 		}
-		for i, x := range w.w {
+		for i, x := range w.W {
 			if got := math.Float32frombits(binary.LittleEndian.Uint32(data[e.Offsets[0]+4*i:])); got != x {
-				t.Fatalf("%s[%d] = %v in the file, want %v", w.name, i, got, x)
+				t.Fatalf("%s[%d] = %v in the file, want %v", w.Name, i, got, x)
 			}
 		}
-		delete(header, w.name)
+		delete(header, w.Name)
 	}
 	if len(header) != 1 {
 		t.Errorf("the file has more tensors than the network: %v", header)
@@ -174,7 +174,7 @@ func TestSaveErrors(t *testing.T) {
 		}
 	}
 	c := smallCNN(t)
-	c.work.out.bias.w[1] = float32(math.NaN())
+	c.work.out.Bias.W[1] = float32(math.NaN())
 	if err := c.Save(new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "value 1 of out.bias is NaN") {
 		t.Errorf("NaN weight: %v", err)
 	}

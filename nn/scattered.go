@@ -2,13 +2,14 @@ package nn
 
 import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // scattered is a table of weights of which a batch looks at a few rows. What it
 // costs to clear and add up gradients, and to take a step, are those rows.
 type scattered struct {
-	table *weight
+	table *layer.Weight
 	size  int     // of a row
 	rows  []int32 // those that have a gradient, as they were met
 	met   []bool  // of each row, whether it is one of them
@@ -16,10 +17,10 @@ type scattered struct {
 
 // start begins with a gradient of 0.
 func (s *scattered) start() {
-	s.size = tensors.Size(s.table.shape[1:])
+	s.size = tensors.Size(s.table.Shape[1:])
 	if s.met == nil {
-		s.met = make([]bool, s.table.shape[0])
-		clear(s.table.g)
+		s.met = make([]bool, s.table.Shape[0])
+		clear(s.table.G)
 	}
 	for _, row := range s.rows {
 		s.forget(row)
@@ -30,7 +31,7 @@ func (s *scattered) start() {
 // forget makes the gradient of a row 0.
 func (s *scattered) forget(row int32) {
 	s.met[row] = false
-	clear(s.of(s.table.g, row))
+	clear(s.of(s.table.G, row))
 }
 
 // of returns a row of the weights, or of their gradient.
@@ -44,13 +45,13 @@ func (s *scattered) grad(row int32) []float32 {
 		s.met[row] = true
 		s.rows = append(s.rows, row)
 	}
-	return s.of(s.table.g, row)
+	return s.of(s.table.G, row)
 }
 
 // add takes over the gradient of another table of the same weights.
 func (s *scattered) add(from *scattered) {
 	for _, row := range from.rows {
-		kernel.Axpy(1, from.of(from.table.g, row), s.grad(row))
+		kernel.Axpy(1, from.of(from.table.G, row), s.grad(row))
 		from.forget(row) // while it is in the cache
 	}
 	from.rows = from.rows[:0]
@@ -58,7 +59,7 @@ func (s *scattered) add(from *scattered) {
 
 // scatterer is a body that has such a table, and other weights that are few.
 type scatterer interface {
-	scatter() (*scattered, *weight)
+	scatter() (*scattered, *layer.Weight)
 }
 
 // partly is an optimizer that leaves weights without a gradient alone, so that it
@@ -74,22 +75,22 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 	body, ok := r.body.(scatterer)
 	some, alone := opt.(partly)
 	if !ok || !alone || rule.clip > 0 || rule.decay > 0 {
-		return update(&r.params, opt, rule, n)
+		return update(&r.Params, opt, rule, n)
 	}
 	table, few := body.scatter()
-	sum := kernel.Squares(few.g)
+	sum := kernel.Squares(few.G)
 	for _, row := range table.rows {
-		sum += kernel.Squares(table.of(table.table.g, row))
+		sum += kernel.Squares(table.of(table.table.G, row))
 	}
 	if !kernel.Finite(sum) {
 		return false
 	}
 	for _, row := range table.rows {
-		some.part(table.of(table.table.w, row), table.of(table.table.g, row), table.table.at+int(row)*table.size)
+		some.part(table.of(table.table.W, row), table.of(table.table.G, row), table.table.At+int(row)*table.size)
 		table.forget(row) // while it is in the cache
 	}
 	table.rows = table.rows[:0]
-	some.part(few.w, few.g, few.at)
+	some.part(few.W, few.G, few.At)
 	return true
 }
 
@@ -97,11 +98,11 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 func (r *replica) addGrad(from *replica) {
 	body, ok := r.body.(scatterer)
 	if !ok {
-		kernel.Axpy(1, from.g, r.g)
+		kernel.Axpy(1, from.G, r.G)
 		return
 	}
 	table, few := body.scatter()
 	fromTable, fromFew := from.body.(scatterer).scatter()
 	table.add(fromTable)
-	kernel.Axpy(1, fromFew.g, few.g)
+	kernel.Axpy(1, fromFew.G, few.G)
 }

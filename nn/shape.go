@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
 // Shape is what a model must know of its input before the first batch.
@@ -44,13 +46,13 @@ func (s Shape) of(counts bool) Shape {
 }
 
 // nodes returns the input of the layer that reads nodes: w fields of k.
-func (s Shape) nodes() cells {
-	return cells{w: s.W, n: s.K, cats: s.Cats, attrs: s.Attrs, sparse: s.Sparse}
+func (s Shape) nodes() layer.Cells {
+	return layer.Cells{W: s.W, N: s.K, Cats: s.Cats, Attrs: s.Attrs, Sparse: s.Sparse}
 }
 
 // edges returns the input of the layer that reads edges: w fields of k·k.
-func (s Shape) edges() cells {
-	return cells{w: s.W, n: s.K * s.K, cats: s.EdgeCats, attrs: s.EdgeAttrs, side: s.K}
+func (s Shape) edges() layer.Cells {
+	return layer.Cells{W: s.W, N: s.K * s.K, Cats: s.EdgeCats, Attrs: s.EdgeAttrs, Side: s.K}
 }
 
 // validate returns an error unless a model can be built for s.
@@ -67,8 +69,8 @@ func (s Shape) validate() error {
 	if s.K > math.MaxInt32/s.W {
 		return fmt.Errorf("w = %d times k = %d is too much", s.W, s.K)
 	}
-	if s.Sparse < 0 || s.Sparse > maxWeights {
-		return fmt.Errorf("the sparse channel has %d values, want 0 to %d", s.Sparse, maxWeights)
+	if s.Sparse < 0 || s.Sparse > layer.MaxWeights {
+		return fmt.Errorf("the sparse channel has %d values, want 0 to %d", s.Sparse, layer.MaxWeights)
 	}
 	if len(s.Cats) == 0 && s.Attrs == 0 && s.Sparse == 0 {
 		return fmt.Errorf("nodes have no channels, want at least one, discrete, continuous or sparse")
@@ -93,11 +95,11 @@ func validateChannels(kind, cell string, n int, cats []int, attrs, sparse int) e
 	}
 	total := sparse
 	for i, n := range cats {
-		if n < 1 || n > maxWeights {
-			return fmt.Errorf("discrete %schannel %d has %d values, want 1 to %d", kind, i, n, maxWeights)
+		if n < 1 || n > layer.MaxWeights {
+			return fmt.Errorf("discrete %schannel %d has %d values, want 1 to %d", kind, i, n, layer.MaxWeights)
 		}
-		if total += n; total > maxWeights {
-			return fmt.Errorf("the discrete %schannels have more than %d values", kind, maxWeights)
+		if total += n; total > layer.MaxWeights {
+			return fmt.Errorf("the discrete %schannels have more than %d values", kind, layer.MaxWeights)
 		}
 	}
 	// Rows of the first layer's table are int32.

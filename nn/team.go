@@ -100,7 +100,7 @@ func (t *team) replica() *replica {
 		return r
 	}
 	r := lay(t.core.arch, t.core.shape)
-	r.share(t.core.work.w)
+	r.Share(t.core.work.W)
 	return r
 }
 
@@ -189,8 +189,8 @@ func (t *team) await(n int) {
 // cut returns rows from to to-1 of a batch. It shares its memory.
 func (b batch) cut(s Shape, from, to int) batch {
 	c := batch{rows: to - from}
-	c.nodes = b.nodes.cut(s.nodes(), from, to)
-	c.edges = b.edges.cut(s.edges(), from, to)
+	c.nodes = b.nodes.Cut(s.nodes(), from, to)
+	c.edges = b.edges.Cut(s.edges(), from, to)
 	if b.counts != nil {
 		c.counts = b.counts.part(from, to)
 	}

@@ -68,7 +68,7 @@ func TestPartsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := slices.Clone(c.work.g)
+	got := slices.Clone(c.work.G)
 	wantSeen, wantLearned, err := c.work.learn(b, 0, 0, b.rows)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPartsAddUp(t *testing.T) {
 		math.Abs(seen.loss-wantSeen.loss) > 1e-4*wantSeen.loss || math.Abs(learned-wantLearned) > 1e-4*wantLearned {
 		t.Errorf("parts give %+v, %v, the whole %+v, %v", seen, learned, wantSeen, wantLearned)
 	}
-	for i, want := range c.work.g {
+	for i, want := range c.work.G {
 		if d := math.Abs(float64(got[i] - want)); d > 1e-4*(0.1+math.Abs(float64(want))) {
 			t.Fatalf("gradient %d of the parts is %v, of the whole %v", i, got[i], want)
 		}
@@ -94,16 +94,16 @@ func TestWorkersError(t *testing.T) {
 		}
 		hash := c.Hash()
 		b := randomBatch(everything, 300, 1)
-		width := everything.nodes().width()
-		b.nodes.cats[299*width] = 9
-		b.nodes.cats[130*width] = 9
+		width := everything.nodes().Width()
+		b.nodes.Cats[299*width] = 9
+		b.nodes.Cats[130*width] = 9
 		_, err := c.step(b)
 		var row *RowError
 		if !errors.As(err, &row) || row.Row != 130 {
 			t.Errorf("%d workers: %v, want an error in row 130", workers, err)
 		}
 		b = randomBatch(everything, 300, 1)
-		b.nodes.attrs[200*5*3*2] = float32(math.NaN())
+		b.nodes.Attrs[200*5*3*2] = float32(math.NaN())
 		if _, err := c.step(b); !errors.As(err, &row) || row.Row != 200 || !strings.Contains(err.Error(), "NaN") {
 			t.Errorf("%d workers: %v, want NaN in row 200", workers, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -57,8 +58,8 @@ type Batch struct {
 // batch is a Batch as slices, its shapes checked.
 type batch struct {
 	rows    int
-	nodes   inputs
-	edges   inputs
+	nodes   layer.Inputs
+	edges   layer.Inputs
 	counts  *Counts
 	targets []int32
 	values  []float32
@@ -94,19 +95,19 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 // openFields sets what o has of fields.
 func (b Batch) openFields(o *batch, s Shape) (err error) {
 	rows, w, k := o.rows, s.W, s.K
-	if o.nodes.cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
+	if o.nodes.Cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
 		return err
 	}
-	if o.nodes.attrs, err = openFloats("Attrs", "continuous", b.Attrs, rows, w, k, s.Attrs); err != nil {
+	if o.nodes.Attrs, err = openFloats("Attrs", "continuous", b.Attrs, rows, w, k, s.Attrs); err != nil {
 		return err
 	}
 	if err = b.openSparse(o, s); err != nil {
 		return err
 	}
-	if o.edges.cats, err = openInts("EdgeCats", "discrete edge", b.EdgeCats, rows, w, k, k, len(s.EdgeCats)); err != nil {
+	if o.edges.Cats, err = openInts("EdgeCats", "discrete edge", b.EdgeCats, rows, w, k, k, len(s.EdgeCats)); err != nil {
 		return err
 	}
-	if o.edges.attrs, err = openFloats("EdgeAttrs", "continuous edge", b.EdgeAttrs, rows, w, k, k, s.EdgeAttrs); err != nil {
+	if o.edges.Attrs, err = openFloats("EdgeAttrs", "continuous edge", b.EdgeAttrs, rows, w, k, k, s.EdgeAttrs); err != nil {
 		return err
 	}
 	return nil
@@ -171,7 +172,7 @@ func (b Batch) openSparse(o *batch, s Shape) error {
 			return fmt.Errorf("nn: batch: SparseOffsets[%d] is %d, before it is %d", i+1, at, offsets[i])
 		}
 	}
-	o.nodes.sparse, o.nodes.offsets = values, offsets
+	o.nodes.Sparse, o.nodes.Offsets = values, offsets
 	return nil
 }
 

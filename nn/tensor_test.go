@@ -17,12 +17,12 @@ func tensorsOf(s Shape, b batch) Batch {
 	}
 	w, k := s.W, s.K
 	return Batch{
-		Cats:          of(b.nodes.cats, len(s.Cats) > 0, b.rows, w, k, len(s.Cats)),
-		Attrs:         of(b.nodes.attrs, s.Attrs > 0, b.rows, w, k, s.Attrs),
-		Sparse:        of(b.nodes.sparse, s.Sparse > 0, len(b.nodes.sparse)),
-		SparseOffsets: of(b.nodes.offsets, s.Sparse > 0, len(b.nodes.offsets)),
-		EdgeCats:      of(b.edges.cats, len(s.EdgeCats) > 0, b.rows, w, k, k, len(s.EdgeCats)),
-		EdgeAttrs:     of(b.edges.attrs, s.EdgeAttrs > 0, b.rows, w, k, k, s.EdgeAttrs),
+		Cats:          of(b.nodes.Cats, len(s.Cats) > 0, b.rows, w, k, len(s.Cats)),
+		Attrs:         of(b.nodes.Attrs, s.Attrs > 0, b.rows, w, k, s.Attrs),
+		Sparse:        of(b.nodes.Sparse, s.Sparse > 0, len(b.nodes.Sparse)),
+		SparseOffsets: of(b.nodes.Offsets, s.Sparse > 0, len(b.nodes.Offsets)),
+		EdgeCats:      of(b.edges.Cats, len(s.EdgeCats) > 0, b.rows, w, k, k, len(s.EdgeCats)),
+		EdgeAttrs:     of(b.edges.Attrs, s.EdgeAttrs > 0, b.rows, w, k, k, s.EdgeAttrs),
 		Counts:        b.counts,
 		Targets:       of(b.targets, b.targets != nil, b.rows),
 		Values:        of(b.values, b.values != nil, b.rows),

@@ -1,14 +1,14 @@
-package nn
+package layer
 
 import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// dropout zeroes each value with probability p while a network learns, and
+// Dropout zeroes each value with probability p while a network learns, and
 // scales the others by 1/(1-p), so that nothing need change when it predicts
 // (inverted dropout; Srivastava et al., JMLR 2014).
-type dropout struct {
+type Dropout struct {
 	limit uint16  // a draw below it drops the value: p·2¹⁶
 	scale float32 // what a kept value is multiplied by
 	seed  uint64
@@ -16,20 +16,20 @@ type dropout struct {
 	draws []uint16 // one for each value, which are the mask
 }
 
-// newDropout returns nil, which drops nothing, when p is negative or rounds to 0.
-func newDropout(p float64, seed uint64) *dropout {
+// NewDropout returns nil, which drops nothing, when p is negative or rounds to 0.
+func NewDropout(p float64, seed uint64) *Dropout {
 	limit := uint16(max(p, 0) * (1 << 16))
 	if limit == 0 {
 		return nil
 	}
 	keep := 1 - float32(limit)/(1<<16)
-	return &dropout{limit: limit, scale: 1 / keep, seed: seed, rand: random.New(seed, random.Dropout)}
+	return &Dropout{limit: limit, scale: 1 / keep, seed: seed, rand: random.New(seed, random.Dropout)}
 }
 
-// forward draws a mask and sets y to x under it. The mask is a function of the
+// Forward draws a mask and sets y to x under it. The mask is a function of the
 // seed, the number of the step, and the row of the batch that x begins with:
 // not of what was drawn before, nor of who else draws.
-func (d *dropout) forward(y, x []float32, step, row int) {
+func (d *Dropout) Forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
 	// Draws come in fours.
 	all := kernel.Grown(d.draws[:cap(d.draws)], (len(x)+3)&^3)
@@ -41,5 +41,5 @@ func (d *dropout) forward(y, x []float32, step, row int) {
 	kernel.Drop(y[:len(x)], x, d.draws, d.limit, d.scale)
 }
 
-// backward applies the last mask to dy.
-func (d *dropout) backward(dy []float32) { kernel.Drop(dy, dy, d.draws, d.limit, d.scale) }
+// Backward applies the last mask to dy.
+func (d *Dropout) Backward(dy []float32) { kernel.Drop(dy, dy, d.draws, d.limit, d.scale) }

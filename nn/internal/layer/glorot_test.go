@@ -1,4 +1,4 @@
-package nn
+package layer
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 func TestGlorot(t *testing.T) {
 	const n = 1 << 16
 	w := make([]float32, n)
-	glorot(w, 20, 30, random.New(1, random.Init))
+	Glorot(w, 20, 30, random.New(1, random.Init))
 	limit := math.Sqrt(6.0 / 50)
 	var sum, squares, top float64
 	for _, v := range w {

@@ -1,4 +1,4 @@
-package nn
+package layer
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 func TestDropout(t *testing.T) {
 	const n = 1 << 16
 	for _, p := range []float64{0.1, 0.5, 0.75, 0.999} {
-		d := newDropout(p, 1)
+		d := NewDropout(p, 1)
 		x, y := slices.Repeat([]float32{3}, n), make([]float32, n)
-		d.forward(y, x, 3, 32)
+		d.Forward(y, x, 3, 32)
 		kept, pairs := 0, 0
 		for i, v := range y {
 			if v == 0 {
@@ -37,19 +37,19 @@ func TestDropout(t *testing.T) {
 
 		// The gradient passes where the value did, and as much.
 		dy := slices.Repeat([]float32{3}, n)
-		d.backward(dy)
+		d.Backward(dy)
 		if !slices.Equal(dy, y) {
 			t.Errorf("p=%v: backward is not the mask of forward", p)
 		}
 		// The mask is a function of the step and the row.
 		first := slices.Clone(y)
 		for _, at := range [][2]int{{3, 0}, {4, 32}, {4, 0}, {0, 0}} {
-			d.forward(y, x, at[0], at[1])
+			d.Forward(y, x, at[0], at[1])
 			if slices.Equal(first, y) {
 				t.Errorf("p=%v: the masks of step 3, row 32 and of step %d, row %d are the same", p, at[0], at[1])
 			}
 		}
-		d.forward(y, x, 3, 32)
+		d.Forward(y, x, 3, 32)
 		if !slices.Equal(first, y) {
 			t.Errorf("p=%v: step 3, row 32 again has another mask", p)
 		}
@@ -60,7 +60,7 @@ func TestDropout(t *testing.T) {
 // number must not wrap.
 func TestDropoutNegative(t *testing.T) {
 	for _, p := range []float64{-1e-9, -0.1, -0.5, -1, -1e9, math.Inf(-1)} {
-		if d := newDropout(p, 1); d != nil {
+		if d := NewDropout(p, 1); d != nil {
 			t.Errorf("dropout of %v drops %d of 65536", p, d.limit)
 		}
 	}
@@ -68,15 +68,15 @@ func TestDropoutNegative(t *testing.T) {
 
 func TestDropoutOff(t *testing.T) {
 	for _, p := range []float64{-1, math.Inf(-1), 0, 1e-6} {
-		if newDropout(p, 1) != nil {
+		if NewDropout(p, 1) != nil {
 			t.Errorf("p=%v drops", p)
 		}
 	}
 }
 
 // maskOf returns what the last mask multiplies by.
-func maskOf(d *dropout) []float32 {
+func maskOf(d *Dropout) []float32 {
 	mask := slices.Repeat([]float32{1}, len(d.draws))
-	d.backward(mask)
+	d.Backward(mask)
 	return mask
 }

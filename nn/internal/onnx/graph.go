@@ -1,4 +1,11 @@
-package nn
+// Package onnx writes the ONNX format, as far as the networks of package nn need it: a
+// ModelProto of onnx.proto3, version 7 of the representation and 13 of the operators,
+// in the encoding of protocol buffers. A message is a list of fields; a field is its
+// number and kind, then a varint, or a length and bytes.
+//
+// A [Graph] grows by operators; values have names, which are all different. Tensors are
+// row-major and little-endian. Slices of a caller are copied.
+package onnx
 
 import (
 	"encoding/binary"
@@ -7,10 +14,6 @@ import (
 	"math"
 	"slices"
 )
-
-// The ONNX format, as far as a network of ours needs it: a ModelProto of
-// onnx.proto3, in the encoding of protocol buffers. A message is a list of
-// fields; a field is its number and kind, then a varint, or a length and bytes.
 
 // proto is an encoded message.
 type proto []byte
@@ -30,43 +33,43 @@ func (p *proto) text(field int, s string) { p.bytes(field, []byte(s)) }
 
 // Types of elements.
 const (
-	onnxFloat = 1
-	onnxInt32 = 6
-	onnxInt64 = 7
+	FloatType = 1
+	Int32Type = 6
+	Int64Type = 7
 )
 
 const (
-	onnxVersion = 7  // of the intermediate representation
-	onnxOpset   = 13 // of the operators
+	version   = 7  // of the intermediate representation
+	operators = 13 // of the operators
 )
 
-// onnxGraph is a GraphProto that grows. Values have names, which are all
+// Graph is a GraphProto that grows. Values have names, which are all
 // different.
-type onnxGraph struct {
+type Graph struct {
 	nodes, weights, inputs, outputs []proto
 	count                           int
 }
 
-// name returns a new one for the result of an operator.
-func (g *onnxGraph) name(op string) string {
+// Name returns a new one for the result of an operator.
+func (g *Graph) Name(op string) string {
 	g.count++
 	return fmt.Sprintf("%s_%d", op, g.count)
 }
 
-// node adds an operator, and returns the name of its result.
-func (g *onnxGraph) node(op string, in []string, attributes ...proto) string {
-	out := g.name(op)
-	g.nodeTo(out, op, in, attributes...)
+// Node adds an operator, and returns the name of its result.
+func (g *Graph) Node(op string, in []string, attributes ...proto) string {
+	out := g.Name(op)
+	g.NodeTo(out, op, in, attributes...)
 	return out
 }
 
-// nodeTo adds an operator whose result has that name.
-func (g *onnxGraph) nodeTo(out, op string, in []string, attributes ...proto) {
-	g.add(op, in, []string{out}, attributes...)
+// NodeTo adds an operator whose result has that name.
+func (g *Graph) NodeTo(out, op string, in []string, attributes ...proto) {
+	g.Add(op, in, []string{out}, attributes...)
 }
 
-// add adds a NodeProto.
-func (g *onnxGraph) add(op string, in, out []string, attributes ...proto) {
+// Add adds a NodeProto.
+func (g *Graph) Add(op string, in, out []string, attributes ...proto) {
 	var p proto
 	for _, name := range in {
 		p.text(1, name)
@@ -81,17 +84,17 @@ func (g *onnxGraph) add(op string, in, out []string, attributes ...proto) {
 	g.nodes = append(g.nodes, p)
 }
 
-// reshape gives x, whose first dimension is B, other dimensions behind it.
-func (g *onnxGraph) reshape(x string, dims ...int) string {
+// Reshape gives x, whose first dimension is B, other dimensions behind it.
+func (g *Graph) Reshape(x string, dims ...int) string {
 	shape := []int64{-1}
 	for _, d := range dims {
 		shape = append(shape, int64(d))
 	}
-	return g.node("Reshape", []string{x, g.int64s(shape)})
+	return g.Node("Reshape", []string{x, g.Int64s(shape)})
 }
 
 // onnxInt returns an AttributeProto.
-func onnxInt(name string, v int) (p proto) {
+func Int(name string, v int) (p proto) {
 	p.text(1, name)
 	p.varint(3, uint64(int64(v)))
 	p.varint(20, 2)
@@ -99,7 +102,7 @@ func onnxInt(name string, v int) (p proto) {
 }
 
 // onnxInts returns an AttributeProto of several numbers.
-func onnxInts(name string, list ...int) (p proto) {
+func Ints(name string, list ...int) (p proto) {
 	p.text(1, name)
 	for _, v := range list {
 		p.varint(8, uint64(int64(v)))
@@ -109,32 +112,32 @@ func onnxInts(name string, list ...int) (p proto) {
 }
 
 // weight adds the values of a weight under its name, which it returns.
-func (g *onnxGraph) floats(name string, shape []int, x []float32) string {
+func (g *Graph) Floats(name string, shape []int, x []float32) string {
 	raw := make([]byte, 0, 4*len(x))
 	for _, v := range x {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
 	}
-	return g.tensor(name, onnxFloat, shape, raw)
+	return g.tensor(name, FloatType, shape, raw)
 }
 
-func (g *onnxGraph) int32s(name string, shape []int, x []int32) string {
+func (g *Graph) Int32s(name string, shape []int, x []int32) string {
 	var raw []byte
 	for _, v := range x {
 		raw = binary.LittleEndian.AppendUint32(raw, uint32(v))
 	}
-	return g.tensor(name, onnxInt32, shape, raw)
+	return g.tensor(name, Int32Type, shape, raw)
 }
 
-func (g *onnxGraph) int64s(x []int64) string {
+func (g *Graph) Int64s(x []int64) string {
 	var raw []byte
 	for _, v := range x {
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
 	}
-	return g.tensor(g.name("ints"), onnxInt64, []int{len(x)}, raw)
+	return g.tensor(g.Name("ints"), Int64Type, []int{len(x)}, raw)
 }
 
 // tensor adds a TensorProto.
-func (g *onnxGraph) tensor(name string, kind int, shape []int, raw []byte) string {
+func (g *Graph) tensor(name string, kind int, shape []int, raw []byte) string {
 	var p proto
 	for _, d := range shape {
 		p.varint(1, uint64(d))
@@ -146,16 +149,16 @@ func (g *onnxGraph) tensor(name string, kind int, shape []int, raw []byte) strin
 	return name
 }
 
-func (g *onnxGraph) input(name string, kind int, shape []int) {
-	g.inputs = append(g.inputs, onnxValue(name, kind, shape))
+func (g *Graph) Input(name string, kind int, shape []int) {
+	g.inputs = append(g.inputs, value(name, kind, shape))
 }
 
-func (g *onnxGraph) output(name string, shape []int) {
-	g.outputs = append(g.outputs, onnxValue(name, onnxFloat, shape))
+func (g *Graph) Output(name string, shape []int) {
+	g.outputs = append(g.outputs, value(name, FloatType, shape))
 }
 
 // onnxValue returns a ValueInfoProto. A dimension of -1 is B, and -2 is n.
-func onnxValue(name string, kind int, shape []int) (p proto) {
+func value(name string, kind int, shape []int) (p proto) {
 	var dims, tensor, of proto
 	for _, d := range shape {
 		var dim proto
@@ -174,8 +177,8 @@ func onnxValue(name string, kind int, shape []int) (p proto) {
 	return p
 }
 
-// model returns the ModelProto.
-func (g *onnxGraph) model(name string, info map[string]string) []byte {
+// Model returns the ModelProto.
+func (g *Graph) Model(name string, info map[string]string) []byte {
 	var graph, opset, model proto
 	for _, part := range []struct {
 		field int
@@ -187,8 +190,8 @@ func (g *onnxGraph) model(name string, info map[string]string) []byte {
 	}
 	graph.text(2, name)
 	opset.text(1, "")
-	opset.varint(2, onnxOpset)
-	model.varint(1, onnxVersion)
+	opset.varint(2, operators)
+	model.varint(1, version)
 	model.text(2, "sanflow")
 	model.bytes(7, graph)
 	model.bytes(8, opset)

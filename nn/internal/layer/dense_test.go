@@ -1,4 +1,4 @@
-package nn
+package layer
 
 import (
 	"slices"
@@ -10,42 +10,42 @@ import (
 func TestDenseGradients(t *testing.T) {
 	for _, c := range []struct {
 		rows, in, out int
-		act           activation
-	}{{1, 1, 1, linear}, {3, 5, 4, linear}, {4, 72, 17, relu}, {33, 6, 3, relu}} {
-		var p params
-		l := newDense(&p, "dense", c.in, c.out, c.act)
-		p.alloc()
-		l.init(random.New(3, random.Init))
-		fixBias(l.bias.w)
+		act           Activation
+	}{{1, 1, 1, Linear}, {3, 5, 4, Linear}, {4, 72, 17, ReLU}, {33, 6, 3, ReLU}} {
+		var p Params
+		l := NewDense(&p, "dense", c.in, c.out, c.act)
+		p.Alloc()
+		l.Init(random.New(3, random.Init))
+		fixBias(l.Bias.W)
 		x := normal(newRand(2), c.rows*c.in)
 		y, r := make([]float32, c.rows*c.out), normal(newRand(3), c.rows*c.out)
 		loss := func() float64 {
-			l.forward(y, x, c.rows)
+			l.Forward(y, x, c.rows)
 			return weighted(r, y)
 		}
 		loss()
 		dx := slices.Repeat([]float32{99}, len(x))
-		l.backward(dx, slices.Clone(r), y, x, c.rows)
+		l.Backward(dx, slices.Clone(r), y, x, c.rows)
 		checkGrad(t, "x", x, dx, loss)
-		checkGrad(t, "weight", l.weight.w, l.weight.g, loss)
-		checkGrad(t, "bias", l.bias.w, l.bias.g, loss)
+		checkGrad(t, "weight", l.weight.W, l.weight.G, loss)
+		checkGrad(t, "bias", l.Bias.W, l.Bias.G, loss)
 	}
 }
 
 // y = x·weight + bias on numbers small enough to check by hand.
 func TestDense(t *testing.T) {
-	var p params
-	l := newDense(&p, "dense", 2, 3, linear)
-	p.alloc()
-	copy(l.weight.w, []float32{1, 2, 3, 10, 20, 30})
-	copy(l.bias.w, []float32{100, 200, -300})
+	var p Params
+	l := NewDense(&p, "dense", 2, 3, Linear)
+	p.Alloc()
+	copy(l.weight.W, []float32{1, 2, 3, 10, 20, 30})
+	copy(l.Bias.W, []float32{100, 200, -300})
 	y := make([]float32, 6)
-	l.forward(y, []float32{1, 0, 2, 1}, 2)
+	l.Forward(y, []float32{1, 0, 2, 1}, 2)
 	if want := []float32{101, 202, -297, 112, 224, -264}; !slices.Equal(y, want) {
 		t.Errorf("y = %v, want %v", y, want)
 	}
-	l.act = relu
-	l.forward(y, []float32{1, 0, 2, 1}, 2)
+	l.act = ReLU
+	l.Forward(y, []float32{1, 0, 2, 1}, 2)
 	if want := []float32{101, 202, 0, 112, 224, 0}; !slices.Equal(y, want) {
 		t.Errorf("with ReLU y = %v, want %v", y, want)
 	}

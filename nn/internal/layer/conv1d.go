@@ -1,11 +1,11 @@
-package nn
+package layer
 
 import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// conv1D is a convolution of stride 1, without padding, with an activation:
+// Conv1D is a convolution of stride 1, without padding, with an activation:
 //
 //	y[i] = act(bias + Σ_j x[i+j]·weight[j]),  i = 0 … n-size
 //
@@ -15,30 +15,30 @@ import (
 type conv1D struct {
 	n, in      int // steps and channels of the input
 	size, maps int // steps that a filter covers, channels of the output
-	act        activation
+	act        Activation
 
-	weight *weight // (size, in, maps)
-	bias   *weight // (maps)
+	weight *Weight // (size, in, maps)
+	bias   *Weight // (maps)
 
 	turned []float32 // (maps, size, in), the weights as backward reads them
 }
 
-func newConv1D(p *params, name string, n, in, size, maps int, act activation) *conv1D {
+func newConv1D(p *Params, name string, n, in, size, maps int, act Activation) *conv1D {
 	return &conv1D{
 		n: n, in: in, size: size, maps: maps, act: act,
-		weight: p.add(name+".weight", size, in, maps),
-		bias:   p.add(name+".bias", maps),
+		weight: p.Add(name+".weight", size, in, maps),
+		bias:   p.Add(name+".bias", maps),
 	}
 }
 
-func (l *conv1D) init(r random.Source) { glorot(l.weight.w, l.size*l.in, l.size*l.maps, r) }
+func (l *conv1D) init(r random.Source) { Glorot(l.weight.W, l.size*l.in, l.size*l.maps, r) }
 
 // startGrad prepares for backward, which adds up the gradients of the graphs of
 // one batch.
 func (l *conv1D) startGrad() {
-	clearGrad(l.weight, l.bias)
-	l.turned = kernel.Grown(l.turned, len(l.weight.w))
-	kernel.Transpose(l.turned, l.weight.w, l.size*l.in, l.maps)
+	ClearGrad(l.weight, l.bias)
+	l.turned = kernel.Grown(l.turned, len(l.weight.W))
+	kernel.Transpose(l.turned, l.weight.W, l.size*l.in, l.maps)
 }
 
 // steps is the number of steps of the output.
@@ -49,9 +49,9 @@ func (l *conv1D) forward(y, x []float32, graphs int) {
 	rows, steps := l.rows(graphs)
 	for i := range rows {
 		x, y := x[i*l.n*l.in:], y[i*steps*l.maps:]
-		kernel.Gemm(steps, l.maps, l.size*l.in, x, l.stride(), l.weight.w, l.maps, y, l.maps, false)
+		kernel.Gemm(steps, l.maps, l.size*l.in, x, l.stride(), l.weight.W, l.maps, y, l.maps, false)
 	}
-	l.act.forward(y, graphs*l.steps(), l.maps, l.bias.w)
+	l.act.Forward(y, graphs*l.steps(), l.maps, l.bias.W)
 }
 
 // rows returns how many products of how many steps a number of graphs is: one a
@@ -77,12 +77,12 @@ func (l *conv1D) stride() int {
 // overwritten; x and y are those of forward.
 func (l *conv1D) backward(dx, dy, y, x []float32, graphs int) {
 	all, n := graphs*l.steps(), l.size*l.in
-	l.act.backward(dy[:all*l.maps], y[:all*l.maps])
-	kernel.AddBiasGrad(l.bias.g, dy, all, l.maps)
+	l.act.Backward(dy[:all*l.maps], y[:all*l.maps])
+	kernel.AddBiasGrad(l.bias.G, dy, all, l.maps)
 	rows, steps := l.rows(graphs)
 	for i := range rows {
 		x, dy := x[i*l.n*l.in:], dy[i*steps*l.maps:]
-		kernel.GemmTN(steps, l.maps, n, x, l.stride(), dy, l.maps, l.weight.g, l.maps, true)
+		kernel.GemmTN(steps, l.maps, n, x, l.stride(), dy, l.maps, l.weight.G, l.maps, true)
 	}
 	if dx == nil {
 		return
