@@ -56,7 +56,7 @@ func (c *config) tryBrokers(ctx context.Context) (all []*server.Server, err erro
 	}
 	var urls []string
 	for _, s := range all {
-		if !s.ReadyForConnections(10 * time.Second) {
+		if !s.ReadyForConnections(3 * time.Second) {
 			return all, errors.New("the broker cannot listen")
 		}
 		urls = append(urls, s.ClientURL())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -245,6 +246,7 @@ func TestDirHeld(t *testing.T) {
 // A trainer whose broker takes the connection and says nothing says so within seconds, with the
 // address, and tries on.
 func TestSilentBroker(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -261,6 +263,7 @@ func TestSilentBroker(t *testing.T) {
 
 // A broker whose disk is full ends the run within seconds, with the broker's code and what to do.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store := filepath.Join(dir, "broker-0")
 	if err := os.Mkdir(store, 0o777); err != nil {
@@ -270,12 +273,13 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("a small disk cannot be mounted: %v: %s", err, text)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", store).Run() })
-	clitest.Silence(t)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	err := run(ctx, []string{"-workers", "2", "-repeat", "40", "-dir", dir})
-	if err == nil || !strings.Contains(err.Error(), "err_code=10023") || !strings.Contains(err.Error(), "-bound") {
-		t.Errorf("%v, want the broker's code and what to do", err)
+	var text bytes.Buffer
+	cmd := command(t, &text, "-workers", "2", "-repeat", "40", "-dir", dir)
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	late.Stop()
+	if err == nil || !strings.Contains(text.String(), "err_code=10023") || !strings.Contains(text.String(), "-bound") {
+		t.Errorf("%v: %s, want the broker's code and what to do", err, &text)
 	}
 }
 
