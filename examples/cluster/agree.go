@@ -18,8 +18,8 @@ import (
 )
 
 // terms are the settings that a role works by, and those that it was given, by flag. The
-// feed and the workers keep them with the streams they make; who comes later has
-// to have the same, or another model would come out, and nobody would know.
+// feed and the workers keep them with the streams they make. A role that joins later has to have
+// the same, or the model would silently be another.
 type terms map[string]string
 
 // termRows is what the feed says of a large graph beside its flags: rows to learn from.
@@ -58,7 +58,7 @@ func dataName(path string) string {
 	return cli.DataName(path)
 }
 
-// agree says which of its settings a role has otherwise than those who made a stream.
+// agree names a setting of a role that differs from that of a stream.
 func (t terms) agree(there terms, stream string) error {
 	for _, flag := range slices.Sorted(maps.Keys(t)) {
 		if was, ok := there[flag]; ok && was != t[flag] {

@@ -143,7 +143,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// checkURL refuses what is no address of a broker, before the command waits for one there.
+// checkURL refuses addresses that are not those of a broker.
 func checkURL(urls string) error {
 	if urls == "" {
 		return nil

@@ -22,7 +22,7 @@ import (
 	in "github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// The job, whoever does which part of it:
+// The job, by role:
 //
 //	feed    source ─▶ graphs                   one message: 32 graphs, or the roots of a chunk
 //	work    graphs ─▶ recipe ─▶ fields

@@ -153,7 +153,7 @@ func (c *config) idle() error {
 	return nil
 }
 
-// look finds out that the data can be read, before anybody waits for a broker.
+// look reads the schema of the data before the command waits for a broker.
 func (c *config) look(ctx context.Context) error {
 	if isChild() || c.role != "" && c.role != "feed" || c.role == "" && c.workers == 0 {
 		return nil

@@ -23,8 +23,8 @@ type Client struct {
 	url string
 
 	reconnects atomic.Int64
-	told       notice
 	mu         sync.Mutex
+	warned     time.Time
 	why        error // the first refusal since it was connected, which tells most
 	fatal      error // why it will not come back
 }
@@ -163,26 +163,15 @@ func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// notice says when a log is to be told of something that lasts.
-type notice struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-// due reports whether it has lasted for 3 s, and was not told for half a minute.
-func (n *notice) due(since time.Time) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if time.Since(since) < 3*time.Second || !n.last.IsZero() && time.Since(n.last) < 30*time.Second {
-		return false
-	}
-	n.last = time.Now()
-	return true
-}
-
-// Warn logs that something has not been possible for a while, now and then.
+// Warn logs, each half minute, that something has not been possible for 3 s.
 func (c *Client) Warn(since time.Time, what string, err error) {
-	if c.told.due(since) {
+	c.mu.Lock()
+	due := time.Since(since) > 3*time.Second && (c.warned.IsZero() || time.Since(c.warned) > 30*time.Second)
+	if due {
+		c.warned = time.Now()
+	}
+	c.mu.Unlock()
+	if due {
 		c.log(slog.LevelWarn, what, "server", redacted(c.url), "since", time.Since(since).Round(time.Second).String(), "error", err.Error())
 	}
 }

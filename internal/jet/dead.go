@@ -96,7 +96,7 @@ func (l *Letters) Message(ctx context.Context, from, subject string, h nats.Head
 	}
 	spans, err := parseSpans(h.Get(headPos))
 	if err != nil || subject != Subject(from, spans[0].From) {
-		return nil // nobody waits for it
+		return nil // no reader waits for it
 	}
 	n := 0
 	for _, s := range spans {

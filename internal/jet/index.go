@@ -93,7 +93,7 @@ func (x *Index) Add(n *Note) {
 	}
 }
 
-// Foreign counts a message that is none of ours.
+// Foreign counts a message that is not of sanflow.
 func (x *Index) Foreign(seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -102,7 +102,7 @@ func (x *Index) Foreign(seq uint64) {
 	x.wake()
 }
 
-// Fail tells whoever waits that there will be no more.
+// Fail ends the waiting of readers: there will be no more messages.
 func (x *Index) Fail(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Streams have AllowDirect, so that any of their servers may answer who reads by a
-// jetstream.Stream, and one that is behind says that a message is not there. Where it matters that it is
-// or is not, these ask who leads the stream.
+// Streams have AllowDirect, so that any of their servers may answer a read by a
+// jetstream.Stream, and a server that is behind answers that a message is not there. Where that
+// matters these ask the leader of the stream.
 
 // Last returns the last message of a subject, or jetstream.ErrMsgNotFound.
 func (c *Client) Last(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {

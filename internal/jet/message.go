@@ -96,8 +96,8 @@ var (
 	errNoSum   = errors.New("it has no checksum")
 )
 
-// Read reads the headers of a message; what anybody may have put there is
-// checked.
+// Read reads the headers of a message, and checks all of them: any client may have written
+// them.
 func Read(stream, subject string, h nats.Header, seq uint64) (n Note, err error) {
 	n.Seq = seq
 	if h.Get(headKind) == kindEnd {

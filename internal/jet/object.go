@@ -48,26 +48,18 @@ const objectWait = 30 * time.Second
 
 // Put stores an object, where it is not there already.
 func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name string, body []byte) error {
-	err := c.retry(ctx, func() error {
-		ctx, stop := context.WithTimeout(ctx, objectWait)
-		defer stop()
+	return c.tryObject(ctx, name, func(ctx context.Context) error {
 		if info, err := store.GetInfo(ctx, name); err == nil && info.Size == uint64(len(body)) {
 			return nil
 		}
 		_, err := store.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(body))
 		return err
-	}, func(err error) bool { return c.Err() != nil || !Passing(err) })
-	if err != nil {
-		return fmt.Errorf("object %.16s…: %w", name, err)
-	}
-	return nil
+	})
 }
 
 // Object returns an object of at most so many bytes.
 func (c *Client) Object(ctx context.Context, store jetstream.ObjectStore, name string, most int64) (body []byte, err error) {
-	err = c.retry(ctx, func() error {
-		ctx, stop := context.WithTimeout(ctx, objectWait)
-		defer stop()
+	err = c.tryObject(ctx, name, func(ctx context.Context) error {
 		info, err := store.GetInfo(ctx, name)
 		if err != nil {
 			return err
@@ -77,9 +69,19 @@ func (c *Client) Object(ctx context.Context, store jetstream.ObjectStore, name s
 		}
 		body, err = store.GetBytes(ctx, name)
 		return err
+	})
+	return body, err
+}
+
+// tryObject does something with an object, again for as long as the broker is away.
+func (c *Client) tryObject(ctx context.Context, name string, f func(context.Context) error) error {
+	err := c.retry(ctx, func() error {
+		ctx, stop := context.WithTimeout(ctx, objectWait)
+		defer stop()
+		return f(ctx)
 	}, func(err error) bool { return c.Err() != nil || !Passing(err) })
 	if err != nil {
-		return nil, fmt.Errorf("object %.16s…: %w", name, err)
+		return fmt.Errorf("object %.16s…: %w", name, err)
 	}
-	return body, nil
+	return nil
 }

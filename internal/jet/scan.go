@@ -72,7 +72,7 @@ func (c *Client) scan(ctx context.Context, name string, x *Index, stranger func(
 	defer func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 200*time.Millisecond)
 		defer stop()
-		_ = c.JS.DeleteConsumer(ctx, name, cons.CachedInfo().Name) // or the broker does, when nobody reads
+		_ = c.JS.DeleteConsumer(ctx, name, cons.CachedInfo().Name) // or the broker does, when it is not read
 	}()
 	s := scanner{c, name, x, stranger, cons, 1}
 	for again := true; again && ctx.Err() == nil; {
@@ -195,7 +195,7 @@ func (c *Client) count(ctx context.Context, of *jetstream.StreamInfo, last uint6
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	name, x, done := of.Config.Name, NewIndexAt(of.Created, base), make(chan struct{})
-	if side != nil { // an end that somebody else has marked counts what is there
+	if side != nil { // an end that another sink has marked counts these messages
 		x.BeforeEnd = func() error { return side.Add(ctx, x) }
 	}
 	go func() {

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func (c *Client) Make(ctx context.Context, s Settings, schema *arrow.Schema) (je
 		stream, err = c.JS.Stream(ctx, s.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			stream, err = c.JS.CreateStream(ctx, config)
-			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was quicker
+			if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another client was quicker
 				stream, err = c.JS.Stream(ctx, s.Name)
 			}
 		}
@@ -113,21 +112,11 @@ func differ(got, want *arrow.Schema) error {
 			break
 		}
 		w := want.Field(i)
-		if g, h := fmt.Sprint(f.Type, maps.Collect(pairs(f.Metadata))), fmt.Sprint(w.Type, maps.Collect(pairs(w.Metadata))); g != h {
+		if g, h := fmt.Sprint(f.Type, f.Metadata.ToMap()), fmt.Sprint(w.Type, w.Metadata.ToMap()); g != h {
 			return fmt.Errorf("its schema is another: column %q is %s there, and %s here", f.Name, h, g)
 		}
 	}
 	return fmt.Errorf("its schema is another: there are the columns %v there, and %v here", names(want), names(got))
-}
-
-func pairs(m arrow.Metadata) func(func(string, string) bool) {
-	return func(yield func(string, string) bool) {
-		for i, k := range m.Keys() {
-			if !yield(k, m.Values()[i]) {
-				return
-			}
-		}
-	}
 }
 
 func names(s *arrow.Schema) (all []string) {

@@ -54,19 +54,17 @@ func (w *writer) underWay(o *outgoing) bool {
 	if o.future == nil {
 		return !o.full
 	}
-	select {
-	case <-o.future.Ok():
-		o.done = true
-	case err := <-o.future.Err():
-		if o.future = nil; jet.Full(err) || jet.Bounded(err) {
-			w.noRoom(o)
-		} else {
-			o.full = false
-		}
-		return !o.full
-	default:
+	err, answered := o.answer()
+	if !answered || err == nil {
+		o.done = answered
+		return true
 	}
-	return true
+	if o.future = nil; jet.Full(err) || jet.Bounded(err) {
+		w.noRoom(o)
+	} else {
+		o.full = false
+	}
+	return !o.full
 }
 
 // noRoom notes that the stream is full, and since when.

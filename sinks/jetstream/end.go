@@ -12,8 +12,8 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 )
 
-// finish publishes the mark of the end. Of a queue it says what was sent, else
-// what is there.
+// finish publishes the mark of the end. It counts the sent messages of a queue, and the stored
+// messages of another stream.
 func (w *writer) finish(ctx context.Context) error {
 	if w.marked != nil {
 		if w.end == *w.marked {
@@ -53,7 +53,7 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 		return w.end, err
 	}
 	last := info.State.LastSeq
-	for slices.Contains(info.State.Deleted, last) { // nobody will ever see it
+	for slices.Contains(info.State.Deleted, last) { // no reader will ever see it
 		last--
 	}
 	if end, err = w.client.Count(ctx, info, last); err != nil {
@@ -62,8 +62,8 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 	return end, w.behind(ctx, last)
 }
 
-// behind wants that nothing of ours is behind an end that somebody has marked before, where
-// no reader looks.
+// behind refuses messages of sanflow behind an end that was marked before, where no reader
+// looks.
 func (w *writer) behind(ctx context.Context, last uint64) error {
 	end, err := w.client.Last(ctx, w.Stream, jet.EndSubject(w.Stream))
 	if errors.Is(err, nc.ErrMsgNotFound) {
@@ -84,6 +84,6 @@ func (w *writer) behind(ctx context.Context, last uint64) error {
 		if _, err := jet.Read(w.Stream, m.Subject, m.Header, at); err != nil {
 			continue // a stranger's
 		}
-		return fmt.Errorf("it was marked before, as message %d, and behind that is message %d, which nobody will read: delete the mark %s, and run this again; of several that write one stream at different times each but the last sets NoEnd", end.Sequence, at, end.Subject)
+		return fmt.Errorf("it was marked before, as message %d, and behind that is message %d, which no reader sees: delete the mark %s, and run this again; of several that write one stream at different times each but the last sets NoEnd", end.Sequence, at, end.Subject)
 	}
 }

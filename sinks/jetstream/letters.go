@@ -56,14 +56,12 @@ func (l *Letters) Put(letter flow.Letter) error {
 // Close ends the connection.
 func (l *Letters) Close() { l.client.Close() }
 
-// Resend sends what is in a stream of dead letters to a stream, from which it
-// came or which has its columns, and deletes it there. The holes that were left for it,
-// and the end of the stream that has them, are deleted too, so that what workers make
-// of it now takes its place; run them again afterwards. It returns how many letters were
-// sent. A row that has not the columns of the stream is an error, and stays; so is one
-// whose position is taken, as that of the first row of a message is while other rows of
-// that are worked on. One that is there already, since an earlier call was interrupted,
-// is not sent twice.
+// Resend sends the letters of the stream dead to the stream to, and deletes them. The letters came
+// from that stream, or have its columns. Resend also deletes the holes that were left for
+// them, and the end of the stream with the holes, so that the new rows take their places; run the
+// workers again afterwards. It returns the number of letters sent. A row without the columns of the
+// stream is an error, and stays; so is a row whose position is taken, as the first row of a message
+// is while a worker has its other rows. A letter that an interrupted call has sent is not sent twice.
 func Resend(ctx context.Context, c Connection, dead, to string) (n int, err error) {
 	client, err := jet.Connection(c).Dial(ctx, "resend")
 	if err != nil {
@@ -152,7 +150,7 @@ func resend(ctx context.Context, client *jet.Client, to string, want *arrow.Sche
 	}
 	jet.Afresh(msg)
 	taken, err := client.Offer(ctx, to, msg)
-	if err == nil && taken { // somebody was quicker
+	if err == nil && taken { // another client was quicker
 		if there, err = client.There(ctx, to, msg); err == nil && !there {
 			err = fmt.Errorf("%s is taken", msg.Subject)
 		}

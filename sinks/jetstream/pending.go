@@ -124,26 +124,33 @@ func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool
 		}
 		return false, w.publish(ctx, o)
 	}
-	var err error
-	if wait {
+	err, answered := o.answer()
+	if !answered && wait {
 		select {
 		case <-o.future.Ok():
-			return true, nil
 		case err = <-o.future.Err():
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		}
-	} else {
-		select {
-		case <-o.future.Ok():
-			return true, nil
-		case err = <-o.future.Err():
-		default:
-			return false, nil
-		}
+	} else if !answered {
+		return false, nil
+	}
+	if err == nil {
+		return true, nil
 	}
 	o.future = nil
 	return w.failed(ctx, o, err)
+}
+
+// answer takes the broker's answer to a message that was sent, if there is one.
+func (o *outgoing) answer() (err error, answered bool) {
+	select {
+	case <-o.future.Ok():
+	case err = <-o.future.Err():
+	default:
+		return nil, false
+	}
+	return err, true
 }
 
 // failed says whether a message is there all the same, is to be sent again, or
@@ -170,7 +177,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 		return false, err
 	case o.full: // it was, and now the broker is away
 		o.full, o.since = false, time.Now()
-	case time.Since(o.since) > w.Connection.Patience && w.Connection.Patience > 0 || time.Since(o.since) > 2*time.Minute && w.Connection.Patience == 0:
+	case time.Since(o.since) > w.client.Patience:
 		return false, fmt.Errorf("%s was not acknowledged for %v: %w", o.msg.Subject, time.Since(o.since).Round(time.Second), err)
 	}
 	w.client.Warn(o.since, o.msg.Subject+" is not acknowledged; trying on", err)

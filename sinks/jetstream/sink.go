@@ -22,70 +22,68 @@ type Connection = jetstream.Connection
 // wraps the broker's own error, a *jetstream.APIError of nats.go, which has the code.
 var ErrFull = jet.ErrFull
 
-// Sink publishes records to a stream, one message each, from which
-// sources/jetstream reads them. The stream is made when it is not there; one that
-// is there must have the same schema.
+// Sink publishes records to a stream, one message each, for sources/jetstream to read. It makes a
+// stream that is not there; a stream that is there has to have the same schema.
 //
-// Rows have left the pipeline when the broker has acknowledged them. What it does
-// not acknowledge is sent again, for as long as Connection.Patience, or FullWait,
-// lasts. Nothing is stored twice: the broker refuses a position that it has.
+// Rows have left the pipeline when the broker has acknowledged them. The sink sends a message again
+// until that, for as long as Connection.Patience, or FullWait, lasts. No message is stored twice:
+// the broker refuses a position that it has.
 //
-// Rows need a column pos, and the rows of one position are in one record; else it is
-// an error. A record that is larger than the broker's longest message is cut by
-// rows, and a row that is larger goes through the object store NAME-objects.
+// Rows need a column pos, and the rows of one position have to be in one record. A record that is
+// larger than the broker's longest message is cut by rows; a row that is larger goes through the
+// object store NAME-objects.
 type Sink struct {
 	Connection
-	// Stream is the name.
+	// Stream is the name of the stream.
 	Stream string
-	// Queue makes the stream a work queue: each message is for one worker, and is
-	// deleted when its rows have left that. Otherwise it is kept, and read as
-	// often as one likes.
+	// Queue makes the stream a work queue: each message is for one worker, and is deleted when its
+	// rows have left that. By default the stream is kept, and can be read any number of times. A
+	// queue whose end an earlier run has marked gets no message again: the same data end well, and
+	// other data are an error.
 	Queue bool
-	// Graph, if set, is the path of the file of large graphs that sources.Mapped
-	// reads, whose chunks of roots come. Messages then carry the roots alone, and
-	// the stream the SHA-256 of the file, by which jetstream.Attach finds it; it is
-	// put into the object store Bucket, for machines that do not have it.
+	// Graph, if set, is the path of the file of large graphs that sources.Mapped reads, for records
+	// of chunks of roots. Messages then hold the roots alone. The stream holds the SHA-256 of the
+	// file, by which jetstream.Attach finds it, and the object store Bucket holds the file, for
+	// machines without it.
 	Graph string
-	// Bucket is the default graphs.
+	// Bucket is the object store. The default is graphs.
 	Bucket string
-	// Recipe, if set, is kept with the stream that is made, and must be that of
-	// one that is there.
+	// Recipe, if set, is kept with the stream that is made, and must be that of a stream that is
+	// there.
 	Recipe string
-	// MaxBytes and MaxMessages are the most that a stream that is made holds. When it is
-	// full the sink waits, and with it the pipeline, for messages that are taken or, where the
-	// stream is kept, purged by its reader. One that is there keeps the bounds it has. The
-	// default is no bound.
+	// MaxBytes and MaxMessages bound a stream that is made; a stream that is there keeps its bounds.
+	// While it is full the sink waits, and with it the pipeline, until workers take messages or the
+	// reader purges them. The default is no bound.
 	MaxBytes    int64
 	MaxMessages int64
 	// FullWait is how long the sink waits for room in a full stream. The default is an hour. The
 	// default is 4 s where the broker itself is full and nothing takes from the stream: where it is
 	// kept, and its reader does not purge it. The error is then ErrFull.
 	FullWait time.Duration
-	// Pending is how many messages may wait for the broker's acknowledgement. The
-	// default is 64.
+	// Pending is the number of messages that may wait for the broker's acknowledgement. The default
+	// is 64.
 	Pending int
-	// Most is the size of a message from which on a record is cut. The default,
-	// and the most, is what the broker takes, less 2 KiB for headers.
+	// Most is the size from which on a record is cut, in bytes. The default, and the maximum, is
+	// the longest message of the broker, less 2 KiB for headers.
 	Most int
-	// NoEnd leaves the stream open when the pipeline ends well, for others to add
-	// to. Without it there is a mark behind the last message then, with the count
-	// and digest of all: of several workers of one queue each sets that mark, and the
-	// first one's counts, since a worker ends when the whole queue is done. Where
-	// Queue is set it has what one sink has sent: of several that write one queue each
-	// but the last to end sets NoEnd.
+	// NoEnd leaves the stream open when the pipeline ends well, for other sinks to add to. By
+	// default a mark behind the last message has the count and digest of all. Several workers of
+	// one queue each publish that mark, and the first one stands, since a worker ends with the
+	// whole queue. The mark of a Queue counts the messages of one sink: of several sinks of one
+	// queue all but the last to end set NoEnd.
 	NoEnd bool
 }
 
 var _ flow.Sink = Sink{}
 
-// Name is what plans and errors call it.
+// Name is its name in plans and errors.
 func (Sink) Name() string { return "jetstream" }
 
 // String names the stream, for the plan of a pipeline.
 func (s Sink) String() string { return "JetStream(" + s.Stream + ")" }
 
-// Open checks the settings and makes the stream, if there is a broker. For one that is away it
-// waits when the first record comes.
+// Open checks the settings and makes the stream. Where the broker is away the first Write waits
+// for it.
 func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err := s.check(); err != nil {
 		return nil, err

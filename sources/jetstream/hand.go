@@ -39,7 +39,7 @@ func (q *queueReader) take(ctx context.Context, m nc.Msg) error {
 		err = errors.New("it is the mark of an end or of a hole, where work should be")
 	}
 	if after := q.Dead.After; err == nil && q.dead != nil && meta.NumDelivered > uint64(max(after, 0)) && (after > 0 || meta.NumDelivered > 32) {
-		err = fmt.Errorf("it was delivered %d times, and nobody has finished it", meta.NumDelivered)
+		err = fmt.Errorf("it was delivered %d times, and no worker has finished it", meta.NumDelivered)
 	}
 	if err != nil {
 		return q.bury(ctx, m, jet.Foreign{Seq: meta.Sequence.Stream, Subject: m.Subject(), Why: err})

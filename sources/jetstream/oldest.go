@@ -9,13 +9,13 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 )
 
-// A stream of fields that is full, and is purged by its reader, takes the message alone that
-// this waits for. Where the worker that had it has died, the consumer gives it to the next one
-// that asks; but if all have their hands full of messages that come behind it, nobody asks,
-// and nothing will ever change. So a hand that has been full, and the same, for AckWait takes
-// the first messages of the queue beyond Pending, one at a time, past the consumer: what the
-// trainer waits for is not acknowledged, and everything before it is, or will be. That
-// another worker has it in hand as well does no harm, since a position is stored once.
+// A full stream of fields whose reader purges it takes only the message that the reader waits
+// for. Where the worker with that message has died, the consumer gives it to the next worker that
+// asks. But no worker asks while all hands are full of messages behind it. So a worker whose hand
+// has been full, and unchanged, for AckWait takes the first messages of the queue beyond Pending,
+// one at a time, past the consumer: all messages before the one that the trainer waits for are
+// acknowledged, or will be. Two workers may then have one message in hand. That does no harm,
+// since a position is stored once.
 
 // oldest takes the first message of the queue that is neither in hand nor was tried in this way.
 func (q *queueReader) oldest(ctx context.Context) error {
@@ -33,7 +33,7 @@ func (q *queueReader) oldest(ctx context.Context) error {
 		seq = m.Sequence + 1
 		n, err := jet.Read(q.Stream, m.Subject, m.Header, m.Sequence)
 		if err != nil || n.Hole || n.End != nil {
-			continue // whoever gets it from the consumer says what is wrong with it
+			continue // the worker that gets it from the consumer says what is wrong with it
 		}
 		if q.extra(&message{note: n, data: m.Data}) {
 			q.fetched.Add(1)

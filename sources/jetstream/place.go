@@ -120,14 +120,14 @@ func (o *orderedReader) Keep(text string) {
 	}
 }
 
-// mayPurge checks that somebody writes down places, and that nothing is missing behind
-// the one that this run begins at.
+// mayPurge checks that a sink keeps places, and that no message is missing behind the place
+// that this run begins at.
 func (o *orderedReader) mayPurge(ctx context.Context) error {
 	o.places.mu.Lock()
 	asked, next := o.places.asked, o.places.first.Next
 	o.places.mu.Unlock()
 	if !asked {
-		return errors.New("Purge is set, but nobody writes down how far he is: let a Train with a Checkpoint follow, and only stages that can begin in the middle between them")
+		return errors.New("Purge is set, but no sink keeps places: want a Train with a Checkpoint, and before it only stages that can begin in the middle")
 	}
 	if err := o.side.Clear(ctx); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (o *orderedReader) purge(ctx context.Context) {
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
-	_ = o.tell(last, &told, o.progress()) // or whoever reads next does
+	_ = o.tell(last, &told, o.progress()) // or the next reader does
 }
 
 // await waits for a place that is kept, but not longer than that, and reports whether ctx has not

@@ -248,8 +248,8 @@ func TestPurgeRefused(t *testing.T) {
 		_, err := run(t, p.Via(operators.Batch{Size: 8}).To(train), flow.Options{})
 		return err
 	}
-	wantError(t, "no checkpoint", train(""), "fields", "nobody writes down how far he is")
-	wantError(t, "Shuffle", train(filepath.Join(t.TempDir(), "a"), operators.Shuffle{}), "fields", "nobody writes down how far he is")
+	wantError(t, "no checkpoint", train(""), "fields", "no sink keeps places")
+	wantError(t, "Shuffle", train(filepath.Join(t.TempDir(), "a"), operators.Shuffle{}), "fields", "no sink keeps places")
 	file := filepath.Join(t.TempDir(), "b")
 	if err := train(file); err != nil {
 		t.Fatal(err)

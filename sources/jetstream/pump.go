@@ -91,8 +91,8 @@ func (q *queueReader) fetch(ctx context.Context, cons nc.Consumer) (done bool, e
 	return q.ended(ctx, cons)
 }
 
-// stuck looks, when the hand has been full for a while, whether that is since the
-// pipeline holds it back until the end, or for a message that nobody takes.
+// stuck handles a hand that has been full for a while: the pipeline holds its rows back until the
+// end, or the trainer waits for a message that no worker takes.
 func (q *queueReader) stuck(ctx context.Context, cons nc.Consumer) (done bool, err error) {
 	if q.unchanged() > 2*time.Second {
 		done, err = q.ended(ctx, cons)
@@ -103,8 +103,8 @@ func (q *queueReader) stuck(ctx context.Context, cons nc.Consumer) (done bool, e
 	return done, err
 }
 
-// ended reports whether the end of the stream is there, and nobody else has
-// anything in hand.
+// ended reports whether the end of the stream is there, and no other worker has a message in
+// hand.
 func (q *queueReader) ended(ctx context.Context, cons nc.Consumer) (bool, error) {
 	if err := q.client.Err(); err != nil {
 		return false, err
@@ -163,9 +163,9 @@ func (q *queueReader) remake(ctx context.Context) error {
 	return err
 }
 
-// left counts the messages of the queue that nobody has finished. It asks who leads the stream:
-// a server that came back and now leads the consumer says that nothing is pending, until its
-// own copy of the stream has what came while it was away.
+// left counts the messages of the queue that no worker has finished. It asks the leader of the
+// stream: a server that came back and now leads the consumer says that nothing is pending, until
+// its own copy of the stream has the messages that came while it was away.
 func (q *queueReader) left(ctx context.Context) (n int, err error) {
 	info, err := q.stream.Info(ctx, nc.WithSubjectFilter(q.Stream+".p.*"))
 	if err != nil {
@@ -177,9 +177,8 @@ func (q *queueReader) left(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// unfinished counts the messages in hand that are in the queue still. Others have
-// been finished by somebody else while this worker was silent, and what the broker
-// waits for is not them.
+// unfinished counts the messages in hand that are in the queue still. Another worker has
+// finished the others while this one was silent, and the broker does not wait for them.
 func (q *queueReader) unfinished(ctx context.Context) (n int, err error) {
 	seqs := map[uint64]bool{}
 	q.mu.Lock()

@@ -174,5 +174,5 @@ func (q *queueReader) Notes() map[string]int64 {
 	}
 }
 
-// Lag returns how many messages of the queue nobody has.
+// Lag returns how many messages of the queue no worker has.
 func (q *queueReader) Lag() int64 { return q.lag.Load() }

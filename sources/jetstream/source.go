@@ -13,78 +13,72 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 )
 
-// Source reads the records of a stream that sinks/jetstream has published, in one
-// of two ways.
+// Source reads the records of a stream that sinks/jetstream has published, in one of two ways.
 //
-// With Durable it is one of the workers of a queue. Each message goes to one of
-// them, in any order; it is acknowledged when its rows have left the pipeline, and goes
-// to another worker when this one is silent for AckWait. The run ends when the end
-// of the stream is there, and the worker has in hand all that is left of the queue:
-// stages that hold rows back until the end (Batch, Shuffle) need a MaxWait beside
-// other workers.
+// With Durable it is one of the workers of a queue. Each message goes to one worker, in any order.
+// It is acknowledged when its rows have left the pipeline, and goes to another worker when this
+// one is silent for AckWait. The run ends when the end of the stream is there and this worker has
+// all the rest of the queue in hand: beside other workers, stages that hold rows back until
+// the end (Batch, Shuffle) need a MaxWait.
 //
-// With Ordered it reads a stream that is kept, in the order of positions, each
-// once, and acknowledges nothing. It waits for a position that is missing until the
-// end of the stream; then positions that never came are passed over, and the
-// count and digest that the end has must be those of what was there. What came
-// early is fetched later, so that memory does not grow with it.
+// With Ordered it reads a stream that is kept, in the order of positions, each once, and
+// acknowledges nothing. It waits for a missing position until the end of the stream, and then
+// passes over it; the count and digest of the end have to be those of the messages. A message that
+// comes early is fetched in its turn, so that memory does not grow with it.
 type Source struct {
 	Connection
-	// Stream is the name.
+	// Stream is the name of the stream.
 	Stream string
-	// Wait is how long a stream that is not there yet is waited for.
+	// Wait is how long the source waits for a stream that is not there yet. The default is 0.
 	Wait time.Duration
-	// MaxBytes bounds the memory for one message, beside the record that is made
-	// of it. The default is 1 GiB.
+	// MaxBytes bounds the memory for one message, beside its record. The default is 1 GiB.
 	MaxBytes int64
-	// Dead says where messages go that cannot be read or worked on. The default
-	// is nowhere: then they end the run, and stay in the stream. With Ordered those go
-	// there whose headers are not of sanflow, which are passed over; one that is ours and
-	// is damaged ends the run all the same, since its rows are counted, and without them
-	// another model would come out. A worker makes it again when it is deleted.
+	// Dead says where messages go that cannot be read or worked on. By default they end the run,
+	// and stay in the stream. With Ordered only messages without headers of sanflow go there. A
+	// damaged message of sanflow ends the run: without its rows the model would be another. A
+	// worker makes the message again when it is deleted.
 	Dead Dead
 
 	// Durable is the name that the workers of a queue have in common.
 	Durable string
-	// AckWait is after how long without a sign of life a message goes to another
-	// worker. Signs are given as long as the run goes on. The default is 30 s.
+	// AckWait is how long a worker may be silent before its messages go to another one. A worker
+	// gives signs for as long as its run lasts. The default is 30 s.
 	AckWait time.Duration
-	// Pending is the most messages that this worker has in hand, and one more while others
-	// may wait for that. Stages that hold rows back need as many. The default is 16.
+	// Pending is the largest number of messages that this worker has in hand, but for one more
+	// while other workers may wait for it. Stages that hold rows back need as many. The default is
+	// 16.
 	Pending int
-	// MaxPending is the most that all workers have in hand. The default is 1024.
+	// MaxPending is the largest number of messages that all workers have in hand. The default is
+	// 1024.
 	MaxPending int
 
 	// Ordered reads in the order of positions.
 	Ordered bool
 	// Epochs is how often the stream is read. The default is 1: once, as it comes.
 	Epochs int
-	// Block is how many rows belong together in an epoch after the first: the order
-	// is that of record.Blocks, as of operators.Replay with this Block, and Block
-	// rows are in memory. The default is 1024.
+	// Block is the number of rows that are shuffled together, and in memory, in an epoch after
+	// the first: the order of record.Blocks, and of operators.Replay with this Block. The default
+	// is 1024.
 	Block int
 	// Seed decides the order.
 	Seed uint64
-	// Skip is how many rows are passed over, in the order in which they would
-	// come, over all epochs. A sink that keeps places, as Train does with a
-	// Checkpoint, needs none: the reader then begins at the place that the checkpoint
-	// has, and fetches no message before it (flow.Seeker).
+	// Skip is the number of rows to pass over, in their order over all epochs. A sink that keeps
+	// places, as Train with a Checkpoint, needs none: the reader begins at the place of the
+	// checkpoint, and fetches no message before it (flow.Seeker).
 	Skip int64
-	// Purge deletes messages that nobody will begin before, since a checkpoint is
-	// behind them. With it a stream that has MaxBytes holds what workers are ahead of the
-	// trainer, and the broker's disk does not grow with the data; it is read once, so
-	// that Epochs is 1, and by one reader. Without it the stream is kept. It needs a
-	// sink that keeps places, as sinks.Train with a Checkpoint does, and stages that
-	// can begin in the middle, and makes the stream NAME-late, which stays.
+	// Purge deletes the messages before the place of the last checkpoint. A stream with MaxBytes
+	// then holds the lead of the workers over the trainer, and the disk of the broker does not grow
+	// with the data. Epochs has to be 1, and there is one reader. Purge needs a sink that keeps places,
+	// as sinks.Train with a Checkpoint, and stages that can begin in the middle. It makes the
+	// stream NAME-late, which stays. Without Purge the stream is kept.
 	Purge bool
-	// Ahead is how many messages are fetched before they are asked for. The default
-	// is 8.
+	// Ahead is the number of messages that are fetched ahead. The default is 8.
 	Ahead int
 }
 
 var _ flow.Source = Source{}
 
-// Name is what plans and errors call it.
+// Name is its name in plans and errors.
 func (Source) Name() string { return "jetstream" }
 
 // String names the stream, for the plan of a pipeline.
