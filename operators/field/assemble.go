@@ -187,8 +187,8 @@ func (m *marks) next(n int) {
 	}
 }
 
-// meet adds the nodes of a row and appends those that are new. Which those are
-// nobody can guess, a processor neither, so there is no branch.
+// meet adds the nodes of a row and appends those that are new, without a branch, which
+// would be unpredictable.
 func (m *marks) meet(row, nodes []int32) []int32 {
 	n := len(nodes)
 	if n+len(row) > cap(nodes) {

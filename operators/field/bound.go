@@ -7,8 +7,8 @@ import "fmt"
 // the other in one array: nodes go by where their row begins there, in units of
 // rowUnit words, which is in the order of ranks. A row holds the complement of the
 // node's number, which is negative, and its neighbours; up to the next row there is
-// nothing but negative numbers. So what is read of a node lies together, mostly in
-// one line of the cache, and who has a neighbour in hand needs not ask where it is.
+// nothing but negative numbers. So all that is read of a node lies together, mostly in
+// one line of the cache, and an entry of a row is the place of the neighbour's row.
 type bound struct {
 	most int     // nodes of a neighbourhood
 	at   []int32 // by node: where its row begins
@@ -55,10 +55,8 @@ const rowUnit = 4
 // email-Enron 33.1, 32.3 and 31.3, Cora 26.5, 26.5 and 26.1, WordNet3 22.9, 23.6 and
 // 23.2, with standard errors of 0.2 to 0.4.
 //
-// What the rate still depends on is memory, where the graph is larger than the caches.
-// A field looks up the row of its root, and of each node of the neighbourhood its row,
-// in which the node's number is and mostly lies in the same line of the cache, and where
-// it begins; and a place for each pair of hubs. Over RMAT graphs of 0.4, 1.7, 7 and 29
+// A field costs about one cache line per node of the neighbourhood, plus one lookup per
+// pair of hubs, so the rate depends on the caches where the graph is larger. Over RMAT graphs of 0.4, 1.7, 7 and 29
 // million edges, random roots and k = 10, pipelines of one worker give 553, 477, 348 and
 // 501 thousand fields per second of processor time with a bound of 10, and 365, 298, 308
 // and 287 with 16. Huge pages for all of these arrays saved 6 % at a bound of 10.

@@ -174,7 +174,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	entry[0] = uint64(len(key))<<32 | uint64(len(value))
 	copy(entry[1:], key)
 	copy(entry[1+len(key):], value)
-	// Whoever reads the slot also sees the entry, which nobody writes again. If
+	// A reader of the slot also sees the entry, which is never written again. If
 	// another worker was faster, the entry is lost until the next generation.
 	g.slots[slot].CompareAndSwap(0, hash&^(1<<32-1)|uint64(begin+1))
 }

@@ -142,7 +142,7 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 
 // listEdges is the rest of Reset for an undirected graph, whose nodes list what
 // stands in their own rows: so one pass does, and without a branch on which end
-// owns an edge, which nobody can guess.
+// owns an edge, which would be unpredictable.
 func (ix *Index) listEdges() {
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
 	half := len(neighbors)/2 + 1 // one is written that does not stay
