@@ -22,12 +22,13 @@
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
-// [Fit] is a whole training: epochs, tests in between, an early end, the best
-// weights. [Fold] is one of a cross-validation (validation.CrossValidation), and [FirstLayer]
-// pretrains a network for it. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from
-// which it goes on after whatever has stopped it. [Save] keeps a model with the
-// recipe of its fields in one file, and [Load] makes a [Predictor] of that, which
-// answers for single graphs, from many goroutines; a graphkernel.SVM too.
+// [Fit] is a whole training: epochs, tests in between, an early end, the best weights.
+// [Fold] is one of a cross-validation (validation.CrossValidation), and [FirstLayer] pretrains
+// a network for it; [Kernels] are the matrices that a support vector machine chooses
+// among. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from which
+// it goes on after whatever has stopped it. [Save] keeps a model with the recipe of its
+// fields in one file, and [Load] makes a [Predictor] of that, which answers for single
+// graphs, from many goroutines; a graphkernel.SVM too.
 //
 // Graphs, nodes of a graph and pairs of nodes are learned from, tested, saved, loaded
 // and asked about in the same way: see the examples of Save. Package nodes chooses a
@@ -38,7 +39,7 @@
 // flow.Options.Refused says what happens then.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse, an nn.Logistic counts.
-// Letters are those of package record. A graphkernel.SVM that has learned from
+// Letters are those of package record. a graphkernel.SVM that has learned from
 // counts answers only: Predict, Predictor and Evaluate take one, Train does not;
 // CollectCounts collects what it is fitted to.
 package sinks

@@ -25,8 +25,8 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // The test binary is the command when it is told to be.
@@ -295,7 +295,7 @@ func TestLimit(t *testing.T) {
 func TestCellErrors(t *testing.T) {
 	clitest.Silence(t)
 	defer func(old []*system) { systems = old }(systems)
-	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", "", func(context.Context, *kernelWork) (*graphkernel.Gram, error) { return nil, errors.New("no euclid") }}}))
+	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", sinks.Kernel{Of: count.Labels{}, By: "euclid"}}}))
 	out := filepath.Join(t.TempDir(), "out.json")
 	err := run(context.Background(), []string{"-data", small(t, "SMALL", 5), "-systems", "all", "-folds", "2", "-repeats", "1", "-json", out})
 	if err == nil || !strings.Contains(err.Error(), "odd on SMALL") || !strings.Contains(err.Error(), "euclid") {

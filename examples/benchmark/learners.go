@@ -33,74 +33,13 @@ func baseline(name, about string, right func(*collection.Data, validation.Split)
 // variant is one kernel among which a system chooses.
 type variant struct {
 	name string
-	of   string // what it looks at
-	gram func(context.Context, *kernelWork) (*graphkernel.Gram, error)
-}
-
-// kernelWork is a kernel system at work on a collection: what its variants have in
-// common.
-type kernelWork struct {
-	c *config
-	d *collection.Data
-
-	counted string // what bags has
-	bags    *nn.Counts
-	graphs  *sinks.CollectGraphs
-}
-
-// counts counts in all graphs, unless the variant before has.
-func (w *kernelWork) counts(ctx context.Context, of count.Counter) (_ *nn.Counts, err error) {
-	if w.bags == nil || w.counted != of.String() {
-		w.bags, err = countAll(ctx, w.c, w.d, of)
-		w.counted = of.String()
-	}
-	return w.bags, err
+	sinks.Kernel
 }
 
 // bothWays compares counts as cosines, and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), of.String(), func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
-			bags, err := w.counts(ctx, of)
-			if err != nil {
-				return nil, err
-			}
-			return graphkernel.GramOf(ctx, bags, by, w.c.workers)
-		}})
-	}
-	return all
-}
-
-// learned compares counts by vectors that are learned, without classes, from what
-// stands together in all graphs of the collection.
-func learned(name string, of count.Counter, size int) variant {
-	return variant{name, fmt.Sprintf("unit vectors of %d numbers of %v", size, of), func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
-		var bags sinks.CollectCounts
-		err := graphsOf(w.c, w.d).Via(operators.Count{Of: []count.Counter{of}, Contexts: true}).To(&bags).Run(ctx)
-		if err != nil {
-			return nil, err
-		}
-		vectors := graphkernel.Deep{Size: size, Seed: w.c.seed, Workers: w.c.workers}
-		if err := vectors.Fit(ctx, bags.Contexts[0]); err != nil {
-			return nil, err
-		}
-		return vectors.Gram(ctx, bags.Counts[0])
-	}}
-}
-
-// walks are random walks whose decay is chosen among those of the paper. One at
-// which the sum of walks diverges is not among them.
-func walks() (all []variant) {
-	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
-		all = append(all, variant{fmt.Sprintf("decay %g", decay), "walks", func(ctx context.Context, w *kernelWork) (*graphkernel.Gram, error) {
-			if w.graphs == nil {
-				w.graphs = new(sinks.CollectGraphs)
-				if err := graphsOf(w.c, w.d).To(w.graphs).Run(ctx); err != nil {
-					return nil, err
-				}
-			}
-			return graphkernel.Walks{Decay: decay, Workers: w.c.workers}.Gram(ctx, w.graphs.Graphs)
-		}})
+		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), sinks.Kernel{Of: of, By: by}})
 	}
 	return all
 }
@@ -112,19 +51,14 @@ var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 // diagonal of ones, so that a C means the same for each.
 func kernel(name, about string, all []variant) *system {
 	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: steps by the cost of one
+	var kernels []sinks.Kernel
 	for _, v := range all {
-		identity += fmt.Sprintf(" %s: %s;", v.of, v.name)
+		kernels = append(kernels, v.Kernel)
+		identity += fmt.Sprintf(" %v;", v.Kernel)
 	}
 	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
-		w := &kernelWork{c: c, d: d}
-		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: func(ctx context.Context, i int) (*graphkernel.Gram, error) {
-			gram, err := all[i].gram(ctx, w)
-			if err != nil {
-				return nil, err
-			}
-			gram.Normalize()
-			return gram, nil
-		}}
+		k := &sinks.Kernels{Graphs: graphsOf(c, d), Of: kernels, Seed: c.seed, Workers: c.workers}
+		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.Gram}
 		return &plan{
 			learn: grid.Learn, prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
 			chosen:  func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
@@ -145,20 +79,6 @@ func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
 		return ""
 	}
 	return fmt.Sprintf("of %d searches for each C these ended at the bound of steps, and score as the C before: %s", 2*c.folds*c.repeats*variants, strings.Join(list, ", "))
-}
-
-// countAll counts in all graphs of a collection.
-func countAll(ctx context.Context, c *config, d *collection.Data, of ...count.Counter) (*nn.Counts, error) {
-	var bags sinks.CollectCounts
-	err := counts(c, d, of...).To(&bags).Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return bags.Counts[0], nil
-}
-
-func counts(c *config, d *collection.Data, of ...count.Counter) flow.Pipeline {
-	return graphsOf(c, d).Via(operators.Count{Of: of})
 }
 
 func graphsOf(c *config, d *collection.Data) flow.Pipeline {
@@ -246,7 +166,7 @@ func online(name, about string, width int) *system {
 					rows.Release()
 				}
 				rows = new(sinks.Collect)
-				return counts(c, d, count.WL{Height: heights[v]}).To(rows).Run(ctx)
+				return graphsOf(c, d).Via(operators.Count{Of: []count.Counter{count.WL{Height: heights[v]}}}).To(rows).Run(ctx)
 			},
 			learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 				fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)

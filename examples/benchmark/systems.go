@@ -8,6 +8,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // system is a row of the grid: a way to learn, and what it calls what it chose.
@@ -162,10 +163,19 @@ func graphlets() (all []variant) {
 // 128 they are not.
 func deep() []variant {
 	return []variant{
-		learned("graphlets of size 5", five, 128),
-		learned("paths", count.Paths{}, 32),
-		learned("colours to height 2", count.WL{Height: 2}, 32),
+		{"graphlets of size 5", sinks.Kernel{Of: five, Size: 128}},
+		{"paths", sinks.Kernel{Of: count.Paths{}, Size: 32}},
+		{"colours to height 2", sinks.Kernel{Of: count.WL{Height: 2}, Size: 32}},
 	}
+}
+
+// walks are random walks whose decay is chosen among those of the paper. One at which
+// the sum of walks diverges is not among them.
+func walks() (all []variant) {
+	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
+		all = append(all, variant{fmt.Sprintf("decay %g", decay), sinks.Kernel{Decay: decay}})
+	}
+	return all
 }
 
 func colors() (all []variant) {

@@ -1,0 +1,110 @@
+package sinks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// Kernel compares two graphs: by counts, by vectors that are learned from counts, or by
+// random walks. The matrix of all graphs is scaled to a diagonal of ones, so that a C of
+// a support vector machine means the same for each.
+type Kernel struct {
+	// Of is what is counted in a graph, and By how two graphs are compared by their
+	// counts.
+	Of count.Counter
+	By nn.Similarity
+	// Size, where it is above 0, compares graphs by unit vectors of so many numbers in
+	// place of By: graphkernel.Deep learns them, without classes, from what stands together in
+	// all graphs.
+	Size int
+	// Decay, where it is above 0, counts random walks that both graphs have in common
+	// (graphkernel.Walks) in place of Of.
+	Decay float64
+}
+
+// String says in full what is compared.
+func (k Kernel) String() string {
+	switch {
+	case k.Decay > 0:
+		return fmt.Sprintf("walks: decay %g", k.Decay)
+	case k.Size > 0:
+		return fmt.Sprintf("unit vectors of %d numbers of %v", k.Size, k.Of)
+	}
+	return fmt.Sprintf("%v: %s", k.Of, k.By)
+}
+
+// Kernels are kernels among which a cross-validation of support vector machines
+// chooses, and with each a C:
+//
+//	k := &sinks.Kernels{Graphs: flow.From(src), Of: []sinks.Kernel{{Of: count.WL{Height: 2}, By: nn.Cosine}}}
+//	grid := &graphkernel.SVMGrid{Class: class, Gram: k.Gram}
+//	all, err := validation.CrossValidation{Variants: len(k.Of), Prepare: grid.Prepare, Learn: grid.Learn}.Run(ctx, class)
+//
+// Gram is not called by several goroutines at a time.
+type Kernels struct {
+	// Graphs is a pipeline of graphs, without a sink. It runs again for kernels that
+	// count something else than the kernel before.
+	Graphs flow.Pipeline
+	// Of are the kernels: the variants of the cross-validation.
+	Of []Kernel
+	// Workers is how many goroutines make a matrix; 0 = 1. Results do not depend on it.
+	Workers int
+	// Seed is that of the vectors that are learned.
+	Seed uint64
+
+	counted string // what counts has
+	counts  *nn.Counts
+	walked  *CollectGraphs
+}
+
+// Gram returns the matrix of a variant, over the graphs in their order. Walks whose sum
+// diverges are a graphkernel.ErrDiverges.
+func (k *Kernels) Gram(ctx context.Context, variant int) (*graphkernel.Gram, error) {
+	one := k.Of[variant]
+	gram, err := k.gram(ctx, one)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", one, err)
+	}
+	gram.Normalize()
+	return gram, nil
+}
+
+func (k *Kernels) gram(ctx context.Context, one Kernel) (*graphkernel.Gram, error) {
+	workers := max(1, k.Workers)
+	switch {
+	case one.Decay > 0:
+		if k.walked == nil {
+			all := new(CollectGraphs)
+			if err := k.Graphs.To(all).Run(ctx); err != nil {
+				return nil, err
+			}
+			k.walked = all
+		}
+		return graphkernel.Walks{Decay: one.Decay, Workers: workers}.Gram(ctx, k.walked.Graphs)
+	case one.Size > 0:
+		var bags CollectCounts
+		err := k.Graphs.Via(operators.Count{Of: []count.Counter{one.Of}, Contexts: true}).To(&bags).Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		vectors := graphkernel.Deep{Size: one.Size, Seed: k.Seed, Workers: workers}
+		if err := vectors.Fit(ctx, bags.Contexts[0]); err != nil {
+			return nil, err
+		}
+		return vectors.Gram(ctx, bags.Counts[0])
+	}
+	if of := one.Of.String(); k.counts == nil || k.counted != of {
+		var bags CollectCounts
+		if err := k.Graphs.Via(operators.Count{Of: []count.Counter{one.Of}}).To(&bags).Run(ctx); err != nil {
+			return nil, err
+		}
+		k.counted, k.counts = of, bags.Counts[0]
+	}
+	return graphkernel.GramOf(ctx, k.counts, one.By, workers)
+}
