@@ -371,7 +371,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"-protocol", "best"}, "want nested or paper"},
 		{[]string{"-folds", "1"}, "-folds is 1"},
 		{[]string{"-repeats", "0"}, "-repeats is 0"},
-		{[]string{"-repeats", "1000000000000000000"}, "-repeats is 1000000000000000000, want at most 100000 of 10 folds"},
+		{[]string{"-repeats", "1000000"}, "-repeats is 1000000 and -folds 10, want a product of at most 1000000"},
 		{[]string{"-json", "x.json", "-table", "./x.json"}, "two of -json, -table and -out are x.json"},
 		{[]string{"-data", three, "-folds", "3", "-inner"}, "THREE: 3 folds of 3 graphs leave 1 to learn from"},
 		{[]string{"-limit", "-1s"}, "-limit is -1s"},

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,11 +56,12 @@ func parse(args []string) (*config, error) {
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
 	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, as long as something is developed: of each fold the test graphs are never looked at, and a part of its training graphs takes their place")
-	f.IntVar(&c.folds, "folds", 10, "folds of the cross-validation")
-	f.IntVar(&c.repeats, "repeats", 10, "repeats, each with folds of its own")
+	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
+	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.workers)
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
+	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, or begin it where there is none; cells that ran out of a shorter limit are tried again")
 	f.StringVar(&c.json, "json", "", "file for the results")
@@ -107,12 +109,10 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-protocol is %q, want nested or paper", c.protocol)
 	case c.resume && c.checkpoint == "":
 		return errors.New("-resume needs the directory of the run, -checkpoint DIR")
-	case c.limit < 0:
-		return fmt.Errorf("-limit is %v, want 0 or more", c.limit)
 	}
 	// Each trial is known from the start; more of them are a slip of the hand.
-	if most := 1_000_000; c.folds > 0 && c.repeats > most/c.folds {
-		return fmt.Errorf("-repeats is %d, want at most %d of %d folds", c.repeats, most/c.folds, c.folds)
+	if most := 1_000_000; c.repeats > most/c.folds {
+		return fmt.Errorf("-repeats is %d and -folds %d, want a product of at most %d", c.repeats, c.folds, most)
 	}
 	var paths []string
 	for _, path := range []string{c.json, c.table, c.out} {
@@ -129,7 +129,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return errors.Join(cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 1), cli.AtLeast("workers", c.workers, 1))
+	return nil
 }
 
 func run(ctx context.Context, args []string) error {

@@ -64,22 +64,22 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("classify", "tells the graphs of a collection apart by the network of the PATCHY-SAN paper, in a\ncross-validation by two protocols; of a generated collection where -data names no\nother.")
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
-	f.IntVar(&c.k, "k", 10, "nodes per receptive field")
-	f.IntVar(&c.w, "w", 0, "receptive fields per graph; 0 = average number of nodes")
-	f.IntVar(&c.stride, "stride", 1, "distance between two roots in the order of nodes")
+	cli.K(f, &c.k, 10, "")
+	cli.Int(f, &c.w, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = average number of nodes")
+	cli.Int(f, &c.stride, "stride", 1, 1, cli.Many, "distance between two roots in the order of nodes")
 	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+labeling.Usage())
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice; auto, here and there, is the one with the smallest θ̂, for which no class is looked at")
-	f.IntVar(&c.epochs, "epochs", 0, "epochs; 0 = chosen by the protocol")
-	f.IntVar(&c.batch, "batch", 32, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
-	f.IntVar(&c.folds, "folds", 10, "folds of the cross-validation")
-	f.IntVar(&c.repeats, "repeats", 1, "repeats, each with folds of its own")
+	cli.Int(f, &c.epochs, "epochs", 0, 0, cli.Many, "epochs; 0 = chosen by the protocol")
+	cli.Int(f, &c.batch, "batch", 32, 0, cli.Many, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
+	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
+	cli.Int(f, &c.repeats, "repeats", 1, 1, 1_000_000, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
 	f.BoolVar(&c.edges, "edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words, which are colours and fields that are counted, so that k, w and labelings have no say; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol")
 	cli.Alias(f, "net", "model-kind")
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
@@ -118,15 +118,10 @@ func (c *config) check() (err error) {
 	if c.resume && c.checkpoint == "" {
 		return errors.New("-resume needs the directory of the run, -checkpoint DIR")
 	}
-	err = errors.Join(
-		cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 0), cli.AtLeast("stride", c.stride, 1),
-		cli.AtLeast("epochs", c.epochs, 0), cli.AtLeast("batch", c.batch, 0),
-		cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 1), cli.AtLeast("workers", c.workers, 0),
-	)
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return err
+	return nil
 }
 
 func run(ctx context.Context, args []string) error {

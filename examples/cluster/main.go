@@ -49,7 +49,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/operators/field"
 	out "github.com/sanflow/sanflow/sinks/jetstream"
 )
 
@@ -81,17 +80,17 @@ func (c *config) flags() *flag.FlagSet {
 Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a large graph. If there are any it fails.`)
 	f.StringVar(&c.data, "data", "", "TU collection, by name, zip or directory; default: generated graphs")
 	f.StringVar(&c.graph.Path, "graph", "", "instead of -data one large graph: a file, or a graph to generate: "+strings.Join(input.Families, ", "))
-	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
-	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
-	f.IntVar(&c.w, "w", 20, "receptive fields per graph of a collection")
-	f.IntVar(&c.workers, "workers", 2, "processes that make fields; 0 = one process for everything, without a broker, whatever -brokers and -bound say")
-	f.IntVar(&c.brokers, "brokers", 1, "servers of the broker, 1 or 3; with -url how many keep each stream")
+	cli.Nodes(f, &c.graph.N)
+	cli.K(f, &c.k, 10, "")
+	cli.Int(f, &c.w, "w", 20, 1, 1<<20, "receptive fields per graph of a collection")
+	cli.Int(f, &c.workers, "workers", 2, 0, 256, "processes that make fields; 0 = one process for everything, without a broker, whatever -brokers and -bound say")
+	cli.Int(f, &c.brokers, "brokers", 1, 1, 3, "servers of the broker, 1 or 3; with -url how many keep each stream")
 	f.StringVar(&c.url, "url", "", "broker that is there, nats://… (nats-server -js starts one); needs -role")
 	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
 	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
-	f.IntVar(&c.epochs, "epochs", 2, "how often the fields are learned from")
-	f.IntVar(&c.repeat, "repeat", 1, "how often the data comes, as if it were so much larger: more work, for measuring")
-	f.IntVar(&c.bound, "bound", 0, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
+	cli.Int(f, &c.epochs, "epochs", 2, 1, 1<<20, "how often the fields are learned from")
+	cli.Int(f, &c.repeat, "repeat", 1, 1, 1<<20, "how often the data comes, as if it were so much larger: more work, for measuring")
+	cli.Int(f, &c.bound, "bound", 0, 0, 1<<30, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model and order")
 	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings there is resumed; default: a temporary one")
 	f.StringVar(&c.json, "json", "", "file for the figures")
@@ -126,8 +125,6 @@ func (c *config) check() error {
 		return fmt.Errorf("-name is %q, want a name without spaces, dots, stars and slashes", c.name)
 	case c.bound > 0 && c.epochs != 1:
 		return fmt.Errorf("-bound is set, and -epochs is %d: the broker deletes what was learned, want 1", c.epochs)
-	case c.k > field.MaxK:
-		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
 	if err := errors.Join(checkURL(c.url), c.idle()); err != nil {
 		return err
@@ -137,7 +134,7 @@ func (c *config) check() error {
 			return fmt.Errorf("-graph is %q, want a file whose name ends as .edges, .txt, .g6, .dot or .arrow do, or one of %s", c.graph.Path, strings.Join(input.Families, ", "))
 		}
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.AtLeast("w", c.w, 1), cli.AtLeast("workers", c.workers, 0), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("repeat", c.repeat, 1), cli.AtLeast("bound", c.bound, 0), cli.AtLeast("n", c.graph.N, 1))
+	return nil
 }
 
 // idle refuses flags that would change nothing. Roles compare theirs with those of others, and

@@ -17,8 +17,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -57,29 +57,26 @@ func main() { cli.Main("embed", run) }
 func run(ctx context.Context, args []string) error {
 	f := cli.Flags("embed", usage)
 	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
-	graphs := f.Int("learn", 2400, "graphs to learn from before")
+	var graphs int
+	cli.Int(f, &graphs, "learn", 2400, 6, cli.Many, "graphs to learn from before")
 	var l limits
-	f.IntVar(&l.workers, "workers", 0, "graphs in work at once; large ones have half of the places at most; 0 = all cores, at least 2")
-	f.IntVar(&l.queue, "queue", 64, "requests that wait for a worker; more get 503, and so does a client that has half of the places")
-	f.IntVar(&l.nodes, "nodes", 25_000, "most nodes of a graph")
-	f.IntVar(&l.edges, "edges", 100_000, "most edges of a graph")
+	cli.Int(f, &l.workers, "workers", 0, 0, 1<<16, "graphs in work at once; large ones have half of the places at most; 0 = all cores, at least 2")
+	cli.Int(f, &l.queue, "queue", 64, 0, 1<<16, "requests that wait for a worker; more get 503, and so does a client that has half of the places")
+	cli.Int(f, &l.nodes, "nodes", 25_000, 1, cli.Many, "most nodes of a graph")
+	cli.Int(f, &l.edges, "edges", 100_000, 1, cli.Many, "most edges of a graph")
 	f.Int64Var(&l.bytes, "bytes", 2<<20, "most bytes of a request")
+	cli.Range(f, &l.bytes, "bytes", 1, 1<<30)
 	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
+	cli.Range(f, &l.time, "time", 1, math.MaxInt64)
 	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for what is in work on Ctrl-C")
+	cli.Range(f, &l.grace, "grace", 0, math.MaxInt64)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
 	if l.workers == 0 {
 		l.workers = max(2, runtime.GOMAXPROCS(0))
 	}
-	if err := errors.Join(cli.AtLeast("learn", *graphs, 6), cli.AtLeast("workers", l.workers, 1), cli.AtLeast("queue", l.queue, 0),
-		cli.AtLeast("nodes", l.nodes, 1), cli.AtLeast("edges", l.edges, 1), cli.AtLeast("bytes", int(l.bytes), 1)); err != nil {
-		return err
-	}
-	if l.time <= 0 || l.grace < 0 {
-		return fmt.Errorf("-time is %v and -grace %v, want more than 0, and 0 or more", l.time, l.grace)
-	}
-	net, err := train(ctx, *graphs)
+	net, err := train(ctx, graphs)
 	if err != nil {
 		return err
 	}

@@ -401,7 +401,7 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-graph torus -data MUTAG", "either -graph or -data"},
 		{"-graph torus -k 0", "-k is 0"},
-		{"-graph torus -k 257", "at most 256"},
+		{"-graph torus -k 257", "want 1 to 256"},
 		{"-graph torus -chunk 0", "-chunk is 0"},
 		{"-graph torus -part 0", "-part is 0"},
 		{"-graph torus -w -1", "-w is -1"},

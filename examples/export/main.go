@@ -60,7 +60,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -109,26 +108,26 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6, dot, tu or arrow; default: by the name of the file")
-	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
+	cli.Nodes(f, &c.graph.N)
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
-	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	cli.K(f, &c.k, 10, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
-	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
-	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
+	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
+	cli.Int(f, &c.roots.Stride, "stride", 1, 1, cli.Many, "distance between two roots in that order")
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
 	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
-	f.IntVar(&c.chunk, "chunk", 256, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Int(f, &c.chunk, "chunk", 256, 1, 1<<20, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; an earlier export there is replaced when all is written; without it the fields are only computed")
 	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, jsonl: a line of JSON per field, as examples/fields writes, or edges: with -graphs a text file with an edge per line, and where ids have gaps a line v v for a node v without one; of rmat as it is drawn, with repeats")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
-	f.IntVar(&c.partMB, "part", 256, "megabytes from which on a part is complete")
+	cli.Int(f, &c.partMB, "part", 256, 1, 1<<20, "megabytes from which on a part is complete")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -165,8 +164,6 @@ func (c *config) check() (err error) {
 		return errors.New("-as jsonl writes a line per field: want -per root, -edges, -out FILE, and no -graphs")
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
-	case c.k > field.MaxK:
-		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
 	switch {
 	case c.data == "" && stored(c.graph.Path) == "":
@@ -189,18 +186,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	if err := cli.CheckBound(c.bound, c.k); err != nil {
-		return err
-	}
-	for _, n := range []struct {
-		name     string
-		v, least int
-	}{{"k", c.k, 1}, {"w", c.roots.W, 0}, {"stride", c.roots.Stride, 1}, {"n", c.graph.N, 1}, {"chunk", c.chunk, 1}, {"workers", c.workers, 0}, {"part", c.partMB, 1}} {
-		if err := cli.AtLeast(n.name, n.v, n.least); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cli.CheckBound(c.bound, c.k)
 }
 
 func run(ctx context.Context, args []string) error {

@@ -308,11 +308,11 @@ func TestErrors(t *testing.T) {
 	clitest.Silence(t)
 	for _, c := range []struct{ args, want string }{
 		{"-k 0", "-k is 0"},
-		{"-k 257", "-k is 257, want at most 256"},
+		{"-k 257", "-k is 257, want 1 to 256"},
 		{"-w -1", "-w is -1"},
 		{"-stride 0", "-stride is 0"},
 		{"-workers -1", "-workers is -1"},
-		{"-n 7", "not 7 nodes"},
+		{"-n 7", "-n 7: a torus"},
 		{"-n 0", "-n is 0"},
 		{"-graph preferential -n 3", "preferential"},
 		{"-select best", `unknown labeling "best"`},

@@ -30,7 +30,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -39,7 +38,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -69,19 +67,19 @@ func parse(args []string) (*config, error) {
   fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
   geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
 	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(input.Families, ", "))
-	f.IntVar(&c.graph.N, "n", 10000, "nodes of a generated graph")
+	cli.Nodes(f, &c.graph.N)
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow (an export of graphs); default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list is the weight of the edge, and an attribute of it; default: ignored")
-	f.IntVar(&c.k, "k", 10, fmt.Sprintf("nodes per receptive field, at most %d", field.MaxK))
+	cli.K(f, &c.k, 10, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
-	f.IntVar(&c.roots.W, "w", 0, "receptive fields per graph, at most; 0 = all nodes")
-	f.IntVar(&c.roots.Stride, "stride", 1, "distance between two roots in that order")
+	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph, at most; 0 = all nodes")
+	cli.Int(f, &c.roots.Stride, "stride", 1, 1, cli.Many, "distance between two roots in that order")
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
@@ -100,8 +98,6 @@ func (c *config) check() (err error) {
 	switch {
 	case c.scope != "hood" && c.scope != "global":
 		return fmt.Errorf("-scope is %q, want hood or global", c.scope)
-	case c.k > field.MaxK:
-		return fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	case c.out != "" && !strings.HasSuffix(c.out, ".jsonl") && !strings.HasSuffix(c.out, ".arrow") && !strings.HasPrefix(c.out, "/dev/"):
 		return fmt.Errorf("-out is %q, want a name that ends in .jsonl or .arrow", c.out)
 	}
@@ -111,8 +107,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	return errors.Join(cli.AtLeast("k", c.k, 1), cli.CheckBound(c.bound, c.k), cli.AtLeast("w", c.roots.W, 0), cli.AtLeast("stride", c.roots.Stride, 1),
-		cli.AtLeast("n", c.graph.N, 1), cli.AtLeast("workers", c.workers, 0))
+	return cli.CheckBound(c.bound, c.k)
 }
 
 func run(ctx context.Context, args []string) (err error) {

@@ -84,7 +84,7 @@ func TestBadFlags(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range []struct{ args, want string }{
 		{"-k 0", "-k is 0"},
-		{"-k 300", "K is 300"},
+		{"-k 300", "-k is 300"},
 		{"-pairs 1", "-pairs is 1"},
 		{"-k 5 -bound 4", "-bound is 4"},
 		{"-workers -1", "-workers is -1"},

@@ -49,13 +49,13 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	f.StringVar(&c.graph, "graph", "", "edge list of one graph, instead of a collection")
 	f.BoolVar(&c.directed, "directed", false, "the edges of -graph are arcs")
-	f.IntVar(&c.options.K, "k", 10, "nodes per receptive field")
+	cli.K(f, &c.options.K, 10, "")
 	cli.Bound(f, &c.options.Bound)
-	f.IntVar(&c.options.Pairs, "pairs", 1000, "pairs of fields")
+	cli.Int(f, &c.options.Pairs, "pairs", 1000, 2, theta.MaxPairs, "pairs of fields")
 	f.Uint64Var(&c.options.Seed, "seed", 1, "seed of the pairs, and of a generated collection")
 	f.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	f.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
-	f.IntVar(&c.options.Workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.options.Workers)
 	f.StringVar(&c.json, "json", "", "file for the table as JSON")
 	f.StringVar(&c.out, "out", "", "file for a picture: .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -70,14 +70,9 @@ func (c *config) check(names, crop string) (err error) {
 		return errors.New("-data and -graph are both set, want one")
 	case c.directed && c.graph == "":
 		return errors.New("-directed needs -graph")
-	case c.options.K < 1:
-		return fmt.Errorf("-k is %d, want 1 or more", c.options.K)
-	case c.options.Bound != 0 && c.options.Bound < c.options.K:
-		return cli.CheckBound(c.options.Bound, c.options.K)
-	case c.options.Pairs < 2 || c.options.Pairs > theta.MaxPairs:
-		return fmt.Errorf("-pairs is %d, want 2 to %d", c.options.Pairs, theta.MaxPairs)
-	case c.options.Workers < 0:
-		return fmt.Errorf("-workers is %d, want 0 or more", c.options.Workers)
+	}
+	if err := cli.CheckBound(c.options.Bound, c.options.K); err != nil {
+		return err
 	}
 	if names == "" {
 		c.candidates = theta.Default()

@@ -127,7 +127,7 @@ func TestErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"-graph x -data y":               "both set",
 		"-graph x -k 0":                  "-k is 0",
-		"-graph x -k 1000":               "want at most",
+		"-graph x -k 1000":               "want 1 to 256",
 		"-graph x -share 0":              "-share is 0",
 		"-graph x -net cnn":              "words, pooled or link",
 		"-graph x -folds 1":              "-folds is 1",

@@ -37,7 +37,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources/links"
@@ -71,20 +70,20 @@ func parse(args []string) (*config, error) {
 	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours, Adamic–Adar, Katz and the product of degrees. Without -graph and -data it does so on a generated\ngraph of communities.")
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
-	f.IntVar(&c.k, "k", 20, "networks: nodes per receptive field")
+	cli.K(f, &c.k, 20, "networks: ")
 	f.StringVar(&c.normBy, "normalize", "wl", "networks: labeling that orders the nodes of a field: "+labeling.Usage())
-	f.Float64Var(&c.share, "share", 0.1, "share of the edges to hide for the test")
-	f.IntVar(&c.folds, "folds", 10, "parts in which the other edges are hidden in turn, to learn from")
-	f.IntVar(&c.most, "most", 20000, "most edges to learn from, drawn by lot; 0 = all")
-	f.IntVar(&c.repeats, "repeats", 0, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
+	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
+	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "parts in which the other edges are hidden in turn, to learn from")
+	cli.Int(f, &c.most, "most", 20000, 0, cli.Many, "most edges to learn from, drawn by lot; 0 = all")
+	cli.Int(f, &c.repeats, "repeats", 0, 0, 1_000_000, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
 	f.StringVar(&c.net, "net", words, "model: words, logistic regression on what is counted around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
-	f.IntVar(&c.nets, "nets", 3, "networks whose predictions are averaged; words are one model")
-	f.IntVar(&c.epochs, "epochs", 200, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
-	f.IntVar(&c.batch, "batch", 32, "pairs per step; for a network each side counted")
-	f.Float64Var(&c.rate, "rate", 0, "learning rate; 0 = 0.05 for words, 0.01 for a network")
-	f.Float64Var(&c.decay, "decay", 0.1, "networks: weight decay")
+	cli.Int(f, &c.nets, "nets", 3, 1, 1<<16, "networks whose predictions are averaged; words are one model")
+	cli.Int(f, &c.epochs, "epochs", 200, 1, cli.Many, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
+	cli.Int(f, &c.batch, "batch", 32, 1, cli.Many, "pairs per step; for a network each side counted")
+	cli.Float(f, &c.rate, "rate", 0, 0, 10, "learning rate; 0 = 0.05 for words, 0.01 for a network")
+	cli.Float(f, &c.decay, "decay", 0.1, 0, 1000, "networks: weight decay")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of what is hidden and drawn, of weights and orders")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -99,29 +98,16 @@ func (c *config) check() (err error) {
 	switch {
 	case c.data != "" && c.graph != "":
 		return errors.New("-graph and -data are both set, want one")
-	case !(c.share > 0 && c.share <= 0.5):
+	case c.share == 0:
 		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
 	case c.net != words && c.net != "pooled" && c.net != "link":
 		return fmt.Errorf("-net is %q, want words, pooled or link", c.net)
-	case !(c.rate >= 0 && c.rate <= 10):
-		return fmt.Errorf("-rate is %v, want 0 to 10", c.rate)
-	case !(c.decay >= 0 && c.decay <= 1000):
-		return fmt.Errorf("-decay is %v, want 0 to 1000", c.decay)
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
 	}
 	if c.normal == labeling.Auto {
 		return errors.New("-normalize is auto, which is for collections of graphs")
-	}
-	err = errors.Join(
-		cli.AtLeast("k", c.k, 1), cli.AtLeast("folds", c.folds, 2), cli.AtLeast("repeats", c.repeats, 0),
-		cli.AtLeast("most", c.most, 0),
-		cli.AtLeast("nets", c.nets, 1), cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("batch", c.batch, 1),
-		cli.AtLeast("workers", c.workers, 0),
-	)
-	if err == nil && c.k > field.MaxK {
-		err = fmt.Errorf("-k is %d, want at most %d", c.k, field.MaxK)
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
@@ -135,7 +121,7 @@ func (c *config) check() (err error) {
 			c.rate = 0.05
 		}
 	}
-	return err
+	return nil
 }
 
 func run(ctx context.Context, args []string) error {

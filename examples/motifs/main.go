@@ -27,7 +27,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,17 +53,17 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")
 	f.StringVar(&c.graph, "graph", "karate", "karate, the club; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
-	f.IntVar(&c.n, "n", 10000, "nodes of a generated graph")
-	f.IntVar(&c.k, "k", 9, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
-	f.IntVar(&c.hidden, "hidden", 100, "hidden units")
-	f.IntVar(&c.epochs, "epochs", 30, "times that every field is learned from")
-	f.Float64Var(&c.rate, "rate", 0.01, "learning rate")
+	cli.Nodes(f, &c.n)
+	cli.Int(f, &c.k, "k", 9, 2, maxK, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
+	cli.Int(f, &c.hidden, "hidden", 100, 1, 1<<16, "hidden units")
+	cli.Int(f, &c.epochs, "epochs", 30, 1, cli.Many, "times that every field is learned from")
+	cli.Float(f, &c.rate, "rate", 0.01, 1e-9, 1000, "learning rate")
 	cli.Alias(f, "lr", "rate")
-	f.IntVar(&c.batch, "batch", 0, "fields per step; 0 = 10, or fewer on a graph of fewer than 1000 nodes")
-	f.Float64Var(&c.held, "held", 0, "share of the fields to keep from learning, for the gap of free energies")
+	cli.Int(f, &c.batch, "batch", 0, 0, cli.Many, "fields per step; 0 = 10, or fewer on a graph of fewer than 1000 nodes")
+	cli.Float(f, &c.held, "held", 0, 0, 0.99, "share of the fields to keep from learning, for the gap of free energies")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of generated graph, weights, order and samples")
-	f.IntVar(&c.units, "units", 8, "hidden units to show, at most")
-	f.IntVar(&c.workers, "workers", 0, "goroutines for the fields; 0 = all cores; results do not depend on it")
+	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; it is made where there is none")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
@@ -77,19 +76,10 @@ func parse(args []string) (*config, error) {
 const maxK = 32
 
 func (c *config) check() error {
-	switch {
-	case c.k > maxK:
-		return fmt.Errorf("-k is %d, want at most %d", c.k, maxK)
-	case !(c.rate > 0) || math.IsInf(c.rate, 0):
-		return fmt.Errorf("-rate is %v, want a positive number", c.rate)
-	case !(c.held >= 0 && c.held < 1):
-		return fmt.Errorf("-held is %v, want 0 or more, below 1", c.held)
-	case c.out == "":
+	if c.out == "" {
 		return errors.New("-out is empty, want a directory")
 	}
-	return errors.Join(cli.AtLeast("n", c.n, 1), cli.AtLeast("k", c.k, 2), cli.AtLeast("hidden", c.hidden, 1),
-		cli.AtLeast("epochs", c.epochs, 1), cli.AtLeast("batch", c.batch, 0), cli.AtLeast("units", c.units, 1),
-		cli.AtLeast("workers", c.workers, 0))
+	return nil
 }
 
 func run(ctx context.Context, args []string) error {

@@ -42,7 +42,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/nodes"
 )
@@ -102,25 +101,25 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
-	f.IntVar(&c.fit.K, "k", 20, "nodes per receptive field")
+	cli.K(f, &c.fit.K, 20, "")
 	cli.Bound(f, &c.fit.Bound)
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
 	f.StringVar(&c.protocol, "protocol", "split", "split or prequential")
 	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
-	f.IntVar(&c.fit.Nets, "nets", 0, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
+	cli.Int(f, &c.fit.Nets, "nets", 0, 0, 1<<16, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.Var(choice{of: &c.identity}, "identity", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
 	f.Var(choice{of: &c.fit.Spread}, "spread", "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
 	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
 	f.Var(choice{of: &c.fit.Words}, "words", "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
 	f.Var(choice{&c.fit.Known, true}, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=on, =off, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else off")
-	f.IntVar(&c.fit.Epochs, "epochs", 0, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
-	f.IntVar(&c.fit.Batch, "batch", 0, "nodes per step; 0 = 32 for split, 8 for prequential")
-	f.Float64Var(&c.fit.Rate, "rate", 0, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
+	cli.Int(f, &c.fit.Epochs, "epochs", 0, 0, cli.Many, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
+	cli.Int(f, &c.fit.Batch, "batch", 0, 0, cli.Many, "nodes per step; 0 = 32 for split, 8 for prequential")
+	cli.Float(f, &c.fit.Rate, "rate", 0, 0, 10, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
 	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, where there are up to 5000 nodes to learn from, else 0")
-	f.IntVar(&c.fit.Maps, "maps", 0, "outputs of the pooled network's first layer; 0 = four per class, at least 64")
-	f.IntVar(&c.window, "window", 0, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
+	cli.Int(f, &c.fit.Maps, "maps", 0, 0, 1<<20, "outputs of the pooled network's first layer; 0 = four per class, at least 64")
+	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of splits, weights and orders")
-	f.IntVar(&c.fit.Workers, "workers", 0, "goroutines; 0 = all cores; results do not depend on it")
+	cli.Workers(f, &c.fit.Workers)
 	f.StringVar(&c.out, "out", "", "file for a picture of the curve, .svg or .png")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
@@ -151,8 +150,6 @@ func (c *config) check() (err error) {
 		return errors.New("-spread, -smooth and -words are of -protocol split")
 	case c.fit.Spread == nodes.On && c.fit.Known == nodes.On:
 		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
-	case !(c.fit.Rate >= 0 && c.fit.Rate <= 10):
-		return fmt.Errorf("-rate is %v, want 0 to 10", c.fit.Rate)
 	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want -1, or 0 to 1000", c.decay)
 	case c.out != "" && ext != ".svg" && ext != ".png":
@@ -164,15 +161,7 @@ func (c *config) check() (err error) {
 	if c.fit.By == labeling.Auto {
 		return errors.New("-normalize is auto, which is for collections of graphs")
 	}
-	k := c.fit.K
-	err = errors.Join(
-		cli.AtLeast("k", k, 1), cli.CheckBound(c.fit.Bound, k), cli.AtLeast("epochs", c.fit.Epochs, 0), cli.AtLeast("batch", c.fit.Batch, 0),
-		cli.AtLeast("nets", c.fit.Nets, 0), cli.AtLeast("maps", c.fit.Maps, 0), cli.AtLeast("window", c.window, 0), cli.AtLeast("workers", c.fit.Workers, 0),
-	)
-	if err == nil && k > field.MaxK {
-		err = fmt.Errorf("-k is %d, want at most %d", k, field.MaxK)
-	}
-	return err
+	return cli.CheckBound(c.fit.Bound, c.fit.K)
 }
 
 // settle gives the settings that are left open the values that fit the data.

@@ -193,7 +193,7 @@ func TestErrors(t *testing.T) {
 		"-graph e":                                                  "-graph is set without -labels",
 		"-data x -labels l":                                         "both set",
 		"-data x -k 0":                                              "-k is 0",
-		"-data x -k 300":                                            "-k is 300, want at most",
+		"-data x -k 300":                                            "-k is 300, want 1 to 256",
 		"-data x -protocol both":                                    "split or prequential",
 		"-data x -net gcn":                                          "pooled or cnn",
 		"-data x -words maybe":                                      "want auto, on or off",

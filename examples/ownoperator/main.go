@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -21,18 +20,16 @@ func run(ctx context.Context, args []string) error {
 
   ownoperator                                 triangles of six families of graphs
   ownoperator -graphs 60 -seed 2`)
-	graphs := f.Int("graphs", 480, "number of generated graphs")
+	var graphs, most int
+	cli.Int(f, &graphs, "graphs", 480, 1, cli.Many, "number of generated graphs")
 	seed := f.Uint64("seed", 1, "seed of the collection")
-	most := f.Int("most", 0, "most nodes of a graph, larger ones are refused; 0 = any number")
+	cli.Int(f, &most, "most", 0, 0, cli.Many, "most nodes of a graph, larger ones are refused; 0 = any number")
 	if err := cli.Parse(f, args); err != nil {
-		return err
-	}
-	if err := errors.Join(cli.AtLeast("graphs", *graphs, 1), cli.AtLeast("most", *most, 0)); err != nil {
 		return err
 	}
 	var out sinks.Collect
 	defer out.Release()
-	p := flow.From(sources.Families{Graphs: *graphs, Seed: *seed}).Via(Triangles{Most: *most}).To(&out)
+	p := flow.From(sources.Families{Graphs: graphs, Seed: *seed}).Via(Triangles{Most: most}).To(&out)
 	fmt.Printf("%v\n\n", p)
 	refused := 0
 	p = p.With(flow.Options{Refused: flow.Keep, DeadLetters: func(l flow.Letter) error {

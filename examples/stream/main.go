@@ -44,13 +44,13 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph, time for an answer.")
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = generated graphs")
-	f.IntVar(&c.graphs, "graphs", 3000, "generated graphs")
-	f.Float64Var(&c.noise, "noise", 0.4, "share of the edges of generated graphs that are replaced by random ones, 0 to 1")
+	cli.Int(f, &c.graphs, "graphs", 3000, 1, cli.Many, "generated graphs")
+	cli.Float(f, &c.noise, "noise", 0.4, 0, 1, "share of the edges of generated graphs that are replaced by random ones, 0 to 1")
 	systems := f.String("systems", strings.Join(names(), ","), "models, separated by commas: best, the most accurate; online, logistic regression on colours")
-	f.IntVar(&c.window, "window", 0, "graphs for each point of the curve; 0 = a 50th of -graphs, 100 of a collection")
-	f.IntVar(&c.answers, "answers", 1000, "graphs to ask about one by one afterwards")
+	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "graphs for each point of the curve; 0 = a 50th of -graphs, 100 of a collection")
+	cli.Int(f, &c.answers, "answers", 1000, 0, cli.Many, "graphs to ask about one by one afterwards")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
-	f.IntVar(&c.workers, "workers", 0, "goroutines; 0 = all cores; what is learned does not depend on it")
+	cli.Workers(f, &c.workers)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -78,17 +78,6 @@ func (c *config) check() (err error) {
 		}
 		if slices.Contains(c.systems[:i], name) {
 			return fmt.Errorf("-systems names %s twice", name)
-		}
-	}
-	if !(c.noise >= 0 && c.noise <= 1) {
-		return fmt.Errorf("-noise is %v, want 0 to 1", c.noise)
-	}
-	for _, f := range []struct {
-		name     string
-		v, least int
-	}{{"graphs", c.graphs, 1}, {"window", c.window, 0}, {"answers", c.answers, 0}, {"workers", c.workers, 0}} {
-		if err := cli.AtLeast(f.name, f.v, f.least); err != nil {
-			return err
 		}
 	}
 	if c.window == 0 {

@@ -28,6 +28,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,10 +71,10 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
 	bounds := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
 	sizes := f.String("n", "10000", "nodes of the generated graphs; several by comma: each graph at each of them")
-	f.Float64Var(&c.seconds, "seconds", 2, "most seconds per graph and k")
-	f.IntVar(&c.workers, "workers", 1, "goroutines; 0 = all cores; the paper used one")
+	cli.Float(f, &c.seconds, "seconds", 2, 1e-9, 1e6, "most seconds per graph and k")
+	cli.Int(f, &c.workers, "workers", 1, 0, math.MaxInt, "goroutines; 0 = all cores; the paper used one")
 	f.BoolVar(&c.cpu, "cpu", false, "seconds of processor time, of all workers, not of the clock: other work on the machine disturbs them less")
-	f.IntVar(&c.chunk, "chunk", 0, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
+	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
 	f.StringVar(&c.json, "json", "", "file for the figures")
@@ -108,10 +109,6 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	switch {
 	case c.cpu && cli.CPU() == 0:
 		return nil, errors.New("-cpu: this system does not tell its processor time")
-	case !(c.seconds > 0 && c.seconds <= 1e6):
-		return nil, fmt.Errorf("-seconds is %g, want more than 0", c.seconds)
-	case c.workers < 1:
-		return nil, fmt.Errorf("-workers is %d, want 0 or more", c.workers)
 	case c.out != "" && ext != ".svg" && ext != ".png":
 		return nil, fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
 	}

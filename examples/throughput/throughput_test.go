@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 		{"-n 100,x", `-n: "x"`},
 		{"-bound 3", "-bound is 3"},
 		{"-bound 0,60,49", "-bound is 49"},
-		{"-n 11 -graphs torus", "not 11 nodes"},
+		{"-n 11 -graphs torus", "-n 11: a torus"},
 		{"-out x.gif", ".svg or .png"},
 		{"-out /nowhere/at/all.svg", "cannot write"},
 		{"-graphs power", "no graph to measure"},

@@ -131,7 +131,7 @@ func (by Generator) RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 // Science 1999). 1 ≤ m < n.
 func (by Generator) PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
 	if m < 1 || m >= n || n > maxNodes/m {
-		return nil, fmt.Errorf("generate: preferential attachment of %d nodes by %d edges, want 1 ≤ edges < nodes", n, m)
+		return nil, fmt.Errorf("generate: preferential attachment of %d nodes by %d edges, want 1 ≤ edges < nodes, and nodes times edges at most %d", n, m, maxNodes)
 	}
 	rng, s := NewRand(seed), by.newEdgeSet()
 	var ends []int32 // every node as often as its degree

@@ -135,16 +135,23 @@ func givenTwice(f *flag.FlagSet) (err error) {
 
 // explain says what a flag takes, where the error is that its value is none.
 func explain(f *flag.FlagSet, err error) string {
+	if refused.MatchString(err.Error()) {
+		return refused.ReplaceAllString(err.Error(), "$2 is $1, $3")
+	}
 	text, bad := strings.CutSuffix(err.Error(), ": parse error")
 	_, name, named := strings.Cut(text, " for flag -")
 	if !bad || !named || f.Lookup(name) == nil {
 		return err.Error()
 	}
-	value, ok := f.Lookup(name).Value.(flag.Getter)
+	value := f.Lookup(name).Value
+	if r, ok := value.(*ranged); ok {
+		value = r.Value
+	}
+	get, ok := value.(flag.Getter)
 	if !ok {
 		return err.Error()
 	}
-	switch value.Get().(type) {
+	switch get.Get().(type) {
 	case time.Duration:
 		return text + ": want a time such as 90s, 10m or 1h30m"
 	case int, int64, uint, uint64:
@@ -153,27 +160,6 @@ func explain(f *flag.FlagSet, err error) string {
 		return text + ": want a number"
 	}
 	return err.Error()
-}
-
-// AtLeast is the error of a flag below its least value.
-func AtLeast(name string, v, least int) error {
-	if v < least {
-		return fmt.Errorf("-%s is %d, want %d or more", name, v, least)
-	}
-	return nil
-}
-
-// Bound adds the flag -bound.
-func Bound(f *flag.FlagSet, bound *int) {
-	f.IntVar(bound, "bound", 0, "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact")
-}
-
-// CheckBound refuses a -bound that leaves no room for k nodes.
-func CheckBound(bound, k int) error {
-	if bound != 0 && bound < k {
-		return fmt.Errorf("-bound is %d, want 0 or at least k, %d", bound, k)
-	}
-	return nil
 }
 
 // Progress is a progress bar on standard error, where that is a terminal. Its

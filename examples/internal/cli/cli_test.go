@@ -2,16 +2,20 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestOneLine(t *testing.T) {
-	err := errors.Join(AtLeast("folds", 0, 2), AtLeast("nets", 0, 1), errors.New("a\ttable\n\n"))
-	if got, want := oneLine(err), "-folds is 0, want 2 or more; -nets is 0, want 1 or more; a table"; got != want {
+	err := errors.Join(errors.New("-folds is 0"), errors.New("-nets is 0"), errors.New("a\ttable\n\n"))
+	if got, want := oneLine(err), "-folds is 0; -nets is 0; a table"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -85,6 +89,51 @@ func TestPlace(t *testing.T) {
 			if got := Place(c.folder, c.name); got != want {
 				t.Errorf("%s %q: %q, want %q", c.folder, c.name, got, want)
 			}
+		}
+	}
+}
+
+// A number out of the range of a flag is refused by the name of the flag, also by an
+// alias, and -h shows the types of such flags.
+func TestRange(t *testing.T) {
+	some := func() *flag.FlagSet {
+		f := Flags("test", "tests.")
+		var k, workers int
+		var rate float64
+		var limit time.Duration
+		K(f, &k, 10, "")
+		Workers(f, &workers)
+		Float(f, &rate, "rate", 1, 0, 10, "a rate")
+		Alias(f, "lr", "rate")
+		f.DurationVar(&limit, "limit", 0, "a limit")
+		Range(f, &limit, "limit", 0, math.MaxInt64)
+		return f
+	}
+	for _, c := range []struct{ args, want string }{
+		{"-k 0", "-k is 0, want 1 to 256 (-h lists the flags)"},
+		{"-k 257", "-k is 257, want 1 to 256 (-h lists the flags)"},
+		{"-rate NaN", "-rate is NaN, want 0 to 10 (-h lists the flags)"},
+		{"-lr -1", "-lr is -1, want 0 to 10 (-h lists the flags)"},
+		{"-limit -1s", "-limit is -1s, want 0s or more (-h lists the flags)"},
+		{"-workers -1", "-workers is -1, want 0 or more (-h lists the flags)"},
+		{"-k ten", `invalid value "ten" for flag -k: want a whole number (-h lists the flags)`},
+		{"-lr 1 -rate 1", "-lr and -rate are the same flag: give one of them"},
+		{"-k 256 -rate 10 -workers 1000000 -limit 1h", ""},
+	} {
+		f := some()
+		switch err := Parse(f, strings.Fields(c.args)); {
+		case err == nil && c.want == "":
+		case err == nil || err.Error() != c.want:
+			t.Errorf("%s: %v, want %s", c.args, err, c.want)
+		}
+	}
+	f := some()
+	var help strings.Builder
+	f.SetOutput(&help)
+	f.Usage()
+	for _, line := range []string{"-k int\n", "-rate float\n", "-lr float\n", "-limit duration\n", "(default 10)"} {
+		if !strings.Contains(help.String(), line) {
+			t.Errorf("no %q in %s", line, help.String())
 		}
 	}
 }

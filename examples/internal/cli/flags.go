@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"math"
+	"regexp"
+	"time"
+
+	"github.com/sanflow/sanflow/operators/field"
 )
 
 // Flags returns the flags of a command; -h begins with what about says of it.
@@ -10,6 +16,11 @@ func Flags(name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.Usage = func() {
 		fmt.Fprintf(f.Output(), "%s: %s\n\n", name, about)
+		f.VisitAll(func(one *flag.Flag) { // -h shows their types
+			if r, ok := one.Value.(*ranged); ok {
+				one.Value = r.Value
+			}
+		})
 		f.PrintDefaults()
 	}
 	return f
@@ -19,3 +30,79 @@ func Flags(name, about string) *flag.FlagSet {
 func Alias(f *flag.FlagSet, alias, name string) {
 	f.Var(f.Lookup(name).Value, alias, "the same as -"+name)
 }
+
+// Many is the most of a number that has no limit of its own.
+const Many = math.MaxInt32
+
+// Int adds a flag for a whole number from least to most.
+func Int(f *flag.FlagSet, p *int, name string, value, least, most int, usage string) {
+	f.IntVar(p, name, value, usage)
+	Range(f, p, name, least, most)
+}
+
+// Float adds a flag for a number from least to most.
+func Float(f *flag.FlagSet, p *float64, name string, value, least, most float64, usage string) {
+	f.Float64Var(p, name, value, usage)
+	Range(f, p, name, least, most)
+}
+
+// K adds the flag -k. The most is that of a field.
+func K(f *flag.FlagSet, p *int, value int, whose string) {
+	Int(f, p, "k", value, 1, field.MaxK, fmt.Sprintf("%snodes per receptive field, at most %d", whose, field.MaxK))
+}
+
+// Nodes adds the flag -n.
+func Nodes(f *flag.FlagSet, p *int) {
+	Int(f, p, "n", 10000, 1, 1<<28, "nodes of a generated graph")
+}
+
+// Roots adds the flag -w, for which a graph has room, and -stride.
+func Roots(f *flag.FlagSet, w, stride *int, usage string) {
+	Int(f, w, "w", 0, 0, 1<<20, usage)
+	Int(f, stride, "stride", 1, 1, Many, "distance between two roots in the order of nodes")
+}
+
+// Workers adds the flag -workers. The library bounds the number.
+func Workers(f *flag.FlagSet, p *int) {
+	Int(f, p, "workers", 0, 0, math.MaxInt, "goroutines; 0 = all cores; results do not depend on it")
+}
+
+// Bound adds the flag -bound.
+func Bound(f *flag.FlagSet, bound *int) {
+	Int(f, bound, "bound", 0, 0, Many, "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact")
+}
+
+// CheckBound refuses a -bound that leaves no room for k nodes.
+func CheckBound(bound, k int) error {
+	if bound != 0 && bound < k {
+		return fmt.Errorf("-bound is %d, want 0 or at least k, %d", bound, k)
+	}
+	return nil
+}
+
+// Range makes Parse refuse a value of a flag below least or above most, and one that is
+// no number. p is where the flag puts it.
+func Range[T cmp.Ordered](f *flag.FlagSet, p *T, name string, least, most T) {
+	want := fmt.Errorf("want %v to %v", least, most)
+	switch any(most) {
+	case Many, math.MaxInt, int64(math.MaxInt64), time.Duration(math.MaxInt64), math.MaxFloat64:
+		want = fmt.Errorf("want %v or more", least)
+	}
+	one := f.Lookup(name)
+	one.Value = &ranged{one.Value, func() error {
+		if *p >= least && *p <= most {
+			return nil
+		}
+		return want
+	}}
+}
+
+// ranged is a value with a check.
+type ranged struct {
+	flag.Value
+	check func() error
+}
+
+func (r *ranged) Set(text string) error { return cmp.Or(r.Value.Set(text), r.check()) }
+
+var refused = regexp.MustCompile(`^invalid value "(.*)" for flag (-\S+): (want .*)$`)

@@ -34,7 +34,7 @@ func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Gr
 			rows--
 		}
 		if rows < 3 || n/rows < 3 {
-			return nil, true, fmt.Errorf("a torus has a number of rows and of columns, both at least 3, and so not %d nodes", n)
+			return nil, true, fmt.Errorf("-n %d: a torus has a number of rows and of columns, both at least 3", n)
 		}
 		g, err = by.Torus(rows, n/rows)
 	case "random":
@@ -46,6 +46,9 @@ func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Gr
 		g, err = by.RMAT(scale, lines, seed)
 	default:
 		return nil, false, nil
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("-n %d: %w", n, err)
 	}
 	return g, true, err
 }

@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+)
+
+func init() { clitest.Command(main) }
+
+func TestNumbers(t *testing.T) {
+	clitest.Numbers(t, "-epochs 1 -folds 2", "-epochs 1 -folds 2 -edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best")
+}

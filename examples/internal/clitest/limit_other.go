@@ -1,0 +1,7 @@
+//go:build !linux
+
+package clitest
+
+const canLimit = false
+
+func limitMemory(uint64) {}
