@@ -96,7 +96,7 @@ func TestRootErrors(t *testing.T) {
 		in Input
 		of Counter
 	}{
-		"around(hops=3): there are no roots":                    {Input{Graph: g}, Around{}},
+		"around(hops=3): there are no roots":            {Input{Graph: g}, Around{}},
 		"Hops is -1":                                    {Input{Graph: g}, Around{Hops: -1}},
 		"the classes of 4 nodes, the graph has 5":       {Input{Graph: g, Roots: []int32{0}}, Around{Class: make([]int32, 4)}},
 		"pair: there are no roots":                      {Input{Graph: g}, Pair{}},
