@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -17,21 +16,15 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// kept is what -checkpoint keeps: an entry for each training that has ended, and
-// NAME.safetensors, the state of one that has not, or of the last.
-type kept struct {
-	*store.Store
-	dir string
-}
-
-// openStore begins a run in the directory, or resumes the one there.
-func (e *evaluation) openStore() (kept, error) {
+// openStore begins a run in the directory of -checkpoint, or resumes the one there. It
+// has an entry for each trial that has ended, and NAME.safetensors, the state of one that
+// has not, or of the last.
+func (e *evaluation) openStore() (*store.Store, error) {
 	settings, err := e.identity()
 	if err != nil {
-		return kept{}, err
+		return nil, err
 	}
-	s, err := cli.OpenStore(e.c.checkpoint, e.c.resume, settings)
-	return kept{s, e.c.checkpoint}, err
+	return cli.OpenStore(e.c.checkpoint, e.c.resume, settings)
 }
 
 // identity is all that decides the result of a run.
@@ -61,78 +54,30 @@ func (e *evaluation) learning() string {
 	if e.c.kind == machine {
 		return fmt.Sprintf("svm, C %g, kernels %v", costs, kernels)
 	}
-	return fmt.Sprintf("%s, batches %v", e.job(validation.Trial{}, e.epochs).Identity(), e.batches)
+	return fmt.Sprintf("%s, batches %v", e.training(validation.Trial{}, e.epochs).Identity(), e.batches)
 }
 
-// training is what a store keeps of a job beside the network.
-type training struct {
-	Curve    [][]float64 `json:"curve"` // number correct, sum of losses, loss of rows held out
-	Examples int         `json:"examples"`
-	Seconds  float64     `json:"seconds"`
-}
-
-func trainingOf(o *collection.Outcome) training {
-	t := training{Curve: [][]float64{}, Examples: o.Examples, Seconds: o.Seconds}
-	for _, p := range o.Curve {
-		t.Curve = append(t.Curve, []float64{float64(p.Correct), p.Loss, p.HeldOut})
-	}
-	return t
-}
-
-func (t training) outcome() (*collection.Outcome, error) {
-	o := &collection.Outcome{Examples: t.Examples, Seconds: t.Seconds}
-	for _, p := range t.Curve {
-		if len(p) != 3 {
-			return nil, fmt.Errorf("its scores are %d numbers, want 3: another version of this command wrote it", len(p))
-		}
-		o.Curve = append(o.Curve, validation.Score{Correct: int(p[0]), Loss: p[1], HeldOut: p[2]})
-	}
-	return o, nil
-}
-
-// finished returns the outcome of a job that has ended, without its network, or
-// nil.
-func (r kept) finished(name string) (*collection.Outcome, error) {
-	var t training
-	if ok, err := r.Get(name, &t); err != nil {
-		return nil, fmt.Errorf("-resume: %w", err)
-	} else if !ok {
-		return nil, nil
-	}
-	o, err := t.outcome()
-	if err != nil {
-		return nil, fmt.Errorf("-resume: %s: %w", r.Path(name), err)
-	}
-	return o, r.removeState(name) // of a run that was killed before it did
-}
-
-// finish keeps the outcome of a job.
-func (r kept) finish(name string, o *collection.Outcome) error {
-	if r.Store == nil {
-		return nil
-	}
-	if err := r.Put(name, trainingOf(o)); err != nil {
-		return err
-	}
-	return r.removeState(name)
-}
-
-func (r kept) removeState(name string) error {
-	if err := os.Remove(r.state(name)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-func (r kept) state(name string) string { return filepath.Join(r.dir, name+".safetensors") }
+// state is the file of a training.
+func (c *config) state(name string) string { return filepath.Join(c.checkpoint, name+".safetensors") }
 
 // checkpointEvery is the least time between two checkpoints of a training.
 var checkpointEvery = time.Second
 
-// checkpoint is how the training of a job is kept up to its last steps.
-func (r kept) checkpoint(name string) sinks.Checkpoint {
-	if r.Store == nil {
+// keep is how a training is kept up to its last steps.
+func (c *config) keep(name string) sinks.Checkpoint {
+	if c.checkpoint == "" {
 		return sinks.Checkpoint{}
 	}
-	return sinks.Checkpoint{File: r.state(name), Every: checkpointEvery, Resume: true}
+	return sinks.Checkpoint{File: c.state(name), Every: checkpointEvery, Resume: true}
+}
+
+// ended removes the state of a training that has ended: its scores are what is kept.
+func (c *config) ended(name string) error {
+	if c.checkpoint == "" {
+		return nil
+	}
+	if err := os.Remove(c.state(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -25,39 +22,19 @@ type machines struct {
 	e      *evaluation
 	counts *nn.Counts
 	grid   graphkernel.SVMGrid
-	bar    *cli.Progress
 }
 
-func newMachines(e *evaluation, bar *cli.Progress) (*machines, error) {
+func newMachines(e *evaluation) (*machines, error) {
 	counts, err := sinks.CountsOf(e.fields.Record, sinks.CountNames(e.fields.Record.Schema())...)
 	if err != nil {
 		return nil, err
 	}
-	m := &machines{e: e, counts: counts, bar: bar}
+	m := &machines{e: e, counts: counts}
 	m.grid.Class, m.grid.C = e.data.Class, costs
 	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {
 		return graphkernel.GramOf(ctx, counts, kernels[variant], e.c.workers)
 	}
 	return m, nil
-}
-
-// learn is a trial, which the store may know.
-func (m *machines) learn(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
-	defer m.bar.Add(1)
-	name := fmt.Sprintf("outer-%d-%d", t.Fold, t.Variant)
-	if t.Inner {
-		name = fmt.Sprintf("inner-%d-%d", t.Fold, t.Variant)
-	}
-	if o, err := m.e.keep.finished(name); err != nil {
-		return nil, err
-	} else if o != nil {
-		return o.Curve, nil
-	}
-	scores, err := m.grid.Learn(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return scores, m.e.keep.finish(name, &collection.Outcome{Curve: scores})
 }
 
 // fit learns from the training graphs of a split.

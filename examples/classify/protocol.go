@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -27,7 +29,7 @@ type evaluation struct {
 	c       *config
 	fields  *collection.Fields
 	data    *collection.Data
-	keep    kept
+	keep    *store.Store // nil: nothing is kept
 	batches []int
 	epochs  int
 	svms    *machines          // where those are learned in place of networks
@@ -70,7 +72,7 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 	c := e.c
 	v := validation.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
-		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0,
+		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, Keep: e.keep,
 	}
 	v.HeldOut = c.kind == best && !v.Fixed
 	if c.kind == machine {
@@ -83,14 +85,21 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 	bar := cli.NewProgress("training", int64(trainings*e.epochs))
 	defer bar.Done()
 	if c.kind == machine {
-		if e.svms, err = newMachines(e, bar); err != nil {
+		if e.svms, err = newMachines(e); err != nil {
 			return err
 		}
-		v.Learn, v.Prepare = e.svms.learn, e.svms.grid.Prepare
+		v.Prepare = e.svms.grid.Prepare
+		v.Learn = func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
+			defer bar.Add(1)
+			return e.svms.grid.Learn(ctx, t)
+		}
 	} else {
 		v.Learn = e.networks(bar)
 	}
 	all, err := v.Run(ctx, e.data.Class)
+	if errors.Is(err, store.ErrDamaged) {
+		return fmt.Errorf("-resume: %w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,9 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 func (e *evaluation) networks(bar *cli.Progress) func(context.Context, validation.Trial) ([]validation.Score, error) {
 	var mu sync.Mutex
 	return func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
-		o, err := e.job(t, e.epochs).do(ctx, e.fields, func() { bar.Add(1) })
+		j := e.training(t, e.epochs)
+		j.Checkpoint, j.OnEpoch = e.c.keep(t.Name()), func() { bar.Add(1) }
+		o, err := j.Learn(ctx, e.fields)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +122,7 @@ func (e *evaluation) networks(bar *cli.Progress) func(context.Context, validatio
 		defer mu.Unlock()
 		e.examples += o.Examples
 		e.seconds += o.Seconds
-		return o.Curve[e.epochsToTry():], nil
+		return o.Curve[e.epochsToTry():], e.c.ended(t.Name())
 	}
 }
 
@@ -128,19 +139,17 @@ func (e *evaluation) verdictOf(choices []validation.Choice) (v verdict) {
 	return v
 }
 
-// job is the training of a trial.
-func (e *evaluation) job(t validation.Trial, epochs int) job {
-	batch := e.batches[t.Variant]
-	j := job{name: fmt.Sprintf("outer-%d-%d", t.Fold, batch), keep: e.keep, Training: collection.Training{
-		Split: t.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(e.c.seed, streamOuter, uint64(t.Fold), uint64(batch)),
-		Whole: e.c.epochs > 0, Kind: e.c.kind, Pretrain: e.c.pretrain,
-		Workers: 1, // jobs run side by side
-	}}
+// training is that of a trial.
+func (e *evaluation) training(t validation.Trial, epochs int) collection.Training {
+	batch, stream := e.batches[t.Variant], uint64(streamOuter)
 	if t.Inner {
-		j.name = fmt.Sprintf("inner-%d-%d", t.Fold, batch)
-		j.Seed = validation.Seed(e.c.seed, streamInner, uint64(t.Fold), uint64(batch))
+		stream = streamInner
 	}
-	return j
+	return collection.Training{
+		Split: t.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(e.c.seed, stream, uint64(t.Fold), uint64(batch)),
+		Whole: e.c.epochs > 0, Kind: e.c.kind, Pretrain: e.c.pretrain,
+		Workers: 1, // trials run side by side
+	}
 }
 
 // epochsToTry returns the first of the epochs that may be chosen: a number that
@@ -172,9 +181,9 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 		}
 		return e.file(svm, nil)
 	}
-	j := e.job(validation.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
-	j.name, j.last, j.Workers = "last", true, e.c.workers
-	o, err := j.do(ctx, e.fields, func() {})
+	j := e.training(validation.Trial{Split: e.splits[i], Fold: i, Variant: slices.Index(e.batches, v.batch[i])}, v.epochs[i])
+	j.Checkpoint, j.OnEpoch, j.Workers = e.c.keep("last"), func() {}, e.c.workers
+	o, err := j.Learn(ctx, e.fields)
 	if err != nil {
 		return nil, err
 	}

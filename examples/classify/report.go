@@ -46,7 +46,7 @@ type report struct {
 	Seed         uint64    `json:"seed"`
 	Fields       int64     `json:"fields"`
 	FieldsPerS   float64   `json:"fields_per_s"`
-	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker; 0 where nothing is learned by epochs
+	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker, in this run; 0 where nothing is learned by epochs
 	Seconds      float64   `json:"seconds"`
 	ModelSHA256  string    `json:"model_sha256"`
 	ModelKind    string    `json:"model_kind,omitempty"` // where it is not the paper's network for nodes
@@ -89,7 +89,7 @@ func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluatio
 	}
 	if c.kind != machine {
 		r.Epochs, r.Batch = median(v.epochs), median(v.batch)
-		r.TrainPerS = float64(e.examples) / e.seconds
+		r.TrainPerS = float64(e.examples) / max(e.seconds, 1e-9) // 0 where all is kept
 	}
 	if c.ofWords() {
 		r.K, r.Stride, r.Select, r.Normalize, r.FieldsPerS = 0, 0, "", "", 0

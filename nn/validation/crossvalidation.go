@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
@@ -61,6 +62,12 @@ type CrossValidation struct {
 	Prepare func(ctx context.Context, variant int) error
 	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
 	Workers int
+
+	// Keep, if set, holds the scores of the trials that have ended, each in the entry
+	// Trial.Name, so that a run can be stopped at any moment and resumed: Learn is not
+	// called for them. The settings of its run (store.Store.Begin) must be all that
+	// decides a trial: the rows, the classes, the folds, the seed, and what Learn does.
+	Keep *store.Store
 }
 
 // ErrNoVariant says that a variant does not exist for these data, such as a kernel
@@ -75,11 +82,20 @@ type Trial struct {
 	Inner   bool // one that nested chooses by: Test is a part of the training rows of the fold
 }
 
+// Name tells a trial from the others of a run: outer-FOLD-VARIANT or inner-FOLD-VARIANT.
+func (t Trial) Name() string {
+	of := "outer"
+	if t.Inner {
+		of = "inner"
+	}
+	return fmt.Sprintf("%s-%d-%d", of, t.Fold, t.Variant)
+}
+
 // Score is how a test came out.
 type Score struct {
-	Correct int     // rows
-	Loss    float64 // decides between equals: the lower one is better
-	HeldOut float64 // the loss on training rows that were held out; see CrossValidation.HeldOut
+	Correct int     `json:"correct"`  // rows
+	Loss    float64 `json:"loss"`     // decides between equals: the lower one is better
+	HeldOut float64 `json:"held_out"` // the loss on training rows that were held out; see CrossValidation.HeldOut
 }
 
 // Choice is what a protocol has chosen for a fold, and what came of it on the test
@@ -238,7 +254,7 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 			}
 		}
 		err := pool.Each(ctx, v.Workers, len(tasks), func(ctx context.Context, _, i int) (err error) {
-			*tasks[i].into, err = v.Learn(ctx, tasks[i].Trial)
+			*tasks[i].into, err = v.scores(ctx, tasks[i].Trial)
 			return err
 		})
 		if err != nil {
@@ -246,6 +262,17 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		}
 	}
 	return missing, nil
+}
+
+// scores returns those that are kept of a trial, or learns.
+func (v CrossValidation) scores(ctx context.Context, t Trial) (scores []Score, err error) {
+	if ok, err := v.Keep.Get(t.Name(), &scores); ok || err != nil {
+		return scores, err
+	}
+	if scores, err = v.Learn(ctx, t); err != nil {
+		return nil, err
+	}
+	return scores, v.Keep.Put(t.Name(), scores)
 }
 
 // check finds trials that have not the scores that a protocol chooses by.
