@@ -2,6 +2,7 @@ package nn
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 
@@ -316,15 +317,11 @@ func (a *Autoencoder) restore(f *modelfile.File) error {
 
 // adopt takes the settings of a file where a has none.
 func (a *Autoencoder) adopt(set autoencoderSettings) error {
-	switch {
-	case a.Hidden != 0 && a.Hidden != set.Hidden:
-		return fmt.Errorf("%s is %d, the file has %d", "Hidden", a.Hidden, set.Hidden)
-	case a.Units != 0 && a.Units != set.Units:
-		return fmt.Errorf("%s is %v, the file has %v", "Units", a.Units, set.Units)
-	case a.Untied && !set.Untied:
-		return fmt.Errorf("%s is true, the file has false", "Untied")
+	err := errors.Join(modelfile.Agree("Hidden", &a.Hidden, set.Hidden), modelfile.Agree("Units", &a.Units, set.Units),
+		modelfile.Agree("Untied", &a.Untied, set.Untied))
+	if err != nil {
+		return err
 	}
-	a.Hidden, a.Units, a.Untied = set.Hidden, set.Units, set.Untied
 	a.Corrupt = cmp.Or(a.Corrupt, set.Corrupt)
 	a.Seed = cmp.Or(a.Seed, set.Seed)
 	return set.savedOptimizer.adopt(&a.Optimizer)

@@ -59,7 +59,7 @@ type CNN struct {
 
 var _ interface {
 	Model
-	Noted
+	Saver
 	Weighted
 	Checkpointer
 } = (*CNN)(nil)
@@ -91,8 +91,8 @@ func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
 // before.
 func (c *CNN) Load(r io.Reader) error { return load(c, r) }
 
-// Notes returns Info, which it makes where it is nil.
-func (c *CNN) Notes() map[string]string { return modelfile.Notes(&c.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
 // String returns the settings in one line.
 func (c *CNN) String() string { return c.settings().String() }

@@ -85,8 +85,8 @@ func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
 // Load reads what Save wrote, as CNN.Load does.
 func (m *GRU) Load(r io.Reader) error { return load(m, r) }
 
-// Notes returns Info, which it makes where it is nil.
-func (m *GRU) Notes() map[string]string { return modelfile.Notes(&m.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // String returns the settings in one line.
 func (m *GRU) String() string { return m.settings().String() }

@@ -75,8 +75,8 @@ func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
 // Load reads what Save wrote, as CNN.Load does.
 func (m *Link) Load(r io.Reader) error { return load(m, r) }
 
-// Notes returns Info, which it makes where it is nil.
-func (m *Link) Notes() map[string]string { return modelfile.Notes(&m.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // String returns the settings in one line.
 func (m *Link) String() string { return m.settings().String() }

@@ -96,8 +96,8 @@ func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
 // Load reads what Save wrote, as CNN.Load does.
 func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
 
-// Notes returns Info, which it makes where it is nil.
-func (m *Logistic) Notes() map[string]string { return modelfile.Notes(&m.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // HoldsOut reports whether there are heads, each of which leaves rows out.
 func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }

@@ -36,7 +36,7 @@ type Evaluator interface {
 }
 
 // Model is a network that learns from a stream: what sinks.Train, sinks.Evaluate
-// and sinks.Predict drive. Those of this package are also [Weighted], [Noted] and
+// and sinks.Predict drive. Those of this package are also [Weighted], [Saver] and
 // a [Checkpointer], which a model of your own may be or not.
 type Model interface {
 	Evaluator
@@ -65,16 +65,16 @@ type Weighted interface {
 	SetWeights([]float32) error
 }
 
-// Noted is a [Model], or a graphkernel.SVM, whose file has room for notes, such as how its
+// Saver is a [Model], or a graphkernel.SVM, whose file has metadata, such as how its
 // fields were made; sinks.Save keeps a recipe there.
-type Noted interface {
+type Saver interface {
 	Predictor
 
 	// Save writes what was learned and all that is needed to use it again.
 	Save(io.Writer) error
 
-	// Notes returns the notes of the model, which may be changed.
-	Notes() map[string]string
+	// Metadata returns the metadata of the user, which may be changed.
+	Metadata() map[string]string
 }
 
 // HeldOut is a model that leaves each row out of what some part of it learns, and
@@ -103,10 +103,10 @@ func trained(m any) bool {
 	return !ok || t.Trained()
 }
 
-// InfoOf returns the notes of a model, nil when it has none.
-func InfoOf(m Predictor) map[string]string {
-	if n, ok := m.(Noted); ok {
-		return n.Notes()
+// MetadataOf returns the metadata of a model, nil when it has none.
+func MetadataOf(m Predictor) map[string]string {
+	if n, ok := m.(Saver); ok {
+		return n.Metadata()
 	}
 	return nil
 }

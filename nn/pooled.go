@@ -83,8 +83,8 @@ func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
 // Load reads what Save wrote, as that of CNN does.
 func (c *Pooled) Load(r io.Reader) error { return load(c, r) }
 
-// Notes returns Info, which it makes where it is nil.
-func (c *Pooled) Notes() map[string]string { return modelfile.Notes(&c.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
 // String returns the settings in one line.
 func (c *Pooled) String() string { return c.settings().String() }

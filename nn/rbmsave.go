@@ -2,7 +2,7 @@ package nn
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"io"
 
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -65,13 +65,9 @@ func (r *RBM) restore(f *modelfile.File) error {
 
 // adopt takes the settings of a file where r has none.
 func (r *RBM) adopt(set rbmSettings) error {
-	if r.Hidden != 0 && r.Hidden != set.Hidden {
-		return fmt.Errorf("%s is %d, the file has %d", "Hidden", r.Hidden, set.Hidden)
+	if err := errors.Join(modelfile.Agree("Hidden", &r.Hidden, set.Hidden), modelfile.Agree("Units", &r.Units, set.Units)); err != nil {
+		return err
 	}
-	if r.Units != 0 && r.Units != set.Units {
-		return fmt.Errorf("%s is %v, the file has %v", "Units", r.Units, set.Units)
-	}
-	r.Hidden, r.Units = set.Hidden, set.Units
 	r.Persistent = r.Persistent || set.Persistent
 	r.CD = cmp.Or(r.CD, set.CD)
 	r.Chains = cmp.Or(r.Chains, set.Chains)

@@ -27,8 +27,8 @@ func Load(r io.Reader) (Model, error) { return modelfile.New[Model](r, "network"
 
 // LoadPredictor is Load for everything that answers: a network, or a
 // graphkernel.SVM, which learns by no steps, where package graphkernel is imported.
-func LoadPredictor(r io.Reader) (Noted, error) {
-	return modelfile.New[Noted](r, "model that predicts")
+func LoadPredictor(r io.Reader) (Saver, error) {
+	return modelfile.New[Saver](r, "model that predicts")
 }
 
 // LoadFile reads a network of any type that Save or SaveFile wrote.

@@ -26,7 +26,7 @@ func TestSaveFileCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", o.What, err)
 		}
-		if of := InfoOf(m)["of"]; of != "now" && (o.Done || of != "was") {
+		if of := MetadataOf(m)["of"]; of != "now" && (o.Done || of != "was") {
 			t.Errorf("%s: the model is %q", o.What, of)
 		}
 		err = SaveFileOn(filetest.New(t, o.Dir), name, was)

@@ -201,20 +201,18 @@ func (set settings) adopt(saved savedSettings) error {
 		if file < 1 {
 			return fmt.Errorf("settings: %s is missing or not positive", f.name)
 		}
-		if *f.v != 0 && *f.v != file {
-			return fmt.Errorf("%s is %d, the file has %d", f.name, *f.v, file)
+		if err := modelfile.Agree(f.name, f.v, file); err != nil {
+			return err
 		}
-		*f.v = file
 	}
 	for _, f := range set.words {
 		file := saved.Words[f.name]
 		if file == "" {
 			return fmt.Errorf("settings: %s is missing", f.name)
 		}
-		if *f.v != "" && *f.v != file {
-			return fmt.Errorf("%s is %q, the file has %q", f.name, *f.v, file)
+		if err := modelfile.Agree(f.name, f.v, file); err != nil {
+			return err
 		}
-		*f.v = file
 	}
 	if len(saved.Sizes) != len(set.sizes) || len(saved.Words) != len(set.words) {
 		return fmt.Errorf("settings: %d sizes and %d words, want %d and %d",
@@ -226,10 +224,9 @@ func (set settings) adopt(saved savedSettings) error {
 	if saved.Loss == "" {
 		return fmt.Errorf("settings: %s is missing", "Loss")
 	}
-	if *set.loss != "" && *set.loss != saved.Loss {
-		return fmt.Errorf("%s is %q, the file has %q", "Loss", *set.loss, saved.Loss)
+	if err := modelfile.Agree("Loss", set.loss, saved.Loss); err != nil {
+		return err
 	}
-	*set.loss = saved.Loss
 	if set.seed != nil && *set.seed == 0 {
 		*set.seed = saved.Seed
 	}

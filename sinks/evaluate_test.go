@@ -144,13 +144,13 @@ func TestUntrained(t *testing.T) {
 		if s := net.Shape(); s.W != 0 {
 			t.Errorf("%T was initialised for %+v", net, s)
 		}
-		if err := sinks.Write(io.Discard, net.(nn.Noted), recipe); !errors.Is(err, nn.ErrNotReady) {
+		if err := sinks.Write(io.Discard, net.(nn.Saver), recipe); !errors.Is(err, nn.ErrNotReady) {
 			t.Errorf("%T: %v", net, err)
 		}
 		if err := net.Init(nn.Shape{W: 4, K: 3, Cats: []int{2}, Attrs: 1, Classes: 2}); err != nil {
 			t.Fatal(err)
 		}
-		if err := sinks.Write(io.Discard, net.(nn.Noted), recipe); !errors.Is(err, nn.ErrUntrained) {
+		if err := sinks.Write(io.Discard, net.(nn.Saver), recipe); !errors.Is(err, nn.ErrUntrained) {
 			t.Errorf("%T: %v", net, err)
 		}
 	}

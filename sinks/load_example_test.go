@@ -38,7 +38,7 @@ func ExamplePredict_loaded() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	recipe, err = operators.ParseRecipe(nn.InfoOf(loaded)["recipe"])
+	recipe, err = operators.ParseRecipe(nn.MetadataOf(loaded)["recipe"])
 	if err != nil {
 		log.Fatal(err)
 	}

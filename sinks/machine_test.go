@@ -51,7 +51,7 @@ func TestPredictorOfMachine(t *testing.T) {
 	defer p.Close()
 	var again bytes.Buffer
 	content, err := os.ReadFile(file)
-	if err := errors.Join(err, sinks.Write(&again, p.Net().(nn.Noted), p.Recipe())); err != nil || !bytes.Equal(again.Bytes(), content) {
+	if err := errors.Join(err, sinks.Write(&again, p.Net().(nn.Saver), p.Recipe())); err != nil || !bytes.Equal(again.Bytes(), content) {
 		t.Errorf("written again it is another file; %v", err)
 	}
 	var said []sinks.Prediction

@@ -180,7 +180,7 @@ func TestPredictorErrors(t *testing.T) {
 		if _, err := sinks.NewPredictor(test.net, test.recipe); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
 		}
-		noted, ok := test.net.(nn.Noted)
+		noted, ok := test.net.(nn.Saver)
 		if !ok && test.net != nil {
 			continue
 		}

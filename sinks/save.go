@@ -34,7 +34,7 @@ var errNoLayout = errors.New("the recipe does not say what its graphs are like: 
 //	svm := &graphkernel.SVM{C: 10, Kernel: nn.Min}
 //	err = svm.FitCounts(ctx, bags.Counts[0], bags.Class)
 //	err = sinks.Save("svm.safetensors", svm, recipe)
-func Save(name string, m nn.Noted, r operators.Recipe) error {
+func Save(name string, m nn.Saver, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func Save(name string, m nn.Noted, r operators.Recipe) error {
 }
 
 // Write is Save into a stream.
-func Write(w io.Writer, m nn.Noted, r operators.Recipe) error {
+func Write(w io.Writer, m nn.Saver, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func Write(w io.Writer, m nn.Noted, r operators.Recipe) error {
 
 // note adds the recipe to the notes of a model, and, for whoever lists them, the
 // names of classes and channels.
-func note(m nn.Noted, r operators.Recipe) error {
+func note(m nn.Saver, r operators.Recipe) error {
 	if m != nil && !nn.Trained(m) {
 		return nil // its own Save refuses it
 	}
@@ -66,7 +66,7 @@ func note(m nn.Noted, r operators.Recipe) error {
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
-	notes, layout := m.Notes(), r.Graphs()
+	notes, layout := m.Metadata(), r.Graphs()
 	notes[recipeNote] = string(text)
 	var channels []string
 	for _, list := range [][]record.Channel{layout.NodeCat, layout.NodeAttr} {
@@ -134,7 +134,7 @@ func Read(r io.Reader) (*Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, ok := nn.InfoOf(m)[recipeNote]
+	text, ok := nn.MetadataOf(m)[recipeNote]
 	if !ok {
 		return nil, fmt.Errorf("sinks: load: the file does not say how its fields were made; sinks.Save writes files that do")
 	}

@@ -57,7 +57,7 @@ func predict(ctx context.Context, c *config) error {
 	if err != nil {
 		return err
 	}
-	out := predictions{Dataset: name, Model: c.load, Trained: nn.InfoOf(net)["dataset"], Predictions: []prediction{}}
+	out := predictions{Dataset: name, Model: c.load, Trained: nn.MetadataOf(net)["dataset"], Predictions: []prediction{}}
 	classes := recipe.Graphs().Classes
 	each := func(p sinks.Prediction) error {
 		row := prediction{Graph: p.Graph, Class: classes[p.Class], Probability: p.Probs[p.Class]}

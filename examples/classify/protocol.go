@@ -191,7 +191,7 @@ func (e *evaluation) lastModel(ctx context.Context) ([]byte, error) {
 }
 
 // file is a model with its recipe.
-func (e *evaluation) file(net nn.Noted, scale *operators.Standardize) ([]byte, error) {
+func (e *evaluation) file(net nn.Saver, scale *operators.Standardize) ([]byte, error) {
 	var buf bytes.Buffer
 	err := sinks.Write(&buf, net, e.describe(net, scale))
 	return buf.Bytes(), err
@@ -199,10 +199,10 @@ func (e *evaluation) file(net nn.Noted, scale *operators.Standardize) ([]byte, e
 
 // describe returns the recipe of a network in full, and notes in words what the
 // reader of a list wants to see.
-func (e *evaluation) describe(net nn.Noted, scale *operators.Standardize) operators.Recipe {
+func (e *evaluation) describe(net nn.Saver, scale *operators.Standardize) operators.Recipe {
 	recipe := append(operators.Recipe{operators.Expect{Layout: e.data.Layout}}, e.fields.Recipe...)
 	roots, _ := operators.Find[operators.Select](recipe)
-	notes := net.Notes()
+	notes := net.Metadata()
 	list := map[string]any{"dataset": e.data.Name, "seed": e.c.seed}
 	if !e.c.ofWords() {
 		list["select"], list["normalize"], list["k"], list["w"], list["stride"] = roots.By, e.c.normal, e.c.k, roots.W, roots.Stride

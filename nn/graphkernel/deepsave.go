@@ -55,10 +55,9 @@ func (d *Deep) restore(f *modelfile.File) error {
 	if err := f.Open(deepKind, &saved); err != nil {
 		return err
 	}
-	if d.Size != 0 && d.Size != saved.Size {
-		return fmt.Errorf("%s is %d, the file has %d", "Size", d.Size, saved.Size)
+	if err := modelfile.Agree("Size", &d.Size, saved.Size); err != nil {
+		return err
 	}
-	d.Size = cmp.Or(d.Size, saved.Size)
 	d.Window = cmp.Or(d.Window, saved.Window)
 	d.Negatives = cmp.Or(d.Negatives, saved.Negatives)
 	d.Epochs = cmp.Or(d.Epochs, saved.Epochs)
@@ -104,8 +103,8 @@ func (d *Deep) restoreVectors(list []modelfile.Tensor) error {
 	return nil
 }
 
-// Notes returns Info, which it makes where it is nil.
-func (d *Deep) Notes() map[string]string { return modelfile.Notes(&d.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (d *Deep) Metadata() map[string]string { return modelfile.Metadata(&d.Info) }
 
 // Trained reports whether vectors were learned, or loaded.
 func (d *Deep) Trained() bool { return d.fitted }

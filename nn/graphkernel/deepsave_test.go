@@ -52,7 +52,7 @@ func TestDeepSaveLoad(t *testing.T) {
 		if err := loaded.Save(&again); err != nil || !bytes.Equal(again.Bytes(), file) {
 			t.Errorf("%d lists: saved again there are other bytes (%v)", lists, err)
 		}
-		if loaded.String() != d.String() || loaded.Notes()["of"] != "topics" || loaded.Workers != 2 || !loaded.Trained() {
+		if loaded.String() != d.String() || loaded.Metadata()["of"] != "topics" || loaded.Workers != 2 || !loaded.Trained() {
 			t.Errorf("%v, want %v", loaded, d)
 		}
 		if err := loaded.Load(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), "has learned or been initialised already") {

@@ -17,7 +17,7 @@ import (
 
 var (
 	_ nn.Cloner    = (*SVM)(nil)
-	_ nn.Noted     = (*SVM)(nil)
+	_ nn.Saver     = (*SVM)(nil)
 	_ nn.Evaluator = (*SVM)(nil)
 )
 

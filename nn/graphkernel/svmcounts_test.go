@@ -125,7 +125,7 @@ func TestSVMSaveLoad(t *testing.T) {
 		t.Errorf("%v from Load", err)
 	}
 	any, err := nn.LoadPredictor(bytes.NewReader(file.Bytes()))
-	if err != nil || any.Notes()["dataset"] != "drawn by lot" {
+	if err != nil || any.Metadata()["dataset"] != "drawn by lot" {
 		t.Fatalf("%v from LoadPredictor (%v)", any, err)
 	}
 	if q, err := any.Predict(nn.Batch{Counts: c}, nil); err != nil || !slices.Equal(p.Float32s(), q.Float32s()) {

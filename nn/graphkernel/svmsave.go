@@ -73,8 +73,8 @@ func toUint64[T int | int32](list []T) []uint64 {
 	return out
 }
 
-// Notes returns Info, which it makes where it is nil.
-func (m *SVM) Notes() map[string]string { return modelfile.Notes(&m.Info) }
+// Metadata returns Info, which it makes where it is nil.
+func (m *SVM) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // Load reads what Save wrote, up to the end of r. m is as before when it fails.
 func (m *SVM) Load(r io.Reader) error {

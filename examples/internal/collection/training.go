@@ -48,7 +48,7 @@ func MaxEpochs(kind string, graphs int) int {
 // Net is a model that learns by steps, and is kept with its recipe.
 type Net interface {
 	nn.Model
-	nn.Noted
+	nn.Saver
 }
 
 // heldPatience is how many epochs without a lower loss of the graphs that a model

@@ -59,8 +59,18 @@ func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) er
 	return nil
 }
 
-// Notes returns the Info of a model, which it makes where it is nil.
-func Notes(info *map[string]string) map[string]string {
+// Agree makes a setting that of a file, and returns an error where it is set to another.
+func Agree[T comparable](name string, v *T, file T) error {
+	var zero T
+	if *v != zero && *v != file {
+		return fmt.Errorf("%s is %v, the file has %v", name, *v, file)
+	}
+	*v = file
+	return nil
+}
+
+// Metadata returns the Info of a model, which it makes where it is nil.
+func Metadata(info *map[string]string) map[string]string {
 	if *info == nil {
 		*info = map[string]string{}
 	}
