@@ -41,7 +41,7 @@ func (e *evaluation) identity() (list []store.Setting, err error) {
 		{"-data", e.data.Name}, {"-seed", c.seed}, {"-k", c.k}, {"-w", e.fields.W}, {"-stride", c.stride},
 		{"-select", c.selecting}, {"-normalize", c.normal},
 		{"-epochs", c.epochs}, {"-batch", c.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
-		{"-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
+		{"-field-edges", c.edges}, {"-model-kind", c.kind}, {"-pretrain", c.pretrain},
 		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", e.learning()},
 	} {
 		list = append(list, cli.Setting(s.name, s.value))

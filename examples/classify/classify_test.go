@@ -70,9 +70,9 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	for _, args := range [][]string{
 		{"-folds", "2", "-epochs", "2", "-w", "6", "-k", "5"},
 		{"-data", dir, "-folds", "3", "-k", "3", "-batch", "0", "-repeats", "2", "-protocol", "paper"},
-		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-edges", "-pretrain", "rbm"},
+		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-field-edges", "-pretrain", "rbm"},
 		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-pretrain", "autoencoder"},
-		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-model-kind", "gru", "-edges"},
+		{"-data", dir, "-folds", "2", "-k", "3", "-epochs", "2", "-model-kind", "gru", "-field-edges"},
 		{"-data", dir, "-folds", "2", "-epochs", "2", "-model-kind", "best"},
 	} {
 		var first map[string]any
@@ -141,7 +141,7 @@ func rings(n int) map[string]string {
 func TestEdgesAndKinds(t *testing.T) {
 	dir := small(t, rings(40))
 	for _, kind := range []string{"cnn", "pslr", "gru"} {
-		for _, args := range [][]string{{"-edges"}, nil} {
+		for _, args := range [][]string{{"-field-edges"}, nil} {
 			r := classify(t, append(args, "-data", dir, "-folds", "2", "-k", "4", "-batch", "4", "-epochs", "30", "-model-kind", kind)...)
 			if a := r["accuracy"].(float64); args != nil && a < 99 || args == nil && a > 51 {
 				t.Errorf("%s %v: accuracy %v", kind, args, a)

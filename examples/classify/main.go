@@ -5,7 +5,7 @@
 //	go run ./examples/classify                      # a generated collection
 //	go run ./examples/classify -data MUTAG -k 5     # a TU collection, by name
 //	go run ./examples/classify -data MUTAG.zip -protocol paper -repeats 3
-//	go run ./examples/classify -data MUTAG -edges   # the paper's k = 10ᴱ
+//	go run ./examples/classify -data MUTAG -field-edges # the paper's k = 10ᴱ
 //	go run ./examples/classify -data MUTAG -model-kind pslr
 //	go run ./examples/classify -data MUTAG -model-kind best # words in place of fields
 //	go run ./examples/classify -data MUTAG -model-kind svm  # the same words, and a kernel
@@ -64,7 +64,7 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("classify", "tells the graphs of a collection apart by the network of the PATCHY-SAN paper, in a\ncross-validation by two protocols; of a generated collection where -data names no\nother.")
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
-	cli.K(f, &c.k, 10, "")
+	cli.K(f, &c.k, "")
 	cli.Int(f, &c.w, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = average number of nodes")
 	cli.Int(f, &c.stride, "stride", 1, 1, cli.Many, "distance between two roots in the order of nodes")
 	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+labeling.Usage())
@@ -74,9 +74,8 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
 	cli.Int(f, &c.repeats, "repeats", 1, 1, 1_000_000, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
-	f.BoolVar(&c.edges, "edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
+	f.BoolVar(&c.edges, "field-edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words, which are colours and fields that are counted, so that k, w and labelings have no say; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol")
-	cli.Alias(f, "net", "model-kind")
 	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	cli.Workers(f, &c.workers)

@@ -9,5 +9,5 @@ import (
 func init() { clitest.Command(main) }
 
 func TestNumbers(t *testing.T) {
-	clitest.Numbers(t, "-epochs 1 -folds 2", "-epochs 1 -folds 2 -edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best")
+	clitest.Numbers(t, "-epochs 1 -folds 2", "-epochs 1 -folds 2 -field-edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best")
 }

@@ -112,14 +112,14 @@ func loadModel(c *config) (nn.Predictor, operators.Recipe, error) {
 		flag       string
 		given, has any
 	}{
-		{"k", c.k, hoods.K}, {"w", c.w, roots.W}, {"stride", c.stride, roots.Stride}, {"edges", c.edges, fields.Edges},
+		{"k", c.k, hoods.K}, {"w", c.w, roots.W}, {"stride", c.stride, roots.Stride}, {"field-edges", c.edges, fields.Edges},
 		{"select", c.selecting, roots.By}, {"normalize", c.normal, fields.By},
 	} {
 		if slices.Contains(c.given, s.flag) && !reflect.DeepEqual(s.given, s.has) {
 			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
 		}
 	}
-	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind", "net"} {
+	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind"} {
 		if slices.Contains(c.given, name) {
 			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}

@@ -81,7 +81,7 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	f.StringVar(&c.data, "data", "", "TU collection, by name, zip or directory; default: generated graphs")
 	f.StringVar(&c.graph.Path, "graph", "", "instead of -data one large graph: a file, or a graph to generate: "+strings.Join(input.Families, ", "))
 	cli.Nodes(f, &c.graph.N)
-	cli.K(f, &c.k, 10, "")
+	cli.K(f, &c.k, "")
 	cli.Int(f, &c.w, "w", 20, 1, 1<<20, "receptive fields per graph of a collection")
 	cli.Int(f, &c.workers, "workers", 2, 0, 256, "processes that make fields; 0 = one process for everything, without a broker, whatever -brokers and -bound say")
 	cli.Int(f, &c.brokers, "brokers", 1, 1, 3, "servers of the broker, 1 or 3; with -url how many keep each stream")

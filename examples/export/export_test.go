@@ -72,7 +72,7 @@ func TestRows(t *testing.T) {
 		"graph_id=0 pos=0 roots=[22] members=[22,20,-1] edges=[0,1,0,1,0,0,0,0,0]",
 	}
 	for _, as := range []string{"parquet", "arrow"} {
-		if got := export(t, "-graph", graph, "-k", "3", "-as", as); !slices.Equal(got, want) {
+		if got := export(t, "-graph", graph, "-k", "3", "-as", as, "-field-edges"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", as, got, want)
 		}
 	}
@@ -303,8 +303,8 @@ func TestWeights(t *testing.T) {
 		"-graph " + list + " -weights -graphs -as arrow -out " + dir + "/mapped",
 		"-graph " + dir + "/mapped -graphs -as edges -out " + dir + "/again.edges",
 		"-graph " + dir + "/again.edges -weights -graphs -as arrow -out " + dir + "/again",
-		"-graph " + dir + "/mapped -k 2 -out " + dir + "/fields",
-		"-graph " + list + " -weights -k 3 -out " + dir + "/three",
+		"-graph " + dir + "/mapped -k 2 -field-edges -out " + dir + "/fields",
+		"-graph " + list + " -weights -field-edges -k 3 -out " + dir + "/three",
 		"-graph " + list + " -weights -k 3 -as jsonl -out " + dir + "/three.jsonl",
 	} {
 		if err := run(context.Background(), strings.Fields(args)); err != nil {
@@ -355,7 +355,7 @@ func TestCollection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := export(t, "-data", dir, "-k", "2")
+	got := export(t, "-data", dir, "-k", "2", "-field-edges")
 	want := []string{
 		"graph_id=0 pos=0 target=0 roots=[0,1] members=[0,1,1,0] nodes_cat=[0,1,1,0] edges=[0,1,1,0,0,1,1,0]",
 		"graph_id=1 pos=1 target=1 roots=[0,-1] members=[0,-1,-1,-1] nodes_cat=[1,-1,-1,-1] edges=[0,0,0,0,0,0,0,0]",
@@ -363,7 +363,7 @@ func TestCollection(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := export(t, "-data", dir, "-k", "2", "-per", "root", "-edges=false"); len(got) != 3 {
+	if got := export(t, "-data", dir, "-k", "2", "-per", "root"); len(got) != 3 {
 		t.Errorf("%q, want a row per node", got)
 	}
 }

@@ -113,7 +113,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
-	cli.K(f, &c.k, 10, "")
+	cli.K(f, &c.k, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
 	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
@@ -121,7 +121,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
-	f.BoolVar(&c.edges, "edges", true, "with the k×k edges of each field")
+	f.BoolVar(&c.edges, "field-edges", false, "with the k×k edges of each field; -as jsonl always has them")
 	cli.Int(f, &c.chunk, "chunk", 256, 1, 1<<20, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; an earlier export there is replaced when all is written; without it the fields are only computed")
@@ -160,8 +160,8 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-per is %q, want root or graph", c.per)
 	case c.as != "parquet" && c.as != "arrow" && c.as != "jsonl" && c.as != "edges":
 		return fmt.Errorf("-as is %q, want parquet, arrow, jsonl or edges", c.as)
-	case c.as == "jsonl" && (c.graphs || c.per != "root" || !c.edges || c.out == ""):
-		return errors.New("-as jsonl writes a line per field: want -per root, -edges, -out FILE, and no -graphs")
+	case c.as == "jsonl" && (c.graphs || c.per != "root" || c.out == ""):
+		return errors.New("-as jsonl writes a line per field: want -per root, -out FILE, and no -graphs")
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	}

@@ -72,7 +72,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow (an export of graphs); default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT says so itself")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list is the weight of the edge, and an attribute of it; default: ignored")
-	cli.K(f, &c.k, 10, "")
+	cli.K(f, &c.k, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph, at most; 0 = all nodes")

@@ -49,7 +49,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	f.StringVar(&c.graph, "graph", "", "edge list of one graph, instead of a collection")
 	f.BoolVar(&c.directed, "directed", false, "the edges of -graph are arcs")
-	cli.K(f, &c.options.K, 10, "")
+	cli.K(f, &c.options.K, "")
 	cli.Bound(f, &c.options.Bound)
 	cli.Int(f, &c.options.Pairs, "pairs", 1000, 2, theta.MaxPairs, "pairs of fields")
 	f.Uint64Var(&c.options.Seed, "seed", 1, "seed of the pairs, and of a generated collection")

@@ -74,7 +74,7 @@ func TestNoneAttached(t *testing.T) {
 func TestNoLeak(t *testing.T) {
 	file := write(t, random(t, 200, 600))
 	for _, net := range []string{"words", "pooled", "link"} {
-		r := result(t, "-graph", file, "-net", net, "-k", "8", "-folds", "4", "-most", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
+		r := result(t, "-graph", file, "-model-kind", net, "-k", "8", "-folds", "4", "-max-edges", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
 		if a := r["auc"].(float64); a < 0.38 || a > 0.62 { // 4 × (60 + 60) pairs: ± 4 standard errors
 			t.Errorf("%s: AUC %v of edges that were drawn by lot", net, a)
 		}
@@ -97,7 +97,7 @@ func TestGrid(t *testing.T) {
 func onGrid(t *testing.T, file, net string) {
 	var first string
 	for _, workers := range []string{"1", "3"} {
-		r := result(t, "-graph", file, "-net", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
+		r := result(t, "-graph", file, "-model-kind", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
 		for _, name := range strings.Fields("dataset nodes edges k auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -129,7 +129,7 @@ func TestErrors(t *testing.T) {
 		"-graph x -k 0":                  "-k is 0",
 		"-graph x -k 1000":               "want 1 to 256",
 		"-graph x -share 0":              "-share is 0",
-		"-graph x -net cnn":              "words, pooled or link",
+		"-graph x -model-kind cnn":       "words, pooled or link",
 		"-graph x -folds 1":              "-folds is 1",
 		"-graph x -normalize auto":       "-normalize is auto",
 		"-graph x -json /nowhere/at/all": "cannot write",
@@ -152,7 +152,7 @@ func TestInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 		start := time.Now()
-		err := run(ctx, []string{"-graph", file, "-epochs", "1000", "-net", []string{"pooled", "words"}[i%2]})
+		err := run(ctx, []string{"-graph", file, "-epochs", "1000", "-model-kind", []string{"pooled", "words"}[i%2]})
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}

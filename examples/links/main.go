@@ -17,7 +17,7 @@
 // or how likely random walks lead from one end to the other, the distance, and the
 // nodes nearby, by their distance from either end and their degree. The model is
 // the one that is best for graphs (see examples/classify -model-kind best), logistic
-// regression by doublings of counts with ten heads. With -net pooled or link each
+// regression by doublings of counts with ten heads. With -model-kind pooled or link each
 // end of a pair is the root of a field instead, whose members are labelled by their
 // distance from either end and by their degree, and networks read the fields.
 //
@@ -70,13 +70,13 @@ func parse(args []string) (*config, error) {
 	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours, Adamic–Adar, Katz and the product of degrees. Without -graph and -data it does so on a generated\ngraph of communities.")
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
-	cli.K(f, &c.k, 20, "networks: ")
+	cli.K(f, &c.k, "networks: ")
 	f.StringVar(&c.normBy, "normalize", "wl", "networks: labeling that orders the nodes of a field: "+labeling.Usage())
 	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "parts in which the other edges are hidden in turn, to learn from")
-	cli.Int(f, &c.most, "most", 20000, 0, cli.Many, "most edges to learn from, drawn by lot; 0 = all")
+	cli.Int(f, &c.most, "max-edges", 20000, 0, cli.Many, "most edges to learn from, drawn by lot; 0 = all")
 	cli.Int(f, &c.repeats, "repeats", 0, 0, 1_000_000, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
-	f.StringVar(&c.net, "net", words, "model: words, logistic regression on what is counted around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
+	f.StringVar(&c.net, "model-kind", words, "model: words, logistic regression on what is counted around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
 	cli.Int(f, &c.nets, "nets", 3, 1, 1<<16, "networks whose predictions are averaged; words are one model")
 	cli.Int(f, &c.epochs, "epochs", 200, 1, cli.Many, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
 	cli.Int(f, &c.batch, "batch", 32, 1, cli.Many, "pairs per step; for a network each side counted")
@@ -89,7 +89,7 @@ func parse(args []string) (*config, error) {
 		return nil, err
 	}
 	if c.net == words {
-		cli.NoEffect(f, "-net words reads no fields", "k", "normalize", "nets", "decay")
+		cli.NoEffect(f, "-model-kind words reads no fields", "k", "normalize", "nets", "decay")
 	}
 	return c, c.check()
 }
@@ -101,7 +101,7 @@ func (c *config) check() (err error) {
 	case c.share == 0:
 		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
 	case c.net != words && c.net != "pooled" && c.net != "link":
-		return fmt.Errorf("-net is %q, want words, pooled or link", c.net)
+		return fmt.Errorf("-model-kind is %q, want words, pooled or link", c.net)
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)

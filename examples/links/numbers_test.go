@@ -9,5 +9,5 @@ import (
 func init() { clitest.Command(main) }
 
 func TestNumbers(t *testing.T) {
-	clitest.Numbers(t, "-net words -epochs 1 -repeats 1", "-net pooled -epochs 1 -repeats 1 -nets 1")
+	clitest.Numbers(t, "-model-kind words -epochs 1 -repeats 1", "-model-kind pooled -epochs 1 -repeats 1 -nets 1")
 }

@@ -94,7 +94,7 @@ func learn(ctx context.Context, c *config, t *links.Trial, rows [3]*sinks.Collec
 	return test, val, epochs, nil
 }
 
-// newNet returns the model that -net names.
+// newNet returns the model that -model-kind names.
 func (c *config) newNet(seed uint64) nn.Model {
 	opt := nn.Adam{Rate: c.rate, WeightDecay: c.decay}
 	switch c.net {

@@ -55,7 +55,7 @@ func TestKarate(t *testing.T) {
 func TestJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	r, dir := motifs(t, "-seed", "3", "-units", "5")
-	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 9., "batch": 1., "held": 0.}
+	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 10., "batch": 1., "held": 0.}
 	for name, v := range want {
 		if r[name] != v {
 			t.Errorf("%s is %v, want %v", name, r[name], v)
@@ -96,7 +96,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := net.Load(bytes.NewReader(file)); err != nil || net.Info["k"] != "9" {
+	if err := net.Load(bytes.NewReader(file)); err != nil || net.Info["k"] != "10" {
 		t.Errorf("the machine: %v, %v", net.Info, err)
 	}
 	picture, err := os.ReadFile(filepath.Join(dir, "motifs.png"))
@@ -189,9 +189,9 @@ func TestErrors(t *testing.T) {
 		{"-hidden 0", "-hidden is 0"},
 		{"-hidden 1000000000", "-hidden is 1000000000"},
 		{"-epochs 0", "-epochs is 0"},
-		{"-lr 0", "-lr is 0"},
-		{"-lr -1", "-lr is -1"},
-		{"-lr NaN", "-lr is NaN"},
+		{"-rate 0", "-rate is 0"},
+		{"-rate -1", "-rate is -1"},
+		{"-rate NaN", "-rate is NaN"},
 		{"-batch -1", "-batch is -1"},
 		{"-units 0", "-units is 0"},
 		{"-held 1", "-held is 1"},

@@ -101,11 +101,11 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
-	cli.K(f, &c.fit.K, 20, "")
+	cli.K(f, &c.fit.K, "")
 	cli.Bound(f, &c.fit.Bound)
 	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: "+labeling.Usage())
 	f.StringVar(&c.protocol, "protocol", "split", "split or prequential")
-	f.StringVar(&c.net, "net", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
+	f.StringVar(&c.net, "model-kind", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
 	cli.Int(f, &c.fit.Nets, "nets", 0, 0, 1<<16, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.Var(choice{of: &c.identity}, "identity", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
 	f.Var(choice{of: &c.fit.Spread}, "spread", "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
@@ -129,7 +129,7 @@ func parse(args []string) (*config, error) {
 		cli.NoEffect(f, "-protocol split has no windows", "window")
 	}
 	if c.net == "cnn" {
-		cli.NoEffect(f, "it is of -net pooled", "maps")
+		cli.NoEffect(f, "it is of -model-kind pooled", "maps")
 	}
 	return c, c.check()
 }
@@ -143,7 +143,7 @@ func (c *config) check() (err error) {
 	case c.protocol != "split" && c.protocol != "prequential":
 		return fmt.Errorf("-protocol is %q, want split or prequential", c.protocol)
 	case c.net != "pooled" && c.net != "cnn":
-		return fmt.Errorf("-net is %q, want pooled or cnn", c.net)
+		return fmt.Errorf("-model-kind is %q, want pooled or cnn", c.net)
 	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth <= 0.99): // rounds grow as 1/(1-share)
 		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
 	case c.protocol == "prequential" && (c.fit.Spread == nodes.On || c.smooth > 0 || c.fit.Words == nodes.On):
@@ -188,7 +188,7 @@ func (c *config) settle(d *dataset) {
 	c.fit = c.fit.For(len(d.train), len(d.Classes))
 }
 
-// newNet returns the network that -net names.
+// newNet returns the network that -model-kind names.
 func (c *config) newNet(seed uint64, rate, decay float64) nn.Model {
 	opt := nn.Adam{Rate: rate, WeightDecay: decay}
 	if c.net == "cnn" {

@@ -107,7 +107,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		{"-data", dir, "-epochs", "3", "-decay", "0"},
 		{"-data", dir, "-epochs", "3", "-nets", "2", "-spread", "on"},
 		{"-data", dir, "-protocol", "prequential", "-neighbour-labels", "-identity", "on"},
-		{"-data", dir, "-net", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
+		{"-data", dir, "-model-kind", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
 	} {
 		var first string
 		for _, workers := range []string{"1", "3", "2"} {
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 		"-data x -k 0":                                              "-k is 0",
 		"-data x -k 300":                                            "-k is 300, want 1 to 256",
 		"-data x -protocol both":                                    "split or prequential",
-		"-data x -net gcn":                                          "pooled or cnn",
+		"-data x -model-kind gcn":                                   "pooled or cnn",
 		"-data x -words maybe":                                      "want auto, on or off",
 		"-data x -identity maybe":                                   "auto, on or off",
 		"-data x -spread maybe":                                     "auto, on or off",

@@ -9,5 +9,5 @@ import (
 func init() { clitest.Command(main) }
 
 func TestNumbers(t *testing.T) {
-	clitest.Numbers(t, "-epochs 1 -nets 1 -decay 0", "-epochs 1 -nets 1 -protocol prequential", "-epochs 1 -nets 1 -net cnn -decay 0 -words on")
+	clitest.Numbers(t, "-epochs 1 -nets 1 -decay 0", "-epochs 1 -nets 1 -protocol prequential", "-epochs 1 -nets 1 -model-kind cnn -decay 0 -words on")
 }

@@ -23,7 +23,7 @@ func run(ctx context.Context, args []string) error {
 	var graphs, most int
 	cli.Int(f, &graphs, "graphs", 480, 1, cli.Many, "number of generated graphs")
 	seed := f.Uint64("seed", 1, "seed of the collection")
-	cli.Int(f, &most, "most", 0, 0, cli.Many, "most nodes of a graph, larger ones are refused; 0 = any number")
+	cli.Int(f, &most, "max-nodes", 0, 0, cli.Many, "most nodes of a graph, larger ones are refused; 0 = any number")
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func TestTriangles(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for _, args := range [][]string{{"-graphs", "0"}, {"-most", "-1"}, {"stray"}} {
+	for _, args := range [][]string{{"-graphs", "0"}, {"-max-nodes", "-1"}, {"stray"}} {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%v is no error", args)
 		}

@@ -23,7 +23,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -99,7 +98,7 @@ func Parse(f *flag.FlagSet, args []string) error {
 	case f.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q (-h lists the flags)", f.Arg(0))
 	}
-	return givenTwice(f)
+	return nil
 }
 
 // NoEffect says on standard error which of some flags were given although they change
@@ -116,21 +115,6 @@ func NoEffect(f *flag.FlagSet, why string, names ...string) {
 func Given(f *flag.FlagSet) (names []string) {
 	f.Visit(func(one *flag.Flag) { names = append(names, one.Name) })
 	return names
-}
-
-// givenTwice is an error where a flag was given by two of its names: the last would
-// win, and nobody would know.
-func givenTwice(f *flag.FlagSet) (err error) {
-	var given []*flag.Flag
-	f.Visit(func(one *flag.Flag) {
-		for _, other := range given {
-			if reflect.TypeOf(one.Value).Comparable() && one.Value == other.Value {
-				err = fmt.Errorf("-%s and -%s are the same flag: give one of them", other.Name, one.Name)
-			}
-		}
-		given = append(given, one)
-	})
-	return err
 }
 
 // explain says what a flag takes, where the error is that its value is none.

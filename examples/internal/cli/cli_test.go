@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,29 +16,6 @@ func TestOneLine(t *testing.T) {
 	err := errors.Join(errors.New("-folds is 0"), errors.New("-nets is 0"), errors.New("a\ttable\n\n"))
 	if got, want := oneLine(err), "-folds is 0; -nets is 0; a table"; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// A flag that is given by two names is an error, whatever its values; one name may be
-// given again, as package flag has it.
-func TestGivenTwice(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-kind", "a", "-net", "b"}, "-kind and -net are the same flag: give one of them"},
-		{[]string{"-net", "a", "-kind", "a"}, "-kind and -net are the same flag: give one of them"},
-		{[]string{"-net", "a", "-net", "b", "-each", "x", "-other", "y"}, ""},
-	} {
-		f := Flags("test", "tests.")
-		kind := f.String("kind", "", "")
-		f.Func("each", "", func(string) error { return nil })
-		f.Func("other", "", func(string) error { return nil })
-		Alias(f, "net", "kind")
-		err := Parse(f, test.args)
-		if got := fmt.Sprint(err); test.want != "" && got != test.want || test.want == "" && (err != nil || *kind != "b") {
-			t.Errorf("%v: %v, want %s", test.args, err, test.want)
-		}
 	}
 }
 
@@ -93,18 +69,17 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A number out of the range of a flag is refused by the name of the flag, also by an
-// alias, and -h shows the types of such flags.
+// A number out of the range of a flag is refused by the name of the flag, and
+// -h shows the types of such flags.
 func TestRange(t *testing.T) {
 	some := func() *flag.FlagSet {
 		f := Flags("test", "tests.")
 		var k, workers int
 		var rate float64
 		var limit time.Duration
-		K(f, &k, 10, "")
+		K(f, &k, "")
 		Workers(f, &workers)
 		Float(f, &rate, "rate", 1, 0, 10, "a rate")
-		Alias(f, "lr", "rate")
 		f.DurationVar(&limit, "limit", 0, "a limit")
 		Range(f, &limit, "limit", 0, math.MaxInt64)
 		return f
@@ -113,11 +88,9 @@ func TestRange(t *testing.T) {
 		{"-k 0", "-k is 0, want 1 to 256 (-h lists the flags)"},
 		{"-k 257", "-k is 257, want 1 to 256 (-h lists the flags)"},
 		{"-rate NaN", "-rate is NaN, want 0 to 10 (-h lists the flags)"},
-		{"-lr -1", "-lr is -1, want 0 to 10 (-h lists the flags)"},
 		{"-limit -1s", "-limit is -1s, want 0s or more (-h lists the flags)"},
 		{"-workers -1", "-workers is -1, want 0 or more (-h lists the flags)"},
 		{"-k ten", `invalid value "ten" for flag -k: want a whole number (-h lists the flags)`},
-		{"-lr 1 -rate 1", "-lr and -rate are the same flag: give one of them"},
 		{"-k 256 -rate 10 -workers 1000000 -limit 1h", ""},
 	} {
 		f := some()
@@ -131,7 +104,7 @@ func TestRange(t *testing.T) {
 	var help strings.Builder
 	f.SetOutput(&help)
 	f.Usage()
-	for _, line := range []string{"-k int\n", "-rate float\n", "-lr float\n", "-limit duration\n", "(default 10)"} {
+	for _, line := range []string{"-k int\n", "-rate float\n", "-limit duration\n", "(default 10)"} {
 		if !strings.Contains(help.String(), line) {
 			t.Errorf("no %q in %s", line, help.String())
 		}

@@ -26,11 +26,6 @@ func Flags(name, about string) *flag.FlagSet {
 	return f
 }
 
-// Alias lets a flag be given by another name as well.
-func Alias(f *flag.FlagSet, alias, name string) {
-	f.Var(f.Lookup(name).Value, alias, "the same as -"+name)
-}
-
 // Many is the most of a number that has no limit of its own.
 const Many = math.MaxInt32
 
@@ -47,8 +42,8 @@ func Float(f *flag.FlagSet, p *float64, name string, value, least, most float64,
 }
 
 // K adds the flag -k. The most is that of a field.
-func K(f *flag.FlagSet, p *int, value int, whose string) {
-	Int(f, p, "k", value, 1, field.MaxK, fmt.Sprintf("%snodes per receptive field, at most %d", whose, field.MaxK))
+func K(f *flag.FlagSet, p *int, whose string) {
+	Int(f, p, "k", 10, 1, field.MaxK, fmt.Sprintf("%snodes per receptive field, at most %d", whose, field.MaxK))
 }
 
 // Nodes adds the flag -n.
