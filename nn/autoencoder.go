@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -148,10 +149,10 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}
-	a.damaged = kernel.Grown(a.damaged, rows*a.visible)
-	a.recon = kernel.Grown(a.recon, rows*a.visible)
-	a.code = kernel.Grown(a.code, rows*a.Hidden)
-	a.dcode = kernel.Grown(a.dcode, rows*a.Hidden)
+	a.damaged = scratch.Resize(a.damaged, rows*a.visible)
+	a.recon = scratch.Resize(a.recon, rows*a.visible)
+	a.code = scratch.Resize(a.code, rows*a.Hidden)
+	a.dcode = scratch.Resize(a.dcode, rows*a.Hidden)
 	a.damage(a.damaged[:rows*a.visible], v)
 	loss := a.gradient(v, rows)
 	if !kernel.Finite(loss) || !update(&a.all, a.opt, a.Optimizer.rule(), a.steps+1) {

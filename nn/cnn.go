@@ -3,7 +3,7 @@ package nn
 import (
 	"io"
 
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
@@ -151,22 +151,22 @@ func (l *cnnLayers) forward(b batch) (y []float32, err error) {
 		if err != nil {
 			return nil, err
 		}
-		l.ym = kernel.Grown(l.ym, b.rows*l.hidden.In)
+		l.ym = scratch.Resize(l.ym, b.rows*l.hidden.In)
 		l.merge.Forward(l.ym, l.x, ye)
 		l.x = l.ym
 	}
-	l.y = kernel.Grown(l.y, b.rows*l.hidden.Out)
+	l.y = scratch.Resize(l.y, b.rows*l.hidden.Out)
 	l.hidden.Forward(l.y, l.x, b.rows)
 	return l.y[:b.rows*l.hidden.Out], nil
 }
 
 func (l *cnnLayers) backward(dy []float32, b batch) {
-	l.dx = kernel.Grown(l.dx, b.rows*l.hidden.In)
+	l.dx = scratch.Resize(l.dx, b.rows*l.hidden.In)
 	dx := l.dx[:b.rows*l.hidden.In]
 	l.hidden.Backward(dx, dy, l.y, l.x, b.rows)
 	if l.edges != nil {
 		n := b.rows * l.nodes.Size()
-		l.dn, l.de = kernel.Grown(l.dn, n), kernel.Grown(l.de, n)
+		l.dn, l.de = scratch.Resize(l.dn, n), scratch.Resize(l.de, n)
 		l.merge.Backward(l.dn[:n], l.de[:n], dx)
 		l.edges.Backward(l.de[:n], b.edges, b.rows)
 		dx = l.dn[:n]

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
@@ -50,6 +51,6 @@ func (c *core) test(b batch) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	c.work.dy = kernel.Grown(c.work.dy, b.rows*c.loss.units(c.shape))
+	c.work.dy = scratch.Resize(c.work.dy, b.rows*c.loss.units(c.shape))
 	return c.loss.compare(y, b, c.shape, c.work.dy, 1), nil
 }

@@ -3,7 +3,7 @@ package nn
 import (
 	"io"
 
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
@@ -126,7 +126,7 @@ func (l *gruLayers) forward(b batch) ([]float32, error) {
 	}
 	l.gru.Forward(l.fields.Output(0, b.rows), b.rows)
 	u, n := l.gru.Units, l.gru.N
-	l.y = kernel.Grown(l.y, b.rows*u)
+	l.y = scratch.Resize(l.y, b.rows*u)
 	for i := range b.rows {
 		y := l.y[i*u : i*u+u]
 		if !l.mean {
@@ -153,7 +153,7 @@ func (l *gruLayers) backward(dx []float32, b batch) {
 		}
 	}
 	size := b.rows * l.fields.Size()
-	l.dx1 = kernel.Grown(l.dx1, size)
+	l.dx1 = scratch.Resize(l.dx1, size)
 	l.gru.Backward(l.dx1, dx, l.mean, l.fields.Output(0, b.rows), b.rows)
 	l.fields.StartGrad()
 	l.fields.Backward(l.dx1[:size], b.nodes, b.edges, 0, b.rows)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
@@ -127,9 +127,9 @@ func (l *linkLayers) forward(b batch) ([]float32, error) {
 		return nil, endError(err)
 	}
 	c := l.code.Out
-	l.y2 = kernel.Grown(l.y2, ends*c)
-	l.pair = kernel.Grown(l.pair, b.rows*2*c)
-	l.y3 = kernel.Grown(l.y3, b.rows*l.hidden.Out)
+	l.y2 = scratch.Resize(l.y2, ends*c)
+	l.pair = scratch.Resize(l.pair, b.rows*2*c)
+	l.y3 = scratch.Resize(l.y3, b.rows*l.hidden.Out)
 	l.code.Forward(l.y2, l.fields.Output(0, ends), ends)
 	for i := range b.rows {
 		pairForward(l.pair[2*i*c:2*(i+1)*c], l.y2[2*i*c:2*(i+1)*c])
@@ -170,9 +170,9 @@ func pairBackward(dx, dy, x []float32) {
 func (l *linkLayers) backward(dx []float32, b batch) {
 	ends := 2 * b.rows
 	c := l.code.Out
-	l.dpair = kernel.Grown(l.dpair, b.rows*2*c)
-	l.dy2 = kernel.Grown(l.dy2, ends*c)
-	l.dx1 = kernel.Grown(l.dx1, ends*l.fields.Size())
+	l.dpair = scratch.Resize(l.dpair, b.rows*2*c)
+	l.dy2 = scratch.Resize(l.dy2, ends*c)
+	l.dx1 = scratch.Resize(l.dx1, ends*l.fields.Size())
 	l.hidden.Backward(l.dpair, dx, l.y3, l.pair, b.rows)
 	for i := range b.rows {
 		at, end := 2*i*c, 2*(i+1)*c

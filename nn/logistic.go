@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -244,7 +245,7 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 		return nil, err
 	}
 	n := l.width()
-	l.y = kernel.Grown(l.y, b.rows*n)
+	l.y = scratch.Resize(l.y, b.rows*n)
 	from := 0
 	for i, end := range l.ends {
 		y := l.y[i*n : (i+1)*n]

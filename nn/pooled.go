@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -150,8 +151,8 @@ func (l *pooledLayers) width() int { return l.W * l.maps }
 
 func (l *pooledLayers) forward(b batch) ([]float32, error) {
 	fields := b.rows * l.W
-	l.share, l.means = kernel.Grown(l.share, fields*l.N), kernel.Grown(l.means, fields*l.Attrs)
-	l.y, l.row = kernel.Grown(l.y, fields*l.maps), kernel.Grown(l.row, l.maps)
+	l.share, l.means = scratch.Resize(l.share, fields*l.N), scratch.Resize(l.means, fields*l.Attrs)
+	l.y, l.row = scratch.Resize(l.y, fields*l.maps), scratch.Resize(l.row, l.maps)
 	if err := l.shares(b); err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (l *pooledLayers) forward(b batch) ([]float32, error) {
 // away as it is, and over the number of distances in its field.
 func (l *pooledLayers) shares(b batch) error {
 	d, groups := len(l.Cats), l.Cats[0]
-	l.count = kernel.Grown(l.count, groups)
+	l.count = scratch.Resize(l.count, groups)
 	for f := range b.rows * l.W {
 		clear(l.count)
 		distances := 0

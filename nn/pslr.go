@@ -3,6 +3,7 @@ package nn
 import (
 	"io"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -93,7 +94,7 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 	if err := l.nodes.Grow(b.nodes, b.rows); err != nil {
 		return nil, err
 	}
-	l.y = kernel.Grown(l.y, size)
+	l.y = scratch.Resize(l.y, size)
 	if err := l.nodes.Forward(l.y, b.nodes, 0, b.rows); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (l *pslrLayers) forward(b batch) ([]float32, error) {
 		if err := l.edges.Grow(b.edges, b.rows); err != nil {
 			return nil, err
 		}
-		l.ye = kernel.Grown(l.ye, size)
+		l.ye = scratch.Resize(l.ye, size)
 		if err := l.edges.Forward(l.ye, b.edges, 0, b.rows); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package nn
 import (
 	"gorgonia.org/tensor"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -69,10 +70,10 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 
 // grow makes room for a step.
 func (r *RBM) grow(rows, contrast int) {
-	r.vis = kernel.Grown(r.vis, (rows+contrast)*r.visible)
-	r.hid = kernel.Grown(r.hid, (rows+contrast)*r.Hidden)
-	r.bits = kernel.Grown(r.bits, rows*r.Hidden)
-	r.recon = kernel.Grown(r.recon, rows*r.visible)
+	r.vis = scratch.Resize(r.vis, (rows+contrast)*r.visible)
+	r.hid = scratch.Resize(r.hid, (rows+contrast)*r.Hidden)
+	r.bits = scratch.Resize(r.bits, rows*r.Hidden)
+	r.recon = scratch.Resize(r.recon, rows*r.visible)
 }
 
 // goOn moves the persistent chains by CD steps. They start at hidden states of

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
@@ -82,7 +83,7 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 	if r.out == nil {
 		return r.x, nil
 	}
-	r.y = kernel.Grown(r.y, b.rows*r.out.Out)
+	r.y = scratch.Resize(r.y, b.rows*r.out.Out)
 	r.out.Forward(r.y, r.x, b.rows)
 	return r.y, nil
 }
@@ -105,7 +106,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		r.loss.predict(b.said, y, b.rows, r.shape) // where it has no answer, the loss is no number either
 	}
 	units := r.loss.units(r.shape)
-	r.dy = kernel.Grown(r.dy, b.rows*units)
+	r.dy = scratch.Resize(r.dy, b.rows*units)
 	scale := 1 / float64(all)
 	seen = r.loss.compare(y, b, r.shape, r.dy, scale)
 	if !kernel.Finite(seen.loss) {
@@ -119,7 +120,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	size := b.rows * r.out.In
 	x := r.x
 	if r.drop != nil {
-		r.dropped = kernel.Grown(r.dropped, size)
+		r.dropped = scratch.Resize(r.dropped, size)
 		x = r.dropped
 		r.drop.Forward(x, r.x[:size], step, row)
 		r.out.Forward(r.y, x, b.rows)
@@ -127,7 +128,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 			return seen, learned, nil
 		}
 	}
-	r.dx = kernel.Grown(r.dx, size)
+	r.dx = scratch.Resize(r.dx, size)
 	r.out.Backward(r.dx, r.dy, r.y, x, b.rows)
 	if r.drop != nil {
 		r.drop.Backward(r.dx[:size])
@@ -167,7 +168,7 @@ func headsOf(b body) int {
 // meanOfHeads returns the mean of the outputs of all heads (rows, units).
 func (r *replica) meanOfHeads(y []float32, rows int) []float32 {
 	heads, units := headsOf(r.body), r.loss.units(r.shape)
-	r.y = kernel.Grown(r.y, rows*units)
+	r.y = scratch.Resize(r.y, rows*units)
 	for i := range rows {
 		to := r.y[i*units : (i+1)*units]
 		clear(to)
@@ -192,7 +193,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 	body := r.body.(headed)
 	heads, units := body.heads(), r.loss.units(r.shape)
 	size := b.rows * heads * units
-	r.y, r.dy = kernel.Grown(r.y, b.rows*units), kernel.Grown(r.dy, size)
+	r.y, r.dy = scratch.Resize(r.y, b.rows*units), scratch.Resize(r.dy, size)
 	for i := range b.rows {
 		from := (i*heads + body.left(i)) * units
 		copy(r.y[i*units:(i+1)*units], r.x[from:from+units])
@@ -219,14 +220,14 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 func (r *replica) repeated(b batch, heads int) batch {
 	all := batch{rows: b.rows * heads}
 	if b.targets != nil {
-		r.targets = kernel.Grown(r.targets, all.rows)
+		r.targets = scratch.Resize(r.targets, all.rows)
 		all.targets = r.targets[:all.rows]
 		for i := range all.targets {
 			all.targets[i] = b.targets[i/heads]
 		}
 	}
 	if b.values != nil {
-		r.values = kernel.Grown(r.values, all.rows)
+		r.values = scratch.Resize(r.values, all.rows)
 		all.values = r.values[:all.rows]
 		for i := range all.values {
 			all.values[i] = b.values[i/heads]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -111,7 +112,7 @@ func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int)
 	err := pool.Each(ctx, workers, tasks, func(_ context.Context, worker, i int) error {
 		from, to := i*commonRows, min(x.Len(), (i+1)*commonRows)
 		if most != nil {
-			rooms[worker] = kernel.Grown(rooms[worker], commonRows*n)
+			rooms[worker] = scratch.Resize(rooms[worker], commonRows*n)
 			most.multiply(from, to, rooms[worker], out[from*n:to*n])
 		}
 		for i := from; i < to; i++ {

@@ -1,6 +1,10 @@
 package canon
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // matrixSearch is the search for any matrix of codes. It differs from bitSearch
 // in how a row is kept: as n codes, in the order of the columns.
@@ -30,11 +34,11 @@ type matrixLevel struct {
 // run returns the best order and whether it is proven to be the best.
 func (s *matrixSearch) run(n int, codes []uint16, colors []int32, budget int) (order []int32, done bool) {
 	s.n, s.codes, s.budget, s.visited, s.complete = n, codes, budget, 0, false
-	s.order = resize(s.order, n)
-	s.last = resize(s.last, n)
-	s.rows = resize(s.rows, n*n)
-	s.row = resize(s.row, n)
-	s.max = resize(s.max, n)
+	s.order = scratch.Resize(s.order, n)
+	s.last = scratch.Resize(s.last, n)
+	s.rows = scratch.Resize(s.rows, n*n)
+	s.row = scratch.Resize(s.row, n)
+	s.max = scratch.Resize(s.max, n)
 	for v := range s.order {
 		s.order[v] = int32(v)
 	}

@@ -1,5 +1,7 @@
 package canon
 
+import "github.com/sanflow/sanflow/internal/scratch"
+
 // orbits keeps the automorphisms found at equal leaves and, for every position
 // of the search, the orbits of those that fix all nodes placed before it.
 type orbits struct {
@@ -41,7 +43,7 @@ func (o *orbits) add(from, to []int32) (fork int) {
 	if o.used == len(o.maps) {
 		o.maps = append(o.maps, make([]int32, 0, o.n))
 	}
-	m := resize(o.maps[o.used], o.n)
+	m := scratch.Resize(o.maps[o.used], o.n)
 	o.maps[o.used] = m
 	for i, v := range from {
 		m[v] = to[i]
@@ -68,7 +70,7 @@ func (o *orbits) join(at int, m []int32) {
 	}
 	l := &o.levels[at]
 	if len(l.root) == 0 {
-		l.root = resize(l.root, o.n)
+		l.root = scratch.Resize(l.root, o.n)
 		for v := range l.root {
 			l.root[v] = int32(v)
 		}

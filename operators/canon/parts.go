@@ -3,6 +3,7 @@ package canon
 import (
 	"math/bits"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -234,7 +235,7 @@ func (p *parts) oneType(a, b uint64) bool {
 // subCodes writes the codes of the part at hand, of n nodes among those of rows, to
 // p.sub, and reports whether its edges are of more than one type.
 func (p *parts) subCodes(rows []uint64, n int) (several bool) {
-	p.sub = resize(p.sub, n*n)
+	p.sub = scratch.Resize(p.sub, n*n)
 	first := uint16(0)
 	for i, u := range p.nodes[:n] {
 		for j, v := range p.nodes[:n] {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // DefaultBudget is the number of branches that a Solver visits before it falls
@@ -114,7 +116,7 @@ func (s *Solver) inCells(rows []uint64, types *Types, cells []uint64) (order []i
 	if s.stopped() {
 		return order, Partial
 	}
-	s.colors = resize(s.colors, n)
+	s.colors = scratch.Resize(s.colors, n)
 	for i, c := range cells {
 		for ; c != 0; c &= c - 1 {
 			s.colors[bits.TrailingZeros64(c)] = int32(i)
@@ -123,7 +125,7 @@ func (s *Solver) inCells(rows []uint64, types *Types, cells []uint64) (order []i
 	if types == nil {
 		return s.fallBack(n, s.codesOf(rows))
 	}
-	s.codes = resize(s.codes, n*n)
+	s.codes = scratch.Resize(s.codes, n*n)
 	for u := range n {
 		for v := range n {
 			s.codes[u*n+v] = types.code(rows, u, v)
@@ -196,7 +198,7 @@ func (s *Solver) dense(n int, colors []int32) []int32 {
 	}
 	s.colors = append(s.colors[:0], colors...)
 	if colors == nil {
-		s.colors = resize(s.colors, n)
+		s.colors = scratch.Resize(s.colors, n)
 		clear(s.colors)
 	}
 	for _, c := range s.colors {
@@ -216,19 +218,11 @@ func (s *Solver) dense(n int, colors []int32) []int32 {
 
 func (s *Solver) codesOf(rows []uint64) []uint16 {
 	n := len(rows)
-	s.codes = resize(s.codes, n*n)
+	s.codes = scratch.Resize(s.codes, n*n)
 	for u, row := range rows {
 		for v := range n {
 			s.codes[u*n+v] = uint16(row >> v & 1)
 		}
 	}
 	return s.codes
-}
-
-// resize returns x with length n; the values are left as they come.
-func resize[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/2)
-	}
-	return x[:n]
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Attributes counts the continuous attributes of nodes and edges. It needs no scale
@@ -93,7 +94,7 @@ func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
 
 // channel takes the values of a channel, or of a sum of some.
 func (a *attributes) channel(attr []float32, channels, rows, c int) {
-	a.x = resize(a.x, rows)
+	a.x = scratch.Resize(a.x, rows)
 	for i := range a.x {
 		row := attr[i*channels : (i+1)*channels]
 		if channels <= MostChannels {

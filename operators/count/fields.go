@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -134,7 +135,7 @@ func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Ba
 	}
 	for _, k := range f.K {
 		f.norm.K = k
-		f.members = resize(f.members, k)
+		f.members = scratch.Resize(f.members, k)
 		hood, dist := f.walk.Assemble(&f.index, root, k)
 		if err := f.norm.Normalize(&f.index, hood, dist, nil, f.members); err != nil {
 			return err
@@ -156,14 +157,14 @@ func (f *fieldCounter) graph(g *graph.Graph) (*graph.Graph, error) {
 	if err := f.labels.reset(h, Bins{}); err != nil {
 		return nil, err
 	}
-	f.hashes = resize(f.hashes, h.N())
+	f.hashes = scratch.Resize(f.hashes, h.N())
 	if f.labels.nodes {
 		for v := range f.hashes {
 			f.hashes[v] = f.labels.node(int32(v))
 		}
 	}
 	if f.labels.edges {
-		f.edges = resize(f.edges, len(h.Neighbors))
+		f.edges = scratch.Resize(f.edges, len(h.Neighbors))
 		for e := range f.edges {
 			f.edges[e] = uint64(f.labels.entry(int32(e)))
 		}
@@ -183,7 +184,7 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 			h = h.Add(f.hashes[v])
 		}
 	}
-	f.rows = resize(f.rows, k)
+	f.rows = scratch.Resize(f.rows, k)
 	if f.norm.Rows(f.rows) {
 		h = addRows(h, f.rows[:size])
 		if !f.Plain && f.labels.edges {
@@ -195,7 +196,7 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 		}
 		return uint64(h)
 	}
-	f.entry = resize(f.entry, size*size)
+	f.entry = scratch.Resize(f.entry, size*size)
 	f.finder.Edges(g, f.members[:size], f.entry)
 	return uint64(f.addEntries(h, size, g.Directed))
 }

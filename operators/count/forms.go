@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/canon"
 )
 
@@ -39,7 +40,7 @@ func (f *forms) reset(g *graph.Graph, bins Bins) error {
 		f.known = map[uint64]uint64{}
 	}
 	if f.labels.nodes {
-		f.hashes = resize(f.hashes, g.N())
+		f.hashes = scratch.Resize(f.hashes, g.N())
 		for v := range f.hashes {
 			f.hashes[v] = f.labels.node(int32(v))
 		}

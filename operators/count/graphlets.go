@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Graphlets counts the induced subgraphs of Size nodes by what they are, up to
@@ -240,7 +241,7 @@ func (a *nearness) reset(g *graph.Graph) {
 		return
 	}
 	a.words = (n + 63) / 64
-	a.bits = resize(a.bits, n*a.words)
+	a.bits = scratch.Resize(a.bits, n*a.words)
 	clear(a.bits)
 	for v := range int32(n) {
 		row := a.bits[int(v)*a.words : int(v+1)*a.words]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Bins rounds continuous attributes, which otherwise take no part in what is
@@ -84,7 +85,7 @@ func (l *labeler) reset(g *graph.Graph, bins Bins) error {
 
 // countArriving sets ins.
 func (l *labeler) countArriving() {
-	l.ins = resize(l.ins, l.g.N())
+	l.ins = scratch.Resize(l.ins, l.g.N())
 	clear(l.ins)
 	for _, v := range l.g.Neighbors {
 		l.ins[v]++
@@ -147,12 +148,4 @@ func plain(g *graph.Graph) (*graph.Graph, error) {
 		}
 	}
 	return graph.New(g.N(), false, edges)
-}
-
-// resize returns x with length n; the values are left as they come.
-func resize[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/4)
-	}
-	return x[:n]
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Paths counts pairs of nodes by (label of one end, length of a shortest path,
@@ -108,7 +109,7 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 		return err
 	}
 	n := g.N()
-	p.seen, p.reached = resize(p.seen, n), resize(p.reached, n)[:0]
+	p.seen, p.reached = scratch.Resize(p.seen, n), scratch.Resize(p.reached, n)[:0]
 	clear(p.seen)
 	sources, weight := n, 1.0
 	var perm []int
@@ -149,7 +150,7 @@ func (p *pathCounter) label(g *graph.Graph) error {
 			p.kinds.add(v, p.labels.node(v))
 		}
 	}
-	p.counts = resize(p.counts, len(p.kinds.hashes))
+	p.counts = scratch.Resize(p.counts, len(p.kinds.hashes))
 	clear(p.counts)
 	return nil
 }
@@ -203,7 +204,7 @@ type kinds struct {
 }
 
 func (k *kinds) reset(n int) {
-	k.of, k.hashes = resize(k.of, n), k.hashes[:0]
+	k.of, k.hashes = scratch.Resize(k.of, n), k.hashes[:0]
 	if k.number == nil || len(k.number) > 1<<12 {
 		k.number = map[uint64]int32{}
 	}

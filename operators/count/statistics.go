@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Statistics counts what numbers describe a graph as a whole, so that graphs of
@@ -102,7 +103,7 @@ func tile(bag *Bag, h Hash, x float64) {
 
 // components returns the number of connected components.
 func (s *statistics) components(g *graph.Graph) (parts int) {
-	s.seen, s.queue = resize(s.seen, g.N()), resize(s.queue, g.N())
+	s.seen, s.queue = scratch.Resize(s.seen, g.N()), scratch.Resize(s.queue, g.N())
 	clear(s.seen)
 	for v := range int32(g.N()) {
 		if s.seen[v] {
@@ -129,7 +130,7 @@ func (s *statistics) components(g *graph.Graph) (parts int) {
 // themselves (Seidman, "Network structure and minimum degree", 1983): nodes of
 // fewer are taken away until none is left, for one k after the other.
 func (s *statistics) core(g *graph.Graph) (k int) {
-	s.degree, s.queue = resize(s.degree, g.N()), resize(s.queue, g.N())
+	s.degree, s.queue = scratch.Resize(s.degree, g.N()), scratch.Resize(s.queue, g.N())
 	left := s.queue[:0] // nodes that are there, all of degree k or more
 	for v := range int32(g.N()) {
 		s.degree[v] = int32(g.Degree(v))

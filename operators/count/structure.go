@@ -1,6 +1,10 @@
 package count
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // structures counts connected sets of up to five nodes of a graph without labels
 // and directions by their matrices alone, as they come: one number for each of the
@@ -33,7 +37,7 @@ func (s *structures) run() (done bool, err error) {
 	if len(s.marked) < n {
 		s.marked = make([]bool, n)
 	}
-	s.last = resize(s.last, s.near.words)
+	s.last = scratch.Resize(s.last, s.near.words)
 	s.counts, s.met, s.stopped, s.err = [1 << 10]int64{}, 0, false, nil
 	for v := int32(0); int(v) < n && !s.stopped; v++ {
 		s.marked[v] = true

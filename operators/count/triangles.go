@@ -2,6 +2,7 @@ package count
 
 import (
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // triangles counts the triangles of each node of a graph, directions left out.
@@ -27,11 +28,11 @@ func (t *triangles) count(in Input, g *graph.Graph) error {
 		}
 	}
 	n := g.N()
-	t.of, t.mark = resize(t.of, n), resize(t.mark, n)
+	t.of, t.mark = scratch.Resize(t.of, n), scratch.Resize(t.mark, n)
 	clear(t.of)
 	clear(t.mark)
 	t.rankByDegree(g)
-	t.starts, t.later = resize(t.starts, n+1), t.later[:0]
+	t.starts, t.later = scratch.Resize(t.starts, n+1), t.later[:0]
 	for v := range int32(n) {
 		t.starts[v] = int32(len(t.later))
 		for _, u := range g.Adj(v) {
@@ -67,7 +68,7 @@ func (t *triangles) count(in Input, g *graph.Graph) error {
 // rankByDegree sorts the nodes by degree, then number, by counting.
 func (t *triangles) rankByDegree(g *graph.Graph) {
 	n := g.N()
-	t.rank, t.order = resize(t.rank, n), resize(t.order, n+1)
+	t.rank, t.order = scratch.Resize(t.rank, n), scratch.Resize(t.order, n+1)
 	at := t.order
 	clear(at)
 	for v := range int32(n) {

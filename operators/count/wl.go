@@ -1,6 +1,10 @@
 package count
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // WL counts colours of the one-dimensional Weisfeiler–Lehman algorithm: the labels
 // of the nodes, round 0, and the colours after each of Height rounds, in which a
@@ -88,9 +92,9 @@ func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 		return err
 	}
 	n := g.N()
-	w.colors, w.outs = resize(w.colors, n), resize(w.outs, n)
+	w.colors, w.outs = scratch.Resize(w.colors, n), scratch.Resize(w.outs, n)
 	if g.Directed {
-		w.ins = resize(w.ins, n)
+		w.ins = scratch.Resize(w.ins, n)
 	}
 	if (w.Triangles || w.Rounded) && g.Directed {
 		w.labels.countArriving()

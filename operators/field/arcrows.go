@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -24,7 +25,7 @@ func (s *arcRows) of(p *problem, edgeTypes bool) refine.Rows {
 			types = all
 		}
 	}
-	r.Off = resize(r.Off, n+1)
+	r.Off = scratch.Resize(r.Off, n+1)
 	clear(r.Off)
 	for _, e := range p.arcs {
 		r.Off[e.a+1]++
@@ -34,8 +35,8 @@ func (s *arcRows) of(p *problem, edgeTypes bool) refine.Rows {
 		r.Off[v+1] += r.Off[v]
 	}
 	s.next = append(s.next[:0], r.Off[:n]...)
-	r.Nbr = resize(r.Nbr, 2*len(p.arcs))
-	r.Code = resize(r.Code, 2*len(p.arcs))
+	r.Nbr = scratch.Resize(r.Nbr, 2*len(p.arcs))
+	r.Code = scratch.Resize(r.Code, 2*len(p.arcs))
 	for i, e := range p.arcs {
 		tail := uint32(0)
 		if types != nil {
@@ -69,7 +70,7 @@ func (s *induced) of(p *problem) *graph.Graph {
 	g, h, n := p.g, &s.g, len(p.nodes)
 	h.Directed, h.SparseCard = g.Directed, g.SparseCard
 	h.NodeCats, h.NodeAttrs, h.EdgeCats, h.EdgeAttrs = g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs
-	h.Offsets = resize(h.Offsets, n+1)
+	h.Offsets = scratch.Resize(h.Offsets, n+1)
 	clear(h.Offsets)
 	for _, e := range p.arcs {
 		h.Offsets[e.a+1]++
@@ -82,7 +83,7 @@ func (s *induced) of(p *problem) *graph.Graph {
 	}
 	m := int(h.Offsets[n])
 	s.next = append(s.next[:0], h.Offsets[:n]...)
-	h.Neighbors, s.entries, s.packed = resize(h.Neighbors, m), resize(s.entries, m), resize(s.packed, m)
+	h.Neighbors, s.entries, s.packed = scratch.Resize(h.Neighbors, m), scratch.Resize(s.entries, m), scratch.Resize(s.packed, m)
 	put := func(u, v, entry int32) {
 		s.packed[s.next[u]] = uint64(v)<<32 | uint64(entry)
 		s.next[u]++
@@ -124,11 +125,3 @@ func rows[T any](to, matrix []T, numbers []int32, width int) []T {
 }
 
 func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
-
-// resize returns x with length n; the values are left as they come.
-func resize[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/2)
-	}
-	return x[:n]
-}

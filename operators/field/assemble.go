@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // MaxK is the largest field size: a distance then fits a byte.
@@ -124,7 +125,7 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 func (a *Assembler) star(g *graph.Graph, root int32) bool {
 	row, last := g.Adj(root), int32(g.N()-1)
 	a.hood = append(append(a.hood[:0], root), row...)
-	a.dist = resize(a.dist, len(a.hood))
+	a.dist = scratch.Resize(a.dist, len(a.hood))
 	a.dist[0] = 0
 	outside := int32(0)
 	for i, v := range row {

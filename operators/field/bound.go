@@ -1,6 +1,10 @@
 package field
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // bound is what a bounded walk reads. Of the row of every node it keeps the first
 // entries in rank order, and the rows of all nodes lie in that order too, one behind
@@ -96,7 +100,7 @@ func (c cursor) full() bool { return c&maxBound != 0 }
 // placeRows decides where the rows are, and leaves the cursors of all nodes in b.next.
 func (ix *Index) placeRows() {
 	b, n := &ix.bound, ix.g.N()
-	b.at, b.next = sized(b.at, n), sized(b.next, n)
+	b.at, b.next = scratch.Resize(b.at, n), scratch.Resize(b.next, n)
 	unit := 0
 	for _, key := range b.keys {
 		size := min(ix.walkedDegree(key.node), b.most)
@@ -104,7 +108,7 @@ func (ix *Index) placeRows() {
 		b.next[key.node] = cursorAt(unit*rowUnit+1, size)
 		unit += size/rowUnit + 1
 	}
-	b.rows = sized(b.rows, unit*rowUnit+1)
+	b.rows = scratch.Resize(b.rows, unit*rowUnit+1)
 	for i := range b.rows {
 		b.rows[i] = -1
 	}

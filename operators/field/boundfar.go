@@ -3,6 +3,8 @@ package field
 import (
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // far holds, for a graph whose edges are asked for, those that the rows of a bound do
@@ -98,7 +100,7 @@ func (b *bound) beginFar(from int) {
 	if from < len(b.keys) {
 		f.first = b.at[b.keys[from].node]
 	}
-	f.lists = sized(f.lists, len(b.keys)-from)
+	f.lists = scratch.Resize(f.lists, len(b.keys)-from)
 	size := uint32(0)
 	for i, key := range b.keys[from:] {
 		at, c := b.at[key.node], b.next[key.node]
@@ -116,7 +118,7 @@ func (b *bound) beginFar(from int) {
 			}
 		}
 	}
-	f.hash = sized(f.hash, int(size))
+	f.hash = scratch.Resize(f.hash, int(size))
 	for i, x := range f.order {
 		if l := f.lists[i]; l.begin > 0 && farCursor(b.next[b.keys[from+i].node]) != none {
 			f.hash[l.begin-1] = uint32(x >> 32)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
@@ -30,7 +31,7 @@ func (ix *Index) rankNodes() {
 	b, g := &ix.bound, ix.g
 	n := g.N()
 	for i := range b.hashes {
-		b.hashes[i] = sized(b.hashes[i], n)
+		b.hashes[i] = scratch.Resize(b.hashes[i], n)
 	}
 	nodeAttrs, edgeAttrs := g.HasNodeAttributes(), g.EdgeCats+g.EdgeAttrs > 0
 	b.around = b.around[:0]
@@ -44,7 +45,7 @@ func (ix *Index) rankNodes() {
 		b.hashes[0][v] = scatter.Bits(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
 	}
 	hash := ix.hashAround(false)
-	b.keys = sized(b.keys, n)
+	b.keys = scratch.Resize(b.keys, n)
 	for v := range b.keys {
 		b.keys[v] = rankKey{hash[v], uint32(ix.degree(int32(v))), int32(v)}
 	}

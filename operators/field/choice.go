@@ -1,6 +1,10 @@
 package field
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // choice chooses some of the nodes 0 … m-1, by one key after another.
 type choice struct {
@@ -13,7 +17,7 @@ type choice struct {
 // begin begins a choice of some of m nodes, all of which are tied.
 func (c *choice) begin(need, m int) {
 	c.need = need
-	c.key, c.tied = resize(c.key, m), resize(c.tied, m)
+	c.key, c.tied = scratch.Resize(c.key, m), scratch.Resize(c.tied, m)
 	c.taken = c.taken[:0]
 	for j := range c.tied {
 		c.tied[j] = int32(j)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // cut chooses the nodes that a cut to k leaves of a neighbourhood that is too large
@@ -86,14 +88,14 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	}
 	m := n - c.base
 	c.begin(k-c.base, m)
-	c.alone = resize(c.alone, m)
+	c.alone = scratch.Resize(c.alone, m)
 	clear(c.alone)
 	if c.noting {
-		c.noted = resize(c.noted, m/64+1)
+		c.noted = scratch.Resize(c.noted, m/64+1)
 		clear(c.noted)
 	}
 	c.readBefore(dist[:c.base])
-	c.side = resize(c.side, m)
+	c.side = scratch.Resize(c.side, m)
 	if c.counted = c.codes == 1 && !c.likely(); c.counted {
 		c.countAside()
 	}
@@ -137,11 +139,11 @@ func (c *cut) readBefore(dist []uint8) {
 	}
 	// There is an entry for every place, 0 for nodes elsewhere.
 	for code := range c.codes {
-		c.around[code] = resize(c.around[code], len(c.nodes)+1)
+		c.around[code] = scratch.Resize(c.around[code], len(c.nodes)+1)
 		clear(c.around[code])
 	}
 	if c.codes == 1 {
-		c.none = resize(c.none, len(c.nodes)+1)
+		c.none = scratch.Resize(c.none, len(c.nodes)+1)
 		c.around[1] = c.none
 	}
 	place, base := c.place, int32(c.base)
@@ -348,7 +350,7 @@ func (c *cut) likely() bool {
 func (c *cut) countAside() {
 	ix, base := c.ix, c.base
 	// There is an entry for every place; only those of the last level are looked at.
-	c.counts = resize(c.counts, len(c.nodes)+1)
+	c.counts = scratch.Resize(c.counts, len(c.nodes)+1)
 	clear(c.counts)
 	counts := c.counts[base+1:]
 	for j, u := range c.nodes[base:] {

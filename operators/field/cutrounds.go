@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -18,7 +19,7 @@ func (c *cut) listAside() bool {
 		all += len(c.ix.g.Adj(c.nodes[c.base+int(j)]))
 	}
 	// Lists of a dense last level must not grow in steps.
-	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), resize(c.from, m)
+	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), scratch.Resize(c.from, m)
 	for j := range c.from {
 		c.from[j] = -1
 	}
@@ -95,7 +96,7 @@ func (c *cut) rankBefore(first int) {
 	c.ranked = first
 	var order [maxWords]uint8
 	width, next := len(c.levels)*c.codes+c.codes, uint8(0)
-	c.colors = resize(c.colors, c.base*width)
+	c.colors = scratch.Resize(c.colors, c.base*width)
 	color := func(i uint8) []uint32 { return c.colors[int(i)*width:][:width] }
 	for _, level := range c.levels[first:] {
 		n := 0
@@ -241,7 +242,7 @@ func (c *cut) fourOf(before [2]uint64, from int) uint32 {
 // last level. It gives up on nodes with too much to read.
 func (c *cut) secondRoundAside() bool {
 	m, width := len(c.alone), len(c.levels)*c.codes+c.codes
-	c.at, c.ranks = resize(c.at, m), resize(c.ranks, m)
+	c.at, c.ranks = scratch.Resize(c.at, m), scratch.Resize(c.ranks, m)
 	clear(c.at)
 	c.beside, c.colors = c.beside[:0], c.colors[:0]
 	for _, j := range c.tied {

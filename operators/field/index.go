@@ -1,6 +1,9 @@
 package field
 
-import "github.com/sanflow/sanflow/flow/graph"
+import (
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // Direction says which arcs of a directed graph lead from a node to its
 // neighbours. It does not matter for undirected graphs.
@@ -99,7 +102,7 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetForWalks(g, dir)
 	ix.walks = false
 	n := g.N()
-	ix.off = sized(ix.off, n+1)
+	ix.off = scratch.Resize(ix.off, n+1)
 	if !g.Directed {
 		ix.listEdges()
 		return
@@ -119,9 +122,9 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 		ix.longest = max(ix.longest, int(ix.off[v+1]))
 		ix.off[v+1] += ix.off[v]
 	}
-	ix.other = sized(ix.other, int(ix.off[n]))
-	ix.entry = sized(ix.entry, int(ix.off[n]))
-	ix.next = sized(ix.next, n)
+	ix.other = scratch.Resize(ix.other, int(ix.off[n]))
+	ix.entry = scratch.Resize(ix.entry, int(ix.off[n]))
+	ix.next = scratch.Resize(ix.next, n)
 	next := ix.next
 	copy(next, ix.off)
 	put := func(owner, other, entry int32) {
@@ -146,10 +149,10 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 func (ix *Index) listEdges() {
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
 	half := len(neighbors)/2 + 1 // one is written that does not stay
-	other, entry := sized(ix.other, half), ix.entry[:0]
+	other, entry := scratch.Resize(ix.other, half), ix.entry[:0]
 	typed := ix.g.EdgeCats+ix.g.EdgeAttrs > 0
 	if typed {
-		entry = sized(entry, half)
+		entry = scratch.Resize(entry, half)
 	}
 	at, longest := 0, 0
 	ix.off[0] = 0
@@ -208,14 +211,6 @@ func (ix *Index) degree(v int32) int {
 		d += int(ix.inOff[v+1] - ix.inOff[v])
 	}
 	return d
-}
-
-// sized returns x with length n and arbitrary contents.
-func sized[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n)
-	}
-	return x[:n]
 }
 
 // Graph returns the indexed graph.

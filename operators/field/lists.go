@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -51,7 +52,7 @@ func (l *lists) rank(r *refine.Refiner, p *problem, cut int) (refine.Rows, error
 		r.SplitFunc(func(u, v int32) int { return cmp.Compare(l.colors[v], l.colors[u]) })
 		return rows, nil
 	}
-	l.labels = resize(l.labels, n)
+	l.labels = scratch.Resize(l.labels, n)
 	if l.global != nil {
 		for i, v := range p.nodes {
 			l.labels[i] = l.global[v]
@@ -69,7 +70,7 @@ func (l *lists) rank(r *refine.Refiner, p *problem, cut int) (refine.Rows, error
 
 // color makes l.colors the cells of r.
 func (l *lists) color(r *refine.Refiner, n int) {
-	l.colors = resize(l.colors, n)
+	l.colors = scratch.Resize(l.colors, n)
 	for v := range l.colors {
 		l.colors[v] = int32(r.Start(int32(v)))
 	}
@@ -153,7 +154,7 @@ func (l *lists) finish(p *problem, budget int) (order []int32, canonical bool, q
 		order, q = l.solver.Bits(p.rows, l.colors)
 		return order, true, q, nil
 	}
-	l.codes = resize(l.codes, n*n)
+	l.codes = scratch.Resize(l.codes, n*n)
 	clear(l.codes)
 	types, _ := p.arcTypes()
 	for i, e := range p.arcs {
@@ -222,7 +223,7 @@ func (c *leaves) show(to []int32, keep []int32) []int32 {
 	if canonical {
 		c.canon[q]++
 	}
-	c.place = resize(c.place, len(c.p.nodes))
+	c.place = scratch.Resize(c.place, len(c.p.nodes))
 	for i := range c.place {
 		c.place[i] = -1
 	}

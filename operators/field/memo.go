@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -220,7 +221,7 @@ func (m *memo) add(z *Normalizer, p *problem, before *Stats, order []int32) {
 
 // unpackOrder writes to order the n numbers of a value.
 func unpackOrder(order []int32, value []uint64, n int) []int32 {
-	order = resize(order, n)
+	order = scratch.Resize(order, n)
 	for i := range order {
 		order[i] = int32(uint8(value[1+i/8] >> (i % 8 * 8)))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
@@ -68,7 +69,7 @@ func (p *problem) nodeTypes() []int32 {
 	}
 	p.typed = true
 	g, n := p.g, len(p.nodes)
-	p.node = resize(p.node, n)
+	p.node = scratch.Resize(p.node, n)
 	if g.NodeCats == 1 && g.NodeAttrs == 0 && g.SparseCard == 0 {
 		for i, v := range p.nodes {
 			p.node[i] = g.NodeCat[v]
@@ -87,7 +88,7 @@ func (p *problem) nodeTypes() []int32 {
 
 // sorted returns the numbers below n in the given order, borrowed.
 func (p *problem) sorted(n int, compare func(i, j int32) int) []int32 {
-	p.order = resize(p.order, n)
+	p.order = scratch.Resize(p.order, n)
 	for i := range p.order {
 		p.order[i] = int32(i)
 	}
@@ -108,7 +109,7 @@ func (p *problem) arcTypes() (types []uint32, count int) {
 }
 
 func (p *problem) rankArcs() {
-	p.rank = resize(p.rank, len(p.arcs))
+	p.rank = scratch.Resize(p.rank, len(p.arcs))
 	clear(p.rank)
 	if !p.edgeAttrs {
 		return
@@ -189,7 +190,7 @@ func (p *problem) part(q *problem, keep uint64) {
 func (p *problem) partOf(q *problem, keep []int32, words bool) {
 	p.begin(q.g, !q.nodeAttrs && !q.edgeAttrs)
 	p.own, p.dist, p.arcs = p.own[:0], p.dist[:0], p.arcs[:0]
-	p.order = resize(p.order, len(q.nodes))
+	p.order = scratch.Resize(p.order, len(q.nodes))
 	number := p.order
 	for i := range number {
 		number[i] = -1
@@ -222,7 +223,7 @@ func (p *problem) setRows() {
 
 // list makes lists of a problem on words, which stays one.
 func (p *problem) list() {
-	p.arcs, p.rank, p.dist = p.arcs[:0], p.rank[:0], resize(p.dist, len(p.nodes))
+	p.arcs, p.rank, p.dist = p.arcs[:0], p.rank[:0], scratch.Resize(p.dist, len(p.nodes))
 	level := uint8(0)
 	for i, row := range p.rows {
 		if i > 0 {

@@ -1,6 +1,10 @@
 package field
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // orderTree makes w.order the canonical order of the nodes of p, whose ranking without
 // attributes is in w.cells, where they are a tree in which every node has one neighbour
@@ -28,7 +32,7 @@ func (w *words) orderTree(p *problem) bool {
 	if edges != len(rows)-1 {
 		return false
 	}
-	order := resize(w.order, len(rows))
+	order := scratch.Resize(w.order, len(rows))
 	n := 0
 	for _, c := range w.cells {
 		if c&(c-1) == 0 {

@@ -3,6 +3,7 @@ package field
 import (
 	"math/bits"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
@@ -121,7 +122,7 @@ func (w *words) splitTypes(p *problem) bool {
 			count++
 		}
 	}
-	w.planes = resize(w.planes, count*n)
+	w.planes = scratch.Resize(w.planes, count*n)
 	clear(w.planes)
 	w.byType = w.byType[:0]
 	for t := range count {

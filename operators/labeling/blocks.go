@@ -1,6 +1,9 @@
 package labeling
 
-import "github.com/sanflow/sanflow/flow/graph"
+import (
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // blocks are the biconnected components of an undirected graph, from one
 // depth-first search (Hopcroft and Tarjan 1973). Each has a top, the node that
@@ -32,8 +35,8 @@ type blocks struct {
 // find finds the blocks of g. O(n + m).
 func (b *blocks) find(g *graph.Graph) {
 	n := g.N()
-	b.number, b.root, b.up, b.hanging = grow(b.number, n), grow(b.root, n), grow(b.up, n), grow(b.hanging, n)
-	b.parent, b.low, b.next, b.squared = grow(b.parent, n), grow(b.low, n), grow(b.next, n), grow(b.squared, n)
+	b.number, b.root, b.up, b.hanging = scratch.Resize(b.number, n), scratch.Resize(b.root, n), scratch.Resize(b.up, n), scratch.Resize(b.hanging, n)
+	b.parent, b.low, b.next, b.squared = scratch.Resize(b.parent, n), scratch.Resize(b.low, n), scratch.Resize(b.next, n), scratch.Resize(b.squared, n)
 	b.met, b.stack, b.top, b.below = b.met[:0], b.stack[:0], b.top[:0], b.below[:0]
 	clear(b.number)
 	for root := range int32(n) {

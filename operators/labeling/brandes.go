@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // paths is a graph whose shortest paths are counted.
@@ -65,10 +66,10 @@ var brandesPool = sync.Pool{New: func() any { return new(brandes) }}
 func (b *brandes) reset(p *paths, stop func() bool) {
 	n := len(p.members)
 	b.paths, b.stop, b.ended = p, stop, false
-	b.state, b.sigma = grow(b.state, n), grow(b.sigma, n)
-	b.share, b.delta, b.sums = grow(b.share, n), grow(b.delta, n), grow(b.sums, n)
+	b.state, b.sigma = scratch.Resize(b.state, n), scratch.Resize(b.sigma, n)
+	b.share, b.delta, b.sums = scratch.Resize(b.share, n), scratch.Resize(b.delta, n), scratch.Resize(b.sums, n)
 	// One more: search writes before it knows whether it keeps.
-	b.order, b.first, b.next = grow(b.order, n+1), grow(b.first, n+1), grow(b.next, len(p.nbr)+1)
+	b.order, b.first, b.next = scratch.Resize(b.order, n+1), scratch.Resize(b.first, n+1), scratch.Resize(b.next, len(p.nbr)+1)
 	clear(b.state)
 	clear(b.sigma)
 	clear(b.sums)
@@ -179,12 +180,4 @@ func (b *brandes) sweep(found int) {
 		b.delta[v] = uint64(sum)
 		share[v] = (b.weight[v]*(1<<32) + b.members[v]*float64(sum)) / paths
 	}
-}
-
-// grow returns x with length n; the values are left as they come.
-func grow[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/2)
-	}
-	return x[:n]
 }

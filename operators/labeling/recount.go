@@ -3,6 +3,8 @@ package labeling
 import (
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // recount counts shortest paths again where they passed 2⁵³: every sum is
@@ -10,7 +12,7 @@ import (
 // kept as a fraction and an exponent, since counts may pass 2¹⁰²³.
 func (b *brandes) recount(found int) {
 	n := len(b.members)
-	b.exponent, b.begin = grow(b.exponent, n), grow(b.begin, n+1)
+	b.exponent, b.begin = scratch.Resize(b.exponent, n), scratch.Resize(b.begin, n+1)
 	edges := b.next[:b.first[found]]
 	clear(b.begin)
 	for _, w := range edges {
@@ -19,7 +21,7 @@ func (b *brandes) recount(found int) {
 	for v := range n {
 		b.begin[v+1] += b.begin[v]
 	}
-	b.back = grow(b.back, len(edges))
+	b.back = scratch.Resize(b.back, len(edges))
 	for i, v := range b.order[:found] {
 		for _, w := range b.next[b.first[i]:b.first[i+1]] {
 			b.back[b.begin[w]] = v

@@ -1,6 +1,10 @@
 package labeling
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // reduction is what betweenness has to search of an undirected graph: its
 // blocks, each by itself, and in them one node of every class of twins (Puzis et
@@ -48,7 +52,7 @@ func (r *reduction) reset(in Input) error {
 
 // merge makes every class a node of paths.
 func (r *reduction) merge() {
-	r.class = grow(r.class, len(r.twin))
+	r.class = scratch.Resize(r.class, len(r.twin))
 	for v := range r.class {
 		r.class[v] = -1
 	}
@@ -88,8 +92,8 @@ func (r *reduction) merge() {
 func (r *reduction) weigh() {
 	p := &r.paths
 	classes := len(r.firsts)
-	p.members, p.weight = grow(p.members, classes), grow(p.weight, classes)
-	r.sources, r.squares, r.sums = grow(r.sources, classes), grow(r.squares, classes), grow(r.sums, classes)
+	p.members, p.weight = scratch.Resize(p.members, classes), scratch.Resize(p.weight, classes)
+	r.sources, r.squares, r.sums = scratch.Resize(r.sources, classes), scratch.Resize(r.squares, classes), scratch.Resize(r.sums, classes)
 	clear(p.members)
 	clear(r.sources)
 	clear(r.squares)
@@ -135,7 +139,7 @@ func (r *reduction) joined(v int32) bool {
 // label writes the labels, when the searches from all classes have been added
 // to sums.
 func (r *reduction) label(labels []float64) {
-	r.passed = grow(r.passed, r.nodes)
+	r.passed = scratch.Resize(r.passed, r.nodes)
 	add := func(v, copy int32) {
 		if c := r.class[copy]; c >= 0 {
 			r.passed[v].addSum(r.sums[c])

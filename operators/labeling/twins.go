@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
@@ -43,13 +44,13 @@ func (c *copies) split(g *graph.Graph, b *blocks) {
 			}
 		}
 	}
-	c.off = grow(c.off, count+1)
+	c.off = scratch.Resize(c.off, count+1)
 	clear(c.off)
 	each(func(u, _ int32) { c.off[u+1]++ })
 	for v := range count {
 		c.off[v+1] += c.off[v]
 	}
-	c.nbr = grow(c.nbr, int(c.off[count]))
+	c.nbr = scratch.Resize(c.nbr, int(c.off[count]))
 	c.next = append(c.next[:0], c.off[:count]...)
 	each(func(u, v int32) {
 		c.nbr[c.next[u]] = v
@@ -69,7 +70,7 @@ func (c *copies) lonely(v int32) bool { return len(c.row(v)) < 2 }
 // joined have equal rows when each is put into its own. O(m log m).
 func (c *copies) match() {
 	count := len(c.off) - 1
-	c.twin, c.hash = grow(c.twin, count), grow(c.hash, count)
+	c.twin, c.hash = scratch.Resize(c.twin, count), scratch.Resize(c.hash, count)
 	for v := range int32(count) {
 		c.twin[v], c.hash[v] = v, 0
 		for _, u := range c.row(v) {

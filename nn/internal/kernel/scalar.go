@@ -25,11 +25,3 @@ func Length(x []float64) float64 {
 	}
 	return math.Sqrt(sum)
 }
-
-// Grown returns x with room for n values. What x held may be lost.
-func Grown[T any](x []T, n int) []T {
-	if n <= len(x) {
-		return x
-	}
-	return make([]T, n)
-}

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -37,7 +38,7 @@ func (l *conv1D) init(r random.Source) { Glorot(l.weight.W, l.size*l.in, l.size*
 // one batch.
 func (l *conv1D) startGrad() {
 	ClearGrad(l.weight, l.bias)
-	l.turned = kernel.Grown(l.turned, len(l.weight.W))
+	l.turned = scratch.Resize(l.turned, len(l.weight.W))
 	kernel.Transpose(l.turned, l.weight.W, l.size*l.in, l.maps)
 }
 

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -32,7 +33,7 @@ func NewDropout(p float64, seed uint64) *Dropout {
 func (d *Dropout) Forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
 	// Draws come in fours.
-	all := kernel.Grown(d.draws[:cap(d.draws)], (len(x)+3)&^3)
+	all := scratch.Resize(d.draws[:cap(d.draws)], (len(x)+3)&^3)
 	for i := 0; i < len(x); i += 4 {
 		bits, at := d.rand.Uint64(), all[i:i+4]
 		at[0], at[1], at[2], at[3] = uint16(bits), uint16(bits>>16), uint16(bits>>32), uint16(bits>>48)

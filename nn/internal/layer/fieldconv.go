@@ -3,6 +3,7 @@ package layer
 import (
 	"fmt"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -114,7 +115,7 @@ func (l *FieldConv) StartGrad() { ClearGrad(l.Table, l.wide, l.Dense, l.Bias) }
 func (l *FieldConv) Grow(in Inputs, rows int) error {
 	if l.Table != nil {
 		l.start()
-		l.Idx = kernel.Grown(l.Idx, rows*l.Width())
+		l.Idx = scratch.Resize(l.Idx, rows*l.Width())
 	}
 	if l.wide != nil {
 		return l.readSparse(in, rows)
@@ -162,8 +163,8 @@ func (l *FieldConv) place(cell int) string {
 // Offsets are those of the batch; a part of a batch begins anywhere in it.
 func (l *FieldConv) readSparse(in Inputs, rows int) error {
 	cells := rows * l.W * l.N
-	l.offsets = kernel.Grown(l.offsets, cells+1)
-	l.rows = kernel.Grown(l.rows, int(in.Offsets[cells]-in.Offsets[0]))
+	l.offsets = scratch.Resize(l.offsets, cells+1)
+	l.rows = scratch.Resize(l.rows, int(in.Offsets[cells]-in.Offsets[0]))
 	base := in.Offsets[0]
 	for i := range cells + 1 {
 		l.offsets[i] = in.Offsets[i] - base

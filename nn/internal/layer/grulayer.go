@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -50,10 +51,10 @@ func (l *GRULayer) Init(r random.Source) {
 // Forward computes the states after every step, h, from x (rows, n, in).
 func (l *GRULayer) Forward(x []float32, rows int) {
 	n, u := l.N, l.Units
-	l.gates = kernel.Grown(l.gates, rows*n*3*u)
-	l.cand = kernel.Grown(l.cand, rows*n*u)
-	l.h = kernel.Grown(l.h, rows*(n+1)*u)
-	l.q = kernel.Grown(l.q, rows*3*u)
+	l.gates = scratch.Resize(l.gates, rows*n*3*u)
+	l.cand = scratch.Resize(l.cand, rows*n*u)
+	l.h = scratch.Resize(l.h, rows*(n+1)*u)
+	l.q = scratch.Resize(l.q, rows*3*u)
 	kernel.Gemm(rows*n, 3*u, l.In, x, l.In, l.Input.W, 3*u, l.gates, 3*u, false)
 	Linear.Forward(l.gates, rows*n, 3*u, l.Bias.W)
 	for i := range rows {
@@ -97,9 +98,9 @@ func (l *GRULayer) Output(i, t int) []float32 {
 // the state after each; x is that of forward.
 func (l *GRULayer) Backward(dx, dy []float32, every bool, x []float32, rows int) {
 	n, u := l.N, l.Units
-	l.dgates = kernel.Grown(l.dgates, rows*n*3*u)
-	l.dq = kernel.Grown(l.dq, rows*3*u)
-	l.dh = kernel.Grown(l.dh, rows*u)
+	l.dgates = scratch.Resize(l.dgates, rows*n*3*u)
+	l.dq = scratch.Resize(l.dq, rows*3*u)
+	l.dh = scratch.Resize(l.dh, rows*u)
 	dh := l.dh[:rows*u]
 	copy(dh, dy)
 	ClearGrad(l.Input, l.State, l.Bias, l.Inside)

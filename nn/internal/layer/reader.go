@@ -1,7 +1,7 @@
 package layer
 
 import (
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -54,12 +54,12 @@ func (l *Reader) Size() int { return l.conv1.W * l.Channels() }
 // Grow makes room for a batch.
 func (l *Reader) Grow(nodes, edges Inputs, rows int) error {
 	size := l.conv1.W * l.conv1.Maps
-	l.y1 = kernel.Grown(l.y1, rows*size)
+	l.y1 = scratch.Resize(l.y1, rows*size)
 	if err := l.conv1.Grow(nodes, rows); err != nil || l.edges == nil {
 		return err
 	}
-	l.ye = kernel.Grown(l.ye, rows*size)
-	l.ym = kernel.Grown(l.ym, rows*l.Size())
+	l.ye = scratch.Resize(l.ye, rows*size)
+	l.ym = scratch.Resize(l.ym, rows*l.Size())
 	return l.edges.Grow(edges, rows)
 }
 
@@ -107,7 +107,7 @@ func (l *Reader) Backward(dy []float32, nodes, edges Inputs, i, n int) {
 		l.conv1.Backward(dy, y1, nodes, i, n)
 		return
 	}
-	l.d1, l.de = kernel.Grown(l.d1, n*size), kernel.Grown(l.de, n*size)
+	l.d1, l.de = scratch.Resize(l.d1, n*size), scratch.Resize(l.de, n*size)
 	d1, de := l.d1[:n*size], l.de[:n*size]
 	l.merge.Backward(d1, de, dy)
 	l.conv1.Backward(d1, y1, nodes, i, n)

@@ -1,7 +1,7 @@
 package layer
 
 import (
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -48,7 +48,7 @@ func (l *Tower) Forward(in Inputs, rows int) ([]float32, error) {
 		return nil, err
 	}
 	n, m := l.Conv1.W*l.Conv1.Maps, l.Size()
-	l.y1, l.y2 = kernel.Grown(l.y1, rows*n), kernel.Grown(l.y2, rows*m)
+	l.y1, l.y2 = scratch.Resize(l.y1, rows*n), scratch.Resize(l.y2, rows*m)
 	for i := 0; i < rows; i += l.some {
 		graphs := min(l.some, rows-i)
 		y1 := l.y1[i*n : (i+graphs)*n]
@@ -66,7 +66,7 @@ func (l *Tower) Backward(dy []float32, in Inputs, rows int) {
 	l.Conv1.StartGrad()
 	l.conv2.startGrad()
 	n, m := l.Conv1.W*l.Conv1.Maps, l.Size()
-	l.d1 = kernel.Grown(l.d1, l.some*n)
+	l.d1 = scratch.Resize(l.d1, l.some*n)
 	for i := 0; i < rows; i += l.some {
 		graphs := min(l.some, rows-i)
 		y1, d1 := l.y1[i*n:(i+graphs)*n], l.d1[:graphs*n]

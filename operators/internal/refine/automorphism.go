@@ -1,6 +1,10 @@
 package refine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // rowsCheck tests whether a map between two orders of the nodes is an
 // automorphism of rows.
@@ -12,7 +16,7 @@ type rowsCheck struct {
 
 // mapping returns the map that takes from[i] to to[i], borrowed.
 func (c *rowsCheck) mapping(from, to []int32) []int32 {
-	c.image = resize(c.image, len(from))
+	c.image = scratch.Resize(c.image, len(from))
 	for i, v := range from {
 		c.image[v] = to[i]
 	}
@@ -26,7 +30,7 @@ func (c *rowsCheck) automorphism(g Rows, from, to []int32) []int32 {
 	if g.Code != nil {
 		return c.coded(g, m)
 	}
-	c.stamp = resize(c.stamp, len(m))
+	c.stamp = scratch.Resize(c.stamp, len(m))
 	for v := range c.stamp {
 		c.stamp[v] = -1
 	}

@@ -3,6 +3,8 @@ package refine
 import (
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Number refines to the textbook numbering of colours, until nothing splits any
@@ -31,8 +33,8 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 		return
 	}
 	n := r.N()
-	r.rest = resize(r.rest, n)
-	r.stamp = resize(r.stamp, n)
+	r.rest = scratch.Resize(r.rest, n)
+	r.stamp = scratch.Resize(r.stamp, n)
 	r.origin = r.origin[:0]
 	for v := range r.rest {
 		r.rest[v] = g.Off[v+1] - g.Off[v]

@@ -1,6 +1,10 @@
 package refine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
+)
 
 // Rows is a graph in the form that refinement reads: for every node u the
 // entries Off[u] … Off[u+1] name its neighbours, and Code, where it is not
@@ -31,11 +35,11 @@ type Partition struct {
 
 // Reset makes p the partition of 0 … n-1 into one cell, none where n is 0.
 func (p *Partition) Reset(n int) {
-	p.Elems = resize(p.Elems, n)
-	p.pos = resize(p.pos, n)
-	p.cell = resize(p.cell, n)
-	p.first = resize(p.first, n)
-	p.size = resize(p.size, n)
+	p.Elems = scratch.Resize(p.Elems, n)
+	p.pos = scratch.Resize(p.pos, n)
+	p.cell = scratch.Resize(p.cell, n)
+	p.first = scratch.Resize(p.first, n)
+	p.size = scratch.Resize(p.size, n)
 	for v := range p.Elems {
 		p.Elems[v], p.pos[v], p.cell[v] = int32(v), int32(v), 0
 	}
@@ -125,12 +129,4 @@ func (p *Partition) cut(at int) {
 	for _, v := range p.Elems[at:end] {
 		p.cell[v] = name
 	}
-}
-
-// resize returns x with length n; the values are left as they come.
-func resize[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/2)
-	}
-	return x[:n]
 }

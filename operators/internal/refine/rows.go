@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Builder turns graphs into Rows and keeps its memory for the next one. The
@@ -35,9 +36,9 @@ func (b *Builder) Rows(g *graph.Graph, edgeTypes bool) Rows {
 	}
 	n, m := g.N(), len(g.Neighbors)
 	r := &b.rows
-	r.Off = resize(r.Off, n+1)
-	r.Nbr = resize(r.Nbr, 2*m)
-	r.Code = resize(r.Code, 2*m)
+	r.Off = scratch.Resize(r.Off, n+1)
+	r.Nbr = scratch.Resize(r.Nbr, 2*m)
+	r.Code = scratch.Resize(r.Code, 2*m)
 	clear(r.Off)
 	for u := range int32(n) {
 		r.Off[u+1] += int32(g.Degree(u))
@@ -70,8 +71,8 @@ func (b *Builder) Rows(g *graph.Graph, edgeTypes bool) Rows {
 // order is scratch.
 func EdgeTypes(g *graph.Graph, types []uint32, order *[]int32) []uint32 {
 	m := len(g.Neighbors)
-	types = resize(types, m)
-	*order = resize(*order, m)
+	types = scratch.Resize(types, m)
+	*order = scratch.Resize(*order, m)
 	for i := range *order {
 		(*order)[i] = int32(i)
 	}
