@@ -25,8 +25,8 @@ import (
 // The cost is that of the fields. Finished ones are remembered in 16 MB, which the
 // workers of a stream share. A row of Chunk is indexed anew, in O(n + m).
 type Fields struct {
-	// K lists the sizes of the fields, 1 to field.MaxK. It must be set; several
-	// are counted side by side, from the small and common to the large and rare.
+	// K lists the sizes of the fields, 1 to field.MaxK, each once. It must be set;
+	// several are counted side by side, from the small and common to the large and rare.
 	K []int
 	// By ranks the nodes of equal distance to the root. The default is labeling.WL.
 	By labeling.Labeling
@@ -56,10 +56,15 @@ func (f Fields) Fork() (Counter, error) {
 	if len(f.K) == 0 {
 		return nil, fmt.Errorf("K is empty, want the sizes of fields")
 	}
+	var has [field.MaxK + 1]bool
 	for _, k := range f.K {
 		if k < 1 || k > field.MaxK {
 			return nil, fmt.Errorf("K has %d, want 1 to %d", k, field.MaxK)
 		}
+		if has[k] {
+			return nil, fmt.Errorf("K has %d twice, want each size once", k)
+		}
+		has[k] = true
 	}
 	if f.Direction < field.Both || f.Direction > field.In {
 		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(f.Direction))

@@ -3,6 +3,7 @@ package count_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -143,4 +144,18 @@ func floor(x float32) float32 {
 		i--
 	}
 	return i
+}
+
+// A size that K lists twice is refused: a text that repeats one makes the work of a root
+// as long as the text.
+func TestFieldsRefusesASizeTwice(t *testing.T) {
+	for _, k := range [][]int{{5, 5}, {2, 3, 2}, {field.MaxK, 1, field.MaxK}} {
+		_, err := count.Fields{K: k}.Fork()
+		if want := fmt.Sprintf("K has %d twice", k[0]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", k, err, want)
+		}
+	}
+	if _, err := (count.Fields{K: []int{1, 5, field.MaxK}}).Fork(); err != nil {
+		t.Error(err)
+	}
 }
