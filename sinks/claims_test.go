@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -79,6 +80,33 @@ func TestReadClaimedClasses(t *testing.T) {
 				t.Errorf("%s classes, names dropped %t: %v after %d bytes", classes, dropped, err, after.TotalAlloc-before.TotalAlloc)
 			}
 		}
+	}
+}
+
+// A file whose recipe plays a graph many times is refused: an answer would take memory
+// without a bound. So is the recipe where it is saved.
+func TestReadClaimedEpochs(t *testing.T) {
+	src := sources.Families{Graphs: 60, Seed: 9}
+	_, layout := collectedGraphs(t, src)
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: []count.Counter{count.WL{Height: 1}}}, operators.Replay{}}
+	svm := machine(t, recipe, src)
+	var b bytes.Buffer
+	if err := sinks.Write(&b, svm, recipe); err != nil {
+		t.Fatal(err)
+	}
+	const want = "plays each row 9223372036854775807 times"
+	p, err := sinks.Read(bytes.NewReader(changed(t, b.Bytes(), func(meta map[string]string) {
+		meta["recipe"] = strings.Replace(meta["recipe"], `"Replay"`, `"Replay","Epochs":9223372036854775807`, 1)
+	})))
+	if err == nil {
+		p.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("read: %v, want %s", err, want)
+	}
+	recipe[2] = operators.Replay{Epochs: math.MaxInt}
+	if err := sinks.Write(&b, svm, recipe); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("write: %v, want %s", err, want)
 	}
 }
 

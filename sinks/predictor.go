@@ -75,6 +75,11 @@ func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	case layout == nil:
 		return nil, errNoLayout
 	}
+	for _, op := range r {
+		if again, ok := op.(operators.Replay); ok && again.Epochs > 1 {
+			return nil, fmt.Errorf("the recipe plays each row %d times: put operators.Replay behind the recipe, where a model learns", again.Epochs)
+		}
+	}
 	classes, err := fitRecipe(m, r, *layout)
 	if err != nil {
 		return nil, err
