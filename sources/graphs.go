@@ -25,7 +25,7 @@ type Graphs struct {
 	// Items: attributes of nodes and edges as the first graph with a node, and with an
 	// edge, has them, named node_label,
 	// node_attribute, node_sparse, edge_label, edge_attribute, with as many values
-	// as occur; the classes 0 … largest Class if any item has one above 0, else real
+	// as occur; the classes 0 … largest Class if any item has one above 0, each below 2^20, else real
 	// targets if any Value is not 0, else none; node classes likewise; ids of nodes if the first item has any.
 	Layout record.Layout
 	// Rows is the number of graphs per record. The default is 64.
@@ -52,6 +52,11 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, fmt.Errorf("sources: Graphs: Rows is %d, want at least 0", s.Rows)
 	}
 	if s.Layout.IsZero() {
+		for i, item := range s.Items {
+			if c := item.largestClass(); c >= maxClasses {
+				return nil, fmt.Errorf("sources: Graphs: item %d: a class is %d, want less than %d where there is no Layout", i, c, maxClasses)
+			}
+		}
 		s.Layout = layoutOf(s.Items)
 	}
 	for i, item := range s.Items {
@@ -66,6 +71,10 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		build: record.NewBuilder(mem, s.Layout),
 	}, nil
 }
+
+// maxClasses bounds the names that a derived layout makes: one for each number up to
+// the largest class.
+const maxClasses = 1 << 20
 
 // layoutOf derives a layout, as Graphs documents it.
 func layoutOf(items []Item) (l record.Layout) {
@@ -142,6 +151,14 @@ func numbers(n int32) []string {
 		s = append(s, strconv.Itoa(int(i)))
 	}
 	return s
+}
+
+func (it *Item) largestClass() int32 {
+	c := it.Class
+	for _, of := range it.NodeClass {
+		c = max(c, of)
+	}
+	return c
 }
 
 func (it *Item) check(ctx context.Context, l *record.Layout) error {

@@ -100,6 +100,8 @@ func TestGraphsErrors(t *testing.T) {
 		{Graphs{Items: []Item{{Graph: plain, Class: 1}, {Graph: plain, Class: -1}}}, "sources: Graphs: item 1: class -1, want 0 to 1"},
 		{Graphs{Items: []Item{{Graph: plain, NodeClass: []int32{1}}}}, "sources: Graphs: item 0: node_target has 1 values, want 2 × 1"},
 		{Graphs{Items: []Item{{Graph: plain, NodeClass: []int32{1, -2}}}}, "sources: Graphs: item 0: node 1 has class -2, want -1 to 1"},
+		{Graphs{Items: []Item{{Graph: plain, Class: math.MaxInt32}}}, "sources: Graphs: item 0: a class is 2147483647, want less than 1048576 where there is no Layout"},
+		{Graphs{Items: []Item{{Graph: plain}, {Graph: plain, NodeClass: []int32{0, 1 << 20}}}}, "sources: Graphs: item 1: a class is 1048576, want less than 1048576 where there is no Layout"},
 		{Graphs{Items: []Item{{Graph: &cat}}, Layout: record.Layout{NodeCat: []record.Channel{{Name: "kind", Card: 3}}}}, "sources: Graphs: item 0: attribute kind of node 1 is 3, want 0 to 2"},
 		{Graphs{Items: []Item{{Graph: plain}, {Graph: &cat}}}, "sources: Graphs: item 1: node_cat has 1 channels, want 0"},
 		{Graphs{Items: []Item{{Graph: plain}}, Layout: record.Layout{Directed: true}}, "sources: Graphs: item 0: directed is false, want true"},
