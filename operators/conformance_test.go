@@ -57,8 +57,8 @@ func TestConformance(t *testing.T) {
 	}{
 		{"channel", operators.Channel{By: labeling.PageRank}, nil},
 		{"channel refuses", operators.Channel{By: sparse{}}, nil},
-		{"spread", operators.Spread{Unit: true}, nil},
-		{"spread sparse", operators.Spread{Sparse: true, Rounds: 2, Share: 0.5, Workers: 2}, nil},
+		{"propagate", operators.Propagate{Unit: true}, nil},
+		{"propagate sparse", operators.Propagate{Sparse: true, Rounds: 2, Share: 0.5, Workers: 2}, nil},
 		{"select", operators.Select{W: 3}, nil},
 		{"select with stride", operators.Select{W: 4, Stride: 2, By: labeling.WL}, nil},
 		{"select depth first", operators.Select{W: 5, DepthFirst: true}, nil},

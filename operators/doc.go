@@ -16,7 +16,7 @@
 //	Part          reads graph_id           leaves graphs out, but for a share: to test on, say
 //	Expect        reads the schema         refuses graphs of another layout
 //	Channel       reads the graph          adds to node_attr
-//	Spread        reads the graph          changes node_attr; drops node_sparse, on request
+//	Propagate     reads the graph          changes node_attr; drops node_sparse, on request
 //	Select        reads the graph          adds roots
 //	Roots         reads the graph          adds roots, given ones
 //	Chunk         reads roots              rows of some of the roots each, which share the graph
@@ -30,11 +30,11 @@
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. Check, Filter, Part, Channel, Spread, Select,
+// Package record describes the columns. Check, Filter, Part, Channel, Propagate, Select,
 // Roots, Assemble, Normalize and Count handle each row by itself, so a pipeline runs
 // them in several workers; a row they cannot handle is refused, and the pipeline's
 // policy decides what follows. An operator of your own gets the same by RowStage. Their
-// cores are functions over slices, in packages labeling, spread, field, canon and count.
+// cores are functions over slices, in packages labeling, propagation, field, canon and count.
 //
 // # One large graph
 //

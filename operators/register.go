@@ -20,7 +20,7 @@ var registry = settings.New[flow.Operator]()
 func init() {
 	for _, op := range []flow.Operator{
 		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, Normalize{}, PairLabels{}, Part{}, PerRoot{}, Replay{}, Roots{},
-		Select{}, Shuffle{}, Spread{}, Standardize{},
+		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
 			panic(err.Error())

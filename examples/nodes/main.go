@@ -14,7 +14,7 @@
 //	             20 and 20 % of the nodes with a class; without a validation part
 //	             a fifth of the training nodes becomes one. With few nodes to learn
 //	             from, networks read fields or, in place of them, features that were
-//	             spread over the edges; with many, fields without or with the classes
+//	             propagated over the edges; with many, fields without or with the classes
 //	             of training nodes. What they say of a node may go on to its
 //	             neighbours. With few nodes to learn from a model of words, the features
 //	             that are found around a node, answers in their place or beside them,
@@ -108,7 +108,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.net, "model-kind", "pooled", "network: pooled, which shares weights among the nodes of a field, or cnn, the paper's")
 	cli.Int(f, &c.fit.Nets, "nets", 0, 0, 1<<16, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.Var(choice{of: &c.identity}, "identity", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
-	f.Var(choice{of: &c.fit.Spread}, "spread", "split: whether a network reads, in place of fields, features that were spread over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
+	f.Var(choice{of: &c.fit.Propagate}, "propagate", "split: whether a network reads, in place of fields, features that were propagated over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
 	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
 	f.Var(choice{of: &c.fit.Words}, "words", "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
 	f.Var(choice{&c.fit.Known, true}, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=on, =off, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else off")
@@ -146,10 +146,10 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-model-kind is %q, want pooled or cnn", c.net)
 	case !(c.smooth == -1 || c.smooth >= 0 && c.smooth <= 0.99): // rounds grow as 1/(1-share)
 		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
-	case c.protocol == "prequential" && (c.fit.Spread == nodes.On || c.smooth > 0 || c.fit.Words == nodes.On):
-		return errors.New("-spread, -smooth and -words are of -protocol split")
-	case c.fit.Spread == nodes.On && c.fit.Known == nodes.On:
-		return errors.New("-spread and -neighbour-labels are both set, want one: spread features are no fields")
+	case c.protocol == "prequential" && (c.fit.Propagate == nodes.On || c.smooth > 0 || c.fit.Words == nodes.On):
+		return errors.New("-propagate, -smooth and -words are of -protocol split")
+	case c.fit.Propagate == nodes.On && c.fit.Known == nodes.On:
+		return errors.New("-propagate and -neighbour-labels are both set, want one: propagated features are no fields")
 	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want -1, or 0 to 1000", c.decay)
 	case c.out != "" && ext != ".svg" && ext != ".png":
@@ -176,8 +176,8 @@ func (c *config) settle(d *dataset) {
 	if c.net == "cnn" {
 		c.fit.New = c.newNet
 	}
-	if d.identity && c.fit.Spread == nodes.Auto {
-		c.fit.Spread = nodes.Off
+	if d.identity && c.fit.Propagate == nodes.Auto {
+		c.fit.Propagate = nodes.Off
 	}
 	if c.protocol == "prequential" {
 		c.fit.Batch, c.fit.Nets, c.fit.Epochs = cmp.Or(c.fit.Batch, 8), cmp.Or(c.fit.Nets, 1), cmp.Or(c.fit.Epochs, 4)

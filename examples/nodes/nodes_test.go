@@ -105,7 +105,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	dir := villages(t, 120, 40, true)
 	for _, args := range [][]string{
 		{"-data", dir, "-epochs", "3", "-decay", "0"},
-		{"-data", dir, "-epochs", "3", "-nets", "2", "-spread", "on"},
+		{"-data", dir, "-epochs", "3", "-nets", "2", "-propagate", "on"},
 		{"-data", dir, "-protocol", "prequential", "-neighbour-labels", "-identity", "on"},
 		{"-data", dir, "-model-kind", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
 	} {
@@ -145,16 +145,16 @@ func TestLists(t *testing.T) {
 }
 
 // Which view is best is for the validation nodes to say: the words of these
-// villages tell nothing alone, and much where they are spread; of what many known
+// villages tell nothing alone, and much where they are propagated; of what many known
 // neighbours are, fields with classes tell more.
 func TestViews(t *testing.T) {
 	dir := villages(t, 200, 40, true)
 	r := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
-	if r["spread"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
-		t.Errorf("spread %v, neighbour_labels %v, smooth %v", r["spread"], r["neighbour_labels"], r["smooth"])
+	if r["propagated"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
+		t.Errorf("propagated %v, neighbour_labels %v, smooth %v", r["propagated"], r["neighbour_labels"], r["smooth"])
 	}
-	on := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "on")
-	off := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-spread", "off")
+	on := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "on")
+	off := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "off")
 	if r["validation_accuracy"] != on["validation_accuracy"] || off["validation_accuracy"].(float64) > on["validation_accuracy"].(float64) {
 		t.Errorf("validation accuracies: %v chosen, %v spread, %v fields", r["validation_accuracy"], on["validation_accuracy"], off["validation_accuracy"])
 	}
@@ -162,7 +162,7 @@ func TestViews(t *testing.T) {
 		return // ten seconds
 	}
 	r = result(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
-	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["spread"] != false {
+	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["propagated"] != false {
 		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
 	}
 }
@@ -198,11 +198,11 @@ func TestErrors(t *testing.T) {
 		"-data x -model-kind gcn":                                   "pooled or cnn",
 		"-data x -words maybe":                                      "want auto, on or off",
 		"-data x -identity maybe":                                   "auto, on or off",
-		"-data x -spread maybe":                                     "auto, on or off",
+		"-data x -propagate maybe":                                  "auto, on or off",
 		"-data x -smooth 1":                                         "-smooth is 1, want -1, or 0 to 0.99",
 		"-data x -neighbour-labels=maybe":                           "want auto, on or off",
-		"-data x -neighbour-labels -spread on":                      "want one",
-		"-spread on -identity off":                                  "-spread is on, and the nodes have no features",
+		"-data x -neighbour-labels -propagate on":                   "want one",
+		"-propagate on -identity off":                               "-propagate is on, and the nodes have no features",
 		"-words on -identity off":                                   "-words is on, and the nodes have no sparse features",
 		"-data x -normalize best":                                   `unknown labeling "best"`,
 		"-data x -normalize auto":                                   "-normalize is auto",
@@ -269,10 +269,10 @@ func TestCora(t *testing.T) {
 // Where nobody looks at fields none are made, and the results are the same.
 func TestSpreadMakesNoFields(t *testing.T) {
 	dir := villages(t, 60, 80, true)
-	args := []string{"-data", dir, "-spread", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
+	args := []string{"-data", dir, "-propagate", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
 	r := result(t, args...)
-	if r["roots_per_s"] != 0. || r["spread"] != true {
-		t.Errorf("%v roots a second, spread %v", r["roots_per_s"], r["spread"])
+	if r["roots_per_s"] != 0. || r["propagated"] != true {
+		t.Errorf("%v roots a second, propagated %v", r["roots_per_s"], r["propagated"])
 	}
 }
 

@@ -41,7 +41,7 @@ type report struct {
 
 	// RootsPerS counts the fields that were made in a second; in the
 	// prequential protocol, those that were made, predicted and learned from. 0 where
-	// spread features stood in their place from the start.
+	// propagated features stood in their place from the start.
 	RootsPerS float64 `json:"roots_per_s"`
 	PeakRSSMB int64   `json:"peak_rss_mb"`
 	Seconds   float64 `json:"seconds"`
@@ -50,9 +50,9 @@ type report struct {
 	Batch           int     `json:"batch"`
 	Rate            float64 `json:"rate"`
 	Decay           float64 `json:"decay"`
-	Spread          bool    `json:"spread"`       // rows are spread features, not fields
-	Smooth          float64 `json:"smooth"`       // share of what is said that spreads; 0 = none
-	SmoothKnown     bool    `json:"smooth_known"` // the classes of training nodes spread
+	Propagated      bool    `json:"propagated"`   // rows are propagated features, not fields
+	Smooth          float64 `json:"smooth"`       // share of what is said that propagates; 0 = none
+	SmoothKnown     bool    `json:"smooth_known"` // the classes of training nodes propagate
 	Maps            int     `json:"maps"`
 	Net             string  `json:"net"`
 	Nets            int     `json:"nets"`
@@ -100,8 +100,8 @@ func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
 	switch {
 	case c.fit.Words == nodes.On && d.Graph.SparseCard == 0:
 		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
-	case c.fit.Spread == nodes.On && d.Graph.SparseCard+d.Graph.NodeAttrs == 0:
-		return fmt.Errorf("%s: -spread is on, and the nodes have no features", d.name)
+	case c.fit.Propagate == nodes.On && d.Graph.SparseCard+d.Graph.NodeAttrs == 0:
+		return fmt.Errorf("%s: -propagate is on, and the nodes have no features", d.name)
 	}
 	f, err := c.fit.Run(ctx, d.NodeSet, d.train, d.val)
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
 		r.Model = modelWords
 	}
 	r.Epochs, r.curve, r.Decay = f.Epochs, f.Curve, f.Decay
-	r.NeighbourLabels, r.Spread = f.Known, f.Spread
+	r.NeighbourLabels, r.Propagated = f.Known, f.Propagated
 	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
 	r.ValAccuracy, r.Accuracy = f.Said.Of(d.val).Accuracy(), f.Said.Of(d.test).Accuracy()
 	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
@@ -156,8 +156,8 @@ func (r *report) print(out io.Writer) error {
 func (r *report) choice() string {
 	what := "fields"
 	switch {
-	case r.Spread:
-		what = "spread features"
+	case r.Propagated:
+		what = "propagated features"
 	case r.NeighbourLabels:
 		what = "fields with known classes"
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -143,10 +143,10 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"labeling.Sampled by paths": label(func(w int) labeling.Labeling {
 			return labeling.SampledBetweenness{Epsilon: 0.1, Workers: w}
 		}, g),
-		"spread.Walk": func(ctx context.Context, workers int) (any, error) {
+		"propagation.Walk": func(ctx context.Context, workers int) (any, error) {
 			rows := make([]float32, g.N())
 			rows[3] = 1
-			return rows, spread.Walk{Workers: workers, Rounds: 5}.Rows(ctx, g, rows, 1)
+			return rows, propagation.Walk{Workers: workers, Rounds: 5}.Rows(ctx, g, rows, 1)
 		},
 		"theta.Compare": func(ctx context.Context, workers int) (any, error) {
 			all, err := theta.Compare(ctx, []*graph.Graph{small}, []labeling.Labeling{labeling.Degree, labeling.WL}, theta.Options{Pairs: 300, Workers: workers})

@@ -29,7 +29,7 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/ipc"
@@ -161,8 +161,8 @@ func uses(t *testing.T) []use {
 		of(families.Via(operators.Select{}), operators.Assemble{K: 3}),
 		of(families.Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}), operators.Normalize{}),
 		of(fields, operators.Batch{Size: 3}),
-		of(flow.From(sources.Nodes{FS: node}), operators.Spread{}),
-		by(spread.Walk{}, func(ctx context.Context, w spread.Walk) error {
+		of(flow.From(sources.Nodes{FS: node}), operators.Propagate{}),
+		by(propagation.Walk{}, func(ctx context.Context, w propagation.Walk) error {
 			return w.Rows(ctx, g, make([]float32, g.N()), 1)
 		}),
 		by(theta.Options{Pairs: 10}, func(ctx context.Context, o theta.Options) error {
@@ -253,6 +253,15 @@ func uses(t *testing.T) []use {
 		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
 		by(graphkernel.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d graphkernel.Deep) error { return d.Fit(ctx, contexts) }),
+		by(sinks.Kernel{Of: count.WL{}, Size: 4}, func(ctx context.Context, k sinks.Kernel) error {
+			_, err := (&sinks.Kernels{Graphs: families, Of: []sinks.Kernel{k}}).Gram(ctx, 0)
+			return err
+		}),
+		by(sinks.Kernels{}, func(ctx context.Context, k sinks.Kernels) error {
+			k.Graphs, k.Of = families, []sinks.Kernel{{Of: count.WL{}, Size: 4}}
+			_, err := k.Gram(ctx, 0)
+			return err
+		}),
 		by(graphkernel.Walks{}, func(ctx context.Context, w graphkernel.Walks) error {
 			_, err := w.Gram(ctx, []graphkernel.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
 			return err

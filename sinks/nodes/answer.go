@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -57,7 +57,7 @@ func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err err
 	return said, rows(t.all()).Via(operators.Batch{Size: 1024}).To(ask).Run(ctx)
 }
 
-// smoothed lets what is said of all nodes spread over the edges, as far as the
+// smoothed lets what is said of all nodes propagate over the edges, as far as the
 // validation nodes bear out: by any of some shares, and with what is said of training
 // nodes or their classes. Unless there is one share, it must be better by more than
 // chance. O(edges·classes) a round.
@@ -81,7 +81,7 @@ func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err erro
 	return best, nil
 }
 
-// walk spreads what is said of all nodes.
+// walk propagates what is said of all nodes.
 func (t *fitting) walk(ctx context.Context, said *sinks.Probabilities, share float64, classes bool) (*sinks.Probabilities, error) {
 	x := make([]float32, len(said.Sum))
 	for i, p := range said.Sum {
@@ -94,7 +94,7 @@ func (t *fitting) walk(ctx context.Context, said *sinks.Probabilities, share flo
 			row[t.set.Class[v]] = 1
 		}
 	}
-	if err := (spread.Walk{Share: share, Workers: t.Workers}).Rows(ctx, t.set.Graph, x, said.Classes); err != nil {
+	if err := (propagation.Walk{Share: share, Workers: t.Workers}).Rows(ctx, t.set.Graph, x, said.Classes); err != nil {
 		return nil, err
 	}
 	a := t.nothing()

@@ -26,7 +26,7 @@ func Example() {
 	for v := int32(0); v < 300; v += 3 {
 		train, val, test = append(train, v), append(val, v+1), append(test, v+2)
 	}
-	fitted, err := nodes.Fit{Seed: 1, Spread: nodes.Off, Nets: 2, Epochs: 10}.Run(context.Background(), set, train, val)
+	fitted, err := nodes.Fit{Seed: 1, Propagate: nodes.Off, Nets: 2, Epochs: 10}.Run(context.Background(), set, train, val)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -40,13 +40,13 @@ const Few = 5000
 // what is learned and how. Candidates are
 //
 //   - rows: the receptive fields of the nodes; with few nodes to learn from also their
-//     features spread over the edges (operators.Spread), with many also fields with the
+//     features propagated over the edges (operators.Propagate), with many also fields with the
 //     known classes of other nodes (operators.KnownClasses)
 //   - the weight decay of networks, of which several are averaged
 //   - logistic regression on count.Around (nn.Best), with few nodes to learn from, in place
 //     of the networks or averaged with them
-//   - smoothing: the answers for a node, or the class of a training node, spread over the
-//     edges (spread.Walk), see Smooth
+//   - smoothing: the answers for a node, or the class of a training node, propagate over the
+//     edges (propagation.Walk), see Smooth
 //
 // An answer in place of that of the networks, and each smoothing, must be better on the
 // validation nodes by a standard error. On the split of Cora (140 nodes to learn from)
@@ -74,11 +74,11 @@ type Fit struct {
 	// learn from, else 0.
 	Decays []float64
 
-	// Spread lets networks read spread features. Auto leaves it to the validation nodes
+	// Propagate lets networks read propagated features. Auto leaves it to the validation nodes
 	// where few nodes are learned from, New is nil, Known is not On, and the features of
 	// all nodes are at most 2²⁴ numbers; On reads nothing else. Features that are the
-	// numbers of nodes have nothing to spread: set Off.
-	Spread Choice
+	// numbers of nodes have nothing to propagate: set Off.
+	Propagate Choice
 	// Known lets networks read fields with known classes. Auto leaves it to the validation
 	// nodes where many nodes are learned from; On reads nothing else.
 	Known Choice
@@ -102,8 +102,8 @@ type Answer struct {
 	Said *sinks.Probabilities // by node
 	// Nets and Words tell what answers: networks, logistic regression, or the mean of both.
 	Nets, Words bool
-	Smooth      float64 // share of what is said that spreads; 0 = none
-	// SmoothClasses reports whether the classes of training nodes spread in place of what
+	Smooth      float64 // share of what is said that propagates; 0 = none
+	// SmoothClasses reports whether the classes of training nodes propagate in place of what
 	// is said of them.
 	SmoothClasses bool
 }
@@ -111,12 +111,12 @@ type Answer struct {
 // Fitted is what was chosen. Accuracies are in percent.
 type Fitted struct {
 	Answer
-	Spread bool                   // networks read spread features
-	Known  bool                   // networks read fields with known classes
-	Decay  float64                // of networks
-	Each   []*sinks.Probabilities // what each network says of all nodes
-	Epochs []int                  // of each network, at the best validation
-	Curve  []float64              // validation accuracy of the first network after each epoch
+	Propagated bool                   // networks read propagated features
+	Known      bool                   // networks read fields with known classes
+	Decay      float64                // of networks
+	Each       []*sinks.Probabilities // what each network says of all nodes
+	Epochs     []int                  // of each network, at the best validation
+	Curve      []float64              // validation accuracy of the first network after each epoch
 
 	// Fields is how many fields were made, in Took.
 	Fields int

@@ -60,7 +60,7 @@ func TestSmooth(t *testing.T) {
 		t.Fatal(err)
 	}
 	if x, y := heard.Row(1)[0], plain.Row(1)[0]; !(x > y) || math.Abs(x+heard.Row(1)[1]-1) > 1e-6 {
-		t.Errorf("node 1, beside a training node: %v where its class spreads, %v where not", x, y)
+		t.Errorf("node 1, beside a training node: %v where its class propagates, %v where not", x, y)
 	}
 }
 
@@ -126,14 +126,14 @@ func TestFitParts(t *testing.T) {
 		f             Fit
 		spread, known bool
 	}{
-		{Fit{Spread: On}, true, false}, {Fit{Known: On}, false, true}, {Fit{Spread: Off, Words: Off}, false, false},
+		{Fit{Propagate: On}, true, false}, {Fit{Known: On}, false, true}, {Fit{Propagate: Off, Words: Off}, false, false},
 	} {
 		c.f.K, c.f.Nets, c.f.Epochs, c.f.Decays = 6, 1, 2, []float64{0.3}
 		got, err := c.f.Run(t.Context(), set, train, val)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Spread != c.spread || got.Known != c.known || got.Decay != 0.3 || (got.Fields == 0) != c.spread || c.f.Words == Off && got.Words {
+		if got.Propagated != c.spread || got.Known != c.known || got.Decay != 0.3 || (got.Fields == 0) != c.spread || c.f.Words == Off && got.Words {
 			t.Errorf("%+v: %+v", c.f, got)
 		}
 	}
@@ -159,8 +159,8 @@ func TestFitErrors(t *testing.T) {
 		"the validation node 15 has no":   {Fit{}, &open, train, val},
 		"the training node 100 has no":    {Fit{}, set, []int32{100}, val},
 		"Nets is -1":                      {Fit{Nets: -1}, set, train, val},
-		"Spread and Known are both on":    {Fit{Spread: On, Known: On}, set, train, val},
-		"Spread is on, and the nodes":     {Fit{Spread: On}, &bare, train, val},
+		"Propagate and Known are both on": {Fit{Propagate: On, Known: On}, set, train, val},
+		"Propagate is on, and the nodes":  {Fit{Propagate: On}, &bare, train, val},
 		"Words is on, and the nodes have": {Fit{Words: On}, &bare, train, val},
 	} {
 		if _, err := c.f.Run(t.Context(), c.set, c.train, c.val); err == nil || !strings.Contains(err.Error(), want) {

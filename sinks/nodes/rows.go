@@ -40,7 +40,7 @@ type view struct {
 	rows       arrow.Record
 	train, val arrow.Record // of the nodes of those parts
 	known      bool         // fields with known classes
-	spread     bool         // spread features, not fields
+	propagate  bool         // propagated features, not fields
 	words      bool         // counts, of the parts alone
 }
 
@@ -52,9 +52,9 @@ func (v *view) release() {
 	}
 }
 
-// mostSpread is how many values spread features may have: they are dense, where a
+// mostPropagated is how many values propagated features may have: they are dense, where a
 // field has the few features of its nodes.
-const mostSpread = 1 << 24
+const mostPropagated = 1 << 24
 
 // views makes the rows to choose from, fields first. The caller releases them, also
 // those that come with an error.
@@ -71,16 +71,16 @@ func (t *fitting) views(ctx context.Context) (all []*view, err error) {
 	}
 	g := t.set.Graph
 	width := g.SparseCard + g.NodeAttrs
-	fits := width > 0 && g.N() <= mostSpread/width
+	fits := width > 0 && g.N() <= mostPropagated/width
 	switch {
-	case t.Spread == On && t.Known == On:
-		return nil, errors.New("nodes: Spread and Known are both on, want one: spread features are no fields")
-	case t.Spread == On && width == 0:
-		return nil, errors.New("nodes: Spread is on, and the nodes have no features")
-	case t.Spread == On && !fits:
-		return nil, fmt.Errorf("nodes: Spread is on, and %d features of %d nodes are more than %d numbers, which is the most", width, g.N(), mostSpread)
+	case t.Propagate == On && t.Known == On:
+		return nil, errors.New("nodes: Propagate and Known are both on, want one: propagated features are no fields")
+	case t.Propagate == On && width == 0:
+		return nil, errors.New("nodes: Propagate is on, and the nodes have no features")
+	case t.Propagate == On && !fits:
+		return nil, fmt.Errorf("nodes: Propagate is on, and %d features of %d nodes are more than %d numbers, which is the most", width, g.N(), mostPropagated)
 	}
-	if t.Spread != On {
+	if t.Propagate != On {
 		fields, err := t.fields(ctx)
 		if err != nil {
 			return nil, err
@@ -99,9 +99,9 @@ func (t *fitting) views(ctx context.Context) (all []*view, err error) {
 			}
 		}
 	}
-	if t.Spread == On || t.Spread == Auto && t.Known != On && t.pooled && t.few() && fits {
-		rows, err := t.spread(ctx)
-		if err := add(&view{spread: true}, rows, err); err != nil {
+	if t.Propagate == On || t.Propagate == Auto && t.Known != On && t.pooled && t.few() && fits {
+		rows, err := t.propagate(ctx)
+		if err := add(&view{propagate: true}, rows, err); err != nil {
 			return all, err
 		}
 	}
@@ -134,17 +134,17 @@ func (t *fitting) known() []int32 {
 	return class
 }
 
-// spread is a row for each node with its features and those of the nodes around it, as
+// propagate is a row for each node with its features and those of the nodes around it, as
 // random walks meet them, at unit length: what is left of a field of a whole
 // neighbourhood after the first layer of a network, which is linear. A row is a field
 // of the root alone.
-func (t *fitting) spread(ctx context.Context) (arrow.Record, error) {
-	const stage = "spreading features"
+func (t *fitting) propagate(ctx context.Context) (arrow.Record, error) {
+	const stage = "propagating features"
 	ctx = labeling.WithProgress(ctx, func(done, total int) { t.Progress(stage, done, total) })
 	one := t.Fit
 	one.K, one.Bound = 1, 0
-	spread := operators.Spread{Sparse: t.set.Graph.SparseCard > 0, Symmetric: true, Unit: true, Workers: t.Workers}
-	return t.inOne(ctx, one.Fields(flow.From(t.set).Via(spread), t.all()), stage)
+	propagate := operators.Propagate{Sparse: t.set.Graph.SparseCard > 0, Symmetric: true, Unit: true, Workers: t.Workers}
+	return t.inOne(ctx, one.Fields(flow.From(t.set).Via(propagate), t.all()), stage)
 }
 
 // inOne makes one record of all rows.

@@ -88,20 +88,20 @@ func walked(g *graph.Graph, x [][]float64, share float64, rounds int, symmetric 
 	return z
 }
 
-func TestSpread(t *testing.T) {
+func TestPropagate(t *testing.T) {
 	for _, c := range []struct {
-		op       operators.Spread
+		op       operators.Propagate
 		directed bool
 		attrs    int
 		share    float64
 		rounds   int
 		names    string
 	}{
-		{operators.Spread{}, false, 2, 0.9, 29, "x y"},
-		{operators.Spread{Unit: true, Symmetric: true}, false, 1, 0.9, 29, "x"},
-		{operators.Spread{Share: 0.5, Rounds: 2, Workers: 3}, true, 2, 0.5, 2, "x y"},
-		{operators.Spread{Sparse: true, Share: 0.4, Rounds: 3}, false, 2, 0.4, 3, "word 0,word 1,word 2,word 3,word 4,x,y"},
-		{operators.Spread{Sparse: true, Unit: true, Rounds: 1}, true, 0, 0.9, 1, "word 0,word 1,word 2,word 3,word 4"},
+		{operators.Propagate{}, false, 2, 0.9, 29, "x y"},
+		{operators.Propagate{Unit: true, Symmetric: true}, false, 1, 0.9, 29, "x"},
+		{operators.Propagate{Share: 0.5, Rounds: 2, Workers: 3}, true, 2, 0.5, 2, "x y"},
+		{operators.Propagate{Sparse: true, Share: 0.4, Rounds: 3}, false, 2, 0.4, 3, "word 0,word 1,word 2,word 3,word 4,x,y"},
+		{operators.Propagate{Sparse: true, Unit: true, Rounds: 1}, true, 0, 0.9, 1, "word 0,word 1,word 2,word 3,word 4"},
 	} {
 		t.Run(c.names, func(t *testing.T) {
 			defer leak.VerifyNone(t)
@@ -146,7 +146,7 @@ func TestSpread(t *testing.T) {
 }
 
 // wanted is what op makes of g.
-func wanted(g *graph.Graph, op operators.Spread, share float64, rounds int) [][]float64 {
+func wanted(g *graph.Graph, op operators.Propagate, share float64, rounds int) [][]float64 {
 	x := make([][]float64, g.N())
 	for v := range x {
 		if op.Sparse {
@@ -185,8 +185,8 @@ func near(t *testing.T, g *graph.Graph, want [][]float64) {
 	}
 }
 
-// A graph that cannot be spread is refused by its number, and the others go on.
-func TestSpreadRefuses(t *testing.T) {
+// A graph that cannot be propagated is refused by its number, and the others go on.
+func TestPropagateRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spoil func(g *graph.Graph)
 		want  string
@@ -203,34 +203,34 @@ func TestSpreadRefuses(t *testing.T) {
 		c.spoil(items[3].Graph)
 		var letters []flow.Letter
 		var out sinks.Collect
-		err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Spread{Symmetric: true}).
+		err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Propagate{Symmetric: true}).
 			With(flow.Options{Refused: flow.Keep, DeadLetters: func(l flow.Letter) error { letters = append(letters, l); return nil }}).
 			To(&out).Run(context.Background())
 		if err != nil || len(letters) != 1 {
 			t.Fatalf("%v, %d refused", err, len(letters))
 		}
-		if l := letters[0]; l.Graph != 3 || l.Stage != "spread" || !strings.Contains(l.Err.Error(), c.want) {
+		if l := letters[0]; l.Graph != 3 || l.Stage != "propagate" || !strings.Contains(l.Err.Error(), c.want) {
 			t.Errorf("%s: graph %d: %v, want %s", l.Stage, l.Graph, l.Err, c.want)
 		}
 		out.Release()
 	}
 }
 
-func TestSpreadOpen(t *testing.T) {
+func TestPropagateOpen(t *testing.T) {
 	_, words := worded(t, false, 0)
 	_, arcs := worded(t, true, 1)
 	for _, c := range []struct {
-		op     operators.Spread
+		op     operators.Propagate
 		layout record.Layout
 		want   string
 	}{
-		{operators.Spread{}, words, `there is no column "node_attr": put Channel before Spread, or set Sparse where there is "node_sparse"`},
-		{operators.Spread{Sparse: true}, record.Layout{NodeAttr: arcs.NodeAttr}, `Sparse is set, and there is no column "node_sparse"`},
-		{operators.Spread{Symmetric: true}, arcs, "Symmetric is set, and the graph is directed"},
-		{operators.Spread{Share: 1}, arcs, "Share is 1, want above 0 and below 1"},
-		{operators.Spread{Share: math.NaN()}, arcs, "Share is NaN, want above 0 and below 1"},
-		{operators.Spread{Rounds: -1}, arcs, "Rounds is -1 and Workers 0, want at least 0"},
-		{operators.Spread{Workers: -1}, arcs, "Rounds is 0 and Workers -1, want at least 0"},
+		{operators.Propagate{}, words, `there is no column "node_attr": put Channel before Propagate, or set Sparse where there is "node_sparse"`},
+		{operators.Propagate{Sparse: true}, record.Layout{NodeAttr: arcs.NodeAttr}, `Sparse is set, and there is no column "node_sparse"`},
+		{operators.Propagate{Symmetric: true}, arcs, "Symmetric is set, and the graph is directed"},
+		{operators.Propagate{Share: 1}, arcs, "Share is 1, want above 0 and below 1"},
+		{operators.Propagate{Share: math.NaN()}, arcs, "Share is NaN, want above 0 and below 1"},
+		{operators.Propagate{Rounds: -1}, arcs, "Rounds is -1 and Workers 0, want at least 0"},
+		{operators.Propagate{Workers: -1}, arcs, "Rounds is 0 and Workers -1, want at least 0"},
 	} {
 		if _, err := c.op.Open(c.layout.Schema()); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c.op, err, c.want)
@@ -239,7 +239,7 @@ func TestSpreadOpen(t *testing.T) {
 }
 
 // A context that ends in the middle of a graph ends the run with its error.
-func TestSpreadEnds(t *testing.T) {
+func TestPropagateEnds(t *testing.T) {
 	defer leak.VerifyNone(t)
 	items, layout := worded(t, false, 2)
 	why := errors.New("enough")
@@ -247,7 +247,7 @@ func TestSpreadEnds(t *testing.T) {
 	cancel(why)
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
-	err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Spread{Rounds: 1 << 40}).
+	err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Propagate{Rounds: 1 << 40}).
 		With(flow.Options{Allocator: mem}).Run(ctx)
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
@@ -255,7 +255,7 @@ func TestSpreadEnds(t *testing.T) {
 }
 
 // Rows far below what 1 over a float32 can hold come to unit length all the same.
-func TestSpreadSmallest(t *testing.T) {
+func TestPropagateSmallest(t *testing.T) {
 	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestSpreadSmallest(t *testing.T) {
 	defer out.Release()
 	items := []sources.Item{{Graph: g}}
 	layout := record.Layout{NodeAttr: []record.Channel{{Name: "x"}}}
-	if err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Spread{Unit: true}).To(&out).Run(context.Background()); err != nil {
+	if err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Propagate{Unit: true}).To(&out).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	gs, err := record.GraphsOf(out.Records()[0])

@@ -1,4 +1,4 @@
-package spread
+package propagation
 
 import (
 	"context"
@@ -40,8 +40,8 @@ func values(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// spreadBySolving solves z = (1-a)·x + a·P·z by elimination, column by column.
-func spreadBySolving(g *graph.Graph, x []float32, width int, a float64, symmetric bool) []float64 {
+// propagateBySolving solves z = (1-a)·x + a·P·z by elimination, column by column.
+func propagateBySolving(g *graph.Graph, x []float32, width int, a float64, symmetric bool) []float64 {
 	n := g.N()
 	z := make([]float64, n*width)
 	for c := range width {
@@ -85,7 +85,7 @@ func TestRowsSolve(t *testing.T) {
 		directed, symmetric := i%3 == 0, i%3 == 1
 		g := random(t, r, n, r.IntN(3*n), directed)
 		x := values(r, n*width)
-		want := spreadBySolving(g, x, width, a, symmetric)
+		want := propagateBySolving(g, x, width, a, symmetric)
 		if err := (Walk{Share: a, Symmetric: symmetric, Rounds: 400}).Rows(t.Context(), g, x, width); err != nil {
 			t.Fatal(err)
 		}

@@ -12,18 +12,18 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/spread"
+	"github.com/sanflow/sanflow/operators/propagation"
 )
 
-// Spread lets the continuous attributes of the nodes of each graph spread over its
+// Propagate lets the continuous attributes of the nodes of each graph propagate over its
 // edges: in node_attr the row of a node becomes the mean row of the nodes at which
-// random walks from it end, as spread.Walk describes. A node's row then tells of
+// random walks from it end, as propagation.Walk describes. A node's row then tells of
 // its neighbourhood, near nodes more than far ones, and a model that looks at single
 // nodes has seen what is around them. The column keeps its shape, (n, channels) of
 // float32, but where Sparse adds channels, and all others go through as they are. One large graph, a row per node:
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
-//		Via(operators.Spread{Sparse: true, Symmetric: true, Unit: true}).
+//		Via(operators.Propagate{Sparse: true, Symmetric: true, Unit: true}).
 //		Via(operators.Select{}).
 //		Via(operators.Chunk{Size: 256}).
 //		Via(operators.Normalize{K: 1}).
@@ -31,21 +31,21 @@ import (
 //
 // A graph takes O(m·channels) for each round, and with its record three times the
 // memory of node_attr as it goes out. An attribute that is not finite, which would
-// spread too, is refused.
-type Spread struct {
+// propagate too, is refused.
+type Propagate struct {
 	// Share is how likely a walk is to go on, above 0 and below 1; 0 = 0.9.
 	Share float64
-	// Symmetric is spread.Walk.Symmetric, for undirected graphs alone.
+	// Symmetric is propagation.Walk.Symmetric, for undirected graphs alone.
 	Symmetric bool
 	// Rounds is how long walks may get; 0 = until less than a twentieth of them
 	// would go on, 29 for the default Share.
 	Rounds int
-	// Sparse spreads the sparse attribute too: it becomes as many channels of
+	// Sparse propagates the sparse attribute too: it becomes as many channels of
 	// node_attr as it has values, in front of those that were there, in which a node
 	// with s values has 1/√s in the channel of each, and the column node_sparse ends
-	// here. What spreads is dense: a graph of n nodes takes 4·n bytes for each channel.
+	// here. What propagates is dense: a graph of n nodes takes 4·n bytes for each channel.
 	Sparse bool
-	// Unit brings rows to unit length once they have spread; those of zeros stay.
+	// Unit brings rows to unit length once they have propagated; those of zeros stay.
 	Unit bool
 	// Workers is how many goroutines share a graph; 0 = 1 for the small ones and one
 	// per processor for those of more than 1 048 576 numbers. Results do not depend
@@ -53,10 +53,10 @@ type Spread struct {
 	Workers int
 }
 
-var _ flow.Operator = Spread{}
+var _ flow.Operator = Propagate{}
 
 // Open checks the settings.
-func (s Spread) Open(in *arrow.Schema) (flow.Stage, error) {
+func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 	bound, err := record.Bind(in)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s Spread) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	channels = append(channels, l.NodeAttr...)
 	if len(channels) == 0 {
-		return nil, fmt.Errorf("there is no column %q: put Channel before Spread, or set Sparse where there is %q", record.NodeAttr, record.NodeSparse)
+		return nil, fmt.Errorf("there is no column %q: put Channel before Propagate, or set Sparse where there is %q", record.NodeAttr, record.NodeSparse)
 	}
 	out := []string{record.NodeAttr}
 	if s.Sparse {
@@ -86,26 +86,26 @@ func (s Spread) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &spreader{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
+	return RowStage(schema, &propagator{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
 }
 
-func (s Spread) walk() spread.Walk {
-	return spread.Walk{Share: s.Share, Symmetric: s.Symmetric, Rounds: s.Rounds, Workers: s.Workers}
+func (s Propagate) walk() propagation.Walk {
+	return propagation.Walk{Share: s.Share, Symmetric: s.Symmetric, Rounds: s.Rounds, Workers: s.Workers}
 }
 
-// spreader is one worker of a running Spread.
-type spreader struct {
-	Spread
+// propagator is one worker of a running Propagate.
+type propagator struct {
+	Propagate
 	ListColumn[float32]
 	width int // channels that go out
 }
 
-func (s *spreader) Fork() RowBuilder { return &spreader{s.Spread, s.Again(), s.width} }
+func (s *propagator) Fork() RowBuilder { return &propagator{s.Propagate, s.Again(), s.width} }
 
 // alone is how many numbers a graph may have to be left to one goroutine.
 const alone = 1 << 20
 
-func (s *spreader) Row(ctx context.Context, row int) error {
+func (s *propagator) Row(ctx context.Context, row int) error {
 	var g graph.Graph
 	s.Graphs.At(row, &g)
 	n := g.N()
@@ -127,7 +127,7 @@ func (s *spreader) Row(ctx context.Context, row int) error {
 	for v := range n {
 		row := x[v*s.width : (v+1)*s.width]
 		if c := slices.IndexFunc(row, notFinite); c >= 0 {
-			return fmt.Errorf("what has spread to node %d is %v in channel %d, beyond float32", v, row[c], c)
+			return fmt.Errorf("what has propagated to node %d is %v in channel %d, beyond float32", v, row[c], c)
 		}
 		if s.Unit {
 			unit(row)
@@ -137,8 +137,8 @@ func (s *spreader) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// dense writes the attributes that are to spread to x, (nodes, width).
-func (s *spreader) dense(ctx context.Context, g *graph.Graph, x []float32) error {
+// dense writes the attributes that are to propagate to x, (nodes, width).
+func (s *propagator) dense(ctx context.Context, g *graph.Graph, x []float32) error {
 	first := s.width - g.NodeAttrs
 	for v := range g.N() {
 		if v&(1<<10-1) == 0 && ctx.Err() != nil {

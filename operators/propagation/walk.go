@@ -1,4 +1,4 @@
-package spread
+package propagation
 
 import (
 	"context"
@@ -50,10 +50,10 @@ const piece = 1 << 14
 // setting or of the context, rows are as they were.
 func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width int) error {
 	if err := w.Check(g.Directed); err != nil {
-		return fmt.Errorf("spread: %w", err)
+		return fmt.Errorf("propagation: %w", err)
 	}
 	if width < 1 || len(rows) != g.N()*width {
-		return fmt.Errorf("spread: %d values are no rows of %d for %d nodes", len(rows), width, g.N())
+		return fmt.Errorf("propagation: %d values are no rows of %d for %d nodes", len(rows), width, g.N())
 	}
 	if w.Share == 0 {
 		w.Share = 0.9

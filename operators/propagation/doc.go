@@ -1,0 +1,8 @@
+// Package propagation lets what is known of nodes, their attributes or what a network
+// says of them, propagate over the edges of a graph.
+//
+//	err := propagation.Walk{Share: 0.9}.Rows(ctx, g, rows, width)
+//
+// It is a plain function over slices, linear in the edges. In a stream
+// operators.Propagate does it with the attributes of each graph.
+package propagation
