@@ -73,10 +73,3 @@ func TestDropoutOff(t *testing.T) {
 		}
 	}
 }
-
-// maskOf returns what the last mask multiplies by.
-func maskOf(d *Dropout) []float32 {
-	mask := slices.Repeat([]float32{1}, len(d.draws))
-	d.Backward(mask)
-	return mask
-}
