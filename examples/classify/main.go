@@ -68,7 +68,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.w, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = average number of nodes")
 	cli.Int(f, &c.stride, "stride", 1, 1, cli.Many, "distance between two roots in the order of nodes")
 	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+labeling.Usage())
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice; auto, here and there, is the one with the smallest θ̂, for which no class is looked at")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: those that -select takes; auto, in -select too, is the one with the smallest θ̂, for which no class is looked at")
 	cli.Int(f, &c.epochs, "epochs", 0, 0, cli.Many, "epochs; 0 = chosen by the protocol")
 	cli.Int(f, &c.batch, "batch", 32, 0, cli.Many, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")

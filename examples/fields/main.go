@@ -77,7 +77,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph, at most; 0 = all nodes")
 	cli.Int(f, &c.roots.Stride, "stride", 1, 1, cli.Many, "distance between two roots in that order")
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: the same choice")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: those that -select takes, without all")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")

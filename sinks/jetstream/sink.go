@@ -56,9 +56,9 @@ type Sink struct {
 	// reader purges them. The default is no bound.
 	MaxBytes    int64
 	MaxMessages int64
-	// FullWait is how long the sink waits for room in a full stream. The default is an hour. The
-	// default is 4 s where the broker itself is full and nothing takes from the stream: where it is
-	// kept, and its reader does not purge it. The error is then ErrFull.
+	// FullWait is how long the sink waits for room in a full stream. The default is an hour. One
+	// case has a default of 4 s and ends with ErrFull: the broker itself is full, the stream is kept,
+	// and the reader of the stream does not purge it.
 	FullWait time.Duration
 	// Pending is the number of messages that may wait for the broker's acknowledgement. The default
 	// is 64.

@@ -160,7 +160,7 @@ func Example_best() {
 		log.Fatal(err)
 	}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
-	best := &nn.Logistic{Kernel: nn.Min, Heads: 10, Width: 1 << 17}
+	best := nn.Best()
 	train := recipe.Onto(flow.From(src).Via(operators.Part{Of: 10, Rest: true})) // nine tenths of the graphs
 	fit, err := sinks.Fit{Net: best, Epochs: 10, Patience: 3}.Run(ctx, train)
 	if err != nil {
