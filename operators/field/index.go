@@ -196,15 +196,6 @@ func (ix *Index) owns(u, v int32) bool {
 	return du < dv || du == dv && u < v
 }
 
-// entryOf returns the CSR position that stands for the undirected edge between
-// two neighbours.
-func (ix *Index) entryOf(u, v int32) int32 {
-	if !ix.owns(u, v) {
-		u, v = v, u
-	}
-	return int32(ix.g.Entry(u, v))
-}
-
 func (ix *Index) degree(v int32) int {
 	d := ix.g.Degree(v)
 	if ix.g.Directed {

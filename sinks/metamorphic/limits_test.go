@@ -329,7 +329,7 @@ func TestAnyNumber(t *testing.T) {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
 				start := time.Now()
-				err, panicked := attempt(func() error { return u.run(ctx, set.Interface()) })
+				panicked, err := attempt(func() error { return u.run(ctx, set.Interface()) })
 				took := time.Since(start)
 				cancel()
 				runtime.ReadMemStats(&after)
@@ -349,8 +349,8 @@ func TestAnyNumber(t *testing.T) {
 	}
 }
 
-// attempt returns what f panicked with, and where.
-func attempt(f func() error) (err error, panicked any) {
+// attempt returns the value and the place of a panic of f, and the error of f.
+func attempt(f func() error) (panicked any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 1<<14)
@@ -358,7 +358,7 @@ func attempt(f func() error) (err error, panicked any) {
 			panicked = fmt.Sprintf("panic: %v at %s", p, at[min(len(at)-1, 10)])
 		}
 	}()
-	return f(), nil
+	return nil, f()
 }
 
 // Every exported struct that is opened, run or fitted, and has a number, is in uses. What
