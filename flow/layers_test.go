@@ -11,7 +11,7 @@ import (
 )
 
 // TestLayers holds the order of the folders: what a package imports outside its tests
-// stands below it. flow/file, which writes files, is below all of them.
+// stands below it. flow/file and flow/file/store, which write files, are below all of them.
 func TestLayers(t *testing.T) {
 	const module = "github.com/sanflow/sanflow/"
 	never := map[string][]string{
@@ -22,6 +22,7 @@ func TestLayers(t *testing.T) {
 		"sinks":     {"sources"},
 	}
 	allowed := map[string]string{
+		"nn/validation":   "flow/file/store",   // the scores that are kept
 		"sinks/nodes":     "sources",           // the set of nodes that is learned from
 		"sinks/jetstream": "sources/jetstream", // the settings of a connection
 	}
