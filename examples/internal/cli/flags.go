@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/sanflow/sanflow/operators/field"
@@ -79,8 +80,8 @@ func CheckBound(bound, k int) error {
 // no number. p is where the flag puts it.
 func Range[T cmp.Ordered](f *flag.FlagSet, p *T, name string, least, most T) {
 	want := fmt.Errorf("want %v to %v", least, most)
-	switch any(most) {
-	case Many, math.MaxInt, int64(math.MaxInt64), time.Duration(math.MaxInt64), math.MaxFloat64:
+	// Not a switch: Many and MaxInt are one number on 32 bits.
+	if slices.Contains([]any{Many, math.MaxInt, int64(math.MaxInt64), time.Duration(math.MaxInt64), math.MaxFloat64}, any(most)) {
 		want = fmt.Errorf("want %v or more", least)
 	}
 	one := f.Lookup(name)

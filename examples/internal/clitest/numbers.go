@@ -101,14 +101,14 @@ func numbers(kind string) (values []string) {
 			values = append(values, "-Inf", "1e-300", "1e38", "2147483648")
 		}
 	case "duration":
-		values = []string{"-1s", "0", fmt.Sprint(math.MaxInt64, "ns")}
+		values = []string{"-1s", "0", fmt.Sprint(int64(math.MaxInt64), "ns")}
 		if long {
-			values = append(values, fmt.Sprint(math.MinInt64, "ns"), "1ns")
+			values = append(values, fmt.Sprint(int64(math.MinInt64), "ns"), "1ns")
 		}
 	default:
-		values = []string{"-1", "0", "2147483648", fmt.Sprint(math.MaxInt64)}
+		values = []string{"-1", "0", "2147483648", fmt.Sprint(int64(math.MaxInt64))}
 		if long {
-			values = append(values, fmt.Sprint(math.MinInt64), "1", "2147483647", "4294967296", "1000000000", "1000000")
+			values = append(values, fmt.Sprint(int64(math.MinInt64)), "1", "2147483647", "4294967296", "1000000000", "1000000")
 		}
 	}
 	return values
