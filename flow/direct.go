@@ -2,6 +2,8 @@ package flow
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -10,23 +12,28 @@ import (
 // last operator makes of it comes out. It is for answering requests, where a
 // pipeline would cost more than the work. Each record is a stream of its own, at
 // whose end operators that hold rows back let go of them; they are opened anew for
-// the next. One goroutine at a time uses a Direct. The operators run while it
-// waits, on another one, so that it goes on where they end theirs.
+// the next, and so are all stages beside them that are no [Forker]. One goroutine at a
+// time uses a Direct. The operators run while it waits, on another one, so that it goes
+// on where they end theirs.
 type Direct struct {
 	in     *arrow.Schema
 	ops    []Operator
 	opts   Options
 	names  []string
 	schema *arrow.Schema
-	chain  *chain // nil: to be opened
+	stages []Stage // nil: to be opened
+	chain  *chain  // nil: to be made
 	outs   []arrow.Record
+
+	from    *Direct    // whose stages are forked; or nil
+	forking sync.Mutex // held while a stage is forked
 }
 
 // OpenDirect opens the operators for records of that schema. Of the options Allocator
 // counts.
 func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	o.Refused = Skip // a row that is refused is no reason to open everything anew
-	d := &Direct{in: in, ops: ops, opts: o.withDefaults()}
+	d := &Direct{in: in, ops: ops, opts: o.withDefaults(), stages: make([]Stage, len(ops))}
 	n := namer{}
 	for _, op := range ops {
 		d.names = append(d.names, n.name(op))
@@ -34,25 +41,34 @@ func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	return d, d.open()
 }
 
+// Fork returns a Direct for another goroutine. Stages that are a [Forker] are forks of
+// those of d, and share what the workers of a pipeline share, such as the index of a
+// graph; others are opened anew. A Direct that has forks is not used for records at the
+// same time, and is closed after them.
+func (d *Direct) Fork() (*Direct, error) {
+	f := &Direct{in: d.in, ops: d.ops, opts: d.opts, names: d.names, stages: make([]Stage, len(d.ops)), from: d}
+	return f, f.open()
+}
+
+// open opens the stages that are not open, and makes the chain.
 func (d *Direct) open() error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)
 	schema := d.in
-	var stages []Stage
 	var counts []*counter
 	attend(func() {
-		for i, op := range d.ops {
-			s, out, err := r.openOperator(d.names[i], op, schema)
+		for i := range d.ops {
+			out, err := d.openStage(r, i, schema)
 			if err != nil {
 				r.fail(err)
 				return
 			}
 			schema = out
-			stages, counts = append(stages, s), append(counts, &counter{stage: d.names[i]})
+			counts = append(counts, &counter{stage: d.names[i]})
 		}
 	})
 	d.schema = schema
-	d.chain = newChain(r, stages, counts, func(rec arrow.Record) error {
+	d.chain = newChain(r, d.stages[:len(counts)], counts, func(rec arrow.Record) error {
 		d.outs = append(d.outs, rec)
 		return nil
 	})
@@ -61,6 +77,44 @@ func (d *Direct) open() error {
 		_ = d.Close()
 	}
 	return err
+}
+
+// openStage opens stage i, unless it is open, and returns the schema of what it emits.
+func (d *Direct) openStage(r *run, i int, in *arrow.Schema) (out *arrow.Schema, err error) {
+	s := d.stages[i]
+	if s == nil && d.from != nil {
+		if s, err = d.from.fork(r, i); err != nil {
+			return nil, err
+		}
+	}
+	if s == nil {
+		s, out, err = r.openOperator(d.names[i], d.ops[i], in)
+	} else {
+		err = r.guard(d.names[i], func() error {
+			out = s.Schema()
+			return nil
+		})
+	}
+	if err == nil {
+		d.stages[i] = s
+	}
+	return out, err
+}
+
+// fork returns a fork of stage i, or nil where that is no Forker.
+func (d *Direct) fork(r *run, i int) (s Stage, err error) {
+	d.forking.Lock()
+	defer d.forking.Unlock()
+	if d.stages[i] == nil || !forks(d.stages[i:i+1]) {
+		return nil, nil
+	}
+	err = r.guard(d.names[i], func() error {
+		if s = d.stages[i].(Forker).Fork(); s == nil {
+			return errors.New("Fork returned nil")
+		}
+		return nil
+	})
+	return s, err
 }
 
 // Schema returns the schema of the records that come out.
@@ -102,8 +156,11 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Re
 		}
 		l.Row.Release()
 	}
-	if once || d.chain.failed != nil { // a stage that has failed is not called again
+	switch {
+	case d.chain.failed != nil: // a stage that has failed is not called again
 		_ = d.Close()
+	case once:
+		_ = d.close(func(s Stage) bool { return !forks([]Stage{s}) })
 	}
 	if err != nil {
 		for _, out := range outs {
@@ -126,13 +183,21 @@ func (d *Direct) flush() (noticed bool) {
 }
 
 // Close closes the operators.
-func (d *Direct) Close() error {
-	if d.chain == nil {
-		return nil
-	}
-	c, r := d.chain, newRun(context.Background(), d.opts)
+func (d *Direct) Close() error { return d.close(func(Stage) bool { return true }) }
+
+// close closes some of the stages, and ends the chain.
+func (d *Direct) close(which func(Stage) bool) error {
+	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)
-	d.chain, c.run = nil, r
-	attend(func() { r.fail(c.close()) })
+	var stages []Stage
+	var counts []*counter
+	for i, s := range d.stages {
+		if s != nil && which(s) {
+			stages, counts = append(stages, s), append(counts, &counter{stage: d.names[i]})
+			d.stages[i] = nil
+		}
+	}
+	d.chain = nil
+	attend(func() { r.fail(newChain(r, stages, counts, nil).close()) })
 	return r.err()
 }

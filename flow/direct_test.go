@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"sync"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
@@ -173,6 +175,102 @@ func TestDirectClose(t *testing.T) {
 		}
 		if err := d.Close(); err != nil || closed != 1 {
 			t.Errorf("%s: closed %d times, then %v", name, closed, err)
+		}
+	}
+}
+
+// Forks, on goroutines of their own, give what their Direct gives. Stages that are a
+// Forker are forked and not opened, others are opened, and all are closed; a Fork that
+// fails is an error of its stage.
+func TestDirectFork(t *testing.T) {
+	mem := checked(t)
+	reader, err := numbers{Records: 1, Rows: 4}.Open(context.Background(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	rec, err := reader.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	var mu sync.Mutex
+	happened, bad := map[string]int{}, hook(nil)
+	watching := func(label string) step {
+		return step{Label: label, hook: func(place string, n int64) error {
+			mu.Lock()
+			defer mu.Unlock()
+			happened[label+" "+place]++
+			if label == "forker" {
+				return bad.at(place, n)
+			}
+			return nil
+		}}
+	}
+	forker, plain, holder := watching("forker"), watching("plain"), watching("holder")
+	forker.mode, holder.mode = forks, holds
+	d, err := flow.OpenDirect(reader.Schema(), flow.Options{Allocator: mem}, forker, plain, holder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(d *flow.Direct) (n int64) {
+		outs, err := d.Process(context.Background(), rec)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, out := range outs {
+			n += out.NumRows()
+			out.Release()
+		}
+		return n
+	}
+	if rows(d) != 4 {
+		t.Error("rows are missing")
+	}
+	var work sync.WaitGroup
+	for range 3 {
+		work.Go(func() {
+			f, err := d.Fork()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for range 5 {
+				if rows(f) != 4 {
+					t.Error("rows are missing from a fork")
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	// The two that are no Forker are opened for each of 16 records; all are closed.
+	want := map[string]int{
+		"forker open": 1, "forker fork": 3, "forker process": 16, "forker close": 4,
+		"plain open": 16, "plain process": 16, "plain close": 16,
+		"holder open": 16, "holder process": 16, "holder flush": 16, "holder close": 16,
+	}
+	if !maps.Equal(happened, want) {
+		t.Errorf("%v, want %v", happened, want)
+	}
+	for name, h := range map[string]hook{"error": failing("fork", 0, false), "panic": failing("fork", 0, true), "exit": exiting("fork", 0)} {
+		d, err := flow.OpenDirect(reader.Schema(), flow.Options{Allocator: mem}, plain, forker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad = h
+		var e *flow.Error
+		if _, err := d.Fork(); !errors.As(err, &e) || e.Stage != "forker" {
+			t.Errorf("%s: %v, want an error of the stage", name, err)
+		}
+		bad = nil
+		if err := d.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -40,12 +40,11 @@ type Predictor struct {
 	layout  record.Layout // of the graphs that come, which have no target
 	classes []string
 	slots   chan struct{} // one for each graph in work
+	workers workers
 
 	mu     sync.Mutex
-	latest nn.Cloner // what new workers copy
+	latest nn.Cloner // what workers copy
 	round  int       // of updates
-	idle   []*worker
-	closed bool
 }
 
 // Answer is what a model says of a graph.
@@ -89,11 +88,12 @@ func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	if err := p.update(m); err != nil {
 		return nil, err
 	}
+	p.workers.open = p.worker
 	w, err := p.worker()
 	if err != nil {
 		return nil, err
 	}
-	p.idle = []*worker{w}
+	p.workers.idle = []*worker{w}
 	return p, nil
 }
 
@@ -157,114 +157,161 @@ func (p *Predictor) Predict(ctx context.Context, g *graph.Graph) (Answer, error)
 
 // PredictAll is Predict for a recipe that makes several rows of a graph, one for
 // each of its nodes, say.
-func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) ([]Answer, error) {
-	return p.predict(ctx, g, nil)
+func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) (all []Answer, err error) {
+	err = p.work(ctx, &p.workers, func(w *worker) error {
+		rec, err := p.record(ctx, w.graphs, g)
+		if err != nil {
+			return err
+		}
+		defer rec.Release()
+		all, err = w.predict(ctx, p, rec)
+		return err
+	})
+	return all, err
 }
 
-// PredictRoots is PredictAll for given roots: they take the place of those of the
-// operators.Roots in the recipe, of which there must be one. A model of nodes or of
-// pairs of nodes is asked so about some of them. A call opens the operators anew.
-func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
-	recipe := slices.Clone(p.recipe)
-	i := slices.IndexFunc(recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
-	if i < 0 {
-		return nil, errors.New("sinks: predictor: the recipe has no operators.Roots")
-	}
-	recipe[i] = operators.Roots{Nodes: roots}
-	return p.predict(ctx, g, recipe)
-}
-
-// predict answers for the rows that a recipe makes of g; nil = that of the Predictor.
-func (p *Predictor) predict(ctx context.Context, g *graph.Graph, recipe operators.Recipe) (all []Answer, err error) {
+// record returns a graph as a record of a row, which the caller owns, once it is checked.
+func (p *Predictor) record(ctx context.Context, b *record.Builder, g *graph.Graph) (arrow.Record, error) {
 	if g == nil {
 		return nil, errors.New("sinks: predictor: the graph is nil")
 	}
+	err := g.CheckContext(ctx)
+	if err == nil {
+		err = p.layout.Holds(g, &record.Row{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sinks: predictor: %w", err)
+	}
+	if err := b.Append(g, record.Row{}); err != nil {
+		return nil, err
+	}
+	return b.Record(), nil
+}
+
+// work calls f with one of some workers, when fewer than GOMAXPROCS are at work.
+func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error) error {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	defer func() { <-p.slots }()
-	w, err := p.take()
+	w, err := of.take()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer p.put(w)
-	fields := w.fields
-	if recipe != nil {
-		if fields, err = flow.OpenDirect(w.graphs.Schema(), flow.Options{}, recipe...); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, fields.Close()) }()
-	}
-	return w.predict(ctx, p, g, fields)
-}
-
-// take returns a worker that nobody has, with the latest weights.
-func (p *Predictor) take() (w *worker, err error) {
+	defer of.put(w)
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, errors.New("sinks: predictor: it is closed")
-	}
 	latest, round := p.latest, p.round
-	if n := len(p.idle); n > 0 {
-		w, p.idle = p.idle[n-1], p.idle[:n-1]
-	}
 	p.mu.Unlock()
-	if w == nil {
-		return p.worker()
-	}
 	if w.round != round {
 		w.net, w.round = latest.Clone(), round
+	}
+	return f(w)
+}
+
+// Close frees what the operators hold. Calls that are under way end well, later
+// ones do not. What was opened is closed by itself.
+func (p *Predictor) Close() error { return p.workers.close() }
+
+// workers are those that nobody has.
+type workers struct {
+	open func() (*worker, error)
+	free func() error // called when all are closed; or nil
+
+	mu     sync.Mutex
+	idle   []*worker
+	taken  int
+	closed bool
+}
+
+// take returns a worker that nobody has.
+func (s *workers) take() (w *worker, err error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errors.New("sinks: predictor: it is closed")
+	}
+	s.taken++
+	if n := len(s.idle); n > 0 {
+		w, s.idle = s.idle[n-1], s.idle[:n-1]
+	}
+	s.mu.Unlock()
+	if w == nil {
+		if w, err = s.open(); err != nil {
+			s.put(nil)
+			return nil, err
+		}
 	}
 	return w, nil
 }
 
-func (p *Predictor) put(w *worker) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+// put takes a worker back, or nil where there was none to give.
+func (s *workers) put(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	switch {
+	case w == nil:
+	case s.closed:
 		_ = w.fields.Close() // the answer has been given
-		return
+	default:
+		s.idle = append(s.idle, w)
 	}
-	p.idle = append(p.idle, w)
+	if s.closed && s.taken == 0 && s.free != nil {
+		_ = s.free()
+	}
 }
 
-// Close frees what the operators hold. Calls that are under way end well, later
-// ones do not.
-func (p *Predictor) Close() (err error) {
-	p.mu.Lock()
-	idle := p.idle
-	p.idle, p.closed = nil, true
-	p.mu.Unlock()
-	for _, w := range idle {
+func (s *workers) close() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	for _, w := range s.idle {
 		err = errors.Join(err, w.fields.Close())
+	}
+	s.idle = nil
+	if s.taken == 0 && s.free != nil {
+		err = errors.Join(err, s.free())
 	}
 	return err
 }
 
 // worker is what one graph at a time needs.
 type worker struct {
-	graphs *record.Builder
+	graphs *record.Builder // of a Predictor
 	fields *flow.Direct
 	shape  nn.Shape
 	net    nn.Predictor
 	round  int // of the update that net is from
 }
 
+// worker opens the operators of the recipe.
 func (p *Predictor) worker() (*worker, error) {
-	p.mu.Lock()
-	w := &worker{net: p.latest.Clone(), round: p.round}
-	p.mu.Unlock()
-	w.graphs = record.NewBuilder(memory.DefaultAllocator, p.layout)
-	var err error
-	if w.fields, err = flow.OpenDirect(w.graphs.Schema(), flow.Options{}, p.recipe...); err != nil {
+	graphs := record.NewBuilder(memory.DefaultAllocator, p.layout)
+	fields, err := flow.OpenDirect(graphs.Schema(), flow.Options{}, p.recipe...)
+	if err != nil {
 		return nil, err
 	}
+	w, err := p.behind(fields)
+	if err != nil {
+		return nil, err
+	}
+	w.graphs = graphs
+	return w, nil
+}
+
+// behind returns a worker with operators that are open, or closes them.
+func (p *Predictor) behind(fields *flow.Direct) (w *worker, err error) {
+	p.mu.Lock()
+	w = &worker{fields: fields, net: p.latest.Clone(), round: p.round}
+	p.mu.Unlock()
 	if w.shape, err = Shape(w.fields.Schema()); err == nil {
 		w.shape.Classes = w.net.Shape().Classes
 		err = w.net.Init(w.shape)
@@ -278,19 +325,9 @@ func (p *Predictor) worker() (*worker, error) {
 	return w, nil
 }
 
-func (w *worker) predict(ctx context.Context, p *Predictor, g *graph.Graph, fields *flow.Direct) (all []Answer, err error) {
-	if err = g.CheckContext(ctx); err == nil {
-		err = p.layout.Holds(g, &record.Row{})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sinks: predictor: %w", err)
-	}
-	if err := w.graphs.Append(g, record.Row{}); err != nil {
-		return nil, err
-	}
-	rec := w.graphs.Record()
-	defer rec.Release()
-	rows, err := fields.Process(ctx, rec)
+// predict answers for the rows that the operators make of rec.
+func (w *worker) predict(ctx context.Context, p *Predictor, rec arrow.Record) (all []Answer, err error) {
+	rows, err := w.fields.Process(ctx, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -428,7 +428,7 @@ func TestPredictRoots(t *testing.T) {
 			t.Errorf("root %d: %v", bad, err)
 		}
 	}
-	if _, err := p.PredictRoots(ctx, set.Graph); err == nil || !strings.Contains(err.Error(), "Nodes is empty") {
+	if _, err := p.PredictRoots(ctx, set.Graph); err == nil || !strings.Contains(err.Error(), "there are 0 nodes") {
 		t.Errorf("no roots: %v", err)
 	}
 	q, err := sinks.NewPredictor(net, operators.Recipe{expect, operators.Select{W: 1}, around})

@@ -1,0 +1,208 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+)
+
+// OpenGraph is a graph that a Predictor has made ready for questions about its nodes:
+// what needs all nodes is computed once, by Predictor.Open. Any number of goroutines
+// may call Predict.
+type OpenGraph struct {
+	p       *Predictor
+	nodes   int
+	graph   arrow.Record  // behind the operators in front of the Roots
+	schema  *arrow.Schema // of graph, with roots
+	width   int           // roots of a row; 0: an operators.Chunk cuts them
+	fields  *flow.Direct  // which workers have forks of
+	workers workers
+}
+
+// Open makes a graph ready for questions about single nodes, for a recipe with one
+// operators.Roots:
+//
+//	open, err := p.Open(ctx, g)
+//	…
+//	defer open.Close()
+//	answers, err := open.Predict(ctx, 17)
+//
+// Open copies the graph, runs the operators that stand in front of the Roots, such as
+// operators.Propagate and operators.Channel, and makes what those behind it share: the
+// index of the graph and, with Normalize.Global, the labels of all nodes. It takes the
+// time of g.Check and of these operators, plus O(n + m) for the index, and the memory of
+// the graph, of the columns that the operators add, and of the index: 4 bytes for each
+// node and each edge, those of field.Index.SetBound with a Bound. Each goroutine at
+// work, GOMAXPROCS at most, keeps up to 8 bytes for each node, and a model of its own. A call of
+// Predict then costs what the rows of its nodes cost.
+//
+// An answer costs what is around the node. Without a Bound a receptive field beside a
+// hub costs the degree of the hub; Assemble.Bound and Normalize.Bound make it cost the
+// same as elsewhere, and are set before the model is trained. count.Around is bounded
+// by itself. A count.Fields indexes the graph for each row, and is slow here.
+//
+// The answers are those of the graph as it was: one that has changed is opened anew.
+func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
+	o, err := p.openGraph(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.prepare(ctx); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+// PredictRoots is Open and OpenGraph.Predict for one question.
+func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
+	o, err := p.openGraph(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.Predict(ctx, roots...)
+	if err := errors.Join(err, o.Close()); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// openGraph is Open without what the first call of Predict makes as well.
+func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
+	i := slices.IndexFunc(p.recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
+	if i < 0 {
+		return nil, errors.New("sinks: predictor: the recipe has no operators.Roots")
+	}
+	before, roots, behind := p.recipe[:i], p.recipe[i].(operators.Roots), p.recipe[i+1:]
+	o := &OpenGraph{p: p, width: len(roots.Nodes)}
+	if _, ok := operators.Find[operators.PerRoot](behind); ok {
+		o.width = 1
+	}
+	if _, ok := operators.Find[operators.Chunk](behind); ok {
+		o.width = 0
+	}
+	err := p.work(ctx, &p.workers, func(w *worker) (err error) {
+		o.graph, err = w.ahead(ctx, p, before, g)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.nodes = g.N()
+	o.schema, err = record.Extend(o.graph.Schema(), record.ListField[int32](record.Roots, []int{max(1, o.width)}))
+	if err == nil {
+		o.fields, err = flow.OpenDirect(o.schema, flow.Options{}, behind...)
+	}
+	if err != nil {
+		o.graph.Release()
+		return nil, err
+	}
+	o.workers.open = func() (*worker, error) {
+		fields, err := o.fields.Fork()
+		if err != nil {
+			return nil, err
+		}
+		return p.behind(fields)
+	}
+	o.workers.free = func() error {
+		o.graph.Release()
+		return o.fields.Close()
+	}
+	return o, nil
+}
+
+// ahead returns the graph as it leaves some operators.
+func (w *worker) ahead(ctx context.Context, p *Predictor, ops []flow.Operator, g *graph.Graph) (arrow.Record, error) {
+	rec, err := p.record(ctx, w.graphs, g)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	d, err := flow.OpenDirect(rec.Schema(), flow.Options{}, ops...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.Process(ctx, rec)
+	if err := errors.Join(err, d.Close()); err != nil || len(rows) != 1 || rows[0].NumRows() != 1 {
+		for _, rec := range rows {
+			rec.Release()
+		}
+		if err == nil {
+			err = errors.New("sinks: predictor: the operators in front of operators.Roots do not make one row of a graph")
+		}
+		return nil, err
+	}
+	return rows[0], nil
+}
+
+// prepare takes a row through the operators that workers have forks of, which then hold
+// what all of them share. It is no matter if the row is refused.
+func (o *OpenGraph) prepare(ctx context.Context) error {
+	rec, err := o.row(make([]int32, max(1, o.width)))
+	if err != nil {
+		return err
+	}
+	defer rec.Release()
+	outs, _ := o.fields.Process(ctx, rec)
+	for _, out := range outs {
+		out.Release()
+	}
+	return context.Cause(ctx)
+}
+
+// row returns a record with a row of these roots, which the caller owns.
+func (o *OpenGraph) row(nodes []int32) (arrow.Record, error) {
+	roots := record.NewLists[int32](memory.DefaultAllocator)
+	roots.Append(nodes)
+	return record.Project(o.schema, o.graph, map[string]arrow.Array{record.Roots: roots.Finish()})
+}
+
+// Predict returns what the model says of nodes of the graph, in their order, as a
+// stream of all nodes has it: an answer for each node, or for each pair where a row has
+// two roots. A row has as many roots as the Roots of the recipe, or one where
+// operators.PerRoot makes a row of each. A node that the graph does not have, or that a
+// stage refuses, is an error, and so is the end of ctx.
+func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, err error) {
+	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
+		return nil, fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
+	}
+	for _, v := range nodes {
+		if v < -1 || int(v) >= o.nodes {
+			return nil, fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
+		}
+	}
+	err = o.p.work(ctx, &o.workers, func(w *worker) error {
+		size := o.width
+		if size == 0 {
+			size = len(nodes)
+		}
+		for part := range slices.Chunk(nodes, size) {
+			rec, err := o.row(part)
+			if err != nil {
+				return err
+			}
+			said, err := w.predict(ctx, o.p, rec)
+			rec.Release()
+			if err != nil {
+				return err
+			}
+			all = append(all, said...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Close frees what was computed. Calls that are under way end well, later ones do not.
+func (o *OpenGraph) Close() error { return o.workers.close() }

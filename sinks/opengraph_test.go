@@ -1,0 +1,366 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/links"
+)
+
+// halves is a graph with hubs, of whose nodes the first half is of one class, and has
+// attributes of its own.
+func halves(t testing.TB, n int) *sources.NodeSet {
+	t.Helper()
+	g, err := generate.PreferentialAttachment(n, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	set := &sources.NodeSet{Graph: g, Classes: []string{"first half", "second half"}}
+	g.SparseCard, g.SparseOffsets = 8, []int32{0}
+	for v := range n {
+		half := int32(2 * v / n)
+		set.Class = append(set.Class, half)
+		g.NodeSparse = append(g.NodeSparse, rng.Int32N(4)+4*half)
+		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+	}
+	return set
+}
+
+// openTrial is a recipe and the model that its rows are for.
+type openTrial struct {
+	name   string
+	recipe operators.Recipe // without Expect
+	net    interface {
+		nn.Model
+		nn.Cloner
+	}
+}
+
+func openTrials(set *sources.NodeSet) []openTrial {
+	fields := func(name string, ops ...flow.Operator) openTrial {
+		return openTrial{name, ops, &nn.Pooled{Seed: 1, Maps: 8}}
+	}
+	one := operators.Roots{Nodes: []int32{-1}}
+	none := slices.Repeat([]int32{-1}, 7)
+	distances := operators.Normalize{K: 6, Distances: 3}
+	around := func(a count.Around) flow.Operator {
+		return operators.Count{Of: []count.Counter{a}, DropGraph: true}
+	}
+	return []openTrial{
+		{"words", operators.Recipe{one, around(count.Around{})}, nn.Best()},
+		{"words with classes", operators.Recipe{one, around(count.Around{Hops: 2, Class: set.Class})}, nn.Best()},
+		{"pairs", operators.Recipe{operators.Roots{Nodes: []int32{-1, -1}}, operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}}, nn.Best()},
+		fields("chunks", one, operators.Chunk{Size: 256}, operators.Assemble{K: 6}, operators.Normalize{Distances: 3}, operators.PerRoot{}),
+		fields("bounded", one, operators.Chunk{Size: 3}, operators.Assemble{K: 6, Bound: 8}, operators.Normalize{Distances: 3}, operators.PerRoot{}),
+		fields("without chunks", operators.Roots{Nodes: none}, distances, operators.PerRoot{}),
+		fields("labels of all nodes", one, operators.Chunk{Size: 1}, operators.Normalize{K: 6, By: labeling.Betweenness, Global: true, Distances: 3}, operators.PerRoot{}),
+		fields("propagated attributes", operators.Propagate{Sparse: true, Unit: true}, one, operators.Chunk{}, operators.Normalize{K: 1, Distances: 3}, operators.PerRoot{}),
+		fields("known classes", operators.Channel{By: labeling.NormalizedDegree}, one, operators.Chunk{}, distances,
+			operators.PerRoot{}, operators.KnownClasses{Class: set.Class, Names: set.Classes}),
+	}
+}
+
+// stream returns the rows of these roots.
+func (o openTrial) stream(set *sources.NodeSet, roots []int32) flow.Pipeline {
+	src := set.Rooted(roots)
+	if o.name == "pairs" {
+		src.Layout, src.W = links.Layout(set.Graph), 2
+		src.Graphs[0].Target = make([]int32, len(roots)/2)
+	}
+	if strings.HasPrefix(o.name, "words") || o.name == "pairs" {
+		return o.recipe[1:].Onto(flow.From(src))
+	}
+	recipe := slices.Clone(o.recipe)
+	for i, op := range recipe {
+		if _, ok := op.(operators.Roots); ok {
+			recipe[i] = operators.Roots{Nodes: roots}
+		}
+	}
+	return recipe.Onto(flow.From(set))
+}
+
+// predictor trains the model for a step, and returns it with what a stream over all
+// roots says.
+func (o openTrial) predictor(t testing.TB, set *sources.NodeSet, roots []int32) (p *sinks.Predictor, want []sinks.Answer) {
+	t.Helper()
+	ctx := context.Background()
+	if err := o.stream(set, roots).Via(operators.Batch{Size: 16}).To(sinks.Train{Net: o.net}).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	err := o.stream(set, roots).To(sinks.Predict{Net: o.net, Each: func(p sinks.Prediction) error {
+		a := sinks.Answer{Index: p.Class, Probs: slices.Clone(p.Probs), Root: p.Root}
+		want = append(want, a)
+		return nil
+	}}).Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout := set.Rooted(nil).Layout
+	switch {
+	case o.name == "pairs":
+		layout = links.Layout(set.Graph)
+	case !strings.HasPrefix(o.name, "words"):
+		layout = set.Layout()
+	}
+	p, err = sinks.NewPredictor(o.net, append(operators.Recipe{operators.Expect{Layout: layout}}, o.recipe...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i].Class = p.Classes()[want[i].Index]
+	}
+	return p, want
+}
+
+// An open graph says of nodes, one by one or several, from several goroutines, what a
+// stream over all nodes says, and what PredictRoots says: to the byte.
+func TestOpenGraph(t *testing.T) {
+	const n = 150
+	set := halves(t, n)
+	for _, trial := range openTrials(set) {
+		t.Run(trial.name, func(t *testing.T) {
+			defer leak.VerifyNone(t)
+			width, roots := 1, []int32(nil)
+			for v := range int32(n) {
+				roots = append(roots, v)
+			}
+			if trial.name == "pairs" {
+				width = 2
+			}
+			p, want := trial.predictor(t, set, roots)
+			defer p.Close()
+			if len(want) != n/width {
+				t.Fatalf("a stream has %d answers", len(want))
+			}
+			mine := *set.Graph
+			mine.Neighbors = slices.Clone(mine.Neighbors)
+			open, err := p.Open(t.Context(), &mine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range mine.Neighbors { // the graph has been copied
+				mine.Neighbors[i] = -5
+			}
+			var asking sync.WaitGroup
+			for seed := range uint64(4) {
+				asking.Go(func() {
+					rng := rand.New(rand.NewPCG(seed, 2))
+					for range 60 {
+						some := 1 + rng.IntN(1+int(seed)*3)
+						var nodes []int32
+						var expect []sinks.Answer
+						for range some {
+							i := rng.IntN(len(want))
+							nodes = append(nodes, roots[i*width:(i+1)*width]...)
+							expect = append(expect, want[i])
+						}
+						got, err := open.Predict(t.Context(), nodes...)
+						if err != nil || !reflect.DeepEqual(got, expect) {
+							t.Errorf("nodes %v: %v\n%+v, want\n%+v", nodes, err, got, expect)
+							return
+						}
+					}
+				})
+			}
+			asking.Wait()
+			for i := range 5 {
+				got, err := p.PredictRoots(t.Context(), set.Graph, roots[i*width:(i+1)*width]...)
+				if err != nil || !reflect.DeepEqual(got, want[i:i+1]) {
+					t.Errorf("PredictRoots of row %d: %v, %+v, want %+v", i, err, got, want[i])
+				}
+			}
+			if err := errors.Join(open.Close(), open.Close()); err != nil {
+				t.Error(err)
+			}
+			if _, err := open.Predict(t.Context(), roots[:width]...); err == nil || !strings.Contains(err.Error(), "closed") {
+				t.Errorf("after Close: %v", err)
+			}
+		})
+	}
+}
+
+// counted is a labeling that counts its calls.
+type counted struct{ calls *atomic.Int64 }
+
+func (c counted) String() string { return "counted" }
+
+func (c counted) Label(in labeling.Input, labels []float64) error {
+	c.calls.Add(1)
+	return labeling.Compute(labeling.Degree, in, labels)
+}
+
+// What needs all nodes is computed once, by Open, whatever is asked, and also by those
+// that were refused or cancelled.
+func TestOpenGraphOnce(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set, calls := halves(t, 200), new(atomic.Int64)
+	trial := openTrial{"once", operators.Recipe{
+		operators.Channel{By: counted{calls}}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{},
+		operators.Normalize{K: 6, By: counted{calls}, Global: true, Distances: 3}, operators.PerRoot{},
+	}, &nn.Pooled{Seed: 1, Maps: 4}}
+	p, _ := trial.predictor(t, set, []int32{1, 2, 3})
+	defer p.Close()
+	calls.Store(0)
+	open, err := p.Open(t.Context(), set.Graph)
+	if err != nil || calls.Load() != 2 {
+		t.Fatalf("%v, Open has computed %d labelings, want 2", err, calls.Load())
+	}
+	defer open.Close()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx   context.Context
+		nodes []int32
+		want  string
+	}{
+		{t.Context(), []int32{200}, "root 200 is not among the 200 nodes"}, {t.Context(), []int32{-2}, "root -2 is not among"},
+		{t.Context(), nil, "there are 0 nodes"}, {gone, []int32{1}, "canceled"},
+	} {
+		if _, err := open.Predict(c.ctx, c.nodes...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", c.nodes, err, c.want)
+		}
+	}
+	var asking sync.WaitGroup
+	for range 8 {
+		asking.Go(func() {
+			for v := range int32(50) {
+				if _, err := open.Predict(t.Context(), v, 199-v); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if n := calls.Load(); n != 2 {
+		t.Errorf("%d labelings were computed, want those of Open alone", n)
+	}
+	if _, err := p.Open(gone, set.Graph); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open after the end of the context: %v", err)
+	}
+	if _, err := p.Open(t.Context(), &graph.Graph{Offsets: []int32{0, 1}, Neighbors: []int32{9}}); err == nil || !strings.Contains(err.Error(), "neighbour 9") {
+		t.Errorf("Open of a damaged graph: %v", err)
+	}
+	if _, err := p.Open(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "nil") {
+		t.Errorf("Open of nil: %v", err)
+	}
+}
+
+// Close while questions are answered ends later ones alone, and what the model learns
+// reaches open graphs by Update.
+func TestOpenGraphClose(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set := halves(t, 100)
+	trial := openTrials(set)[0]
+	p, want := trial.predictor(t, set, []int32{0, 1, 2, 3, 4, 5, 6, 7})
+	open, err := p.Open(t.Context(), set.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil { // which an open graph outlives
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	begun := make(chan struct{}, 4)
+	for range 4 {
+		asking.Go(func() {
+			for i := 0; ; i++ {
+				got, err := open.Predict(context.Background(), int32(i%8))
+				if err != nil {
+					if !strings.Contains(err.Error(), "closed") {
+						t.Error(err)
+					}
+					return
+				}
+				if !reflect.DeepEqual(got, want[i%8:i%8+1]) {
+					t.Errorf("%+v, want %+v", got, want[i%8])
+				}
+				if i == 3 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range 4 {
+		<-begun
+	}
+	if err := open.Close(); err != nil {
+		t.Error(err)
+	}
+	asking.Wait()
+}
+
+func TestOpenGraphUpdate(t *testing.T) {
+	set := halves(t, 100)
+	trial := openTrials(set)[0]
+	roots := []int32{0, 1, 2, 3, 90, 91, 92}
+	p, before := trial.predictor(t, set, roots)
+	defer p.Close()
+	open, err := p.Open(t.Context(), set.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if got, err := open.Predict(t.Context(), 3); err != nil || !reflect.DeepEqual(got, before[3:4]) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := trial.stream(set, roots).To(sinks.Train{Net: trial.net}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Update(trial.net); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := open.Predict(t.Context(), 3); err != nil || slices.Equal(got[0].Probs, before[3].Probs) {
+		t.Errorf("after Update: %+v, %v", got, err)
+	}
+}
+
+// A recipe that has no row for each root is an error.
+func TestOpenGraphRecipe(t *testing.T) {
+	set := halves(t, 50)
+	trial := openTrials(set)[0]
+	p, _ := trial.predictor(t, set, []int32{0, 1})
+	defer p.Close()
+	expect, left := p.Recipe()[0], 0 // the part that the graph is not of
+	var part sinks.Collect
+	defer part.Release()
+	if err := flow.From(set).Via(operators.Part{Of: 2}).To(&part).Run(t.Context()); err != nil || len(part.Records()) > 0 {
+		left = 1
+	}
+	for want, r := range map[string]operators.Recipe{
+		"the recipe has no operators.Roots": {expect, operators.Select{W: 1}, trial.recipe[1]},
+		"do not make one row of a graph":    {expect, operators.Part{Of: 2, Number: left}, trial.recipe[0], trial.recipe[1]},
+		"5 nodes, want 2 for each answer":   {expect, operators.Roots{Nodes: []int32{-1, -1}}, trial.recipe[1]},
+	} {
+		q, err := sinks.NewPredictor(trial.net, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open, err := q.Open(t.Context(), set.Graph)
+		if err == nil {
+			_, err = open.Predict(t.Context(), 1, 2, 3, 4, 5)
+			open.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		q.Close()
+	}
+}
