@@ -1,7 +1,0 @@
-//go:build !linux
-
-package clitest
-
-const canLimit = false
-
-func limitMemory(uint64) {}
