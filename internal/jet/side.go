@@ -160,6 +160,16 @@ func (s *Side) find(ctx context.Context, subject string, x *Index) error {
 	return nil
 }
 
+// Had reports whether the message that begins at a position is here, or was taken by the reader.
+func (s *Side) Had(ctx context.Context, first int64) (bool, error) {
+	m, err := s.last(ctx, Subject(s.name, first))
+	if err != nil || m != nil {
+		return m != nil, err
+	}
+	p, err := s.Progress(ctx) // which the reader tells before it purges
+	return first < p.Next, err
+}
+
 // End returns the end of the stream, if it is here.
 func (s *Side) End(ctx context.Context) (*Note, error) {
 	m, err := s.last(ctx, EndSubject(s.name))

@@ -63,7 +63,9 @@ func (w *writer) total(ctx context.Context) (end jet.End, err error) {
 }
 
 // behind refuses messages of sanflow behind an end that was marked before, where no reader
-// looks.
+// looks. One kind of them is deleted instead. Two workers may have one message of a queue in
+// hand. The first one puts its rows into the side stream, the reader takes them, and the end
+// counts them. The second one was waiting for room meanwhile, and the stream then stores its copy.
 func (w *writer) behind(ctx context.Context, last uint64) error {
 	end, err := w.client.Last(ctx, w.Stream, jet.EndSubject(w.Stream))
 	if errors.Is(err, nc.ErrMsgNotFound) {
@@ -81,9 +83,32 @@ func (w *writer) behind(ctx context.Context, last uint64) error {
 			return err
 		}
 		at = m.Sequence
-		if _, err := jet.Read(w.Stream, m.Subject, m.Header, at); err != nil {
+		n, err := jet.Read(w.Stream, m.Subject, m.Header, at)
+		if err != nil {
 			continue // a stranger's
+		}
+		// A run that began behind the end has had no part in what the end counts.
+		if end.Time.After(w.opened) {
+			had, err := w.had(ctx, n.First())
+			if err == nil && had {
+				err = w.client.Ask(ctx, func(ctx context.Context) error { return w.stream.DeleteMsg(ctx, at) })
+			}
+			if err != nil && !errors.Is(err, nc.ErrMsgNotFound) {
+				return err
+			}
+			if had {
+				continue
+			}
 		}
 		return fmt.Errorf("it was marked before, as message %d, and behind that is message %d, which no reader sees: delete the mark %s, and run this again; of several that write one stream at different times each but the last sets NoEnd", end.Sequence, at, end.Subject)
 	}
+}
+
+// had reports whether the reader has the message at a position from the side stream.
+func (w *writer) had(ctx context.Context, first int64) (bool, error) {
+	side, err := w.client.Side(ctx, w.stream.CachedInfo())
+	if err != nil || side == nil {
+		return false, err
+	}
+	return side.Had(ctx, first)
 }

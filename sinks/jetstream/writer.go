@@ -23,6 +23,7 @@ type writer struct {
 	encoder *jet.Encoder
 	client  *jet.Client // nil while there was no broker
 	stream  nc.Stream
+	opened  time.Time // by the clock of the broker
 	most    int
 	last    context.Context // of the last call, for Close
 
@@ -76,7 +77,7 @@ func (w *writer) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	w.client = client
+	w.client, w.opened = client, w.stream.CachedInfo().TimeStamp
 	w.reconnects.Store(client)
 	w.most = int(client.NC.MaxPayload()) - jet.HeaderRoom
 	if size := w.stream.CachedInfo().Config.MaxMsgSize; size > 0 {

@@ -2,12 +2,15 @@ package jetstream_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/nats-io/nats.go"
+	nc "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/jet"
@@ -101,6 +104,83 @@ func TestEndAside(t *testing.T) {
 	}
 	if second := count(); second != first {
 		t.Errorf("then the end is %+v, want %+v", second, first)
+	}
+}
+
+// Two workers have one message of a queue in hand. The first one puts its rows beside the full
+// stream and marks the end; the second one finds room behind the end. Its copy is deleted, whether
+// the reader has purged the side stream or not. A copy of a run that begins behind the end is an
+// error.
+func TestCopyBehindEnd(t *testing.T) {
+	t.Parallel()
+	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
+	client, err := jet.Connection(c).Dial(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	r, err := sources.Families{Graphs: 8, Rows: 4}.Open(t.Context(), memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var recs [2]arrow.Record
+	for i := range recs {
+		if recs[i], err = r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer recs[i].Release()
+	}
+	const window = 100 * time.Millisecond // of de-duplication
+	for _, purged := range []bool{false, true} {
+		name := fmt.Sprintf("fields-%t", purged)
+		stream, err := client.Make(t.Context(), jet.Settings{Name: name, Window: window}, r.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func() flow.Writer {
+			w, err := sink.Sink{Connection: c, Stream: name}.Open(r.Schema())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		first, second := open(), open()
+		if err := errors.Join(first.Write(t.Context(), recs[0]), first.Write(t.Context(), recs[1]), first.(flow.TimedWriter).Expire(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		side, err := client.MakeSide(t.Context(), stream.CachedInfo())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := client.Last(t.Context(), name, name+".p.4")
+		for err != nil && t.Context().Err() == nil { // it is on its way
+			m, err = client.Last(t.Context(), name, name+".p.4")
+		}
+		if err := errors.Join(side.Put(t.Context(), &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}), stream.DeleteMsg(t.Context(), m.Sequence), first.Close(nil)); err != nil {
+			t.Fatal(err)
+		}
+		end, err := client.End(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if purged {
+			if err := errors.Join(side.Tell(t.Context(), jet.Progress{Base: jet.Base{Next: 8, Seq: 1, Total: *end}, Want: -1}), side.Purge(t.Context(), 8)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(3 * window)
+		if err := errors.Join(second.Write(t.Context(), recs[1]), second.Close(nil)); err != nil {
+			t.Error(err)
+		}
+		if _, err := client.Last(t.Context(), name, name+".p.4"); !errors.Is(err, nc.ErrMsgNotFound) {
+			t.Errorf("the copy is there: %v", err)
+		}
+		time.Sleep(3 * window)
+		third := open()
+		if err := errors.Join(third.Write(t.Context(), recs[1]), third.Close(nil)); err == nil || !strings.Contains(err.Error(), "it was marked before") {
+			t.Errorf("a third run: %v", err)
+		}
 	}
 }
 
