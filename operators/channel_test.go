@@ -44,7 +44,7 @@ func TestChannelAdds(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []record.Channel{{Name: "x"}, {Name: "y"}, {Name: "degree"}, {Name: "again"}}
-		if !slices.Equal(gs.Layout.NodeAttr, want) {
+		if !slices.EqualFunc(gs.Layout.NodeAttr, want, record.Channel.Equal) {
 			t.Errorf("the channels are %v", gs.Layout.NodeAttr)
 		}
 		var g, old graph.Graph

@@ -21,14 +21,14 @@ import (
 // in an order that does not depend on node numbers (Niepert et al. 2016,
 // Algorithm 4; package field gives the order in full). It adds the column
 // members, the attributes of the members as nodes_cat, nodes and nodes_sparse,
-// and where nodes have classes those of the roots as root_target; it drops the
-// columns of the graph and of the neighbourhoods.
+// and where nodes have classes or ids those of the roots as root_target and root_ids; it
+// drops the columns of the graph and of the neighbourhoods.
 //
 // Roots and members are numbers of nodes, from 0 in each graph, also where the graph
-// has other ids for them in node_ids. That column goes with the graph: a program that
-// writes ids sets KeepGraph and replaces v by [record.Row].NodeID[v], and -1 by -1, in a
-// stage before PerRoot, which drops the graph; examples/export/names.go is such a stage.
-// Or the program keeps the ids of the source, such as sources.Network.IDs.
+// has other ids for them in node_ids. The ids of the roots become root_ids. The ids of
+// members go with the graph: a program that writes these sets KeepGraph and looks them up
+// in [record.Row].NodeID, in a stage before PerRoot, which drops the graph. Or the program
+// keeps the ids of the source, such as sources.Network.IDs.
 //
 // Without an Assemble before it, Normalize gathers the neighbourhoods itself, to
 // the same fields. They are then nowhere in columns, which around the hubs of a

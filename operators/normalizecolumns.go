@@ -44,6 +44,9 @@ func (z *normalizer) outputs() []output {
 	if len(l.NodeClasses) > 0 {
 		all = append(all, z.targets())
 	}
+	if l.NodeIDs != graph.NoIDs {
+		all = append(all, z.rootIDs())
+	}
 	return all
 }
 
@@ -116,6 +119,17 @@ func (z *normalizer) targets() output {
 					out[i] = class[root]
 				}
 			}
+		}, func(int) arrow.Array { return b.Finish() }, b.Release}
+	}}
+}
+
+// rootIDs is the id of each root: 0, or the empty string, for zero fields.
+func (z *normalizer) rootIDs() output {
+	kind := z.layout.NodeIDs
+	return output{record.IDsField(record.RootIDs, []int{z.w}, kind), func(mem memory.Allocator) column {
+		b := record.NewIDs(mem, kind)
+		return column{record.RootIDs, func(_ *graph.Graph, row int) {
+			b.AppendOf(z.now.graphs.Row(row).NodeID, z.hoods.root)
 		}, func(int) arrow.Array { return b.Finish() }, b.Release}
 	}}
 }

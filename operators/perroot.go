@@ -127,6 +127,9 @@ func (s *rootSplitter) column(in *arrow.Schema, f arrow.Field) (arrow.Field, err
 			}
 			return record.SparseField(f.Name, shape, channels[0]), nil
 		}
+		if kind, err := record.IDsKind(in, f.Name); err == nil {
+			return record.IDsField(f.Name, shape, kind), nil
+		}
 		if l.Elem().ID() != arrow.INT32 {
 			return f, fmt.Errorf("column %q is %s, which cannot be split by root", f.Name, f.Type)
 		}
@@ -212,6 +215,9 @@ func (s *rootSplitter) split(mem memory.Allocator, rec arrow.Record, f arrow.Fie
 		if _, nested := t.Elem().(*arrow.ListType); nested {
 			return s.splitSets(mem, rec, f)
 		}
+		if t.Elem().ID() != arrow.INT32 {
+			return s.splitIDs(mem, rec, f.Name)
+		}
 		return s.splitLists(mem, rec, f.Name)
 	}
 	switch {
@@ -272,6 +278,28 @@ func (s *rootSplitter) splitLists(mem memory.Allocator, rec arrow.Record, name s
 			return nil, fmt.Errorf("column %q has %d values for %d roots", name, len(row), s.w)
 		}
 		b.Append(row[r.Row : r.Row+1])
+	}
+	return b.Finish(), nil
+}
+
+// splitIDs splits a list of the ids of the roots.
+func (s *rootSplitter) splitIDs(mem memory.Allocator, rec arrow.Record, name string) (arrow.Array, error) {
+	kind, err := record.IDsKind(rec.Schema(), name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := record.IDsOfColumn(rec, name)
+	if err != nil {
+		return nil, err
+	}
+	b := record.NewIDs(mem, kind)
+	for _, r := range s.refs {
+		ids := v.Row(int(r.Record))
+		if int(r.Row) >= ids.Len() {
+			b.Release()
+			return nil, fmt.Errorf("column %q has %d ids for %d roots", name, ids.Len(), s.w)
+		}
+		b.AppendOf(ids, []int32{r.Row})
 	}
 	return b.Finish(), nil
 }

@@ -49,7 +49,7 @@ func TestNormalizeSparse(t *testing.T) {
 	seen := 0
 	for _, rec := range out.Records() {
 		c, err := record.SparseChannel(rec.Schema(), record.NodesSparse)
-		if err != nil || c != flowtest.Layout.NodeSparse {
+		if err != nil || !c.Equal(flowtest.Layout.NodeSparse) {
 			t.Fatalf("%v, %v", c, err)
 		}
 		for _, gone := range []string{record.NodeSparse, record.NodeTarget} {

@@ -115,22 +115,14 @@ type EdgeListStats struct {
 // Network is a graph of which every node has an id in a file.
 type Network struct {
 	Graph *graph.Graph
-	// IDs holds the id of every node, ascending. It is nil where node v has
+	// IDs holds the id of every node, ascending. There are none where node v has
 	// the id v.
-	IDs []int32
+	IDs graph.IDs
 	// NodeClass is the class of every node, an index into Classes, where there
 	// is a file of labels.
 	NodeClass []int32
 	Classes   []string
 	Stats     EdgeListStats
-}
-
-// ID returns the id of node v.
-func (n *Network) ID(v int32) int32 {
-	if n.IDs == nil {
-		return v
-	}
-	return n.IDs[v]
 }
 
 // String names the file, for the plan of a pipeline.
@@ -151,7 +143,7 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 
 // Reader returns the reader of a stream of this graph alone.
 func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs != nil}
+	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
 	if n.Graph.EdgeAttrs == 1 {
 		l.EdgeAttr = []record.Channel{{Name: "weight"}}
 	}

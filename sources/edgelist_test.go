@@ -26,7 +26,7 @@ func edgesOf(n *Network) string {
 	for u := range int32(n.Graph.N()) {
 		for _, v := range n.Graph.Adj(u) {
 			if n.Graph.Directed || u < v {
-				s = append(s, fmt.Sprintf("%d-%d", n.ID(u), n.ID(v)))
+				s = append(s, fmt.Sprintf("%s-%s", n.IDs.Name(u), n.IDs.Name(v)))
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func TestEdgeList(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		n          int
-		ids        []int32
+		ids        []int64
 		edges      string
 		stats      EdgeListStats
 	}{
@@ -45,11 +45,11 @@ func TestEdgeList(t *testing.T) {
 		{"comments and empty lines", "# x\n\n% y\n0 1\n  \n#\n1 2", 3, nil, "0-1 1-2", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
 		{"weights", "0 1 0.5\n1 2 x y z\n2,0,-3\n", 3, nil, "0-1 0-2 1-2", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 3, OneWay: 3}, Lines: 3}},
 		{"dropped", "0 1\n1 0\n0 1\n2 2\n", 3, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, SelfLoops: 1, Duplicates: 1}, Lines: 4, Isolated: 1}},
-		{"gap", "7 1000000000\n3 2147483647\n", 4, []int32{3, 7, 1000000000, 2147483647}, "3-2147483647 7-1000000000", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
+		{"gap", "7 1000000000\n3 2147483647\n", 4, []int64{3, 7, 1000000000, 2147483647}, "3-2147483647 7-1000000000", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
 		{"stated", "# five: 5 nodes, 1 edges\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
 		{"stated as SNAP does", "# Nodes: 5 Edges: 1\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
-		{"stated, from 1", "% 3 nodes\n3 1\n", 3, []int32{1, 2, 3}, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3, Isolated: 1}},
-		{"stated, but ids are larger", "# 3 nodes\n0 9\n", 2, []int32{0, 9}, "0-9", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3}},
+		{"stated, from 1", "% 3 nodes\n3 1\n", 3, []int64{1, 2, 3}, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3, Isolated: 1}},
+		{"stated, but ids are larger", "# 3 nodes\n0 9\n", 2, []int64{0, 9}, "0-9", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3}},
 		{"stated too late", "0 1\n# 5 nodes\n", 2, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1}},
 		{"stated alone", "# 2 nodes\n", 2, nil, "", EdgeListStats{Declared: 2, Isolated: 2}},
 		{"nodes of a sentence", "# edges between nodes\n0 1\n", 2, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1}},
@@ -59,7 +59,7 @@ func TestEdgeList(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if n.Graph.N() != c.n || !slices.Equal(n.IDs, c.ids) || edgesOf(n) != c.edges || n.Stats != c.stats {
+		if n.Graph.N() != c.n || !slices.Equal(n.IDs.Ints(), c.ids) || edgesOf(n) != c.edges || n.Stats != c.stats {
 			t.Errorf("%s: %d nodes, ids %v, edges %q, %+v; want %d, %v, %q, %+v",
 				c.name, n.Graph.N(), n.IDs, edgesOf(n), n.Stats, c.n, c.ids, c.edges, c.stats)
 		}
@@ -120,7 +120,7 @@ func TestEdgeListLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(n.IDs, []int32{3, 4, 5, 9}) || !slices.Equal(n.Classes, []string{"10", "2", "red wine"}) ||
+	if !slices.Equal(n.IDs.Ints(), []int64{3, 4, 5, 9}) || !slices.Equal(n.Classes, []string{"10", "2", "red wine"}) ||
 		!slices.Equal(n.NodeClass, []int32{1, 2, 0, 0}) {
 		t.Errorf("ids %v, classes %v of %q", n.IDs, n.NodeClass, n.Classes)
 	}
@@ -243,7 +243,7 @@ func TestEdgeListDataSets(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if n.Graph.N() != c.n || n.Graph.M() != c.m || n.IDs != nil || n.Stats.SelfLoops != c.loops ||
+		if n.Graph.N() != c.n || n.Graph.M() != c.m || n.IDs.Len() > 0 || n.Stats.SelfLoops != c.loops ||
 			n.Stats.Isolated != c.isolated || len(n.Classes) != c.classes {
 			t.Errorf("%s: %d nodes, %d edges, %+v, classes %q", c.name, n.Graph.N(), n.Graph.M(), n.Stats, n.Classes)
 		}
@@ -280,8 +280,8 @@ func FuzzEdgeList(f *testing.F) {
 				t.Fatalf("%q has the edges %s, want %s", text, got, want)
 			}
 		}
-		if n.Graph.N() == 0 || n.IDs != nil && len(n.IDs) != n.Graph.N() || int64(n.Graph.M()) != n.Stats.Edges {
-			t.Fatalf("%d nodes, %d ids, %d edges, %+v", n.Graph.N(), len(n.IDs), n.Graph.M(), n.Stats)
+		if n.Graph.N() == 0 || n.IDs.Len() > 0 && n.IDs.Len() != n.Graph.N() || int64(n.Graph.M()) != n.Stats.Edges {
+			t.Fatalf("%d nodes, %d ids, %d edges, %+v", n.Graph.N(), n.IDs.Len(), n.Graph.M(), n.Stats)
 		}
 	})
 }

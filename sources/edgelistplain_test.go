@@ -38,11 +38,11 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.NodeClass, n.Classes, err = labels.classes(ids, s.Partial); err != nil {
+	if n.NodeClass, n.Classes, err = labels.classes(wide(ids), s.Partial); err != nil {
 		return nil, err
 	}
 	if int(ids[len(ids)-1]) >= len(ids) { // not 0 … n-1
-		n.IDs = ids
+		n.IDs = graph.IDsOf(wide(ids))
 		for i := range e.a.u {
 			u, _ := slices.BinarySearch(ids, e.a.u[i])
 			v, _ := slices.BinarySearch(ids, e.a.v[i])
@@ -162,4 +162,11 @@ func (e *edgeLines) nodes(more []int32) ([]int32, error) {
 		all[i] = first + int32(i)
 	}
 	return all, nil
+}
+
+func wide(ids []int32) (out []int64) {
+	for _, id := range ids {
+		out = append(out, int64(id))
+	}
+	return out
 }

@@ -42,7 +42,7 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 		return nil, err
 	}
 	if labels.label != nil {
-		ids := n.IDs
+		ids := n.IDs.Ints()
 		if ids == nil {
 			ids = upTo(0, count)
 		}
@@ -78,10 +78,10 @@ func (e *edgeScan) number(n *Network, more []int32) (int, error) {
 		if int(ids.Last()) < ids.Len() { // 0 … n-1
 			return ids.Len(), nil
 		}
-		if err := e.take(4 * int64(ids.Len())); err != nil {
+		if err := e.take(8 * int64(ids.Len())); err != nil {
 			return 0, err
 		}
-		n.IDs = ids.List()
+		n.IDs = graph.IDsOf(ids.List())
 		e.edges.Renumber(ids)
 		return ids.Len(), nil
 	}
@@ -92,19 +92,19 @@ func (e *edgeScan) number(n *Network, more []int32) (int, error) {
 	if first == 0 {
 		return int(count), nil
 	}
-	if err := e.take(4 * count); err != nil {
+	if err := e.take(8 * count); err != nil {
 		return 0, err
 	}
-	n.IDs = upTo(first, int(count))
+	n.IDs = graph.IDsOf(upTo(first, int(count)))
 	e.edges.Shift(first)
 	return int(count), nil
 }
 
 // upTo is n numbers from first on.
-func upTo(first int32, n int) []int32 {
-	all := make([]int32, n)
+func upTo(first int32, n int) []int64 {
+	all := make([]int64, n)
 	for i := range all {
-		all[i] = first + int32(i)
+		all[i] = int64(first) + int64(i)
 	}
 	return all
 }

@@ -27,7 +27,7 @@ func same(t *testing.T, name string, s func(workers int) EdgeList) {
 		case fmt.Sprint(err) != fmt.Sprint(wantErr):
 			t.Fatalf("%s: %d workers: %v, want %v", name, workers, err, wantErr)
 		case err != nil:
-		case got.Stats != want.Stats || !slices.Equal(got.IDs, want.IDs) || (got.IDs == nil) != (want.IDs == nil) ||
+		case got.Stats != want.Stats || !slices.Equal(got.IDs.Ints(), want.IDs.Ints()) || got.IDs.Kind() != want.IDs.Kind() ||
 			!slices.Equal(got.Graph.Offsets, want.Graph.Offsets) || !slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) ||
 			got.Graph.Directed != want.Graph.Directed || got.Graph.EdgeAttrs != want.Graph.EdgeAttrs || !sameBytes(got.Graph.EdgeAttr, want.Graph.EdgeAttr) || !slices.Equal(got.NodeClass, want.NodeClass):
 			t.Fatalf("%s: %d workers: %+v, want %+v: another graph, ids or classes", name, workers, got.Stats, want.Stats)

@@ -17,7 +17,7 @@ func ExampleEdgeList() {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(net.Graph.N(), "nodes,", net.Graph.M(), "edges,", net.Stats.SelfLoops, "self-loop, ids", net.IDs)
+		fmt.Println(net.Graph.N(), "nodes,", net.Graph.M(), "edges,", net.Stats.SelfLoops, "self-loop, ids", net.IDs.Ints())
 	}
 	// Output:
 	// 4 nodes, 2 edges, 0 self-loop, ids []

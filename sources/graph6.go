@@ -140,7 +140,7 @@ func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
 			r.err = err
 			break
 		}
-		if r.build.Rows() > 0 && (!r.build.Fits(g) || r.size.full(r.l, g)) {
+		if r.build.Rows() > 0 && (!r.build.Fits(g, record.Row{}) || r.size.full(r.l, g)) {
 			break
 		}
 		if r.build.Rows() == 0 && g.Bytes() >= lentBytes {

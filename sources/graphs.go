@@ -35,11 +35,11 @@ type Graphs struct {
 // Item is a graph and what it is labelled with.
 type Item struct {
 	Graph     *graph.Graph
-	ID        int64   // graph_id; 0 stands for the number of the graph in its stream
-	Class     int32   // index into Layout.Classes
-	Value     float32 // target, where Layout.Real
-	NodeClass []int32 // class of each node, where there are Layout.NodeClasses; -1 = unknown
-	NodeID    []int32 // what each node is called, ascending, where there are Layout.NodeIDs
+	ID        int64     // graph_id; 0 stands for the number of the graph in its stream
+	Class     int32     // index into Layout.Classes
+	Value     float32   // target, where Layout.Real
+	NodeClass []int32   // class of each node, where there are Layout.NodeClasses; -1 = unknown
+	NodeID    graph.IDs // the id of each node, all different, where there are Layout.NodeIDs
 }
 
 // String says how many graphs there are, for the plan of a pipeline.
@@ -94,7 +94,7 @@ func layoutOf(items []Item) (l record.Layout) {
 			edgeTop = top(edgeTop, g.EdgeCat, g.EdgeCats)
 		}
 	}
-	l.NodeIDs = items[0].NodeID != nil
+	l.NodeIDs = items[0].NodeID.Kind()
 	if class > 0 {
 		l.Classes, l.Real = numbers(class+1), false
 	}
@@ -203,10 +203,11 @@ func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
 			r.err = err
 			break
 		}
-		if r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
+		row := it.row(int64(r.at))
+		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
 			break
 		}
-		r.err = r.build.Append(it.Graph, it.row(int64(r.at)))
+		r.err = r.build.Append(it.Graph, row)
 		r.at++
 	}
 	if r.err == nil && r.build.Rows() == 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 // ids returns those of the first graph of a source, and whether its records have any.
-func ids(t *testing.T, src flow.Source) ([]int32, bool) {
+func ids(t *testing.T, src flow.Source) ([]int64, bool) {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -37,7 +37,7 @@ func ids(t *testing.T, src flow.Source) ([]int32, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Clone(gs.Row(0).NodeID), gs.Layout.NodeIDs
+	return slices.Clone(gs.Row(0).NodeID.Ints()), gs.Layout.NodeIDs == graph.Int64IDs
 }
 
 // A file that is made of an edge list knows what the nodes are called where ids have
@@ -46,7 +46,7 @@ func TestNodeIDs(t *testing.T) {
 	gaps := func() flow.Source {
 		return sources.EdgeList{Path: "gaps", Reader: strings.NewReader("5 9\n9 100\n2147483647 5\n")}
 	}
-	want := []int32{5, 9, 100, 1<<31 - 1}
+	want := []int64{5, 9, 100, 1<<31 - 1}
 	path := ipcFile(t, gaps())
 	for name, src := range map[string]flow.Source{
 		"the list": gaps(), "mapped": sources.Mapped{Path: path},
@@ -65,19 +65,19 @@ func TestNodeIDs(t *testing.T) {
 	}
 }
 
-// Ids that are not ascending are refused by what checks a file.
+// Ids that two nodes share are refused by what checks a file.
 func TestNodeIDsOfDamage(t *testing.T) {
 	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range [][]int32{{1, 1, 2}, {-1, 2, 3}, {3, 2, 4}} {
-		items := []sources.Item{{Graph: g, NodeID: bad}}
+	for _, bad := range [][]int64{{1, 1, 2}, {3, -2, 3}} {
+		items := []sources.Item{{Graph: g, NodeID: graph.IDsOf(bad)}}
 		if _, err := (sources.Graphs{Items: items}).Open(t.Context(), memory.DefaultAllocator); err == nil {
 			t.Errorf("ids %d pass", bad)
 		}
-		b := record.NewBuilder(memory.DefaultAllocator, record.Layout{NodeIDs: true})
-		if err := b.Append(g, record.Row{NodeID: bad}); err != nil {
+		b := record.NewBuilder(memory.DefaultAllocator, record.Layout{NodeIDs: graph.Int64IDs})
+		if err := b.Append(g, record.Row{NodeID: graph.IDsOf(bad)}); err != nil {
 			t.Fatal(err)
 		}
 		rec := b.Record()
@@ -85,7 +85,7 @@ func TestNodeIDsOfDamage(t *testing.T) {
 		rec.Release()
 		for _, src := range []flow.Source{sources.IPC{Path: path}, sources.Mapped{Path: path, Check: true}} {
 			err := flow.From(src).To(&sinks.Collect{}).Run(context.Background())
-			if err == nil || !strings.Contains(err.Error(), "has the id") {
+			if err == nil || !strings.Contains(err.Error(), "have the same id") {
 				t.Errorf("%v: ids %d: %v", src, bad, err)
 			}
 		}

@@ -50,7 +50,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 			text = string(rest)
 			known[text] = text
 		}
-		if before, ok := n.label[id]; !ok {
+		if before, ok := n.label[int32(id)]; !ok {
 			if err := l.take(64); err != nil { // in ids, in label and as a class
 				return n, err
 			}
@@ -58,12 +58,12 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		} else if before != text {
 			return n, l.errorf("node %d has label %s, and had %s before", id, quote(rest), quote([]byte(before)))
 		}
-		n.label[id] = text
+		n.label[int32(id)] = text
 	}
 }
 
 // classes returns the class of each node and the names of the classes.
-func (n nodeLabels) classes(ids []int32, partial bool) (class []int32, names []string, err error) {
+func (n nodeLabels) classes(ids []int64, partial bool) (class []int32, names []string, err error) {
 	if n.label == nil {
 		return nil, nil, nil
 	}
@@ -80,7 +80,7 @@ func (n nodeLabels) classes(ids []int32, partial bool) (class []int32, names []s
 	}
 	class = make([]int32, len(ids))
 	for i, id := range ids {
-		text, ok := n.label[id]
+		text, ok := n.label[int32(id)]
 		switch {
 		case ok:
 			class[i] = index[text]

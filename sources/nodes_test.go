@@ -140,7 +140,7 @@ func TestNodesLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(n.IDs, n.Class, n.Classes, n.Split == nil, n.Stats.Isolated); got != "[5 7 9 1000000000] [1 0 1 -1] [a b] true 1" {
+	if got := fmt.Sprint(n.IDs.Ints(), n.Class, n.Classes, n.Split == nil, n.Stats.Isolated); got != "[5 7 9 1000000000] [1 0 1 -1] [a b] true 1" {
 		t.Error(got)
 	}
 }

@@ -45,9 +45,9 @@ type NodesStats struct {
 // NodeSet is a graph whose nodes are to be told apart.
 type NodeSet struct {
 	Graph *graph.Graph
-	// IDs holds the number of every node in its file, ascending. It is nil
-	// where node v has the number v.
-	IDs []int32
+	// IDs holds the id of every node in its file, ascending. There are none where
+	// node v has the number v there.
+	IDs graph.IDs
 	// Class is the class of every node, an index into Classes, or -1.
 	Class   []int32
 	Classes []string
@@ -69,7 +69,7 @@ func (n *NodeSet) Part(p Part) []int32 {
 
 // Layout describes the record of the set.
 func (n *NodeSet) Layout() record.Layout {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs != nil}
+	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
 	for i := range n.Graph.NodeAttrs {
 		l.NodeAttr = append(l.NodeAttr, record.Channel{Name: fmt.Sprint("feature_", i)})
 	}

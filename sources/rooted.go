@@ -49,7 +49,7 @@ type RootedGraph struct {
 // Rooted returns a source of a row for each of some nodes, whose class is the target.
 func (n *NodeSet) Rooted(nodes []int32) Rooted {
 	l := n.Layout()
-	l.Classes, l.NodeClasses, l.NodeIDs = n.Classes, nil, false
+	l.Classes, l.NodeClasses, l.NodeIDs = n.Classes, nil, graph.NoIDs
 	g := RootedGraph{Graph: n.Graph, Roots: nodes, Target: make([]int32, len(nodes))}
 	for i, v := range nodes {
 		g.Target[i] = n.Class[v]

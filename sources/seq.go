@@ -157,7 +157,7 @@ func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item
 // add appends a graph to the record, or returns false where that is full.
 func (r *seqReader) add(ctx context.Context, it Item) (bool, error) {
 	err := it.check(ctx, &r.seq.Layout)
-	if err == nil && r.build.Rows() > 0 && !r.build.Fits(it.Graph) {
+	if err == nil && r.build.Rows() > 0 && !r.build.Fits(it.Graph, it.row(r.count)) {
 		r.ahead = &it
 		return false, nil
 	}

@@ -161,7 +161,7 @@ func (r *TUReader) add(graph int) (full arrow.Record, err error) {
 	if err := r.csr.build(n, r.tu.Directed, lines, g); err != nil {
 		return nil, err
 	}
-	if r.build.Rows() > 0 && (!r.build.Fits(g) || r.size.full(l, g)) {
+	if r.build.Rows() > 0 && (!r.build.Fits(g, record.Row{}) || r.size.full(l, g)) {
 		full = r.record()
 	}
 	if err := r.size.add(l, g); err != nil {

@@ -69,7 +69,7 @@ type lines struct {
 // drawn writes the lines of an rmat graph.
 func (w *lines) drawn(scale, n int, seed uint64) error {
 	for u, v := range generate.RMATLines(scale, n, seed) {
-		if err := w.line(u, v, nil); err != nil {
+		if err := w.line(graph.IDs{}, u, v, nil); err != nil {
 			return err
 		}
 		w.report.Edges++
@@ -77,9 +77,9 @@ func (w *lines) drawn(scale, n int, seed uint64) error {
 	return w.flush()
 }
 
-func (w *lines) line(u, v int32, weight []float32) error {
-	w.b = append(strconv.AppendInt(w.b, int64(u), 10), ' ')
-	w.b = strconv.AppendInt(w.b, int64(v), 10)
+func (w *lines) line(ids graph.IDs, u, v int32, weight []float32) error {
+	w.b = append(ids.Append(w.b, u), ' ')
+	w.b = ids.Append(w.b, v)
 	for _, x := range weight {
 		w.b = strconv.AppendFloat(append(w.b, ' '), float64(x), 'g', -1, 32)
 	}
@@ -118,9 +118,9 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 	}
 	var g graph.Graph
 	graphs.At(0, &g)
-	name, ids := func(v int32) int32 { return v }, graphs.Row(0).NodeID
-	if ids != nil {
-		name = func(v int32) int32 { return ids[v] }
+	ids := graphs.Row(0).NodeID
+	if ids.Kind() == graph.StringIDs {
+		return fmt.Errorf("an edge list has integers as ids, and the nodes have strings: -as parquet or arrow takes these")
 	}
 	weight := func(int) []float32 { return nil }
 	if a := g.EdgeAttrs; a > 0 {
@@ -131,7 +131,7 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 	for u := range int32(g.N()) {
 		for i, v := range g.Adj(u) {
 			if g.Directed || u < v {
-				if err := w.line(name(u), name(v), weight(int(g.Offsets[u])+i)); err != nil {
+				if err := w.line(ids, u, v, weight(int(g.Offsets[u])+i)); err != nil {
 					return err
 				}
 				w.report.Edges++
@@ -146,8 +146,8 @@ func (w *lines) Write(_ context.Context, rec arrow.Record) error {
 
 // alone writes the ids of nodes without an edge, each as an edge to itself, which
 // readers drop. Where ids are numbers the first line tells of those nodes.
-func (w *lines) alone(g *graph.Graph, ids []int32) error {
-	if ids == nil {
+func (w *lines) alone(g *graph.Graph, ids graph.IDs) error {
+	if ids.Kind() == graph.NoIDs {
 		return nil
 	}
 	named, weight := make([]bool, g.N()), make([]float32, g.EdgeAttrs)
@@ -156,9 +156,9 @@ func (w *lines) alone(g *graph.Graph, ids []int32) error {
 			named[u], named[v] = true, true
 		}
 	}
-	for v, id := range ids {
+	for v := range int32(g.N()) {
 		if !named[v] {
-			if err := w.line(id, id, weight); err != nil {
+			if err := w.line(ids, v, v, weight); err != nil {
 				return err
 			}
 		}

@@ -16,7 +16,7 @@ func (names) String() string { return "names" }
 
 // Open implements flow.Operator.
 func (names) Open(in *arrow.Schema) (flow.Stage, error) {
-	return &namer{record.Without(in, record.GraphColumns()...), in.HasField(record.NodeIDs)}, nil
+	return &namer{record.Without(in, append(record.GraphColumns(), record.RootIDs)...), in.HasField(record.NodeIDs)}, nil
 }
 
 type namer struct {
@@ -46,8 +46,12 @@ func (n *namer) Process(rec arrow.Record, out *flow.Out) error {
 		named, fixed := record.NewLists[int32](out.Allocator()), record.NewFixed[int32](out.Allocator(), width)
 		for row := range graphs.Len() {
 			ids, root := graphs.Row(row).NodeID, roots.Row(row)
-			input.Rename(ids, named.Grow(len(root)), root)
-			input.Rename(ids, fixed.Extend(1), members[row*width:][:width])
+			if err := input.Rename(ids, named.Grow(len(root)), root); err != nil {
+				return err
+			}
+			if err := input.Rename(ids, fixed.Extend(1), members[row*width:][:width]); err != nil {
+				return err
+			}
 		}
 		made[record.Roots], made[record.Members] = named.Finish(), fixed.Finish(graphs.Len())
 	}

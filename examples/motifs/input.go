@@ -18,7 +18,7 @@ var generated = graphs.Families
 type input struct {
 	name  string
 	graph *graph.Graph
-	ids   []int32 // what the file calls the nodes; nil: by their number
+	ids   graph.IDs // of the nodes in the file; none: their numbers
 
 	// What is drawn of it: the graph itself where it is small, else one of about
 	// a hundred nodes made by the same rule, else nothing.
@@ -26,11 +26,11 @@ type input struct {
 }
 
 // id is what a node is called.
-func (in *input) id(v int32) int32 {
-	if in.ids == nil {
-		return v
+func (in *input) id(v int32) int64 {
+	if id, ok := in.ids.Int(v); ok {
+		return id
 	}
-	return in.ids[v]
+	return int64(v)
 }
 
 // Beyond this many nodes a drawing is a blot.

@@ -43,7 +43,7 @@ type unitReport struct {
 }
 
 type fieldReport struct {
-	Root        int32   `json:"root"`
+	Root        int64   `json:"root"`
 	Nodes       int     `json:"nodes"` // how many have such a field
 	Probability float64 `json:"probability"`
 }

@@ -13,7 +13,7 @@ import (
 
 // Digest returns the SHA-256 of records, in hexadecimal: of the names, types and
 // metadata of their columns, and of all values, row by row within a column. Slices of
-// records have the digest of a copy. Columns must hold numbers, or lists of these.
+// records have the digest of a copy. Columns must hold numbers or strings, or lists of these.
 // O(bytes).
 func Digest(recs ...arrow.Record) (string, error) {
 	h := sha256.New()
@@ -48,13 +48,35 @@ func digest(h hash.Hash, a arrow.Array) error {
 		defer values.Release()
 		return digest(h, values)
 	}
+	if s, ok := a.(*array.String); ok {
+		return digestText(h, s)
+	}
 	t, ok := a.DataType().(arrow.FixedWidthDataType)
 	if !ok || len(a.Data().Buffers()) != 2 || t.BitWidth()%8 != 0 {
-		return fmt.Errorf("values are %s, want numbers", a.DataType())
+		return fmt.Errorf("values are %s, want numbers or strings", a.DataType())
 	}
 	if b := a.Data().Buffers()[1]; b != nil {
 		size := t.BitWidth() / 8
 		h.Write(b.Bytes()[a.Data().Offset()*size:][:a.Len()*size])
 	}
+	return nil
+}
+
+// digestText adds strings, the length of each first.
+func digestText(h hash.Hash, col *array.String) error {
+	ends, text, err := textOf(col)
+	if err != nil {
+		return err
+	}
+	if len(ends) == 1 { // its offset may lead anywhere
+		return nil
+	}
+	for i, end := range ends[1:] {
+		if end < ends[i] || ends[i] < 0 || int(end) > len(text) {
+			return fmt.Errorf("string %d has the offsets %d and %d, of %d bytes", i, ends[i], end, len(text))
+		}
+		binary.Write(h, binary.LittleEndian, end-ends[i])
+	}
+	h.Write(text[ends[0]:ends[len(ends)-1]])
 	return nil
 }

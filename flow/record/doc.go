@@ -26,7 +26,7 @@
 //	           edge_attr   list<float32>    (CSR entries, c_e)
 //	           target      int32 | float32  class, -1 = unknown, or real value; metadata: classes
 //	           node_target list<int32>      class of each node, -1 = unknown
-//	           node_ids    list<int32>      id of each node in its file, ascending, where that is not its number
+//	           node_ids    list<int64> | list<utf8>  id of each node in the source, where that is not its number; all different
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance
 //	           dist        list<list<uint8>>  their hop distances
@@ -38,6 +38,7 @@
 //	           edges_cat   fixed_size_list<int32>[w·k·k·d_e]   -1 = no edge
 //	           edges       fixed_size_list<float32>[w·k·k·c_e] 0 = no edge
 //	           root_target list<int32>                         w classes of the roots, -1 = unknown or zero field
+//	           root_ids    list<int64> | list<utf8>            w ids of the roots, 0 or "" = zero field, which roots tells
 //	Count      words_ids   list<uint64>     what stands in the graph, strictly ascending; other names by its Name
 //	           words_counts list<float32>   how often each does
 //	           words_contexts list<list<uint64>> what stands together; where asked for
@@ -48,6 +49,17 @@
 //
 // Letters: n nodes, w fields per graph, k nodes per field, d_v and d_e discrete
 // and c_v and c_e continuous attributes of nodes and edges.
+//
+// # Names
+//
+// Ids of nodes are any 64-bit integers or any UTF-8 text, in the order of the nodes; no
+// order of the values is asked for, and no two nodes of a graph have the same one. A record
+// has at most 2³¹-1 bytes of them. All chunks of a graph share the buffers. The id 0 and the
+// empty string are ids like others: what is a zero field, roots tells.
+//
+// The values of a discrete attribute may be words: Channel.Words, ascending, in the
+// metadata of the column. The words are fixed when the source opens. The last value,
+// Card-1, stands for all other words. Class names stand in the metadata likewise.
 //
 // # A new column
 //

@@ -220,14 +220,15 @@ type Row struct {
 	// NodeClass is the class of each node, where the layout has NodeClasses; -1
 	// where it is not known.
 	NodeClass []int32
-	// NodeID is what each node is called where the graph comes from, strictly
-	// ascending, where the layout has NodeIDs.
-	NodeID []int32
+	// NodeID is the id of each node in the source, where the layout has NodeIDs. The ids
+	// of a row all differ; their order is that of the source.
+	NodeID graph.IDs
 }
 
 // Builder collects graphs into a record.
 type Builder struct {
 	layout             Layout
+	err                error // of the layout
 	schema             *arrow.Schema
 	rows               int
 	ids, pos           *Column[int64]
@@ -236,7 +237,8 @@ type Builder struct {
 	parts              []part // of kinds
 }
 
-// NewBuilder returns a builder of records of that layout in mem.
+// NewBuilder returns a builder of records of that layout in mem. A layout that Check
+// refuses is an error of Append and Lend.
 func NewBuilder(mem memory.Allocator, l Layout) *Builder {
 	b := &Builder{
 		layout: l, schema: l.Schema(), kinds: l.kinds(),
@@ -246,6 +248,7 @@ func NewBuilder(mem memory.Allocator, l Layout) *Builder {
 	for _, k := range b.kinds {
 		b.parts = append(b.parts, k.part(mem))
 	}
+	b.err = l.check()
 	return b
 }
 
@@ -255,11 +258,13 @@ func (b *Builder) Schema() *arrow.Schema { return b.schema }
 // Rows returns the number of graphs since the last Record.
 func (b *Builder) Rows() int { return b.rows }
 
-// Fits reports whether g can be added before a list column would leave
+// Fits reports whether a graph can be added before a list column would leave
 // Arrow's 32-bit offsets; if not, take the Record first.
-func (b *Builder) Fits(g *graph.Graph) bool {
+func (b *Builder) Fits(g *graph.Graph, r Row) bool { return b.fits(g, &r) }
+
+func (b *Builder) fits(g *graph.Graph, r *Row) bool {
 	for _, p := range b.parts {
-		if !p.room(g) {
+		if !p.room(g, r) {
 			return false
 		}
 	}
@@ -268,8 +273,11 @@ func (b *Builder) Fits(g *graph.Graph) bool {
 
 // accepts reports why a graph cannot be added.
 func (b *Builder) accepts(g *graph.Graph, r *Row) error {
-	err := b.layout.fits(g, r)
-	if err == nil && !b.Fits(g) {
+	err := b.err
+	if err == nil {
+		err = b.layout.fits(g, r)
+	}
+	if err == nil && !b.fits(g, r) {
 		err = fmt.Errorf("a column of lists would have more than %d values, of %d graphs", math.MaxInt32, b.rows+1)
 	}
 	if err != nil {

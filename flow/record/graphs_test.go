@@ -111,7 +111,7 @@ func TestRoundTrip(t *testing.T) {
 						r.NodeClass[v] = int32((v + i) % 3)
 					}
 				}
-				if !b.Fits(g) {
+				if !b.Fits(g, r) {
 					t.Fatal("a small graph does not fit")
 				}
 				if err := b.Append(g, r); err != nil {

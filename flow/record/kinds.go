@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -28,8 +29,8 @@ var kinds = []kind{
 	&scalar[float32]{Target, func(l *Layout) any { return &l.Real }, func(r *Row) *float32 { return &r.Value }},
 	&dense[int32]{NodeTarget, perNode, func(l *Layout) any { return &l.NodeClasses },
 		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
-	&dense[int32]{NodeIDs, perNode, func(l *Layout) any { return &l.NodeIDs },
-		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeID, nil }},
+	&nodeIDs{graph.Int64IDs},
+	&nodeIDs{graph.StringIDs},
 }
 
 // GraphColumns returns the names of the columns that hold graphs: their structure,
@@ -37,7 +38,7 @@ var kinds = []kind{
 func GraphColumns() []string {
 	names := []string{Offsets, Neighbors}
 	for _, k := range kinds {
-		if name, _ := k.column(); name != Target {
+		if name, _ := k.column(); name != Target && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -45,7 +46,7 @@ func GraphColumns() []string {
 }
 
 // ColumnType returns the type of a column that records of graphs have, and false
-// for other columns and for target, which has two types.
+// for other columns and for target and node_ids, which have two types.
 func ColumnType(name string) (arrow.DataType, bool) {
 	for _, f := range basics {
 		if f.Name == name {
@@ -54,7 +55,7 @@ func ColumnType(name string) (arrow.DataType, bool) {
 	}
 	for _, k := range kinds {
 		if column, t := k.column(); column == name {
-			return t, name != Target
+			return t, name != Target && name != NodeIDs
 		}
 	}
 	return nil, false
@@ -77,7 +78,7 @@ type kind interface {
 // part is a column under construction.
 type part interface {
 	append(g *graph.Graph, r *Row)
-	room(g *graph.Graph) bool // within 32-bit offsets
+	room(g *graph.Graph, r *Row) bool // within 32-bit offsets
 	Finish() arrow.Array
 	Release()
 }
@@ -112,6 +113,10 @@ func width(k kind, l *Layout) int {
 		if *p {
 			return 1
 		}
+	case *graph.IDKind:
+		if ids, ok := k.(*nodeIDs); ok && *p == ids.kind {
+			return 1
+		}
 	}
 	return 0
 }
@@ -142,6 +147,8 @@ func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
 		*p, err = SparseChannel(s, name)
 	case *bool:
 		*p = true
+	case *graph.IDKind:
+		*p = k.(*nodeIDs).kind
 	}
 	return err
 }
@@ -213,14 +220,6 @@ func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 				return fmt.Errorf("node %d has class %d, want -1 to %d", v, x, len(*about)-1)
 			}
 		}
-	case *bool:
-		last := int32(-1)
-		for v, x := range indices {
-			if x <= last {
-				return fmt.Errorf("node %d has the id %d, want one above %d, that of the node before", v, x, last)
-			}
-			last = x
-		}
 	}
 	return nil
 }
@@ -251,11 +250,8 @@ func (p *densePart[T]) lendOf(g *graph.Graph, r *Row) arrow.Array {
 	return p.lend(*values)
 }
 
-func (p *densePart[T]) room(g *graph.Graph) bool {
-	if !p.d.ofGraph() {
-		return p.Lists.room(p.d.count(g.N(), len(g.Neighbors)))
-	}
-	values, _ := p.d.of(g, nil)
+func (p *densePart[T]) room(g *graph.Graph, r *Row) bool {
+	values, _ := p.d.of(g, r)
 	return p.Lists.room(len(*values))
 }
 
@@ -320,7 +316,7 @@ func (p *sparsePart) append(g *graph.Graph, _ *Row) {
 	p.EndRow()
 }
 
-func (p *sparsePart) room(g *graph.Graph) bool { return p.inner.room(len(g.NodeSparse)) }
+func (p *sparsePart) room(g *graph.Graph, _ *Row) bool { return p.inner.room(len(g.NodeSparse)) }
 
 type sparseRows struct {
 	lists NestedView[int32]
@@ -378,7 +374,7 @@ type scalarPart[T Value] struct {
 
 func (p *scalarPart[T]) append(_ *graph.Graph, r *Row) { p.Append(*p.s.of(r)) }
 
-func (*scalarPart[T]) room(*graph.Graph) bool { return true }
+func (*scalarPart[T]) room(*graph.Graph, *Row) bool { return true }
 
 type scalarRows[T Value] struct {
 	v []T

@@ -38,6 +38,7 @@ const (
 	NodesSparse = "nodes_sparse"
 	RootTarget  = "root_target"
 	NodeIDs     = "node_ids"
+	RootIDs     = "root_ids"
 )
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
@@ -54,6 +55,9 @@ type Channel struct {
 	// Card is the number of values of a discrete attribute, which are the
 	// indices 0 … Card-1; 0 marks a continuous attribute.
 	Card int `json:"card,omitempty"`
+	// Words are the names of the values 0 … Card-2, strictly ascending, where values
+	// have names. The last value is for words that are not among them: see Unseen.
+	Words []string `json:"words,omitempty"`
 }
 
 // Layout says which columns a record of graphs has, and what they mean.
@@ -61,11 +65,11 @@ type Layout struct {
 	Directed          bool
 	NodeCat, NodeAttr []Channel
 	EdgeCat, EdgeAttr []Channel
-	Classes           []string // names of the classes of target, which is then int32
-	Real              bool     // target is float32; not both
-	NodeClasses       []string // names of the classes of node_target
-	NodeSparse        Channel  // of node_sparse; Card 0: there is none
-	NodeIDs           bool     `json:",omitempty"` // there is node_ids
+	Classes           []string     // names of the classes of target, which is then int32
+	Real              bool         // target is float32; not both
+	NodeClasses       []string     // names of the classes of node_target
+	NodeSparse        Channel      // of node_sparse; Card 0: there is none
+	NodeIDs           graph.IDKind `json:",omitempty"` // type of node_ids; "" = there is none
 }
 
 // Schema returns the schema of records of that layout.
@@ -149,7 +153,7 @@ func (l *Layout) Holds(g *graph.Graph, r *Row) error {
 
 // fits compares the sizes of a graph with what l says. O(1).
 func (l *Layout) fits(g *graph.Graph, r *Row) error {
-	if err := l.check(); err != nil {
+	if err := l.checkTarget(); err != nil {
 		return err
 	}
 	if g.Directed != l.Directed {
@@ -163,7 +167,8 @@ func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	return nil
 }
 
-// Check reports a layout that asks for both kinds of targets.
+// Check reports a layout that asks for both kinds of targets, words that are not
+// ascending or more than MaxWords and MaxWordBytes allow, and an unknown kind of ids.
 func (l *Layout) Check() error {
 	if err := l.check(); err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -172,6 +177,24 @@ func (l *Layout) Check() error {
 }
 
 func (l *Layout) check() error {
+	if err := l.checkTarget(); err != nil {
+		return err
+	}
+	if l.NodeSparse.Words != nil {
+		return fmt.Errorf("%s has words, which sets of indices do not have", NodeSparse)
+	}
+	if l.NodeIDs != graph.NoIDs && IDsType(l.NodeIDs) == nil {
+		return fmt.Errorf("ids of the kind %q, want %q or %q", l.NodeIDs, graph.Int64IDs, graph.StringIDs)
+	}
+	for _, a := range l.Attributes() {
+		if err := checkWords(a.Column, a.Channels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Layout) checkTarget() error {
 	if l.Real && len(l.Classes) > 0 {
 		return fmt.Errorf("the layout has Real and Classes %q, want one kind of target", l.Classes)
 	}
@@ -233,6 +256,9 @@ func SparseChannel(s *arrow.Schema, name string) (Channel, error) {
 	if err := Meta(s, name, MetaChannels, &c); err != nil {
 		return Channel{}, err
 	}
+	if len(c) == 1 && c[0].Words != nil {
+		return Channel{}, fmt.Errorf("record: column %q has words, which sets of indices do not have", name)
+	}
 	if len(c) != 1 || c[0].Card < 1 {
 		return Channel{}, fmt.Errorf("record: column %q has the channels %v in its metadata, want one with a cardinality", name, c)
 	}
@@ -276,8 +302,16 @@ func Meta(s *arrow.Schema, name, key string, into any) error {
 	if plainMeta(text, into) {
 		return nil
 	}
+	if key == MetaChannels && len(text) > maxChannels {
+		return fmt.Errorf("record: metadata %q of column %q has %d bytes, want at most %d", key, name, len(text), maxChannels)
+	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("record: metadata %q of column %q: %w", key, name, err)
+	}
+	if channels, ok := into.(*[]Channel); ok {
+		if err := checkWords(name, *channels); err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
 	}
 	return nil
 }

@@ -26,11 +26,11 @@ func TestLimits(t *testing.T) {
 	}()
 	b := NewBuilder(nil, Layout{})
 	b.neighbors.v.n = math.MaxInt32 - 1
-	if g := (&graph.Graph{Neighbors: make([]int32, 1)}); !b.Fits(g) {
+	if g := (&graph.Graph{Neighbors: make([]int32, 1)}); !b.Fits(g, Row{}) {
 		t.Error("the last value does not fit")
 	}
 	g := &graph.Graph{Neighbors: make([]int32, 2)}
-	if b.Fits(g) {
+	if b.Fits(g, Row{}) {
 		t.Error("one more fits")
 	}
 	want := "record: graph 7: a column of lists would have more than 2147483647 values, of 1 graphs"

@@ -204,9 +204,12 @@ func (b *Lists[T]) Finish() arrow.Array { return makeArray(b.finish()) }
 func (b *Lists[T]) lend(x []T) arrow.Array {
 	b.start()
 	b.ends.push(listEnd(len(x)))
-	size := int(unsafe.Sizeof(*new(T)))
-	raw := memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size))
-	return makeArray(listData(ListType[T](), &b.ends, array.NewData(typeOf[T](), len(x), []*memory.Buffer{nil, raw}, nil, 0, 0)))
+	return makeArray(listData(ListType[T](), &b.ends, array.NewData(typeOf[T](), len(x), []*memory.Buffer{nil, lent(x)}, nil, 0, 0)))
+}
+
+// lent is a buffer of x itself.
+func lent[T Value](x []T) *memory.Buffer {
+	return memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T)))))
 }
 
 func (b *Lists[T]) finish() arrow.ArrayData {

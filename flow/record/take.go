@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Ref names one row of one of several records.
@@ -94,6 +96,10 @@ func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs 
 		return take[float32](mem, t, src, refs)
 	case arrow.UINT64:
 		return take[uint64](mem, t, src, refs)
+	case arrow.STRING:
+		if sameList(t, textType) {
+			return takeText(mem, t, src, refs)
+		}
 	}
 	return nil, fmt.Errorf("rows of %s cannot be taken", t)
 }
@@ -192,6 +198,54 @@ func takeNested[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Arr
 			return nil, err
 		}
 		b.EndRow()
+	}
+	return typed(b.Finish(), t), nil
+}
+
+// takeText takes rows of strings.
+func takeText(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+	outer, err := each(src, func(a arrow.Array) ([]int32, error) { return offsetsOf(a.(*array.List)) })
+	if err != nil {
+		return nil, err
+	}
+	type strings struct {
+		ends []int32
+		text []byte
+	}
+	inner, err := each(src, func(a arrow.Array) (s strings, err error) {
+		child := a.(*array.List).ListValues().(*array.String)
+		if child.NullN() > 0 {
+			return s, fmt.Errorf("there are %d null values, want none", child.NullN())
+		}
+		s.ends, s.text, err = textOf(child)
+		return s, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	row := func(r Ref) (graph.IDs, error) {
+		s := inner[r.Record]
+		from, to, err := span(outer[r.Record], int(r.Row), len(s.ends)-1)
+		if err != nil {
+			return graph.IDs{}, err
+		}
+		ids := graph.IDsOfText(s.ends[from:to+1], s.text)
+		if err := ids.CheckText(); err != nil {
+			return ids, fmt.Errorf("row %d: %w", r.Row, err)
+		}
+		return ids, nil
+	}
+	b := NewIDs(mem, graph.StringIDs)
+	for _, r := range refs {
+		ids, err := row(r)
+		if err == nil && !b.Room(ids) {
+			err = fmt.Errorf("ids have more than %d bytes in a column: use records of fewer rows", math.MaxInt32)
+		}
+		if err != nil {
+			b.Release()
+			return nil, err
+		}
+		b.Append(ids)
 	}
 	return typed(b.Finish(), t), nil
 }

@@ -205,11 +205,11 @@ func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
 	}
 }
 
-// rename writes the ids of nodes to dst; nil = the nodes are called by their numbers.
-func rename(ids, dst, src []int32) {
+// rename writes the ids of nodes to dst, and without ids their numbers.
+func rename(ids graph.IDs, dst, src []int32) {
 	for i, v := range src {
-		if dst[i] = v; v >= 0 && ids != nil {
-			dst[i] = ids[v]
+		if dst[i] = v; v >= 0 && ids.Kind() == graph.Int64IDs {
+			dst[i] = int32(ids.Ints()[v])
 		}
 	}
 }

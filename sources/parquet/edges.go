@@ -317,10 +317,10 @@ func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
 	}
 	n := &sources.Network{}
 	if int(ids.Last()) >= ids.Len() { // not 0 … n-1
-		if err := t.take(4 * int64(ids.Len())); err != nil {
+		if err := t.take(8 * int64(ids.Len())); err != nil {
 			return nil, err
 		}
-		n.IDs = ids.List()
+		n.IDs = graph.IDsOf(ids.List())
 		e.Renumber(ids)
 	}
 	offsets, neighbors, c, err := e.Rows(ids.Len(), t.Directed)

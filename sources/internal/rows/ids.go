@@ -257,14 +257,14 @@ func (s *IDs) First() int32 { return s.first }
 func (s *IDs) Last() int32  { return s.last }
 
 // List is all ids, ascending.
-func (s *IDs) List() []int32 {
-	if s.words == nil {
-		return s.list
+func (s *IDs) List() []int64 {
+	list := make([]int64, 0, s.n)
+	for _, id := range s.list {
+		list = append(list, int64(id))
 	}
-	list := make([]int32, 0, s.n)
 	for i, w := range s.words {
 		for ; w.has != 0; w.has &= w.has - 1 {
-			list = append(list, int32(64*i+bits.TrailingZeros64(w.has)))
+			list = append(list, int64(64*i+bits.TrailingZeros64(w.has)))
 		}
 	}
 	return list

@@ -198,15 +198,18 @@ func TestIDs(t *testing.T) {
 	for _, top := range []int{1, 2, 63, 64, 65, 5000, 1 << 20, 1<<31 - 1} {
 		for _, m := range []int{0, 1, 10, 3001, 3000, 40_000} {
 			var edges []graph.Edge
-			var more, all []int32
+			var more []int32
+			var all []int64
 			for range m {
 				x := graph.Edge{U: int32(rng.IntN(top)), V: int32(top - rng.IntN(1+top/3))}
-				edges, all = append(edges, x), append(all, x.U, x.V)
+				edges, all = append(edges, x), append(all, int64(x.U), int64(x.V))
 			}
 			for range rng.IntN(4) {
 				more = append(more, int32(rng.IntN(top)))
 			}
-			all = append(all, more...)
+			for _, id := range more {
+				all = append(all, int64(id))
+			}
 			slices.Sort(all)
 			all = slices.Compact(all)
 			e := &Edges{Lists: cut(rng, edges), Workers: 1 + m%3}
@@ -225,7 +228,7 @@ func TestIDs(t *testing.T) {
 			if list := s.List(); s.Len() != len(all) || !slices.Equal(list, all) {
 				t.Fatalf("%d edges up to %d: %d ids, want %d", m, top, s.Len(), len(all))
 			}
-			if len(all) > 0 && (s.First() != all[0] || s.Last() != all[len(all)-1]) || len(all) == 0 && s.Last() != -1 {
+			if len(all) > 0 && (int64(s.First()) != all[0] || int64(s.Last()) != all[len(all)-1]) || len(all) == 0 && s.Last() != -1 {
 				t.Fatalf("ids are %d to %d", s.First(), s.Last())
 			}
 			e.Renumber(s)
@@ -233,7 +236,7 @@ func TestIDs(t *testing.T) {
 			for _, list := range e.Lists {
 				e.rename(list)
 				for _, x := range list {
-					if u, v := all[x.U], all[x.V]; u != edges[i].U || v != edges[i].V {
+					if u, v := all[x.U], all[x.V]; u != int64(edges[i].U) || v != int64(edges[i].V) {
 						t.Fatalf("edge %d joins %d and %d, want %v", i, u, v, edges[i])
 					}
 					i++

@@ -1,0 +1,103 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of the words of channels. A schema that has more is an error.
+const (
+	MaxWords     = 1 << 16 // of a channel
+	MaxWordBytes = 1 << 20 // of the words of all channels of a column
+)
+
+// maxChannels bounds the text of the channels of a column, before it is parsed: JSON has
+// up to six bytes for a byte of a word.
+const maxChannels = 8 * MaxWordBytes
+
+// WordsChannel returns the channel of a discrete attribute whose values are words:
+// ascending, without repeats. Value i is word i; the last value, Unseen, is for all other
+// words.
+func WordsChannel(name string, words []string) Channel {
+	return Channel{Name: name, Card: len(words) + 1, Words: words}
+}
+
+// Unseen is the index for a word that is not in Words, Card-1, and -1 where the channel
+// has no words.
+func (c Channel) Unseen() int32 {
+	if c.Words == nil {
+		return -1
+	}
+	return int32(c.Card) - 1
+}
+
+// Index returns the index of a word: Unseen for a word that the channel does not have.
+func (c Channel) Index(word string) int32 {
+	if i, ok := slices.BinarySearch(c.Words, word); ok {
+		return int32(i)
+	}
+	return c.Unseen()
+}
+
+// Word returns the word of an index, and false for Unseen, for an index that the
+// channel does not have, and where it has no words.
+func (c Channel) Word(index int32) (string, bool) {
+	if index < 0 || int(index) >= len(c.Words) {
+		return "", false
+	}
+	return c.Words[index], true
+}
+
+// Equal reports whether two channels have the same name, values and words.
+func (c Channel) Equal(other Channel) bool {
+	return c.Name == other.Name && c.Card == other.Card && (c.Words == nil) == (other.Words == nil) && slices.Equal(c.Words, other.Words)
+}
+
+// SortWords returns words, in any order and all different, in ascending order, and for
+// each of the given ones its place there: what a source does with the words of a file
+// before it knows their order.
+func SortWords(words []string) (sorted []string, place []int32) {
+	order := make([]int32, len(words))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int { return strings.Compare(words[i], words[j]) })
+	sorted, place = make([]string, len(words)), make([]int32, len(words))
+	for at, i := range order {
+		sorted[at], place[i] = words[i], int32(at)
+	}
+	return sorted, place
+}
+
+// checkWords reports the first channel of a column whose words break the rules.
+func checkWords(column string, channels []Channel) error {
+	size := 0
+	for _, c := range channels {
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("channel %q of %s: %w", c.Name, column, fmt.Errorf(format, args...))
+		}
+		switch {
+		case c.Words == nil:
+			continue
+		case len(c.Words) > MaxWords:
+			return fail("%d words, want at most %d", len(c.Words), MaxWords)
+		case c.Card != len(c.Words)+1:
+			return fail("%d values with %d words, want one more, for unseen words", c.Card, len(c.Words))
+		}
+		for i, w := range c.Words {
+			size += len(w)
+			switch {
+			case !utf8.ValidString(w):
+				return fail("word %d, %.40q, is not UTF-8", i, w)
+			case i > 0 && w <= c.Words[i-1]:
+				return fail("word %d, %.40q, is not above the word before, %.40q", i, w, c.Words[i-1])
+			}
+		}
+		if size > MaxWordBytes {
+			return fail("the words of the column have more than %d bytes", MaxWordBytes)
+		}
+	}
+	return nil
+}
