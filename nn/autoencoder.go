@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
-	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and
@@ -49,7 +48,6 @@ type Autoencoder struct {
 	Info map[string]string
 
 	encoderWeights
-	back *layer.Weight // (visible, hidden): U, or weight itself
 
 	opt   stepper
 	noise *random.Noise
@@ -72,36 +70,21 @@ func (a *Autoencoder) String() string {
 // Init builds the network for rows of that many values, with the weights that
 // Seed stands for. A second Init with the same number does nothing, with another
 // it is an error.
-func (a *Autoencoder) Init(visible int) error {
-	if a.weight != nil {
-		return checkVisible(a.visible, visible)
-	}
-	next := *a
-	if err := next.build(visible); err != nil {
-		return err
-	}
-	next.start()
-	r := random.New(next.Seed, random.Init)
-	layer.Glorot(next.weight.W, visible, next.Hidden, r)
-	if next.Untied {
-		layer.Glorot(next.back.W, next.Hidden, visible, r)
-	}
-	next.note()
-	*a = next
-	return nil
-}
+func (a *Autoencoder) Init(visible int) error { return initEncoder(a, visible) }
 
-// build checks the settings and lays out the weights, without memory for them.
 func (a *Autoencoder) build(visible int) error {
 	if err := a.resolve(); err != nil {
 		return err
 	}
-	extra := ""
+	return a.lay(visible, a.Hidden, a.Units, a.Untied)
+}
+
+func (a *Autoencoder) draw() {
+	r := random.New(a.Seed, random.Init)
+	layer.Glorot(a.weight.W, a.visible, a.Hidden, r)
 	if a.Untied {
-		extra = "back"
+		layer.Glorot(a.back.W, a.Hidden, a.visible, r)
 	}
-	a.back = a.lay(visible, a.Hidden, extra)
-	return checkEncoder(visible, a.all.Size())
 }
 
 func (a *Autoencoder) resolve() error {
@@ -129,7 +112,6 @@ func (a *Autoencoder) resolve() error {
 	return err
 }
 
-// start gives the network its memory, all weights zero.
 func (a *Autoencoder) start() {
 	a.all.Alloc()
 	a.opt = a.Optimizer.start(len(a.all.W))
@@ -145,7 +127,7 @@ func (a *Autoencoder) start() {
 // damaged rows, before the step. An error leaves the weights as they were.
 // O(B · visible · hidden), and no memory once batches stop growing.
 func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
-	v, rows, err := a.open(x, a.Units)
+	v, rows, err := a.open(x)
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}
@@ -211,55 +193,6 @@ func (a *Autoencoder) gradient(x []float32, rows int) float64 {
 	return square / float64(rows*n)
 }
 
-// encode sets code (rows, hidden) to that of x (rows, visible).
-func (a *Autoencoder) encode(code, x []float32, rows int) {
-	n, m := a.visible, a.Hidden
-	fillRows(code, a.hidBias.W, rows)
-	kernel.Gemm(rows, m, n, x, n, a.weight.W, m, code, m, true)
-	logistic(code[:rows*m])
-}
-
-// decode sets x (rows, visible) to the reconstruction of code (rows, hidden).
-func (a *Autoencoder) decode(x, code []float32, rows int) {
-	n, m := a.visible, a.Hidden
-	fillRows(x, a.visBias.W, rows)
-	kernel.GemmNT(rows, m, n, code, m, a.back.W, m, x, n, true)
-	if a.Units == Binary {
-		logistic(x[:rows*n])
-	}
-}
-
-// Encode returns the code of each row of x, undamaged, (B, hidden). The result
-// is dst when dst is not nil, which must have that shape.
-func (a *Autoencoder) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := a.know(x, a.Units)
-	if err != nil {
-		return nil, err
-	}
-	dst, y, err := tensors.Result(dst, rows, a.Hidden)
-	if err != nil {
-		return nil, err
-	}
-	a.encode(y, v, rows)
-	return dst, overflowed("code", y, a.Hidden)
-}
-
-// Decode returns the reconstruction of codes y, (B, hidden): (B, visible),
-// probabilities where units are binary. The result is dst when dst is not nil,
-// which must have that shape.
-func (a *Autoencoder) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
-	code, rows, err := a.codes("y", y)
-	if err != nil {
-		return nil, err
-	}
-	dst, x, err := tensors.Result(dst, rows, a.visible)
-	if err != nil {
-		return nil, err
-	}
-	a.decode(x, code, rows)
-	return dst, overflowed("value", x, a.visible)
-}
-
 // autoencoderSettings is what a file says of an Autoencoder beside its weights.
 type autoencoderSettings struct {
 	Visible int     `json:"visible"`
@@ -304,16 +237,8 @@ func (a *Autoencoder) restore(f *modelfile.File) error {
 	if err := a.adopt(set); err != nil {
 		return err
 	}
-	if err := a.build(set.Visible); err != nil {
-		return err
-	}
-	if err := a.all.Fits(f.Tensors); err != nil {
-		return err
-	}
-	a.start()
-	a.all.Set(f.Tensors)
 	a.Info = f.Info
-	return nil
+	return restoreEncoder(a, set.Visible, f)
 }
 
 // adopt takes the settings of a file where a has none.

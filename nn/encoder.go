@@ -9,6 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -75,42 +76,145 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return fmt.Errorf("units %q are not known", text)
 }
 
-// checkEncoder returns an error unless an encoder of that many weights can be built.
-func checkEncoder(visible, size int) error {
-	switch {
-	case visible < 1:
+// encoderWeights is what an RBM and an Autoencoder have in common.
+type encoderWeights struct {
+	visible                  int
+	units                    Units         // what visible units are
+	all                      layer.Params  // all weights
+	weight, hidBias, visBias *layer.Weight // (visible, hidden), (hidden), (visible)
+	back                     *layer.Weight // (visible, hidden): of the reconstruction; weight itself, or other ones
+	drawn                    string        // the hash of the weights that Init has drawn
+	seen                     int
+}
+
+// trainable is an encoder over its weights.
+type trainable interface {
+	shared() *encoderWeights
+	build(visible int) error // checks the settings and lays out the weights
+	start()                  // gives the encoder its memory, all weights zero
+	draw()                   // draws the weights
+}
+
+func (c *encoderWeights) shared() *encoderWeights { return c }
+
+// initEncoder is Init of both encoders. Settings are left as they were when it fails.
+func initEncoder[M any, P interface {
+	*M
+	trainable
+}](m P, visible int) error {
+	if c := m.shared(); c.weight != nil {
+		if c.visible != visible {
+			return fmt.Errorf("the model is for %d visible units, the data have %d", c.visible, visible)
+		}
+		return nil
+	}
+	next := *m
+	p := P(&next)
+	if err := p.build(visible); err != nil {
+		return err
+	}
+	p.start()
+	p.draw()
+	p.shared().note()
+	*m = next
+	return nil
+}
+
+// restoreEncoder makes m, which has the settings of a file, what the file holds.
+func restoreEncoder(m trainable, visible int, f *modelfile.File) error {
+	if err := m.build(visible); err != nil {
+		return err
+	}
+	all := &m.shared().all
+	if err := all.Fits(f.Tensors); err != nil {
+		return err
+	}
+	m.start()
+	all.Set(f.Tensors)
+	return nil
+}
+
+// lay lays out the weights, without memory for them, and where untied is set those of
+// the reconstruction. It returns an error where there can be no such encoder.
+func (c *encoderWeights) lay(visible, hidden int, units Units, untied bool) error {
+	if visible < 1 {
 		return fmt.Errorf("%d visible units, want a positive number", visible)
-	case size < 0:
+	}
+	c.visible, c.units, c.all = visible, units, layer.Params{}
+	c.weight = c.all.Add("weight", visible, hidden)
+	c.back = c.weight
+	if untied {
+		c.back = c.all.Add("back", visible, hidden)
+	}
+	c.hidBias = c.all.Add("hidden.bias", hidden)
+	c.visBias = c.all.Add("visible.bias", visible)
+	if c.all.Size() < 0 {
 		return fmt.Errorf("more than %d weights", layer.MaxWeights)
 	}
 	return nil
 }
 
-// encoderWeights is what an RBM and an Autoencoder have in common.
-type encoderWeights struct {
-	visible                  int
-	all                      layer.Params  // all weights
-	weight, hidBias, visBias *layer.Weight // (visible, hidden), (hidden), (visible)
-	drawn                    string        // the hash of the weights that Init has drawn
-	seen                     int
-}
-
-// lay lays out the weights, without memory for them. It returns extra, a second
-// tensor of the shape of the weights, which is the weights where it has no name.
-func (c *encoderWeights) lay(visible, hidden int, extra string) *layer.Weight {
-	c.visible, c.all = visible, layer.Params{}
-	c.weight = c.all.Add("weight", visible, hidden)
-	more := c.weight
-	if extra != "" {
-		more = c.all.Add(extra, visible, hidden)
-	}
-	c.hidBias = c.all.Add("hidden.bias", hidden)
-	c.visBias = c.all.Add("visible.bias", visible)
-	return more
-}
-
 // note remembers the weights that were drawn.
 func (c *encoderWeights) note() { c.drawn = c.sum() }
+
+// encode sets code (rows, hidden) to that of x (rows, visible): of an RBM, the
+// probability of each hidden unit.
+func (c *encoderWeights) encode(code, x []float32, rows int) {
+	n, m := c.visible, len(c.hidBias.W)
+	fillRows(code, c.hidBias.W, rows)
+	kernel.Gemm(rows, m, n, x, n, c.weight.W, m, code, m, true)
+	logistic(code[:rows*m])
+}
+
+// decode sets x (rows, visible) to the reconstruction of code (rows, hidden): of an
+// RBM, the mean of each visible unit, its probability where units are binary.
+func (c *encoderWeights) decode(x, code []float32, rows int) {
+	n, m := c.visible, len(c.hidBias.W)
+	fillRows(x, c.visBias.W, rows)
+	kernel.GemmNT(rows, m, n, code, m, c.back.W, m, x, n, true)
+	if c.units == Binary {
+		logistic(x[:rows*n])
+	}
+}
+
+// Encode returns the code of each row of x, (B, hidden): of an RBM, the probability of
+// each hidden unit. The result is dst when dst is not nil, which must have that shape.
+// O(B · visible · hidden).
+func (c *encoderWeights) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
+	v, rows, err := c.know(x)
+	if err != nil {
+		return nil, err
+	}
+	hidden := c.weight.Shape[1]
+	dst, y, err := tensors.Result(dst, rows, hidden)
+	if err != nil {
+		return nil, err
+	}
+	c.encode(y, v, rows)
+	return dst, overflowed("code", y, hidden)
+}
+
+// Decode returns the reconstruction of codes y, (B, hidden), of an RBM of hidden states
+// too: (B, visible), probabilities where units are binary. The result is dst when dst is
+// not nil, which must have that shape.
+func (c *encoderWeights) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
+	if c.weight == nil {
+		return nil, ErrNotReady
+	}
+	code, rows, err := openRows("y", y, c.weight.Shape[1], Binary)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Trained() {
+		return nil, ErrUntrained
+	}
+	dst, x, err := tensors.Result(dst, rows, c.visible)
+	if err != nil {
+		return nil, err
+	}
+	c.decode(x, code, rows)
+	return dst, overflowed("value", x, c.visible)
+}
 
 // sum returns the hash of the weights that Weights lends.
 func (c *encoderWeights) sum() string {
@@ -156,37 +260,19 @@ func (c *encoderWeights) Hash() string {
 }
 
 // open checks x, (B, visible) of float32, and returns it as a slice.
-func (c *encoderWeights) open(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
+func (c *encoderWeights) open(x *tensor.Dense) (v []float32, rows int, err error) {
 	if c.weight == nil {
 		return nil, 0, ErrNotReady
 	}
-	return openRows("x", x, c.visible, units)
+	return openRows("x", x, c.visible, c.units)
 }
 
 // know is open of an encoder that has learned.
-func (c *encoderWeights) know(x *tensor.Dense, units Units) (v []float32, rows int, err error) {
-	if v, rows, err = c.open(x, units); err == nil && !c.Trained() {
+func (c *encoderWeights) know(x *tensor.Dense) (v []float32, rows int, err error) {
+	if v, rows, err = c.open(x); err == nil && !c.Trained() {
 		return nil, 0, ErrUntrained
 	}
 	return v, rows, err
-}
-
-// codes checks codes y, (B, hidden) of float32, and returns them as a slice.
-func (c *encoderWeights) codes(name string, y *tensor.Dense) (v []float32, rows int, err error) {
-	if c.weight == nil {
-		return nil, 0, ErrNotReady
-	}
-	if v, rows, err = openRows(name, y, c.weight.Shape[1], Binary); err == nil && !c.Trained() {
-		return nil, 0, ErrUntrained
-	}
-	return v, rows, err
-}
-
-func checkVisible(model, data int) error {
-	if model != data {
-		return fmt.Errorf("the model is for %d visible units, the data have %d", model, data)
-	}
-	return nil
 }
 
 // openRows returns x as a slice, after a check of its type, its shape

@@ -8,7 +8,6 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/random"
-	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
 // RBM is a restricted Boltzmann machine (Smolensky 1986; Freund and Haussler
@@ -80,27 +79,16 @@ func (r *RBM) String() string {
 // Init builds the machine for rows of that many values, with the weights that
 // Seed stands for: small normal numbers, biases 0. A second Init with the same
 // number does nothing, with another it is an error.
-func (r *RBM) Init(visible int) error {
-	if r.weight != nil {
-		return checkVisible(r.visible, visible)
+func (r *RBM) Init(visible int) error { return initEncoder(r, visible) }
+
+// draw draws as Hinton does, A Practical Guide to Training RBMs (2010), section 8.
+func (r *RBM) draw() {
+	random.NewNoise(r.Seed, random.Init).Normal(r.weight.W)
+	for i := range r.weight.W {
+		r.weight.W[i] *= 0.01
 	}
-	next := *r
-	if err := next.build(visible); err != nil {
-		return err
-	}
-	next.start()
-	// Hinton, A Practical Guide to Training RBMs (2010), section 8.
-	n := random.NewNoise(next.Seed, random.Init)
-	n.Normal(next.weight.W)
-	for i := range next.weight.W {
-		next.weight.W[i] *= 0.01
-	}
-	next.note()
-	*r = next
-	return nil
 }
 
-// build checks the settings and lays out the weights, without memory for them.
 func (r *RBM) build(visible int) error {
 	if err := r.resolve(); err != nil {
 		return err
@@ -108,8 +96,7 @@ func (r *RBM) build(visible int) error {
 	if most := layer.MaxWeights / max(visible, r.Hidden, 1); r.Chains > most {
 		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
 	}
-	r.lay(visible, r.Hidden, "")
-	return checkEncoder(visible, r.all.Size())
+	return r.lay(visible, r.Hidden, r.Units, false)
 }
 
 // maxCD bounds the time of a step, which no context ends.
@@ -146,7 +133,6 @@ func (r *RBM) resolve() error {
 	return nil
 }
 
-// start gives the machine its memory, all weights zero.
 func (r *RBM) start() {
 	r.all.Alloc()
 	r.sums = make([]float32, r.visible)
@@ -162,7 +148,7 @@ func (r *RBM) start() {
 // and frequent units then need no steps to become so (Hinton 2010, section 8).
 // It is called after Init and before the first Step.
 func (r *RBM) InitBias(x *tensor.Dense) error {
-	v, rows, err := r.open(x, r.Units)
+	v, rows, err := r.open(x)
 	if err != nil {
 		return err
 	}
@@ -175,56 +161,4 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 		r.note()
 	}
 	return nil
-}
-
-// hiddenProbs sets p (rows, hidden) to the probability of each hidden unit
-// given v (rows, visible).
-func (r *RBM) hiddenProbs(p, v []float32, rows int) {
-	n, m := r.visible, r.Hidden
-	fillRows(p, r.hidBias.W, rows)
-	kernel.Gemm(rows, m, n, v, n, r.weight.W, m, p, m, true)
-	logistic(p[:rows*m])
-}
-
-// visibleMeans sets v (rows, visible) to the mean of each visible unit given h
-// (rows, hidden): its probability, where units are binary.
-func (r *RBM) visibleMeans(v, h []float32, rows int) {
-	n, m := r.visible, r.Hidden
-	fillRows(v, r.visBias.W, rows)
-	kernel.GemmNT(rows, m, n, h, m, r.weight.W, m, v, n, true)
-	if r.Units == Binary {
-		logistic(v[:rows*n])
-	}
-}
-
-// Encode returns the probability of each hidden unit given each row of x,
-// (B, hidden). The result is dst when dst is not nil, which must have that
-// shape. O(B · visible · hidden).
-func (r *RBM) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := r.know(x, r.Units)
-	if err != nil {
-		return nil, err
-	}
-	dst, p, err := tensors.Result(dst, rows, r.Hidden)
-	if err != nil {
-		return nil, err
-	}
-	r.hiddenProbs(p, v, rows)
-	return dst, overflowed("code", p, r.Hidden)
-}
-
-// Decode returns the mean of each visible unit given hidden states or
-// probabilities h, (B, hidden): (B, visible), probabilities where units are
-// binary. The result is dst when dst is not nil, which must have that shape.
-func (r *RBM) Decode(h, dst *tensor.Dense) (*tensor.Dense, error) {
-	p, rows, err := r.codes("h", h)
-	if err != nil {
-		return nil, err
-	}
-	dst, v, err := tensors.Result(dst, rows, r.visible)
-	if err != nil {
-		return nil, err
-	}
-	r.visibleMeans(v, p, rows)
-	return dst, overflowed("value", v, r.visible)
 }

@@ -20,7 +20,7 @@ import (
 // weights as they were. O(B · visible · hidden · CD), and no memory once batches
 // stop growing.
 func (r *RBM) Step(x *tensor.Dense) (Result, error) {
-	v, rows, err := r.open(x, r.Units)
+	v, rows, err := r.open(x)
 	if err != nil || rows == 0 {
 		return Result{}, err
 	}
@@ -39,22 +39,22 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 	r.grow(rows, contrast)
 	data, probs := r.vis[:rows*n], r.hid[:rows*m]
 	copy(data, v)
-	r.hiddenProbs(probs, data, rows)
+	r.encode(probs, data, rows)
 	bits, recon := r.bits[:rows*m], r.recon[:rows*n]
 	r.learn.Bernoulli(bits, probs)
-	r.visibleMeans(recon, bits, rows)
+	r.decode(recon, bits, rows)
 
 	away, awayProbs := r.vis[rows*n:(rows+contrast)*n], r.hid[rows*m:(rows+contrast)*m]
 	if r.Persistent {
 		r.goOn(away, awayProbs, bits, contrast)
 	} else {
 		r.drawVisible(r.learn, away, recon)
-		r.hiddenProbs(awayProbs, away, contrast)
+		r.encode(awayProbs, away, contrast)
 		for range r.CD - 1 {
 			r.learn.Bernoulli(bits, awayProbs)
-			r.visibleMeans(away, bits, contrast)
+			r.decode(away, bits, contrast)
 			r.drawVisible(r.learn, away, away)
-			r.hiddenProbs(awayProbs, away, contrast)
+			r.encode(awayProbs, away, contrast)
 		}
 	}
 
@@ -86,9 +86,9 @@ func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) {
 		}
 	}
 	for range r.CD {
-		r.visibleMeans(away, r.chain, contrast)
+		r.decode(away, r.chain, contrast)
 		r.drawVisible(r.learn, away, away)
-		r.hiddenProbs(awayProbs, away, contrast)
+		r.encode(awayProbs, away, contrast)
 		r.learn.Bernoulli(r.chain, awayProbs)
 	}
 }

@@ -24,7 +24,7 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	for i := range rows {
 		h[i*r.Hidden+unit] = 1
 	}
-	r.visibleMeans(v, h, rows)
+	r.decode(v, h, rows)
 	r.drawVisible(r.sample, v, v)
 	return overflowed("value", v, r.visible)
 }
@@ -41,14 +41,14 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 	m := r.Hidden
 	h := make([]float32, rows*m)
 	for range steps {
-		r.hiddenProbs(h, v, rows)
+		r.encode(h, v, rows)
 		r.sample.Bernoulli(h, h)
 		if unit >= 0 {
 			for i := range rows {
 				h[i*m+unit] = 1
 			}
 		}
-		r.visibleMeans(v, h, rows)
+		r.decode(v, h, rows)
 		r.drawVisible(r.sample, v, v)
 	}
 	return overflowed("value", v, r.visible)
@@ -56,7 +56,7 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 
 // target checks a tensor to be drawn into, and the number of a hidden unit.
 func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, err error) {
-	if v, rows, err = r.know(x, r.Units); err != nil {
+	if v, rows, err = r.know(x); err != nil {
 		return nil, 0, err
 	}
 	if unit < least || unit >= r.Hidden {
@@ -72,7 +72,7 @@ func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, e
 // whose first sum is Σᵢ (vᵢ-bᵢ)²/2 where units are Gaussian. The likelihood of a
 // row is exp(-F(v)) over a sum that all rows share. O(B · visible · hidden).
 func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
-	v, rows, err := r.open(x, r.Units)
+	v, rows, err := r.open(x)
 	if err != nil {
 		return nil, err
 	}

@@ -51,16 +51,8 @@ func (r *RBM) restore(f *modelfile.File) error {
 	if err := r.adopt(set); err != nil {
 		return err
 	}
-	if err := r.build(set.Visible); err != nil {
-		return err
-	}
-	if err := r.all.Fits(f.Tensors); err != nil {
-		return err
-	}
-	r.start()
-	r.all.Set(f.Tensors)
 	r.Info = f.Info
-	return nil
+	return restoreEncoder(r, set.Visible, f)
 }
 
 // adopt takes the settings of a file where r has none.
