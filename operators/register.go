@@ -15,7 +15,7 @@ import (
 )
 
 // registry is what Register adds to. It is filled once, by what is linked.
-var registry = settings.New[flow.Operator]()
+var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{

@@ -35,7 +35,7 @@ type PageRankCentrality struct {
 // String returns "pagerank", with a damping that is not the default: Workers
 // change no label.
 func (l PageRankCentrality) String() string {
-	return describe("pagerank", PageRank, PageRankCentrality{Damping: l.Damping})
+	return language.Describe("pagerank", PageRank, PageRankCentrality{Damping: l.Damping})
 }
 
 // Label implements Labeling.

@@ -2,33 +2,29 @@ package labeling
 
 import (
 	"fmt"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sanflow/sanflow/operators/internal/settings"
 )
 
-// registry is what Register adds to. It is filled once, by what is linked.
-var registry = settings.New[Labeling]()
+// language is how labelings are written. Its registry is filled by what is linked.
+var language = settings.Language[Labeling]{
+	Package: "labeling", What: "labeling", Other: fromNumbered,
+	// They label nothing without a setting, or not by structure alone.
+	Unlisted: []string{"attribute", "auto", "sampled-betweenness"},
+	Also: ", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
+		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(epsilon=0.01)",
+}
 
 func init() { // in init, since labelings of labelings parse too
-	for name, l := range map[string]Labeling{
+	language.Start(map[string]Labeling{
 		"degree": Degree, "normalized-degree": NormalizedDegree, "wl": WL, "betweenness": Betweenness,
 		"closeness": Closeness, "harmonic": Harmonic, "core": Core, "clustering": Clustering,
 		"pagerank": PageRank, "eigenvector": Eigenvector, "canonical": Canonical,
 		"auto": Auto, "sampled-betweenness": SampledBetweenness{}, "attribute": Attribute{},
-	} {
-		if err := Register(name, l); err != nil {
-			panic("labeling: " + err.Error())
-		}
-	}
+	})
 }
-
-// unlisted are the names that Names leaves out: they label nothing without a
-// setting, or not by structure alone.
-var unlisted = []string{"attribute", "auto", "sampled-betweenness"}
 
 // numbered are the short names that end in a number.
 var numbered = []struct {
@@ -57,30 +53,14 @@ func Register(name string, base Labeling) error {
 			return fmt.Errorf("labeling: register: names that begin with %q stand for others", n.prefix)
 		}
 	}
-	if err := registry.Add(name, base); err != nil {
-		return fmt.Errorf("labeling: register: %w", err)
-	}
-	return nil
+	return language.Register(name, base)
 }
 
 // Names returns the names of the labelings that need no setting, in order.
-func Names() []string {
-	var names []string
-	for _, e := range registry.Entries() {
-		if !slices.Contains(unlisted, e.Name) {
-			names = append(names, e.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return language.Names() }
 
 // Usage lists all that Parse understands in one line, for the help of a command.
-func Usage() string {
-	return strings.Join(Names(), ", ") +
-		", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
-		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(epsilon=0.01)"
-}
+func Usage() string { return language.Usage() }
 
 // Parse returns the labeling that a text names, as command lines and files spell
 // it: a name in any case, see Usage, and settings in parentheses, by comma. A
@@ -94,45 +74,26 @@ func Usage() string {
 //	betweenness-256(seed=7)
 //
 // "auto" is Auto. Format is the inverse.
-func Parse(text string) (Labeling, error) {
-	l, err := parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("labeling: %w", err)
-	}
-	return l, nil
-}
+func Parse(text string) (Labeling, error) { return language.Parse(text) }
 
 // ParseList parses labelings that stand in one text, by comma.
-func ParseList(text string) ([]Labeling, error) {
-	parts, err := settings.Split(text)
-	if err != nil {
-		return nil, fmt.Errorf("labeling: %q: %w", text, err)
-	}
-	var list []Labeling
-	for _, part := range parts {
-		l, err := Parse(part)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, l)
-	}
-	return list, nil
-}
+func ParseList(text string) ([]Labeling, error) { return language.ParseList(text) }
 
-func parse(text string) (Labeling, error) { return settings.Parse(text, named, kinds()) }
+// Format writes a labeling with all its settings, such as
+// "sampled-betweenness(sources=50, seed=7)", so that Parse returns one that is
+// equal to it. A labeling whose type is not registered is an error, and so is one
+// with a setting that no text holds, such as a function or a NaN.
+func Format(l Labeling) (string, error) { return language.Format(l) }
 
-// named returns what a name without settings stands for.
-func named(name string) (Labeling, error) {
-	if e, ok := registry.Named(name); ok {
-		return e.Base, nil
-	}
+// fromNumbered returns what a name that ends in a number stands for.
+func fromNumbered(name string) (Labeling, bool) {
 	for _, f := range numbered {
 		digits, ok := cutPrefixFold(name, f.prefix)
 		if i, err := strconv.ParseUint(digits, 10, 31); ok && err == nil && int(i) >= f.least {
-			return f.make(int(i)), nil
+			return f.make(int(i)), true
 		}
 	}
-	return nil, fmt.Errorf("unknown labeling %q, want one of %s", name, Usage())
+	return nil, false
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {
@@ -140,12 +101,4 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 		return s, false
 	}
 	return s[len(prefix):], true
-}
-
-// kinds says how labelings of labelings are written.
-func kinds() settings.Kinds {
-	return settings.Kinds{reflect.TypeFor[Labeling](): {
-		Parse:  func(text string) (any, error) { return parse(text) },
-		Format: func(v any) (string, error) { return format(v.(Labeling)) },
-	}}
 }

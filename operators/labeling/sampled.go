@@ -61,9 +61,9 @@ type SampledBetweenness struct {
 func (l SampledBetweenness) String() string {
 	l.Workers = 0
 	if l.Epsilon != 0 {
-		return describe("sampled-betweenness", SampledBetweenness{}, l)
+		return language.Describe("sampled-betweenness", SampledBetweenness{}, l)
 	}
-	return describe(fmt.Sprintf("betweenness-%d", l.sources()), SampledBetweenness{Sources: l.Sources}, l)
+	return language.Describe(fmt.Sprintf("betweenness-%d", l.sources()), SampledBetweenness{Sources: l.Sources}, l)
 }
 
 func (l SampledBetweenness) sources() int {

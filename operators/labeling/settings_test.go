@@ -27,7 +27,7 @@ func TestSettingsTakeAnyNumber(t *testing.T) {
 	g.NodeCats, g.NodeCat = 1, make([]int32, 13)
 	g.NodeAttrs, g.NodeAttr = 1, make([]float32, 13)
 	settings := 0
-	for _, e := range registry.Entries() {
+	for _, e := range language.Entries() {
 		base := reflect.Indirect(reflect.ValueOf(e.Base))
 		if base.Kind() != reflect.Struct || base.Type().PkgPath() != reflect.TypeFor[Input]().PkgPath() {
 			continue

@@ -52,7 +52,7 @@ func (l WeisfeilerLehman) String() string {
 	if l.Rounds > 0 {
 		name = fmt.Sprintf("wl-%d", l.Rounds)
 	}
-	return describe(name, WeisfeilerLehman{Rounds: l.Rounds}, l)
+	return language.Describe(name, WeisfeilerLehman{Rounds: l.Rounds}, l)
 }
 
 type wlScratch struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // Registry knows values of type T by name: each is a struct, or a pointer to one,
-// whose exported fields are settings. It is safe for concurrent use.
+// whose exported fields are settings. The zero value is empty. It is safe for concurrent use.
 type Registry[T any] struct {
 	mu      sync.RWMutex
 	entries []Entry[T]
@@ -28,9 +28,6 @@ type Entry[T any] struct {
 	Name string
 	Base T
 }
-
-// New returns a registry with these entries.
-func New[T any](entries ...Entry[T]) *Registry[T] { return &Registry[T]{entries: entries} }
 
 // Add adds a name, by which base is found from then on. A name, in any case, or
 // a type that is there already is an error, and so is base where it has no
