@@ -106,7 +106,16 @@ func bombs() []bomb {
 		{"graph6 of a wide line", func(m int64) flow.Source {
 			return Graph6{Path: "x", Memory: m, Reader: repeat("~", 40<<20, "\n")}
 		}, "x: ", 1},
-		{"TU of many graphs", tu(func() map[string]string { return map[string]string{"graph_labels": strings.Repeat("1\n", 2<<20)} }), "x/B_graph_labels.txt:", 1},
+		{"TU of many graphs", tu(func() map[string]string {
+			return map[string]string{"graph_labels": strings.Repeat("1\n", 4<<20), "graph_indicator": "1\n4194304\n"}
+		}), "x/B_graph_labels.txt:", 1},
+		// Some bytes for each graph and each node, not some dozens.
+		{"TU of graphs without nodes", tu(func() map[string]string {
+			return map[string]string{"graph_labels": strings.Repeat("1\n", 2<<20), "graph_indicator": "1\n2097152\n"}
+		}), "", 3},
+		{"TU of nodes without edges", tu(func() map[string]string {
+			return map[string]string{"graph_indicator": strings.Repeat("1\n", 2<<20)}
+		}), "", 3},
 		{"TU of many classes", tu(func() map[string]string { return map[string]string{"graph_labels": distinct(1 << 19)} }), "x/B_graph_labels.txt", 1},
 		{"TU of many nodes", tu(func() map[string]string { return map[string]string{"graph_indicator": strings.Repeat("1\n", 6<<20)} }), "x/B_graph_indicator.txt:", 1},
 		{"TU of many edges", tu(func() map[string]string {

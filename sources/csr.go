@@ -65,6 +65,9 @@ const forth, back = 1, 2 // bits of seen
 // csrBytes is what build takes at most for a graph of n nodes and so many lines
 // with so many attributes, beside the rows and the attributes of the graph.
 func csrBytes(n, lines, width int) int64 {
+	if lines == 0 {
+		return 0
+	}
 	b := 3*4*int64(n+1) + 9*int64(lines)
 	if width > 0 {
 		b += 2 * 4 * int64(lines)
@@ -75,12 +78,16 @@ func csrBytes(n, lines, width int) int64 {
 // build sets g to the graph of n nodes with the edges of a; g borrows from c
 // and is valid until the next call. Node attributes are left alone.
 func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
+	g.Directed, g.EdgeCats, g.EdgeAttrs = directed, a.cats, a.attrs
+	g.Offsets = zeros(g.Offsets, n+1)
+	g.Neighbors, g.EdgeCat, g.EdgeAttr = g.Neighbors[:0], g.EdgeCat[:0], g.EdgeAttr[:0]
+	if len(a.u) == 0 {
+		return nil
+	}
 	p := pulse{alive: c.alive}
 	if err := c.sortLines(n, directed, a, &p); err != nil {
 		return err
 	}
-	g.Directed = directed
-	g.Offsets = zeros(g.Offsets, n+1)
 	ends := func(i int32) (u, v int32) { return tailHead(a.u[i], a.v[i], directed) }
 
 	for u := range n {
@@ -129,8 +136,6 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 			}
 		}
 	}
-	g.EdgeCats, g.EdgeAttrs = a.cats, a.attrs
-	g.EdgeCat, g.EdgeAttr = g.EdgeCat[:0], g.EdgeAttr[:0]
 	for _, i := range c.entry {
 		g.EdgeCat = append(g.EdgeCat, row(a.cat, i, a.cats)...)
 		g.EdgeAttr = append(g.EdgeAttr, row(a.attr, i, a.attrs)...)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// tuTargets is the targets of all graphs: either classes or values is set.
+// tuTargets is the targets of all graphs: either class or value is set.
 type tuTargets struct {
 	file  string
 	class []int32
@@ -36,16 +36,17 @@ func readTargets(f *tuFiles, real bool, column int) (t tuTargets, err error) {
 const manyTargets = 1 << 20
 
 func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, err error) {
-	var ints []int64
 	classes, most := !real, manyTargets
+	var values []int64          // the different integers, as they were met
+	number := map[int64]int32{} // of each of them
 	t.file, err = f.scan(what, func(l *lines, line []byte) error {
-		if len(t.value) == manyTargets { // a packed file of a few kilobytes can have more
+		if t.len() == manyTargets { // a packed file of a few kilobytes can have more
 			last, err := lastGraph(f)
 			if most = last; err != nil {
 				return err
 			}
 		}
-		if len(t.value) >= most {
+		if t.len() >= most {
 			return l.errorf("a target of graph %d, and no node is of a graph above %d", l.line, most)
 		}
 		cell, rest := field(line)
@@ -59,43 +60,46 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 		if err != nil {
 			return l.errorf("%v", err)
 		}
-		if i, whole := integer(cell); classes && whole {
-			ints, err = push(l, ints, i)
-		} else {
-			classes = false
+		i, whole := integer(cell)
+		if classes && !whole { // they were no classes
+			if t.value, err = grow(l, t.value, len(t.class)+1); err != nil {
+				return err
+			}
+			for _, c := range t.class {
+				t.value = append(t.value, float32(values[c]))
+			}
+			classes, t.class = false, nil
 		}
-		if err == nil {
+		if !classes {
 			t.value, err = push(l, t.value, v)
+			return err
 		}
+		c, ok := number[i]
+		if !ok {
+			if err := l.take(128); err != nil { // in both, sorted, and with a name
+				return err
+			}
+			c = int32(len(values))
+			number[i], values = c, append(values, i)
+		}
+		t.class, err = push(l, t.class, c)
 		return err
 	})
 	if t.file == "" || err != nil {
 		return t, err
 	}
-	if len(t.value) == 0 {
+	if t.len() == 0 {
 		return t, &FileError{t.file, 0, fmt.Errorf("no graphs")}
 	}
 	if !classes {
 		return t, nil
 	}
-	// The values sorted, the name of each, and the class of each graph.
-	t.value = nil
-	if err := f.take(t.file, (8+4)*int64(len(ints))); err != nil {
-		return t, err
-	}
-	values := slices.Clone(ints)
-	slices.Sort(values)
-	values = slices.Compact(values)
-	if err := f.take(t.file, 40*int64(len(values))); err != nil {
-		return t, err
-	}
-	t.class = make([]int32, 0, len(ints))
-	for _, v := range values {
+	for c, v := range slices.Sorted(slices.Values(values)) {
+		number[v] = int32(c)
 		t.names = append(t.names, strconv.FormatInt(v, 10))
 	}
-	for _, v := range ints {
-		i, _ := slices.BinarySearch(values, v)
-		t.class = append(t.class, int32(i))
+	for graph, c := range t.class {
+		t.class[graph] = number[values[c]]
 	}
 	return t, nil
 }
