@@ -46,7 +46,7 @@ type SampledBetweenness struct {
 	// that takes longer than exact betweenness is an error, which names the least.
 	Epsilon float64
 	// Delta is the probability that an error is larger than Epsilon allows. The
-	// default is 0.1.
+	// default is 0.1, the least 1e-290.
 	Delta float64
 	// Seed decides which sources, or which paths.
 	Seed uint64
@@ -99,6 +99,9 @@ func (l SampledBetweenness) Estimate(in Input) (labels, errors []float64, err er
 	return labels, errors, nil
 }
 
+// leastDelta keeps the logarithm of one over Delta, times the nodes, finite.
+const leastDelta = 1e-290
+
 // estimate writes errors too where they are not nil.
 func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	switch {
@@ -108,8 +111,8 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 		return fmt.Errorf("%d workers, want at least 0", l.Workers)
 	case !(l.Epsilon >= 0 && l.Epsilon < 1):
 		return fmt.Errorf("epsilon %v, want at least 0 and below 1", l.Epsilon)
-	case !(l.Delta >= 0 && l.Delta < 1):
-		return fmt.Errorf("delta %v, want at least 0 and below 1", l.Delta)
+	case l.Delta != 0 && !(l.Delta >= leastDelta && l.Delta < 1):
+		return fmt.Errorf("delta %v, want 0, or at least %v and below 1", l.Delta, leastDelta)
 	case l.Epsilon > 0 && l.Sources > 0:
 		return fmt.Errorf("%d sources and an epsilon, want one of them", l.Sources)
 	case l.Epsilon == 0 && l.Delta > 0:

@@ -223,6 +223,7 @@ func TestPathSampleSettings(t *testing.T) {
 		{labeling.SampledBetweenness{Epsilon: 1}, "epsilon 1"},
 		{labeling.SampledBetweenness{Epsilon: math.NaN()}, "epsilon NaN"},
 		{labeling.SampledBetweenness{Epsilon: 0.1, Delta: 2}, "delta 2"},
+		{labeling.SampledBetweenness{Epsilon: 0.1, Delta: 5e-324}, "at least 1e-290 and below 1"},
 		{labeling.SampledBetweenness{Delta: 0.1}, "without an epsilon"},
 		{labeling.SampledBetweenness{Epsilon: 0.1, Sources: 5}, "want one of them"},
 		{labeling.SampledBetweenness{Workers: -1}, "-1 workers"},
