@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -113,14 +114,20 @@ func (s Similarity) Self(values []float64) (sum float64) {
 }
 
 // CheckCounts returns an error unless the rows of c can be compared, as a *[RowError]
-// where a row is at fault.
+// where a row is at fault. A row that is brought to unit length has no counts so small
+// that its length is lost.
 func (s Similarity) CheckCounts(c *Counts) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
 	for i := range c.Len() {
-		if err := s.CheckRow(c.Row(i)); err != nil {
+		ids, values := c.Row(i)
+		if err := s.CheckRow(ids, values); err != nil {
 			return &RowError{i, err}
+		}
+		const normal = 0x1p-1022 // the least number with all of its digits
+		if self := s.Self(values); s.Unit() && self < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }) {
+			return rowErrorf(i, "counts too small to compare: the similarity of the row to itself is %v", self)
 		}
 	}
 	return nil

@@ -81,3 +81,37 @@ func TestSVMOfHugeMatrix(t *testing.T) {
 		t.Errorf("the class of NaN is %d", c)
 	}
 }
+
+// Counts whose squares are lost are an error where rows are brought to unit length: their
+// cosine would be 0. Such counts beside others are none.
+func TestCountsThatUnderflow(t *testing.T) {
+	ctx := context.Background()
+	of := func(values ...float64) *nn.Counts {
+		c := new(nn.Counts)
+		c.Append([]uint64{1, 2}, []float64{1, 2})
+		c.Append([]uint64{1, 3}, values)
+		c.Append(nil, nil)
+		return c
+	}
+	var row *nn.RowError
+	for _, by := range []nn.Similarity{nn.Cosine, nn.UnitMin} {
+		tiny := 1e-170
+		if by == nn.UnitMin {
+			tiny = 5e-324 // it is not squared
+		}
+		_, err := GramOf(ctx, of(tiny, tiny), by, 1)
+		if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), "too small") {
+			t.Errorf("%s: GramOf: %v, want an error of row 1", by, err)
+		}
+		if err := (&SVM{Kernel: by}).FitCounts(ctx, of(tiny, tiny), []int32{0, 1, 0}); !errors.As(err, &row) {
+			t.Errorf("%s: FitCounts: %v, want an error of row 1", by, err)
+		}
+		gram, err := GramOf(ctx, of(1, tiny), by, 1)
+		if err != nil || gram.Row(1)[1] != 1 || gram.Row(2)[2] != 0 {
+			t.Errorf("%s: %v, %v, want 1 of a row and 0 of an empty one", by, gram, err)
+		}
+	}
+	if gram, err := GramOf(ctx, of(1e-170, 1), nn.Linear, 1); err != nil || gram.Row(0)[1] != 1e-170 {
+		t.Errorf("linear: %v, %v", gram, err)
+	}
+}
