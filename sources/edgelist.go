@@ -141,39 +141,49 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	return n.Reader(mem), nil
 }
 
-// Reader returns the reader of a stream of this graph alone.
+// Reader returns the reader of a stream of this graph alone. The record shares the memory
+// of the graph.
 func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
 	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
 	if n.Graph.EdgeAttrs == 1 {
 		l.EdgeAttr = []record.Channel{{Name: "weight"}}
 	}
-	return &EdgeListReader{net: n, build: record.NewBuilder(mem, l)}
+	r := &EdgeListReader{net: n, oneReader: oneReader{build: record.NewBuilder(mem, l)}}
+	r.record = func() (arrow.Record, error) {
+		return r.build.Lend(n.Graph, record.Row{NodeClass: n.NodeClass, NodeID: n.IDs})
+	}
+	return r
 }
 
 // EdgeListReader hands out the graph of an [EdgeList], or of a table of edges.
 type EdgeListReader struct {
-	net   *Network
-	build *record.Builder
-	err   error
+	net *Network
+	oneReader
 }
 
 // Network returns what was read: the graph of the record, and the ids of its
 // nodes.
 func (r *EdgeListReader) Network() *Network { return r.net }
 
-// Schema returns the schema of the record.
-func (r *EdgeListReader) Schema() *arrow.Schema { return r.build.Schema() }
+// oneReader hands out one record.
+type oneReader struct {
+	build  *record.Builder
+	record func() (arrow.Record, error)
+	err    error
+}
 
-// Next returns the record with the graph, which is that of Network and not a copy,
-// and io.EOF after it.
-func (r *EdgeListReader) Next(ctx context.Context) (arrow.Record, error) {
+// Schema returns the schema of the record.
+func (r *oneReader) Schema() *arrow.Schema { return r.build.Schema() }
+
+// Next returns the record, and io.EOF after it.
+func (r *oneReader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.err == nil {
 		r.err = context.Cause(ctx)
 	}
 	if r.err != nil {
 		return nil, r.err
 	}
-	rec, err := r.build.Lend(r.net.Graph, record.Row{NodeClass: r.net.NodeClass, NodeID: r.net.IDs})
+	rec, err := r.record()
 	if r.err = err; err == nil {
 		r.err = io.EOF
 	}
@@ -181,7 +191,7 @@ func (r *EdgeListReader) Next(ctx context.Context) (arrow.Record, error) {
 }
 
 // Close ends the reading. The record that was handed out stays valid.
-func (r *EdgeListReader) Close() error {
+func (r *oneReader) Close() error {
 	r.build.Release()
 	r.err = errClosed
 	return nil

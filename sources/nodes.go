@@ -3,14 +3,11 @@ package sources
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
@@ -129,35 +126,9 @@ func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 
 // NodesReader hands out the graph of [Nodes].
 type NodesReader struct {
-	set   *NodeSet
-	build *record.Builder
-	err   error
+	set *NodeSet
+	oneReader
 }
 
 // Set returns what was read.
 func (r *NodesReader) Set() *NodeSet { return r.set }
-
-// Schema returns the schema of the record.
-func (r *NodesReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the record with the graph, and io.EOF after it.
-func (r *NodesReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	if r.err == nil {
-		r.err = r.build.Append(r.set.Graph, record.Row{NodeClass: r.set.Class, NodeID: r.set.IDs})
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	r.err = io.EOF
-	return r.build.Record(), nil
-}
-
-// Close ends the reading. The record that was handed out stays valid.
-func (r *NodesReader) Close() error {
-	r.build.Release()
-	r.err = errClosed
-	return nil
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -122,7 +123,14 @@ func (n *NodeSet) Standardize() {
 
 // Open streams a set that was read before: a NodeSet is a source as well.
 func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
-	return &NodesReader{set: n, build: record.NewBuilder(mem, n.Layout())}, nil
+	r := &NodesReader{set: n, oneReader: oneReader{build: record.NewBuilder(mem, n.Layout())}}
+	r.record = func() (arrow.Record, error) {
+		if err := r.build.Append(n.Graph, record.Row{NodeClass: n.Class, NodeID: n.IDs}); err != nil {
+			return nil, err
+		}
+		return r.build.Record(), nil
+	}
+	return r, nil
 }
 
 // String says how large the set is, for the plan of a pipeline.

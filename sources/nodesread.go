@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"path"
-	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -40,28 +37,11 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 
 // findNodes sets the prefix to the folder of the only edges.txt.
 func (f *tuFiles) findNodes(name string) error {
-	var found []string
-	for _, pattern := range []string{"edges.txt", "*/edges.txt"} {
-		names, err := fs.Glob(f.fsys, pattern)
-		if err != nil {
-			return inFile(f.place, err)
-		}
-		for _, n := range names {
-			dir := strings.TrimSuffix(n, "edges.txt")
-			// macOS adds a folder "__MACOSX" to archives.
-			if base := path.Base(dir); name == base || name == "" && base != "__MACOSX" {
-				found = append(found, dir)
-			}
-		}
-	}
-	switch {
-	case len(found) == 1:
-		f.prefix = found[0]
-		return nil
-	case len(found) > 1:
-		return &FileError{f.place, 0, fmt.Errorf("several sets, %sedges.txt and %sedges.txt: set Name", found[0], found[1])}
-	}
-	return &FileError{f.place, 0, fmt.Errorf("no file %s: %w", path.Join(name, "edges.txt"), fs.ErrNotExist)}
+	return f.findOnly("", "edges.txt", "sets", path.Join(name, "edges.txt"), func(folder string) bool {
+		// macOS adds a folder "__MACOSX" to archives.
+		base := path.Base(folder)
+		return name == base || name == "" && base != "__MACOSX"
+	})
 }
 
 // perNode calls do with every line of a file that has one per node. Empty lines

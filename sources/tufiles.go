@@ -81,33 +81,42 @@ func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles,
 	return f, nil
 }
 
-// find sets the prefix to that of the only edge file, here or one folder down.
+// find sets the prefix to that of the only edge file.
 func (f *tuFiles) find(name string) error {
+	missing := "NAME_A.txt, so no TU collection"
+	if name != "" {
+		missing = name + "_A.txt"
+	}
+	return f.findOnly("*_", tuA+".txt", "collections", missing, func(prefix string) bool {
+		// macOS adds a "._NAME_A.txt" to archives.
+		base := path.Base(prefix)
+		return !strings.HasPrefix(base, ".") && (name == "" || base == name+"_")
+	})
+}
+
+// findOnly sets the prefix to what stands before the end of the only file that a pattern
+// and this end name, here or one folder down, and that is wanted.
+func (f *tuFiles) findOnly(pattern, end, several, missing string, wanted func(prefix string) bool) error {
 	var found []string
-	for _, pattern := range []string{"*_A.txt", "*/*_A.txt"} {
-		names, err := fs.Glob(f.fsys, pattern)
+	for _, folder := range []string{"", "*/"} {
+		names, err := fs.Glob(f.fsys, folder+pattern+end)
 		if err != nil {
 			return inFile(f.place, err)
 		}
 		for _, n := range names {
-			base := strings.TrimSuffix(path.Base(n), tuA+".txt")
-			// macOS adds a "._NAME_A.txt" to archives.
-			if !strings.HasPrefix(base, ".") && (name == "" || base == name+"_") {
-				found = append(found, strings.TrimSuffix(n, tuA+".txt"))
+			if prefix := strings.TrimSuffix(n, end); wanted(prefix) {
+				found = append(found, prefix)
 			}
 		}
 	}
-	switch {
-	case len(found) == 1:
+	switch len(found) {
+	case 0:
+		return &FileError{f.place, 0, fmt.Errorf("no file %s: %w", missing, fs.ErrNotExist)}
+	case 1:
 		f.prefix = found[0]
 		return nil
-	case len(found) > 1:
-		return &FileError{f.place, 0, fmt.Errorf("several collections, %sA.txt and %sA.txt: set Name", found[0], found[1])}
-	case name != "":
-		return &FileError{f.place, 0, fmt.Errorf("no file %s_A.txt: %w", name, fs.ErrNotExist)}
-	default:
-		return &FileError{f.place, 0, fmt.Errorf("no file NAME_A.txt, so no TU collection: %w", fs.ErrNotExist)}
 	}
+	return &FileError{f.place, 0, fmt.Errorf("several %s, %s and %s: set Name", several, found[0]+end, found[1]+end)}
 }
 
 // open returns the lines of one file, or nil where it does not exist.
