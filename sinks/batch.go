@@ -18,15 +18,9 @@ import (
 func Shape(s *arrow.Schema) (nn.Shape, error) {
 	shape := nn.Shape{Counts: CountNames(s)}
 	wk := func(name string) (n int, err error) {
-		if !s.HasField(name) {
-			return 0, nil
-		}
-		dims, err := dimsOf(s, name)
-		if err != nil {
+		dims, err := dimsOf(s, name, 3)
+		if err != nil || dims == nil {
 			return 0, err
-		}
-		if len(dims) != 3 {
-			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want three numbers: w, k and channels", name, dims)
 		}
 		if shape.W != 0 && (shape.W != dims[0] || shape.K != dims[1]) {
 			return 0, fmt.Errorf("column %q is for w = %d, k = %d, another for w = %d, k = %d", name, dims[0], dims[1], shape.W, shape.K)
@@ -47,15 +41,8 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 && len(shape.Counts) == 0 {
 		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel, and a model of counts learns from what an operators.Count adds")
 	}
-	var channels []record.Channel
-	if err := record.Meta(s, record.NodesCat, record.MetaChannels, &channels); err != nil {
+	if shape.Cats, err = cardsOf(s, record.NodesCat, cats); err != nil {
 		return shape, err
-	}
-	if len(channels) != cats {
-		return shape, fmt.Errorf("column nodes_cat has %d channels and names %d of them", cats, len(channels))
-	}
-	for _, c := range channels {
-		shape.Cats = append(shape.Cats, c.Card)
 	}
 	if err := edgeShape(s, &shape); err != nil {
 		return shape, err
@@ -68,16 +55,19 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	return shape, nil
 }
 
-// dimsOf returns the shape of a row of a column of tensors. The shape is compared with
-// the type of the column here, once for all records; package nn compares shapes of
-// batches with those of a model.
-func dimsOf(s *arrow.Schema, name string) (dims []int, err error) {
+// dimsOf returns the shape of a row of a column of tensors, which has so many numbers, or
+// nil where there is no such column. The shape is compared with the type of the column here,
+// once for all records; package nn compares shapes of batches with those of a model.
+func dimsOf(s *arrow.Schema, name string, numbers int) (dims []int, err error) {
+	f, ok, err := record.Field(s, name)
+	if err != nil || !ok {
+		return nil, err
+	}
 	if err := record.Meta(s, name, record.MetaShape, &dims); err != nil {
 		return nil, err
 	}
-	f, _, err := record.Field(s, name)
-	if err != nil {
-		return nil, err
+	if len(dims) != numbers {
+		return nil, fmt.Errorf("column %q has the shape %v in its metadata, want %d numbers", name, dims, numbers)
 	}
 	want := 1
 	for _, d := range dims {
@@ -89,6 +79,21 @@ func dimsOf(s *arrow.Schema, name string) (dims []int, err error) {
 	return dims, nil
 }
 
+// cardsOf returns how many values each of the discrete channels of a column has.
+func cardsOf(s *arrow.Schema, name string, channels int) (cards []int, err error) {
+	var named []record.Channel
+	if err := record.Meta(s, name, record.MetaChannels, &named); err != nil {
+		return nil, err
+	}
+	if len(named) != channels {
+		return nil, fmt.Errorf("column %q has %d channels and names %d of them", name, channels, len(named))
+	}
+	for _, c := range named {
+		cards = append(cards, c.Card)
+	}
+	return cards, nil
+}
+
 // sparseShape reads the shape of column nodes_sparse, where there is one.
 func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 	if !s.HasField(record.NodesSparse) {
@@ -98,11 +103,11 @@ func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 	if err != nil {
 		return err
 	}
-	var dims []int
-	if err := record.Meta(s, record.NodesSparse, record.MetaShape, &dims); err != nil {
+	dims, err := dimsOf(s, record.NodesSparse, 2)
+	if err != nil {
 		return err
 	}
-	if len(dims) != 2 || shape.W != 0 && (dims[0] != shape.W || dims[1] != shape.K) {
+	if shape.W != 0 && (dims[0] != shape.W || dims[1] != shape.K) {
 		return fmt.Errorf("column %q has the shape %v in its metadata, want w and k as the others have", record.NodesSparse, dims)
 	}
 	shape.W, shape.K, shape.Sparse = dims[0], dims[1], c.Card

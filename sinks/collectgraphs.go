@@ -69,12 +69,17 @@ func (w graphCollector) Write(_ context.Context, rec arrow.Record) error {
 		w.c.Graphs = append(w.c.Graphs, l)
 	}
 	w.c.Graph = append(w.c.Graph, ids...)
-	if class, err := record.Values[int32](rec, record.Target); err == nil {
-		w.c.Class = append(w.c.Class, class...)
-	} else if values, err := record.Values[float32](rec, record.Target); err == nil {
-		w.c.Values = append(w.c.Values, values...)
-	}
+	collectTargets(rec, &w.c.Class, &w.c.Values)
 	return nil
 }
 
 func (graphCollector) Close(error) error { return nil }
+
+// collectTargets appends the targets of a record, where it has any.
+func collectTargets(rec arrow.Record, class *[]int32, values *[]float32) {
+	if c, err := record.Values[int32](rec, record.Target); err == nil {
+		*class = append(*class, c...)
+	} else if v, err := record.Values[float32](rec, record.Target); err == nil {
+		*values = append(*values, v...)
+	}
+}

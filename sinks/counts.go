@@ -182,11 +182,7 @@ func (w countCollector) Write(_ context.Context, rec arrow.Record) error {
 		return err
 	}
 	w.c.Graph = append(w.c.Graph, ids...)
-	if class, err := record.Values[int32](rec, record.Target); err == nil {
-		w.c.Class = append(w.c.Class, class...)
-	} else if values, err := record.Values[float32](rec, record.Target); err == nil {
-		w.c.Values = append(w.c.Values, values...)
-	}
+	collectTargets(rec, &w.c.Class, &w.c.Values)
 	return nil
 }
 

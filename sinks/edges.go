@@ -13,14 +13,11 @@ import (
 // such: Normalize.Edges adds them, and a model that is fed them reads them.
 func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 	channels := func(name string) (int, error) {
-		if !s.HasField(name) {
-			return 0, nil
-		}
-		dims, err := dimsOf(s, name)
-		if err != nil {
+		dims, err := dimsOf(s, name, 4)
+		if err != nil || dims == nil {
 			return 0, err
 		}
-		if len(dims) != 4 || dims[0] != shape.W || dims[1] != shape.K || dims[2] != shape.K {
+		if dims[0] != shape.W || dims[1] != shape.K || dims[2] != shape.K {
 			return 0, fmt.Errorf("column %q has the shape %v in its metadata, want w = %d, k = %d twice, and channels", name, dims, shape.W, shape.K)
 		}
 		return dims[3], nil
@@ -32,17 +29,8 @@ func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 	if shape.EdgeAttrs, err = channels(record.Edges); err != nil {
 		return err
 	}
-	var names []record.Channel
-	if err := record.Meta(s, record.EdgesCat, record.MetaChannels, &names); err != nil {
-		return err
-	}
-	if len(names) != cats {
-		return fmt.Errorf("column %q has %d channels and names %d of them", record.EdgesCat, cats, len(names))
-	}
-	for _, c := range names {
-		shape.EdgeCats = append(shape.EdgeCats, c.Card)
-	}
-	return nil
+	shape.EdgeCats, err = cardsOf(s, record.EdgesCat, cats)
+	return err
 }
 
 // edgesOf sets the edges of b.

@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -46,39 +47,26 @@ func cellsOf(s *arrow.Schema, u FieldPart) (c cells, err error) {
 	default:
 		return c, fmt.Errorf("Of is %d, want Adjacency, Nodes or Pairs", u)
 	}
-	var shape []int
 	for _, name := range []string{c.cats, c.reals} {
-		if !s.HasField(name) {
-			continue
-		}
-		if err := record.Meta(s, name, record.MetaShape, &shape); err != nil {
+		shape, err := dimsOf(s, name, dims)
+		if err != nil {
 			return c, err
 		}
-		if len(shape) != dims {
-			return c, fmt.Errorf("column %q has the shape %v in its metadata, want %d numbers", name, shape, dims)
+		if shape == nil {
+			continue
 		}
-		c.w, c.n = shape[0], shape[1]
+		missing, c.w, c.n = "", shape[0], shape[1]
 		if dims == 4 {
 			c.n *= shape[2]
 		}
-		channels := shape[dims-1]
-		if name == c.reals {
+		if channels := shape[dims-1]; name == c.reals {
 			c.attrs = channels
-			continue
-		}
-		var names []record.Channel
-		if err := record.Meta(s, name, record.MetaChannels, &names); err != nil {
+		} else if c.cards, err = cardsOf(s, name, channels); err != nil {
 			return c, err
 		}
-		if len(names) != channels {
-			return c, fmt.Errorf("column %q has %d channels and names %d of them", name, channels, len(names))
-		}
-		for _, one := range names {
-			c.cards = append(c.cards, one.Card)
-		}
 	}
-	if shape == nil {
-		return c, fmt.Errorf("%s", missing)
+	if missing != "" {
+		return c, errors.New(missing)
 	}
 	return c, nil
 }
