@@ -94,7 +94,7 @@ func (m *GRU) String() string { return m.settings().String() }
 func (m *GRU) fits(Shape) error { return nil }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
-	l := &gruLayers{fields: layer.NewReader(p, s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
+	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
 	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
 	return l
 }
@@ -118,13 +118,10 @@ func (l *gruLayers) init(r random.Source) {
 func (l *gruLayers) width() int { return l.gru.Units }
 
 func (l *gruLayers) forward(b batch) ([]float32, error) {
-	if err := l.fields.Grow(b.nodes, b.edges, b.rows); err != nil {
+	if err := l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
 	}
-	if err := l.fields.Forward(b.nodes, b.edges, 0, b.rows); err != nil {
-		return nil, err
-	}
-	l.gru.Forward(l.fields.Output(0, b.rows), b.rows)
+	l.gru.Forward(l.fields.Output(b.rows), b.rows)
 	u, n := l.gru.Units, l.gru.N
 	l.y = scratch.Resize(l.y, b.rows*u)
 	for i := range b.rows {
@@ -154,7 +151,6 @@ func (l *gruLayers) backward(dx []float32, b batch) {
 	}
 	size := b.rows * l.fields.Size()
 	l.dx1 = scratch.Resize(l.dx1, size)
-	l.gru.Backward(l.dx1, dx, l.mean, l.fields.Output(0, b.rows), b.rows)
-	l.fields.StartGrad()
-	l.fields.Backward(l.dx1[:size], b.nodes, b.edges, 0, b.rows)
+	l.gru.Backward(l.dx1, dx, l.mean, l.fields.Output(b.rows), b.rows)
+	l.fields.Backward(l.dx1[:size], b.nodes, b.edges, b.rows)
 }

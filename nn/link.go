@@ -91,7 +91,7 @@ func (m *Link) fits(s Shape) error {
 func (m *Link) lay(p *layer.Params, s Shape) body {
 	act := m.Activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: layer.NewReader(p, s.nodes(), s.edges(), m.Maps1, act, m.Merge == Sum)}
+	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, m.Merge == Sum)}
 	l.code = layer.NewDense(p, "code", l.fields.Size(), m.Code, act)
 	l.hidden = layer.NewDense(p, "hidden", 2*m.Code, m.Hidden, act)
 	return l
@@ -120,17 +120,14 @@ func (l *linkLayers) width() int { return l.hidden.Out }
 
 func (l *linkLayers) forward(b batch) ([]float32, error) {
 	ends := 2 * b.rows
-	if err := l.fields.Grow(b.nodes, b.edges, ends); err != nil {
-		return nil, endError(err)
-	}
-	if err := l.fields.Forward(b.nodes, b.edges, 0, ends); err != nil {
+	if err := l.fields.Forward(b.nodes, b.edges, ends); err != nil {
 		return nil, endError(err)
 	}
 	c := l.code.Out
 	l.y2 = scratch.Resize(l.y2, ends*c)
 	l.pair = scratch.Resize(l.pair, b.rows*2*c)
 	l.y3 = scratch.Resize(l.y3, b.rows*l.hidden.Out)
-	l.code.Forward(l.y2, l.fields.Output(0, ends), ends)
+	l.code.Forward(l.y2, l.fields.Output(ends), ends)
 	for i := range b.rows {
 		pairForward(l.pair[2*i*c:2*(i+1)*c], l.y2[2*i*c:2*(i+1)*c])
 	}
@@ -179,9 +176,8 @@ func (l *linkLayers) backward(dx []float32, b batch) {
 		pairBackward(l.dy2[at:end], l.dpair[at:end], l.y2[at:end])
 	}
 	dx1 := l.dx1[:ends*l.fields.Size()]
-	l.code.Backward(dx1, l.dy2, l.y2, l.fields.Output(0, ends), ends)
-	l.fields.StartGrad()
-	l.fields.Backward(dx1, b.nodes, b.edges, 0, ends)
+	l.code.Backward(dx1, l.dy2, l.y2, l.fields.Output(ends), ends)
+	l.fields.Backward(dx1, b.nodes, b.edges, ends)
 }
 
 // endError returns err for the row that has an end that could not be read.

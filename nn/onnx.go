@@ -97,11 +97,7 @@ func (l *cnnLayers) onnx(g *onnx.Graph) string {
 }
 
 func (l *pslrLayers) onnx(g *onnx.Graph) string {
-	y := l.nodes.Onnx(g, "")
-	if l.edges != nil {
-		y = g.Node("Add", []string{y, l.edges.Onnx(g, "edge_")})
-	}
-	return g.Reshape(y, l.width())
+	return g.Reshape(l.fields.Onnx(g), l.width())
 }
 
 // onnx exports a GRU in the form of linear_before_reset, which is that of

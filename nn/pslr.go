@@ -3,8 +3,6 @@ package nn
 import (
 	"io"
 
-	"github.com/sanflow/sanflow/internal/scratch"
-	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
@@ -72,50 +70,23 @@ func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
 	units := m.Loss.units(s)
 	whole := func(c layer.Cells) layer.Cells { c.N, c.W, c.Fields = c.N*c.W, 1, c.W; return c }
-	l := &pslrLayers{nodes: layer.NewFieldConv(p, "nodes", whole(s.nodes()), units, layer.Linear)}
-	if s.hasEdges() {
-		l.edges = layer.NewFieldConv(p, "edges", whole(s.edges()), units, layer.Linear)
-	}
-	return l
+	return &pslrLayers{layer.NewReader(p, "nodes", whole(s.nodes()), whole(s.edges()), units, layer.Linear, true)}
 }
 
 // pslrLayers is a PSLR at work: its features are the outputs.
-type pslrLayers struct {
-	nodes, edges *layer.FieldConv // edges is nil when the fields come without
-	y, ye        []float32
-}
+type pslrLayers struct{ fields *layer.Reader }
 
 func (l *pslrLayers) init(random.Source) {}
 
-func (l *pslrLayers) width() int { return l.nodes.Maps }
+func (l *pslrLayers) width() int { return l.fields.Size() }
 
 func (l *pslrLayers) forward(b batch) ([]float32, error) {
-	size := b.rows * l.width()
-	if err := l.nodes.Grow(b.nodes, b.rows); err != nil {
+	if err := l.fields.Forward(b.nodes, b.edges, b.rows); err != nil {
 		return nil, err
 	}
-	l.y = scratch.Resize(l.y, size)
-	if err := l.nodes.Forward(l.y, b.nodes, 0, b.rows); err != nil {
-		return nil, err
-	}
-	if l.edges != nil {
-		if err := l.edges.Grow(b.edges, b.rows); err != nil {
-			return nil, err
-		}
-		l.ye = scratch.Resize(l.ye, size)
-		if err := l.edges.Forward(l.ye, b.edges, 0, b.rows); err != nil {
-			return nil, err
-		}
-		kernel.Axpy(1, l.ye[:size], l.y[:size])
-	}
-	return l.y[:size], nil
+	return l.fields.Output(b.rows), nil
 }
 
 func (l *pslrLayers) backward(dx []float32, b batch) {
-	l.nodes.StartGrad()
-	l.nodes.Backward(dx, l.y, b.nodes, 0, b.rows)
-	if l.edges != nil {
-		l.edges.StartGrad()
-		l.edges.Backward(dx, l.ye, b.edges, 0, b.rows)
-	}
+	l.fields.Backward(dx, b.nodes, b.edges, b.rows)
 }
