@@ -162,18 +162,7 @@ func (f *fieldCounter) graph(g *graph.Graph) (*graph.Graph, error) {
 	if err := f.labels.reset(h, Bins{}); err != nil {
 		return nil, err
 	}
-	f.hashes = scratch.Resize(f.hashes, h.N())
-	if f.labels.nodes {
-		for v := range f.hashes {
-			f.hashes[v] = f.labels.node(int32(v))
-		}
-	}
-	if f.labels.edges {
-		f.edges = scratch.Resize(f.edges, len(h.Neighbors))
-		for e := range f.edges {
-			f.edges[e] = uint64(f.labels.entry(int32(e)))
-		}
-	}
+	f.hashes, f.edges = f.labels.hashes(f.hashes, f.edges)
 	return h, nil
 }
 

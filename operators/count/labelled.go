@@ -14,17 +14,6 @@ func LabelsOf(g *graph.Graph, bins Bins) (nodes, edges []uint64, err error) {
 	if err := l.reset(g, bins); err != nil {
 		return nil, nil, err
 	}
-	if l.nodes {
-		nodes = make([]uint64, g.N())
-		for v := range nodes {
-			nodes[v] = l.node(int32(v))
-		}
-	}
-	if l.edges {
-		edges = make([]uint64, len(g.Neighbors))
-		for i := range edges {
-			edges[i] = uint64(l.entry(int32(i)))
-		}
-	}
+	nodes, edges = l.hashes(nil, nil)
 	return nodes, edges, nil
 }

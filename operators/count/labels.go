@@ -114,6 +114,27 @@ func (l *labeler) node(v int32) uint64 {
 	return uint64(h)
 }
 
+// hashes returns the hashes of the labels of all nodes and of all CSR entries, each in the
+// memory of the last ones where that is enough, and nil where there are no labels.
+func (l *labeler) hashes(nodes, edges []uint64) (_, _ []uint64) {
+	if !l.nodes {
+		nodes = nil
+	} else {
+		nodes = scratch.Resize(nodes, l.g.N())
+	}
+	for v := range nodes {
+		nodes[v] = l.node(int32(v))
+	}
+	if !l.edges {
+		return nodes, nil
+	}
+	edges = scratch.Resize(edges, len(l.g.Neighbors))
+	for i := range edges {
+		edges[i] = uint64(l.entry(int32(i)))
+	}
+	return nodes, edges
+}
+
 // entry hashes the label of a CSR entry.
 func (l *labeler) entry(i int32) Hash {
 	if !l.edges {
