@@ -155,7 +155,7 @@ type counter struct {
 
 	of     []count.Counter // of this worker; nil before the first record
 	bag    count.Bag
-	graphs *record.Graphs // of the record in hand
+	graphs record.Graphs // of the record in hand
 	roots  record.ListView[int32]
 	ids    *record.Lists[uint64]
 	counts *record.Lists[float32]
@@ -183,8 +183,7 @@ func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 			return err
 		}
 	}
-	c.graphs, err = c.bound.View(rec)
-	return err
+	return c.bound.ViewInto(&c.graphs, rec)
 }
 
 func (c *counter) Row(ctx context.Context, row int) error {

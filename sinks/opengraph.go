@@ -45,6 +45,12 @@ type OpenGraph struct {
 // work, GOMAXPROCS at most, keeps up to 8 bytes for each node, and a model of its own. A call of
 // Predict then costs what the rows of its nodes cost.
 //
+// BenchmarkOpenGraph asks about random nodes of a preferential and of an RMAT graph of a
+// million nodes and 8 and 16 million edges, with 18 words a node. On two shared cores
+// Open takes 7 and 20 s, half of the questions to nn.Best on count.Around 0.6 and 0.1
+// ms, and 99 of a hundred at most 4.7 and 4.8 ms; to nn.Pooled on fields of 20 nodes 0.2
+// and 0.3 ms, and 2.9 and 2.0 ms.
+//
 // An answer costs what is around the node. Without a Bound a receptive field beside a
 // hub costs the degree of the hub; Assemble.Bound and Normalize.Bound make it cost the
 // same as elsewhere, and are set before the model is trained. count.Around is bounded

@@ -320,12 +320,21 @@ func (p *sparsePart) room(g *graph.Graph, _ *Row) bool { return p.inner.room(len
 
 type sparseRows struct {
 	lists NestedView[int32]
+	of    arrow.Array // the column of lists
 	s     *sparse
 	card  int
 }
 
+// read views the column, unless it is that of the record before: a view looks at the end
+// of each list, and the rows of a large graph share the column.
 func (v *sparseRows) read(rec arrow.Record, place int) (err error) {
-	v.lists, err = viewAt(rec, place, v.s.name, nestedView[int32])
+	if v.of != nil && place < int(rec.NumCols()) && rec.Column(place) == v.of {
+		return nil
+	}
+	v.of = nil
+	if v.lists, err = viewAt(rec, place, v.s.name, nestedView[int32]); err == nil {
+		v.of = rec.Column(place)
+	}
 	return err
 }
 
