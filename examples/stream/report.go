@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	plotDraw "gonum.org/v1/plot/vg/draw"
 
 	"github.com/sanflow/sanflow/examples/internal/picture"
 )
@@ -96,45 +95,18 @@ func (r *report) printCosts(w io.Writer) {
 // draw is the picture of -out: accuracy in each window, a line for each system, and
 // the share of the largest class.
 func (r *report) draw(format string) ([]byte, error) {
-	p := picture.New()
-	p.Title.Text = fmt.Sprintf("%s, %d graphs, each asked about before it is learned from", r.Dataset, r.Graphs)
-	p.X.Label.Text, p.Y.Label.Text = "graphs so far", fmt.Sprintf("right in each window of %d, %%", r.Window)
-	p.Y.Tick.Marker = picture.Percent{}
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = nil, color.Gray{215}
-	p.Add(grid)
-	var legend []picture.Key
-	add := func(name string, at plotter.XYs) (*plotter.Line, error) {
-		line, err := plotter.NewLine(at)
-		if err != nil {
-			return nil, err
-		}
-		p.Add(line)
-		legend = append(legend, picture.Key{Sign: line, Text: name})
-		return line, nil
-	}
+	p := picture.New(fmt.Sprintf("%s, %d graphs, each asked about before it is learned from", r.Dataset, r.Graphs),
+		"graphs so far", fmt.Sprintf("right in each window of %d, %%", r.Window))
 	for i, s := range r.Systems {
 		var at plotter.XYs
 		for _, point := range s.Curve {
 			at = append(at, plotter.XY{X: float64(point.Graphs), Y: point.Accuracy})
 		}
-		line, err := add(fmt.Sprintf("%s, %.1f %% of all graphs; a point errs by ± %.1f, one deviation, by chance", s.System, s.Accuracy, r.chance(s.Accuracy)), at)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, line.Width = []color.Color{picture.Blue, picture.Orange}[i], vg.Points(1.5)
+		name := fmt.Sprintf("%s, %.1f %% of all graphs; a point errs by ± %.1f, one deviation, by chance", s.System, s.Accuracy, r.chance(s.Accuracy))
+		p.Line(name, at, []color.Color{picture.Blue, picture.Orange}[i], 1.5)
 	}
-	line, err := add("share of the largest class", plotter.XYs{{X: 0, Y: r.Largest}, {X: float64(r.Graphs), Y: r.Largest}})
-	if err != nil {
-		return nil, err
-	}
-	line.Color, line.Dashes = picture.Gray, []vg.Length{vg.Points(4), vg.Points(3)}
-	sheet, err := picture.NewSheet(18*vg.Centimeter, 10*vg.Centimeter, format, legend...)
-	if err != nil {
-		return nil, err
-	}
-	p.Draw(plotDraw.Crop(sheet.Canvas, vg.Points(6), -vg.Points(14), vg.Points(6), -vg.Points(6)))
-	return sheet.Bytes()
+	p.Level("share of the largest class", 0, float64(r.Graphs), r.Largest, picture.Gray)
+	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
 }
 
 // chance is by how much a window of graphs misses an accuracy by chance.

@@ -155,11 +155,11 @@ func run(ctx context.Context, args []string) error {
 		return errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
 	}
 	if f := files[c.out]; f != nil {
-		paint := draw
-		if len(c.n) > 1 {
-			paint = drawEdges
+		drawn, err := drawPlot(strings.TrimPrefix(filepath.Ext(c.out), "."), c, results)
+		if err != nil {
+			return err
 		}
-		if err := paint(f, strings.TrimPrefix(filepath.Ext(c.out), "."), c, results); err != nil {
+		if _, err := f.Write(drawn); err != nil {
 			return err
 		}
 		if err := f.Finish(); err != nil {

@@ -3,8 +3,6 @@ package picture
 import (
 	"bytes"
 	"image/color"
-	"math"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -35,7 +33,7 @@ func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, er
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())
 	l := plot.NewLegend()
-	l.TextStyle = New().Legend.TextStyle
+	l.TextStyle = New("", "", "").Legend.TextStyle
 	l.Left, l.Top, l.Padding, l.ThumbnailWidth = true, true, vg.Points(3), vg.Points(24)
 	for _, key := range legend {
 		l.Add(key.Text, key.Sign)
@@ -51,21 +49,4 @@ func (s *Sheet) Bytes() ([]byte, error) {
 	var b bytes.Buffer
 	_, err := s.out.WriteTo(&b)
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;")), err
-}
-
-// Percent are ticks at whole numbers, a round number apart.
-type Percent struct{}
-
-// Ticks implements plot.Ticker.
-func (Percent) Ticks(low, high float64) (all []plot.Tick) {
-	step := 1.
-	for _, s := range []float64{1, 2, 5, 10, 20, 50, 100} {
-		if step = s; (high-low)/s <= 7 {
-			break
-		}
-	}
-	for v := step * math.Ceil(low/step); v <= high; v += step {
-		all = append(all, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
-	}
-	return all
 }

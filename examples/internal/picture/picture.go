@@ -1,27 +1,29 @@
 // Package picture is what the pictures of the examples have in common: formats, a
-// font, and colors that can be told apart by everyone (Okabe and Ito 2008).
+// font, and colors that everyone can distinguish (Okabe and Ito 2008).
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
-// New returns an empty plot in the font of all pictures.
-func New() *plot.Plot {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	return plot.New()
-}
-
-// Format is the format that the name of a file asks for.
+// Format is the format that the name of a file asks for; that of no file is empty.
 func Format(path string) (string, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".svg", ".png":
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case path == "":
+		return "", nil
+	case ext == ".svg", ext == ".png":
 		return ext[1:], nil
 	}
 	return "", fmt.Errorf("-out is %q, want a name that ends in .svg or .png", path)
@@ -37,3 +39,111 @@ var (
 	Red    = color.RGBA{213, 94, 0, 255}
 	Gray   = color.RGBA{120, 120, 120, 255}
 )
+
+// Dashes are those of a dashed line.
+var Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+
+// Chart is a plot with a grid, and with a legend at its foot. Err is the first error of what
+// was added to it.
+type Chart struct {
+	*plot.Plot
+	Keys []Key
+	Err  error
+}
+
+// New returns an empty chart.
+func New(title, x, y string) *Chart {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	c := &Chart{Plot: plot.New()}
+	c.Title.Text, c.X.Label.Text, c.Y.Label.Text = title, x, y
+	c.Title.Padding = vg.Points(8)
+	c.X.Tick.Marker, c.Y.Tick.Marker = Round{}, Round{}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
+	c.Add(grid)
+	return c
+}
+
+// Line adds a line and its key.
+func (c *Chart) Line(name string, at plotter.XYs, hue color.Color, width float64, dashes ...vg.Length) {
+	l, err := plotter.NewLine(at)
+	if err != nil {
+		c.Err = cmp.Or(c.Err, err)
+		return
+	}
+	l.Color, l.Width, l.Dashes = hue, vg.Points(width), dashes
+	c.Add(l)
+	c.Keys = append(c.Keys, Key{l, name})
+}
+
+// Level adds a dashed line at a height, from left to right, and its key.
+func (c *Chart) Level(name string, left, right, y float64, hue color.Color) {
+	c.Line(name, plotter.XYs{{X: left, Y: y}, {X: right, Y: y}}, hue, 1, Dashes...)
+}
+
+// Points adds points and their key, and bars of those lengths to either side; without any
+// where there are no lengths.
+func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.Color, shape draw.GlyphDrawer) {
+	s, err := plotter.NewScatter(at)
+	if err != nil {
+		c.Err = cmp.Or(c.Err, err)
+		return
+	}
+	s.GlyphStyle = draw.GlyphStyle{Color: hue, Radius: vg.Points(3.5), Shape: shape}
+	c.Add(s)
+	c.Keys = append(c.Keys, Key{s, name})
+	if length == nil {
+		return
+	}
+	b, err := plotter.NewYErrorBars(bars{at, length})
+	if err != nil {
+		c.Err = cmp.Or(c.Err, err)
+		return
+	}
+	b.Color = hue
+	c.Add(b)
+}
+
+// Names are the values of the axis below the points 0, 1, 2, ….
+func (c *Chart) Names(names []string) {
+	c.NominalX(names...)
+	c.X.Tick.Label.Rotation = 0.6
+	c.X.Tick.Label.XAlign, c.X.Tick.Label.YAlign = draw.XRight, draw.YTop
+	c.X.Min, c.X.Max = -.6, float64(len(names))-.4
+}
+
+// File returns the chart as a file, of that size above the legend.
+func (c *Chart) File(width, height vg.Length, format string) ([]byte, error) {
+	sheet, err := NewSheet(width, height, format, c.Keys...)
+	if err = cmp.Or(c.Err, err); err != nil {
+		return nil, err
+	}
+	c.Draw(draw.Crop(sheet.Canvas, vg.Points(10), vg.Points(-14), vg.Points(10), vg.Points(-10)))
+	return sheet.Bytes()
+}
+
+// bars are points with a length to either side.
+type bars struct {
+	plotter.XYs
+	length []float64
+}
+
+func (b bars) YError(i int) (low, high float64) { return b.length[i], b.length[i] }
+
+// Round are ticks at multiples of 1, 2 or 5 times a power of ten, seven at most.
+type Round struct{}
+
+// Ticks implements plot.Ticker.
+func (Round) Ticks(low, high float64) (all []plot.Tick) {
+	decade := math.Pow(10, math.Floor(math.Log10(high-low))-1)
+	step := decade
+	for _, f := range []float64{1, 2, 5, 10, 20, 50} {
+		if step = f * decade; (high-low)/step <= 7 {
+			break
+		}
+	}
+	for i := math.Ceil(low / step); i*step <= high; i++ {
+		all = append(all, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 6, 64)})
+	}
+	return all
+}
