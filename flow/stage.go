@@ -130,7 +130,7 @@ type Writer interface {
 
 // DurableWriter is a Writer whose rows are safe later than Write returns: when a
 // file has its name, or a checkpoint is on the disk. Only rows that are durable
-// count as having left the pipeline, and are acknowledged.
+// are complete, and are acknowledged.
 type DurableWriter interface {
 	Writer
 	// Durable returns how many of the records that were handed to Write so far are

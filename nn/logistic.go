@@ -29,13 +29,10 @@ import (
 type Logistic struct {
 	Width int // rows of the table; 0 = 65536. Times Heads and classes it is at most 2²⁸
 
-	// Heads is how many models learn side by side, each from all rows but those that
-	// it leaves out; 0 = 1, which learns from all. A row is left out by one head, by a
-	// hash of its counts, and what Step reports of it is what that head says: of a row
-	// that is learned from for the tenth time too, it is what an unseen one would
-	// get, and no others need be set aside to find out when to stop; see sinks.Fit.
-	// The model predicts by the mean of the outputs of all heads, which is more often
-	// right than one of them. Table and steps are that many times as large.
+	// Heads is the ensemble size; 0 = 1, which learns from all rows. Each row is held out
+	// of one head, by a hash of its counts; Step reports that out-of-fold prediction, so that
+	// sinks.Fit needs no other rows to decide when to stop. The model predicts by the mean
+	// of the outputs of all heads. Table and steps are that many times as large.
 	Heads int
 
 	// Kernel is Linear for counts as they are, Cosine for rows of unit length, or Min

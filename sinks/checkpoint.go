@@ -23,17 +23,16 @@ import (
 )
 
 // Checkpoint lets a training be stopped at any moment, also by loss of power,
-// and gone on with later, to the same weights, byte for byte. It needs a stream
+// and resumed later, to the same weights, byte for byte. It needs a stream
 // that is the same every time: then the batches that were learned from are
-// passed over, at the cost of making them again. Where the source knows places
-// (flow.Seeker: a jetstream.Source with Ordered, a mapped file of sources.Mapped, sources.Chunks
-// of one) and what stands between it and the sink
-// can begin in the middle (Batch and all stages that several workers share can,
-// Shuffle and Replay cannot), the file has a place as well, and the source begins
-// there: behind the last row before a batch that was learned from, or before that row
-// where the batch begins within what has become of it (PerRoot) and Batch is the last
-// stage, which then leaves out what is before the batch. So at least one batch is made
-// again, and compared with what was learned.
+// passed over, at the cost of making them again.
+//
+// With a seekable source (flow.Seeker: a jetstream.Source with Ordered, a mapped file of
+// sources.Mapped, sources.Chunks of one) and no Shuffle or Replay, resume seeks, then verifies
+// the boundary batch: it is made again and compared with the one that was learned from. The
+// source seeks behind the last row before a batch. If a batch begins between rows derived from
+// one source row (PerRoot) and Batch is the last stage, the source seeks before that row, and
+// Batch leaves out the rows before the batch.
 type Checkpoint struct {
 	// File holds the model, the memory of its optimizer and how many batches it
 	// has learned from. It is replaced in one step, so that it is always whole; see
@@ -155,8 +154,12 @@ func (p *progress) resume() error {
 
 func (p *progress) read(r io.Reader) error {
 	note, err := p.net.Resume(r)
-	if err != nil && !(p.set.AnyKernels && errors.Is(err, nn.ErrKernels)) {
+	switch {
+	case err == nil, errors.Is(err, nn.ErrKernels) && p.set.AnyKernels:
+	case errors.Is(err, nn.ErrKernels):
 		return err
+	default:
+		return fmt.Errorf("%w; remove the file to start over", err)
 	}
 	var saved progress
 	if err := json.Unmarshal([]byte(note), &saved); err != nil {

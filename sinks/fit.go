@@ -65,7 +65,7 @@ type Fit struct {
 	OnEpoch func(Epoch) error
 	OnStep  func(nn.Result) error
 
-	// Checkpoint lets the training be stopped and gone on with, to the same
+	// Checkpoint lets the training be stopped and resumed, to the same
 	// result; the epochs so far and the best weights are kept in it too.
 	Checkpoint Checkpoint
 }

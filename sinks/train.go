@@ -36,7 +36,7 @@ type Train struct {
 	// OnRow, if set, is called for each row of a step, in order and before OnStep,
 	// with what the model predicted of it before it learned from it.
 	OnRow func(Prediction) error
-	// Checkpoint lets the training be stopped and gone on with. The default is
+	// Checkpoint lets the training be stopped and resumed. The default is
 	// not to.
 	Checkpoint Checkpoint
 }

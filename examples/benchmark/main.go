@@ -1,6 +1,6 @@
 // Command benchmark compares the systems of the PATCHY-SAN paper on collections of
-// graphs: kernels with a support vector machine, the paper's networks, and what can
-// be had without looking at structure, all on the same folds.
+// graphs: kernels with a support vector machine, the paper's networks, and baselines
+// that ignore structure, all on the same folds.
 //
 //	go run ./examples/benchmark                                # a generated collection, the cheap systems
 //	go run ./examples/benchmark -data MUTAG,PTC -systems size,wl,words,k10
@@ -51,11 +51,11 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("benchmark", "compares systems that tell the graphs of collections apart, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper; a generated collection where\n-data names no other, which takes about a minute of processor time.")
+	f := cli.Flags("benchmark", "compares systems that classify the graphs of collections, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper. The default is a generated\ncollection, which takes about a minute of processor time.")
 	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
-	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, as long as something is developed: of each fold the test graphs are never looked at, and a part of its training graphs takes their place")
+	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, for development: a part of the training graphs of each fold takes the place of its test graphs, which are not used")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
 	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")

@@ -204,7 +204,7 @@ func TestResumeErrors(t *testing.T) {
 		if err := os.WriteFile(path, content[:len(content)/2], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "remove the file") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("half of %s: %v", name, err)
 		}
 		if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -1,4 +1,4 @@
-// Command classify tells graphs apart: it makes receptive fields of a
+// Command classify classifies graphs: it makes receptive fields of a
 // collection and trains the network of the PATCHY-SAN paper on them, by
 // cross-validation.
 //
@@ -62,28 +62,28 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("classify", "tells the graphs of a collection apart by the network of the PATCHY-SAN paper, in a\ncross-validation by two protocols; of a generated collection where -data names no\nother.")
+	f := cli.Flags("classify", "classifies the graphs of a collection by the network of the PATCHY-SAN paper, in a\ncross-validation by two protocols. The default is a generated collection.")
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	cli.K(f, &c.k, "")
 	cli.Int(f, &c.w, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = average number of nodes")
 	cli.Int(f, &c.stride, "stride", 1, 1, cli.Many, "distance between two roots in the order of nodes")
 	f.StringVar(&c.selectBy, "select", "betweenness", "labeling that selects roots: "+labeling.Usage())
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: those that -select takes; auto, in -select too, is the one with the smallest θ̂, for which no class is looked at")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field, of those of -select; auto, in -select too, is the labeling with the smallest θ̂, which needs no class")
 	cli.Int(f, &c.epochs, "epochs", 0, 0, cli.Many, "epochs; 0 = chosen by the protocol")
 	cli.Int(f, &c.batch, "batch", 32, 0, cli.Many, "graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
 	cli.Int(f, &c.repeats, "repeats", 1, 1, 1_000_000, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
 	f.BoolVar(&c.edges, "field-edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
-	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words, which are colours and fields that are counted, so that k, w and labelings have no say; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol")
-	f.StringVar(&c.pretrain, "pretrain", "none", "what teaches the first layer of a cnn before it sees a class: rbm or autoencoder, on the fields of the training graphs, or none")
+	f.StringVar(&c.kind, "model-kind", "cnn", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol")
+	f.StringVar(&c.pretrain, "pretrain", "none", "unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
 	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
-	f.StringVar(&c.load, "load", "", "file that -model has written: its network says what -data is, nothing is trained")
+	f.StringVar(&c.load, "load", "", "file that -model has written: its network classifies -data, nothing is trained")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Command embed is sanflow inside programs that are somebody else's. Without
+// Command embed is sanflow inside another program. Without
 // -listen it stands in a go-streams pipeline: 20 graphs pass a filter of theirs,
 // are classified by stages of ours, and the answers go on through a map of
 // theirs. With -listen it answers over HTTP, each client for itself.
@@ -50,7 +50,7 @@ const usage = `classifies graphs in a go-streams pipeline, or over HTTP.
   curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
 
 Status 200 has the answer; 400 is no graph, 413 one beyond the limits, 422 one
-that cannot be classified; 503 has Retry-After: nobody is free.`
+that cannot be classified; 503 has Retry-After: all workers are busy.`
 
 func main() { cli.Main("embed", run) }
 
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	cli.Range(f, &l.bytes, "max-bytes", 1, 1<<30)
 	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
 	cli.Range(f, &l.time, "time", 1, math.MaxInt64)
-	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for what is in work on Ctrl-C")
+	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for requests in work on Ctrl-C")
 	cli.Range(f, &l.grace, "grace", 0, math.MaxInt64)
 	if err := cli.Parse(f, args); err != nil {
 		return err

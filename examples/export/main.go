@@ -118,7 +118,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
 	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph; 0 = all nodes, or with -per graph as many as graphs have nodes on average")
 	cli.Int(f, &c.roots.Stride, "stride", 1, 1, cli.Many, "distance between two roots in that order")
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: those that -select takes, without all")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field, of those of -select without all")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "what a row is: root or graph; default: graph for -data, else root")
 	f.BoolVar(&c.edges, "field-edges", false, "with the k×k edges of each field; -as jsonl always has them")

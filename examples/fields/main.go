@@ -62,7 +62,7 @@ func parse(args []string) (*config, error) {
 	names := strings.Join(labeling.Names(), ", ")
 	f := cli.Flags("fields", `makes the receptive fields of the nodes of a graph, or of many graphs.
 
-  fields                                      those of a torus: how fast
+  fields                                      the fields of a torus, for their speed
   fields -graph power.edges.gz -k 5 -out power.jsonl
   fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
   geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
@@ -77,7 +77,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
 	cli.Int(f, &c.roots.W, "w", 0, 0, 1<<20, "receptive fields per graph, at most; 0 = all nodes")
 	cli.Int(f, &c.roots.Stride, "stride", 1, 1, cli.Many, "distance between two roots in that order")
-	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field: those that -select takes, without all")
+	f.StringVar(&c.normBy, "normalize", "wl", "labeling that orders the nodes of a field, of those of -select without all")
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")

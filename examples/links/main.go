@@ -67,22 +67,22 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("links", "hides edges of a graph, learns from the others, and finds them again, beside common\nneighbours, Adamic–Adar, Katz and the product of degrees. Without -graph and -data it does so on a generated\ngraph of communities.")
+	f := cli.Flags("links", "hides edges of a graph, learns from the others, and predicts the hidden ones, compared\nwith common neighbours, Adamic–Adar, Katz and the product of degrees. The default is a\ngenerated graph of communities.")
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
 	cli.K(f, &c.k, "networks: ")
 	f.StringVar(&c.normBy, "normalize", "wl", "networks: labeling that orders the nodes of a field: "+labeling.Usage())
 	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "parts in which the other edges are hidden in turn, to learn from")
-	cli.Int(f, &c.most, "max-edges", 20000, 0, cli.Many, "most edges to learn from, drawn by lot; 0 = all")
+	cli.Int(f, &c.most, "max-edges", 20000, 0, cli.Many, "most edges to learn from, drawn at random; 0 = all")
 	cli.Int(f, &c.repeats, "repeats", 0, 0, 1_000_000, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
-	f.StringVar(&c.net, "model-kind", words, "model: words, logistic regression on what is counted around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has some for each place")
+	f.StringVar(&c.net, "model-kind", words, "model: words, logistic regression on counts around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has weights for each position")
 	cli.Int(f, &c.nets, "nets", 3, 1, 1<<16, "networks whose predictions are averaged; words are one model")
 	cli.Int(f, &c.epochs, "epochs", 200, 1, cli.Many, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
 	cli.Int(f, &c.batch, "batch", 32, 1, cli.Many, "pairs per step; for a network each side counted")
 	cli.Float(f, &c.rate, "rate", 0, 0, 10, "learning rate; 0 = 0.05 for words, 0.01 for a network")
 	cli.Float(f, &c.decay, "decay", 0.1, 0, 1000, "networks: weight decay")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of what is hidden and drawn, of weights and orders")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of hidden edges, drawn pairs, weights and orders")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {

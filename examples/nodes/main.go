@@ -1,4 +1,4 @@
-// Command nodes tells the nodes of one large graph apart: each node is the root
+// Command nodes classifies the nodes of one large graph: each node is the root
 // of a receptive field, and the fields pass through a pipeline to a network.
 //
 //	go run ./examples/nodes                                         # communities, generated
@@ -15,7 +15,7 @@
 //	             a fifth of the training nodes becomes one. With few nodes to learn
 //	             from, networks read fields or, in place of them, features that were
 //	             propagated over the edges; with many, fields without or with the classes
-//	             of training nodes. What they say of a node may go on to its
+//	             of training nodes. Their predictions may propagate to the
 //	             neighbours. With few nodes to learn from a model of words, the features
 //	             that are found around a node, answers in their place or beside them,
 //	             where that is better. All this is chosen on the validation nodes.
@@ -97,7 +97,7 @@ type config struct {
 
 func parse(args []string) (*config, error) {
 	c := &config{}
-	f := cli.Flags("nodes", "tells the nodes of one large graph apart by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. Without\n-data and -graph it does so on a generated graph of communities.")
+	f := cli.Flags("nodes", "classifies the nodes of one large graph by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. The default is\na generated graph of communities.")
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
@@ -109,10 +109,10 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.fit.Nets, "nets", 0, 0, 1<<16, "networks whose predictions are averaged; 0 = 5 for a split with up to 5000 nodes to learn from, else 1")
 	f.Var(choice{of: &c.identity}, "identity", "whether a node's number is an attribute: on, off, or auto, which is on where there are no others")
 	f.Var(choice{of: &c.fit.Propagate}, "propagate", "split: whether a network reads, in place of fields, features that were propagated over the edges: on, off, or auto, which is chosen on the validation nodes where there are up to 5000 nodes to learn from and not too many features, else off")
-	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of what is said of a node that it gives on to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
+	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of the prediction for a node that propagates to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
 	f.Var(choice{of: &c.fit.Words}, "words", "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
-	f.Var(choice{&c.fit.Known, true}, "neighbour-labels", "let known classes of the other nodes of a field be an attribute: -neighbour-labels=on, =off, or =auto, which is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else off")
-	cli.Int(f, &c.fit.Epochs, "epochs", 0, 0, cli.Many, "split: most epochs, of which that with the best validation counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
+	f.Var(choice{&c.fit.Known, true}, "neighbour-labels", "whether the known classes of the other nodes of a field are an attribute, `on|off|auto`; the flag alone is on; auto is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else off")
+	cli.Int(f, &c.fit.Epochs, "epochs", 0, 0, cli.Many, "split: maximum of epochs; the epoch with the best validation accuracy counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	cli.Int(f, &c.fit.Batch, "batch", 0, 0, cli.Many, "nodes per step; 0 = 32 for split, 8 for prequential")
 	cli.Float(f, &c.fit.Rate, "rate", 0, 0, 10, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
 	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, where there are up to 5000 nodes to learn from, else 0")

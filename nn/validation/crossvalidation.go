@@ -47,9 +47,8 @@ type CrossValidation struct {
 	// steps of a trial, is an error then, and ByLoss has no part in it.
 	HeldOut bool
 
-	// Inner never looks at a test fold: what is tested on in its place is the part of
-	// the training rows that nested would choose by, and what is learned from is the
-	// rest of them. So a way to learn is developed.
+	// Inner tests on the inner validation split, trains on the rest of the training rows,
+	// and leaves the test folds untouched. It is for the development of a model.
 	Inner bool
 
 	// Learn learns from the training rows of a trial and returns the score on the

@@ -69,7 +69,10 @@ func (g *Graph) Check() (err error) {
 		g.Format = f
 		return nil
 	}
-	return fmt.Errorf("-graph is %q, whose name does not tell the format: set -format, or generate %s",
+	if _, err := os.Stat(g.Path); err != nil {
+		return fmt.Errorf("-graph is %q: no such file, and no graph to generate, which are %s", g.Path, strings.Join(Families, ", "))
+	}
+	return fmt.Errorf("-graph is %q, and the format of that name is unknown: set -format, or generate %s",
 		g.Path, strings.Join(Families, ", "))
 }
 
