@@ -28,11 +28,13 @@
 //	Graphs       index *   always     as the graphs have them                                     Class or Value; node_target too
 //	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
+//	Tables       integer *  always    words        numbers          words        numbers, weight  class or value; node_target
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
 //	features *: or node_sparse, where they are a set of indices per node
 //	index *:    or Item.ID
+//	integer *:  the name of the graph where that is an integer, else its place
 //
 // A graph of an edge list whose ids have gaps has the ids of its nodes in node_ids,
 // also in the files that the graph is written to. Columns that name nodes, as roots and

@@ -291,6 +291,15 @@ func (s *IDs) rank(id int32) int32 {
 	return int32(w.before) + int32(bits.OnesCount64(w.has&(1<<(id&63)-1)))
 }
 
+// Rank writes in place of each number its rank, when Rows first looks at it.
+func (e *Edges) Rank(rank []int32) {
+	e.rename = func(list []graph.Edge) {
+		for i, x := range list {
+			list[i] = graph.Edge{U: rank[x.U], V: rank[x.V]}
+		}
+	}
+}
+
 // Shift takes a number from each id, when Rows first looks at it.
 func (e *Edges) Shift(by int32) {
 	e.rename = func(list []graph.Edge) {

@@ -1,0 +1,351 @@
+package sources
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+)
+
+// CSV is a [Table] of comma-separated values (RFC 4180) whose first row is the names of
+// the columns, plain or packed by gzip or zstd:
+//
+//	from,to,type,amount
+//	ada,bob,card,12.50
+//	"Smith, J.",ada,cash,3
+//
+// Rows end in \n or \r\n, empty lines are skipped, and a byte order mark is. A value may
+// stand in quotes; a quote in it is doubled, and it may have line ends, of which \r\n is
+// read as \n. All rows have as many values as the first. Text is UTF-8. Package
+// encoding/csv reads the same rows, and reads them at half of the speed or less.
+type CSV struct {
+	// Path is the file.
+	Path string
+	// FS, if set, is where Path is opened.
+	FS fs.FS
+	// Reader, if set, is read in place of Path, which is then only its name in
+	// messages. The table can then be opened once.
+	Reader io.Reader
+	// Comma separates values: one byte. The default is a tab where the name ends in
+	// .tsv, .tsv.gz, or .tsv.zst, else a comma.
+	Comma byte
+	// Header names the columns of a file whose first row has values. The default is to
+	// read the names.
+	Header []string
+	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
+	// the file where that is more.
+	MaxBytes int64
+}
+
+// String names the file, for the plan of a pipeline.
+func (s CSV) String() string { return input{kind: "CSV", path: s.Path, reader: s.Reader}.String() }
+
+// OpenTable reads the names of the columns.
+func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
+	l, err := input{"CSV", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	if err != nil {
+		return nil, err
+	}
+	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}}
+	if s.Comma == 0 {
+		r.split.comma = ','
+		if name := strings.TrimSuffix(strings.TrimSuffix(s.Path, ".gz"), ".zst"); strings.HasSuffix(name, ".tsv") {
+			r.split.comma = '\t'
+		}
+	}
+	if err := r.header(s.Header); err != nil {
+		l.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+type csvReader struct {
+	l       *lines
+	split   csvSplit
+	columns []TableColumn
+	chosen  []int
+	batch   TableBatch
+	row     int64 // rows that were read
+	err     error // behind them
+}
+
+func (r *csvReader) Name() string           { return r.l.file }
+func (r *csvReader) Columns() []TableColumn { return r.columns }
+func (r *csvReader) Close() error           { return r.l.close() }
+
+func (r *csvReader) Choose(columns []int) {
+	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
+}
+
+// header reads the names of the columns, or takes those that were given.
+func (r *csvReader) header(given []string) error {
+	switch c := r.split.comma; {
+	case c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf:
+		return fmt.Errorf("sources: CSV: Comma is %q, want one that separates values", c)
+	}
+	if err := r.l.begin(); err != nil {
+		return err
+	}
+	if given != nil {
+		for _, name := range given {
+			r.columns = append(r.columns, TableColumn{Name: name})
+		}
+		return nil
+	}
+	ok, err := r.record()
+	if err == nil && !ok {
+		err = &FileError{r.l.file, 0, fmt.Errorf("it is empty, want a row with the names of columns")}
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range r.split.fields {
+		name := r.l.buf[f.From:f.To]
+		if !utf8.Valid(name) {
+			return &FileError{r.l.file, 1, fmt.Errorf("the name %s of a column is no UTF-8", quote(name))}
+		}
+		r.columns = append(r.columns, TableColumn{Name: string(name)})
+	}
+	r.l.start = r.split.next
+	r.l.line = r.split.line
+	return nil
+}
+
+// record splits the next row, and is not ok at the end of the file. l.start is not moved.
+func (r *csvReader) record() (ok bool, err error) {
+	for {
+		l := r.l
+		eof := l.last == io.EOF
+		r.split.line = l.line
+		status := r.split.record(l.buf[:l.end], l.start, eof)
+		switch status {
+		case csvRow:
+			return true, nil
+		case csvEnd:
+			return false, nil
+		case csvBareQuote:
+			return false, r.errorf(r.split.line+1, len(r.split.fields), "a quote within a value, want the value in quotes and the quote doubled")
+		case csvAfterQuote:
+			return false, r.errorf(r.split.line+1, len(r.split.fields), "text behind the quote that closes the value")
+		case csvOpenQuote:
+			return false, r.errorf(r.split.line+1, len(r.split.fields), "the quote that opens the value is never closed")
+		}
+		// csvShort
+		if l.start == 0 && l.end > maxRow {
+			if r.split.quoted {
+				return false, r.errorf(r.split.line+1, len(r.split.fields), "the quote that opens the value is not closed within %d bytes", maxRow)
+			}
+			return false, r.errorf(r.split.line+1, len(r.split.fields), "a row of more than %d bytes", maxRow)
+		}
+		if err := r.l.full(); err != nil {
+			return false, err
+		}
+	}
+}
+
+// errorf blames a value of the row that is being read.
+func (r *csvReader) errorf(line, column int, format string, args ...any) error {
+	what := fmt.Sprintf("row %d: ", r.row+1)
+	if r.columns == nil {
+		what = "the names of columns: "
+	} else if column < len(r.columns) {
+		what += fmt.Sprintf("column %s: ", quote([]byte(r.columns[column].Name)))
+	}
+	return &FileError{r.l.file, line, fmt.Errorf(what+format, args...)}
+}
+
+// Next returns the rows that are in the buffer.
+func (r *csvReader) Next() (*TableBatch, error) {
+	l, b := r.l, &r.batch
+	b.clear()
+	if r.err == nil && l.last == nil && l.end-l.start < len(l.buf)/2 {
+		r.err = r.l.full()
+	}
+	from := l.start
+	for r.err == nil && b.Rows < maxBatch {
+		if b.Rows > 0 { // what they are in is not to be moved
+			r.split.line = l.line
+			if r.split.record(l.buf[:l.end], l.start, l.last == io.EOF) != csvRow {
+				break // the next call says what that is
+			}
+		} else if ok, err := r.record(); !ok {
+			r.err = cmp.Or(err, io.EOF)
+			break
+		} else {
+			from = l.start
+		}
+		fields := r.split.fields
+		if len(fields) != len(r.columns) {
+			r.err = &FileError{l.file, r.split.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
+			break
+		}
+		for c, at := range r.chosen {
+			b.Values[c].Spans = append(b.Values[c].Spans, fields[at])
+		}
+		b.Lines = append(b.Lines, r.split.first)
+		b.Rows++
+		r.row++
+		l.start, l.line = r.split.next, r.split.line
+	}
+	return r.batch.within(l, from, r.err, r.row, r.columns, r.chosen)
+}
+
+// csvSplit splits rows into values.
+type csvSplit struct {
+	comma  byte
+	fields []Span
+	dirty  []int // those fields that have doubled quotes, or line ends of two bytes
+	first  int   // line on which the row begins
+	line   int   // lines before the row, then up to its end
+	next   int   // where the next row begins
+	quoted bool  // the field that has not ended is in quotes
+}
+
+// What became of a row.
+const (
+	csvRow   = iota
+	csvEnd   // there is none
+	csvShort // it goes on behind the text
+	csvBareQuote
+	csvAfterQuote
+	csvOpenQuote
+)
+
+// record splits the row that begins at p of b, behind which nothing comes at eof.
+func (s *csvSplit) record(b []byte, p int, eof bool) int {
+	s.quoted = false
+	for { // empty lines
+		switch {
+		case p == len(b) && eof, p+1 == len(b) && eof && b[p] == '\r':
+			return csvEnd
+		case p == len(b):
+			return csvShort
+		case b[p] == '\n':
+			p++
+			s.line++
+			continue
+		case b[p] == '\r' && p+1 == len(b):
+			return csvShort
+		case b[p] == '\r' && b[p+1] == '\n':
+			p += 2
+			s.line++
+			continue
+		}
+		break
+	}
+	s.fields, s.dirty, s.first = s.fields[:0], s.dirty[:0], s.line+1
+	comma := s.comma
+	for {
+		if p < len(b) && b[p] == '"' {
+			end, status := s.quote(b, p+1, eof)
+			if status != csvRow {
+				return status
+			}
+			s.fields = append(s.fields, Span{int32(p + 1), int32(end)})
+			p = end + 1
+			if p < len(b) && b[p] == comma {
+				p++
+				continue
+			}
+			if p < len(b) && b[p] == '\r' && p+1 < len(b) {
+				p++
+			}
+			return s.end(b, p)
+		}
+		q := p
+		for q < len(b) {
+			if c := b[q]; c == comma || c <= '"' && (c == '\n' || c == '"') {
+				break
+			}
+			q++
+		}
+		switch {
+		case q == len(b) && !eof:
+			return csvShort
+		case q < len(b) && b[q] == '"':
+			return csvBareQuote
+		case q < len(b) && b[q] == comma:
+			s.fields = append(s.fields, Span{int32(p), int32(q)})
+			p = q + 1
+			continue
+		}
+		end := q
+		if end > p && b[end-1] == '\r' {
+			end--
+		}
+		s.fields = append(s.fields, Span{int32(p), int32(end)})
+		return s.end(b, q)
+	}
+}
+
+// end ends the row at a line end, or at that of the file.
+func (s *csvSplit) end(b []byte, p int) int {
+	if s.next = len(b); p < len(b) {
+		s.next = p + 1
+		s.line++
+	}
+	for _, i := range s.dirty {
+		f := &s.fields[i]
+		f.To = f.From + int32(plainText(b[f.From:f.To]))
+	}
+	return csvRow
+}
+
+// quote finds the quote that closes a value.
+func (s *csvSplit) quote(b []byte, p int, eof bool) (end, status int) {
+	s.quoted = true
+	from, doubled := p, false
+	for {
+		i := bytes.IndexByte(b[p:], '"')
+		if i < 0 && eof {
+			return 0, csvOpenQuote
+		}
+		if i < 0 || p+i+1 == len(b) && !eof {
+			return 0, csvShort
+		}
+		p += i
+		if p+1 < len(b) && b[p+1] == '"' {
+			doubled = true
+			p += 2
+			continue
+		}
+		break
+	}
+	// A line end, a comma or the end of the file has to follow.
+	switch rest := b[p+1:]; {
+	case len(rest) == 0 || rest[0] == s.comma || rest[0] == '\n':
+	case rest[0] == '\r' && len(rest) == 1 && !eof:
+		return 0, csvShort
+	case rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n'):
+	default:
+		return 0, csvAfterQuote
+	}
+	s.quoted = false
+	if n := bytes.Count(b[from:p], []byte{'\n'}); n > 0 {
+		s.line += n
+		doubled = doubled || bytes.Contains(b[from:p], []byte("\r\n"))
+	}
+	if doubled {
+		s.dirty = append(s.dirty, len(s.fields))
+	}
+	return p, csvRow
+}
+
+// plainText makes one quote of two, and one line end of two bytes, and returns how many bytes
+// are left.
+func plainText(b []byte) int {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		if i+1 < len(b) && (b[i] == '"' || b[i] == '\r' && b[i+1] == '\n') {
+			i++
+		}
+		b[n] = b[i]
+		n++
+	}
+	return n
+}

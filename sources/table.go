@@ -1,0 +1,112 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Table is rows of named columns, from which [Tables] makes graphs. [CSV], [JSONLines]
+// and [RecordTable] are tables, and so is parquet.Table.
+type Table interface {
+	// OpenTable reads the names of the columns. Rows are read by the reader that is
+	// returned, until ctx ends.
+	OpenTable(ctx context.Context) (TableReader, error)
+}
+
+// TableReader reads the rows of a table, some at a time. One goroutine uses it.
+type TableReader interface {
+	// Name is that of the table in messages: the path of a file.
+	Name() string
+	// Columns returns all columns of the table.
+	Columns() []TableColumn
+	// Choose says which columns Next returns, by their places in Columns, in that
+	// order. It is called once, before Next.
+	Choose(columns []int)
+	// Next returns the next rows, and io.EOF after the last. They are valid until the
+	// next call.
+	Next() (*TableBatch, error)
+	// Close ends the reading.
+	io.Closer
+}
+
+// TableColumn is the name and the type of a column.
+type TableColumn struct {
+	Name string
+	Type ColumnType
+}
+
+// ColumnType is the type of the values of a column.
+type ColumnType int8
+
+// Types of columns.
+const (
+	Untyped  ColumnType = iota // text of unknown meaning, as that of a CSV: the type is inferred
+	Integer                    // int64
+	Float                      // float64
+	String                     // UTF-8
+	Unusable                   // lists and other values that are no part of a graph
+)
+
+// String returns the name of the type.
+func (t ColumnType) String() string {
+	return [...]string{"untyped", "integer", "float", "string", "unusable"}[t]
+}
+
+// TableBatch is some rows of a table.
+type TableBatch struct {
+	Rows   int
+	Values []TableValues // of the chosen columns
+	Lines  []int         // if set, the line of a text file on which each row begins, from 1
+}
+
+// TableValues is the values of a column in some rows: Integers of an integer column,
+// Floats of a float column, else Text and Spans, which is allowed for all types.
+type TableValues struct {
+	Integers []int64
+	Floats   []float64
+	Text     []byte
+	Spans    []Span // of each row in Text; nil where Integers or Floats has the values
+	Missing  []bool // if set, whether a row has no value; an empty text is none either
+}
+
+// Span is where a text begins and ends.
+type Span struct{ From, To int32 }
+
+// text returns the text of a row, in Text or in the memory of scratch.
+func (v *TableValues) text(row int, scratch *[]byte) []byte {
+	if v.Spans != nil {
+		return v.Text[v.Spans[row].From:v.Spans[row].To]
+	}
+	b := (*scratch)[:0]
+	if v.Integers != nil {
+		b = strconv.AppendInt(b, v.Integers[row], 10)
+	} else {
+		b = strconv.AppendFloat(b, v.Floats[row], 'g', -1, 64)
+	}
+	*scratch = b
+	return b
+}
+
+func (v *TableValues) missing(row int) bool {
+	return v.Missing != nil && v.Missing[row] || v.Spans != nil && v.Spans[row].From == v.Spans[row].To
+}
+
+// findColumn returns the place of the column of that name.
+func findColumn(file string, columns []TableColumn, name string) (int, error) {
+	at := slices.IndexFunc(columns, func(c TableColumn) bool { return c.Name == name })
+	if at < 0 {
+		var names []string
+		for _, c := range columns[:min(len(columns), 32)] {
+			names = append(names, quote([]byte(c.Name)))
+		}
+		return 0, &FileError{file, 0, fmt.Errorf("there is no column %s; there are %s", quote([]byte(name)), strings.Join(names, ", "))}
+	}
+	if slices.ContainsFunc(columns[at+1:], func(c TableColumn) bool { return c.Name == name }) {
+		return 0, &FileError{file, 0, fmt.Errorf("there are several columns %s", quote([]byte(name)))}
+	}
+	return at, nil
+}

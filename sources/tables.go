@@ -1,0 +1,247 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Tables makes graphs of a table of edges and, if there is one, a table of nodes:
+//
+//	sources.Tables{
+//		Edges: sources.EdgeTable{Table: sources.CSV{Path: "payments.csv"}, Source: "from", Target: "to", Weight: "amount"},
+//		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Class: "role"},
+//	}
+//
+// The tables may come from different files and formats: [CSV], [JSONLines],
+// [RecordTable] for any reader of Arrow records, parquet.Table. The same rows give the
+// same graphs, whichever tables they come from.
+//
+// # Types
+//
+// A table of text has no types: the first rows, up to 16 384, tell them. A column whose
+// values there are all decimal integers that fit an int64, as a program writes them, is
+// an integer column: 7 and -7, not 007 and not +7. Of other columns one whose values are
+// all finite decimal numbers is a float column, any other a string column. A later value
+// that does not fit is an error that names the row; Types declares what the
+// first rows do not tell. [TableSet.Columns] has the types, which prints.
+//
+// Ids are integers or strings. Both ends of an edge and the id of a node have one type:
+// string, where one of them is a string, which the others then become.
+//
+// Words are values of a string column, and those of Type, Types and Class. A channel of
+// words has the words that occur, sorted bytewise, in its metadata. An integer is the
+// word that it prints as. A missing word is the reserved word of the channel. Classes
+// are sorted as numbers if all are numbers, else as text; a missing class is -1.
+// Other attributes are numbers, which become the float32 nearest to the float64 nearest
+// to them; a missing number is an error. Channels are in the order of their names, after
+// type, weight, and time.
+//
+// # Graphs
+//
+// Without a column Graph there is one graph, of all rows. With one there is a graph for
+// each of its values, in ascending order: integers as numbers, strings bytewise. The
+// graph_id of an integer is that integer, that of a string is its place in
+// [TableSet.Names].
+//
+// Nodes are in ascending order of their ids, which are in the column node_ids. Where
+// there is a table of nodes, an edge that names another node is an error, unless
+// AddNodes is set. Self-loops are dropped and counted. Of rows that join the same nodes,
+// in either direction unless Directed is set, one holds: the least by its words in the
+// order of the channels, then by its numbers. So the graphs do not depend on the order
+// of rows, nor on that of columns, but for the inference of types.
+//
+// # Weight and time
+//
+// The weight is a continuous attribute of the edge, channel weight of edge_attr, and the
+// time another one, channel time. A CNN reads them where operators.Normalize is told of
+// edges; words and kernels read the discrete attributes, such as the type, and not
+// these. A time is a number of any unit; the float32 nearest to a number of seconds
+// since 1970 is up to 64 s off, so days, or seconds since the first event, are better.
+//
+// # Cost
+//
+// O(rows + m log m). All rows are read when Open returns. At the peak a single graph
+// takes, beside its own memory and the names, 8 bytes for each row and 4 more for each
+// attribute, and what [EdgeList] says of sorting.
+type Tables struct {
+	// Edges must have a table.
+	Edges EdgeTable
+	// Nodes is optional.
+	Nodes NodeTable
+	// Graphs is optional: it has classes or targets of graphs.
+	Graphs GraphTable
+	// Directed keeps each row as an arc from Source to Target.
+	Directed bool
+	// AddNodes adds nodes that edges name and the table of nodes does not. Their words
+	// are the reserved ones, their numbers 0 and their class -1.
+	AddNodes bool
+	// MaxWords bounds the different words of a column. The default is record.MaxWords,
+	// 65 536, which an attribute cannot exceed.
+	MaxWords int
+	// Memory bounds the bytes that are taken for what is read. The default is 4 GiB.
+	Memory int64
+	// Workers is the number of goroutines that sort edges. The default is one per
+	// processor; the result does not depend on it.
+	Workers int
+	// Rows is the number of graphs per record. The default is 64.
+	Rows int
+}
+
+// EdgeTable is a table with an edge per row. Fields name columns.
+type EdgeTable struct {
+	Table Table
+	// Source and Target have the ids of the ends. The defaults are source and target.
+	Source, Target string
+	// Graph says which graph an edge is of. The default is one graph.
+	Graph string
+	// Type has words, which become the channel type; Weight and Time have numbers, which
+	// become the channels weight and time.
+	Type, Weight, Time string
+	// Attributes are the columns that become attributes of edges: strings discrete ones,
+	// numbers continuous ones. The default is all columns that have no other use; an
+	// empty list that is not nil is none.
+	Attributes []string
+	// Ignore are columns that are no attributes.
+	Ignore []string
+	// Types declares the types of columns.
+	Types map[string]ColumnType
+}
+
+// NodeTable is a table with a node per row. Fields name columns.
+type NodeTable struct {
+	Table Table
+	// ID has the id of the node. The default is id.
+	ID string
+	// Graph says which graph a node is of, where the edges have Graph.
+	Graph string
+	// Words are columns of words, also if they are numbers: types of nodes.
+	Words []string
+	// Class has the class of the node, column node_target.
+	Class string
+	// Part says what a node is for, in [TableSet.Parts]: train, valid, val, test, none, or
+	// nothing.
+	Part string
+	// Attributes, Ignore and Types are as in EdgeTable.
+	Attributes []string
+	Ignore     []string
+	Types      map[string]ColumnType
+}
+
+// GraphTable is a table that says what class or value a graph has. Several rows may
+// name a graph, if they agree. Other columns are not read.
+type GraphTable struct {
+	Table Table
+	// Graph names the graph, as the column of EdgeTable does. The default is graph.
+	Graph string
+	// Class has the class of a graph, or Value the number to be learned: column target.
+	// Every graph that edges or nodes name needs one.
+	Class, Value string
+	// Types is as in EdgeTable.
+	Types map[string]ColumnType
+}
+
+// TableSet is what [Tables] has read.
+type TableSet struct {
+	Layout record.Layout
+	Items  []Item
+	// Names are those of the graphs, where the column of graphs has strings.
+	Names []string
+	// Parts is what each node of a single graph is for, where NodeTable.Part is set.
+	Parts []Part
+	// Columns says what became of each column that was read.
+	Columns []ColumnUse
+	Stats   TableStats
+}
+
+// TableStats says what became of the rows.
+type TableStats struct {
+	EdgeCounts
+	EdgeRows, NodeRows int64
+	Added              int64 // nodes that only edges name, where there is a table of nodes
+}
+
+// ColumnUse says what a column of a table is. It prints as
+//
+//	payments.csv: column "amount": float, edge attribute weight
+type ColumnUse struct {
+	Table, Column string
+	Type          ColumnType
+	Use           string
+	Words         int // different words, of a column of words
+}
+
+// String returns the line.
+func (u ColumnUse) String() string {
+	s := fmt.Sprintf("%s: column %s: %s, %s", u.Table, quote([]byte(u.Column)), u.Type, u.Use)
+	if u.Words > 0 {
+		s += fmt.Sprintf(", %d words", u.Words)
+	}
+	return s
+}
+
+// String names the tables, for the plan of a pipeline.
+func (s Tables) String() string {
+	switch {
+	case s.Edges.Table == nil:
+		return "Tables()"
+	case s.Nodes.Table == nil:
+		return fmt.Sprintf("Tables(%v)", s.Edges.Table)
+	}
+	return fmt.Sprintf("Tables(%v, %v)", s.Edges.Table, s.Nodes.Table)
+}
+
+// Open reads the tables and returns a *[TablesReader].
+func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	set, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return set.reader(mem, cmp.Or(s.Rows, 64)), nil
+}
+
+func (t *TableSet) reader(mem memory.Allocator, rows int) *TablesReader {
+	r := &TablesReader{set: t, build: record.NewBuilder(mem, t.Layout)}
+	r.graphs = graphsReader{
+		n: len(t.Items), item: func(i int) (Item, error) { return t.Items[i], nil },
+		rows: rows, build: r.build,
+	}
+	return r
+}
+
+// TablesReader hands out the graphs of [Tables].
+type TablesReader struct {
+	set    *TableSet
+	build  *record.Builder
+	graphs graphsReader
+}
+
+// Set returns what was read.
+func (r *TablesReader) Set() *TableSet { return r.set }
+
+// Schema returns the schema of the records.
+func (r *TablesReader) Schema() *arrow.Schema { return r.build.Schema() }
+
+// Next returns the next record, and io.EOF after the last. The record of a single graph
+// has the memory of Set and not a copy.
+func (r *TablesReader) Next(ctx context.Context) (arrow.Record, error) {
+	if len(r.set.Items) != 1 || r.graphs.err != nil {
+		return r.graphs.Next(ctx)
+	}
+	if r.graphs.err = context.Cause(ctx); r.graphs.err != nil {
+		return nil, r.graphs.err
+	}
+	r.graphs.err = io.EOF
+	it := r.set.Items[0]
+	return r.build.Lend(it.Graph, it.row(0))
+}
+
+// Close ends the reading. Records that were handed out stay valid.
+func (r *TablesReader) Close() error { return r.graphs.Close() }

@@ -1,0 +1,414 @@
+package sources
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/rows"
+)
+
+// build makes the graphs of what was read.
+func (b *tableBuild) build() error {
+	l := &b.set.Layout
+	l.Directed = b.Directed
+	l.NodeIDs = graph.Int64IDs
+	if b.ids.typ == String {
+		l.NodeIDs = graph.StringIDs
+	}
+	l.EdgeCat, l.EdgeAttr = channelsOf(b.edgeAttrs)
+	l.NodeCat, l.NodeAttr = channelsOf(b.nodeAttrs)
+	if b.class != nil {
+		if l.NodeClasses = b.class.classes(); len(l.NodeClasses) == 0 {
+			return b.nodes.inFile(fmt.Errorf("column %s: no node has a class", quote([]byte(b.class.Name))))
+		}
+	}
+	if b.graphClass != nil {
+		l.Classes = b.graphClass.classes()
+	}
+	l.Real = b.value != nil
+	if err := l.Check(); err != nil {
+		return b.edges.inFile(err)
+	}
+	if b.edgeGraph != nil {
+		return b.many()
+	}
+	return b.edges.inFile(b.single())
+}
+
+// nodeValues sets what the table of nodes says of the nodes of a graph, whose rows
+// are given; -1: the table does not say it.
+func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
+	l := &b.set.Layout
+	g.NodeCats, g.NodeAttrs = len(l.NodeCat), len(l.NodeAttr)
+	if err := b.take(4 * int64(len(rows)) * int64(g.NodeCats+g.NodeAttrs+1)); err != nil {
+		return err
+	}
+	g.NodeCat = gatherWords(b.nodeAttrs, l.NodeCat, rows)
+	g.NodeAttr = gatherNumbers(b.nodeAttrs, g.NodeAttrs, rows)
+	if b.class != nil {
+		it.NodeClass = make([]int32, len(rows))
+		for v, row := range rows {
+			it.NodeClass[v] = -1
+			if row >= 0 {
+				it.NodeClass[v] = b.class.cats.at(int(row))
+			}
+		}
+	}
+	return nil
+}
+
+// gatherWords returns the words of rows, channel by channel for each row.
+func gatherWords(fields []*tableField, channels []record.Channel, rows []int32) []int32 {
+	if len(channels) == 0 {
+		return nil
+	}
+	all := make([]int32, len(rows)*len(channels))
+	c := 0
+	for _, f := range fields {
+		if f.kind != wordField {
+			continue
+		}
+		unseen := channels[c].Unseen()
+		for i, row := range rows {
+			at := &all[i*len(channels)+c]
+			if *at = unseen; row >= 0 {
+				if word := f.cats.at(int(row)); word >= 0 {
+					*at = word
+				}
+			}
+		}
+		c++
+	}
+	return all
+}
+
+func gatherNumbers(fields []*tableField, width int, rows []int32) []float32 {
+	if width == 0 {
+		return nil
+	}
+	all := make([]float32, len(rows)*width)
+	c := 0
+	for _, f := range fields {
+		if f.kind != numberField {
+			continue
+		}
+		for i, row := range rows {
+			if row >= 0 {
+				all[i*width+c] = f.attrs.at(int(row))
+			}
+		}
+		c++
+	}
+	return all
+}
+
+// compare compares the attributes of two rows of edges.
+func (b *tableBuild) compare(x, y int32) int {
+	for _, kind := range []fieldKind{wordField, numberField} {
+		for _, f := range b.edgeAttrs {
+			if f.kind != kind {
+				continue
+			}
+			c := 0
+			if kind == numberField {
+				c = cmp.Compare(f.attrs.at(int(x)), f.attrs.at(int(y)))
+			} else { // a missing word is the last one
+				c = cmp.Compare(uint32(f.cats.at(int(x))), uint32(f.cats.at(int(y))))
+			}
+			if c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
+// idsOf returns the ids with these numbers.
+func (k *keys) idsOf(numbers []int32) (graph.IDs, error) {
+	if k.typ == Integer {
+		ids := make([]int64, len(numbers))
+		for v, number := range numbers {
+			ids[v] = k.integers.values[number]
+		}
+		return graph.IDsOf(ids), nil
+	}
+	size := int64(0)
+	for _, number := range numbers {
+		size += int64(len(k.texts.at(number)))
+	}
+	if size > math.MaxInt32 {
+		return graph.IDs{}, fmt.Errorf("the ids of the nodes have %d bytes, want at most %d", size, math.MaxInt32)
+	}
+	ends, text := make([]int32, 1, len(numbers)+1), make([]byte, 0, size)
+	for _, number := range numbers {
+		text = append(text, k.texts.at(number)...)
+		ends = append(ends, int32(len(text)))
+	}
+	return graph.IDsOfText(ends, text), nil
+}
+
+// single makes the only graph.
+func (b *tableBuild) single() error {
+	n := b.ids.len()
+	if n == 0 {
+		return errors.New("no edge and no node")
+	}
+	named := int64(len(b.ids.texts.bytes)) + 8*int64(n)
+	if err := b.take(16*int64(n) + named); err != nil {
+		return err
+	}
+	order := b.ids.order()
+	it := Item{}
+	var err error
+	if it.NodeID, err = b.ids.idsOf(order); err != nil {
+		return err
+	}
+	b.ids.integers, b.ids.texts = integers64{}, texts{}
+	known := int32(b.set.Stats.NodeRows) // the first numbers are the rows of the table of nodes
+	of := make([]int32, n)               // row of each node
+	for v, number := range order {
+		if of[v] = number; number >= known {
+			of[v] = -1
+			if b.nodes != nil {
+				b.set.Stats.Added++
+			}
+		}
+	}
+	g := &graph.Graph{Directed: b.Directed}
+	it.Graph = g
+	if err := b.nodeValues(g, &it, of); err != nil {
+		return err
+	}
+	if err := b.parts(of); err != nil {
+		return err
+	}
+	if err := b.singleEdges(g, rankOf(order)); err != nil {
+		return err
+	}
+	b.set.Items = []Item{it}
+	return nil
+}
+
+// singleEdges makes the rows of the only graph.
+func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) error {
+	l := &b.set.Layout
+	attributes := len(b.edgeAttrs) > 0
+	e := &rows.Edges{Lists: b.ends.parts, Keep: attributes, Workers: b.Workers, Alive: ending(b.ctx), Take: b.take, Give: b.give}
+	b.ends.parts = nil
+	e.Rank(rank)
+	var c rows.Counts
+	var err error
+	if g.Offsets, g.Neighbors, c, err = e.Rows(len(rank), b.Directed); err != nil {
+		return err
+	}
+	counts := &b.set.Stats.EdgeCounts
+	*counts = EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}
+	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
+	if !attributes {
+		return nil
+	}
+	var lines []int32
+	lines, counts.Conflicts, err = e.Lines(g.Offsets, g.Neighbors, b.Directed, func(x, y int32) (int32, bool) {
+		c := b.compare(x, y)
+		if c > 0 {
+			return y, false
+		}
+		return x, c == 0
+	})
+	if err != nil {
+		return err
+	}
+	e.Lists = nil
+	if err := b.take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
+		return err
+	}
+	g.EdgeCat, g.EdgeAttr = gatherWords(b.edgeAttrs, l.EdgeCat, lines), gatherNumbers(b.edgeAttrs, g.EdgeAttrs, lines)
+	return nil
+}
+
+// parts finds what each node is for.
+func (b *tableBuild) parts(of []int32) error {
+	if b.part == nil {
+		return nil
+	}
+	names := map[string]Part{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
+	part := map[int32]Part{-1: None}
+	for i := range int32(b.part.words.len()) {
+		p, ok := names[string(b.part.words.at(i))]
+		if !ok {
+			return b.nodes.inFile(fmt.Errorf("column %s: %s, want train, valid, val, test, or none", quote([]byte(b.part.Name)), quote(b.part.words.at(i))))
+		}
+		part[i] = p
+	}
+	for _, row := range of {
+		p := None
+		if row >= 0 {
+			p = part[b.part.cats.at(int(row))]
+		}
+		b.set.Parts = append(b.set.Parts, p)
+	}
+	return nil
+}
+
+// many makes a graph for each value of the column of graphs.
+func (b *tableBuild) many() error {
+	graphs := b.names.len()
+	edges, err := b.grouped(&b.edgeOf, graphs)
+	if err != nil {
+		return err
+	}
+	nodes, err := b.grouped(&b.nodeOf, graphs)
+	if err != nil {
+		return err
+	}
+	m := &manyGraphs{tableBuild: b, rank: rankOf(b.ids.order()), local: make([]int32, b.ids.len())}
+	m.csr.alive = ending(b.ctx)
+	order := b.names.order()
+	if b.names.typ == String {
+		b.set.Names = b.names.strings(order)
+	}
+	for place, number := range order {
+		if err := m.alive(); err != nil {
+			return err
+		}
+		it := Item{ID: int64(place)}
+		if b.names.typ == Integer {
+			it.ID = b.names.integers.values[number]
+		}
+		if err := m.make(&it, number, edges.of(number), nodes.of(number)); err != nil {
+			return err
+		}
+		b.set.Items = append(b.set.Items, it)
+	}
+	b.set.Stats.EdgeCounts = m.csr.counts
+	return nil
+}
+
+// groups are rows by their graph.
+type groups struct{ ends, rows []int32 }
+
+func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[graph+1]] }
+
+// grouped sorts rows by their graph, in the order of rows within it.
+func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
+	if err := b.take(4 * int64(of.len()+graphs+1)); err != nil {
+		return nil, err
+	}
+	g := &groups{ends: make([]int32, graphs+2), rows: make([]int32, of.len())}
+	for _, part := range of.parts {
+		for _, graph := range part {
+			g.ends[graph+2]++
+		}
+	}
+	for i := range graphs {
+		g.ends[i+2] += g.ends[i+1]
+	}
+	row := int32(0)
+	for _, part := range of.parts {
+		for _, graph := range part {
+			g.rows[g.ends[graph+1]] = row
+			g.ends[graph+1]++
+			row++
+		}
+	}
+	g.ends = g.ends[:graphs+1]
+	return g, nil
+}
+
+// manyGraphs makes one graph after the other.
+type manyGraphs struct {
+	*tableBuild
+	csr   csr
+	rank  []int32 // of each id among all
+	local []int32 // of each id, node of the graph that is being made + 1
+	ids   []int32 // of the nodes
+	of    []int32 // their rows
+	a     arcs
+}
+
+func (m *manyGraphs) alive() error { return m.csr.alive() }
+
+// make makes the graph with these rows.
+func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
+	b := m.tableBuild
+	m.ids = m.ids[:0]
+	for _, row := range nodes {
+		id := b.nodeID.at(int(row))
+		if m.local[id] != 0 {
+			return b.nodes.failAt(int(row), b.id, fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
+		}
+		m.local[id] = row + 1
+		m.ids = append(m.ids, id)
+	}
+	for _, row := range edges {
+		x := b.ends.at(int(row))
+		for i, id := range [2]int32{x.U, x.V} {
+			if m.local[id] != 0 {
+				continue
+			}
+			if b.nodes != nil && !b.AddNodes {
+				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s", b.ids.print(id), b.names.print(number), b.nodes.r.Name()))
+			}
+			m.local[id] = -1
+			m.ids = append(m.ids, id)
+			if b.nodes != nil {
+				b.set.Stats.Added++
+			}
+		}
+	}
+	slices.SortFunc(m.ids, func(x, y int32) int { return cmp.Compare(m.rank[x], m.rank[y]) })
+	m.of = m.of[:0]
+	for v, id := range m.ids {
+		m.of = append(m.of, max(m.local[id], 0)-1)
+		m.local[id] = int32(v)
+	}
+	if err := b.take(128 + int64(len(m.ids))*16 + csrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
+		return b.edges.inFile(err)
+	}
+	var err error
+	if it.NodeID, err = b.ids.idsOf(m.ids); err != nil {
+		return b.edges.inFile(err)
+	}
+	it.Graph = &graph.Graph{}
+	if err := b.nodeValues(it.Graph, it, m.of); err != nil {
+		return b.edges.inFile(err)
+	}
+	if err := m.edgesOf(it.Graph, edges); err != nil {
+		return b.edges.inFile(err)
+	}
+	for _, id := range m.ids {
+		m.local[id] = 0
+	}
+	if b.graphs == nil {
+		return nil
+	}
+	row := int(b.rowOf[number])
+	if b.value != nil {
+		it.Value = b.value.attrs.at(row)
+	} else if it.Class = b.graphClass.cats.at(row); it.Class < 0 {
+		return b.graphs.failAt(row, b.graphClass, errors.New("there is no value, want a class"))
+	}
+	return nil
+}
+
+// edgesOf sets the edges of a graph.
+func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
+	b := m.tableBuild
+	if len(b.edgeAttrs) > 0 { // the first of equal edges holds
+		slices.SortStableFunc(edges, b.compare)
+	}
+	l := &b.set.Layout
+	m.a.cats, m.a.attrs = len(l.EdgeCat), len(l.EdgeAttr)
+	m.a.reset(len(edges))
+	for _, row := range edges {
+		x := b.ends.at(int(row))
+		m.a.u, m.a.v = append(m.a.u, m.local[x.U]), append(m.a.v, m.local[x.V])
+	}
+	m.a.cat, m.a.attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.attrs, edges)
+	return m.csr.build(len(m.ids), b.Directed, &m.a, g)
+}

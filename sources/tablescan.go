@@ -1,0 +1,433 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"unsafe"
+)
+
+var errTooManyNames = errors.New("more names than there are numbers of nodes")
+
+// memory is how many bytes may be taken, by any goroutine.
+type purse struct {
+	mu         sync.Mutex
+	left, most int64
+}
+
+func (p *purse) take(bytes int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left -= bytes; p.left < 0 {
+		return fmt.Errorf("more than %d bytes of memory; raise Memory if that is right", p.most)
+	}
+	return nil
+}
+
+func (p *purse) give(bytes int64) {
+	p.mu.Lock()
+	p.left += bytes
+	p.mu.Unlock()
+}
+
+// chunks is a long list that grows without being moved.
+type chunks[T any] struct {
+	parts [][]T
+	purse *purse
+}
+
+const chunkBits = 16
+
+func (c *chunks[T]) append(list []T) error {
+	for len(list) > 0 {
+		last := len(c.parts) - 1
+		if last < 0 || len(c.parts[last]) == 1<<chunkBits {
+			size := 1 << chunkBits
+			if last < 0 { // a short table
+				size = min(size, max(256, len(list)))
+			}
+			if err := c.purse.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
+				return err
+			}
+			c.parts = append(c.parts, make([]T, 0, size))
+			last++
+		}
+		n := min(len(list), 1<<chunkBits-len(c.parts[last]))
+		c.parts[last] = append(c.parts[last], list[:n]...)
+		list = list[n:]
+	}
+	return nil
+}
+
+func (c *chunks[T]) at(i int) T { return c.parts[i>>chunkBits][i&(1<<chunkBits-1)] }
+
+func (c *chunks[T]) len() int {
+	if len(c.parts) == 0 {
+		return 0
+	}
+	return (len(c.parts)-1)<<chunkBits + len(c.parts[len(c.parts)-1])
+}
+
+// keys is a dictionary of ids of nodes, or of names of graphs.
+type keys struct {
+	typ      ColumnType // Integer or String
+	integers integers64
+	texts    texts
+}
+
+func (k *keys) len() int { return k.integers.len() + k.texts.len() }
+
+func (k *keys) order() []int32 {
+	if k.typ == Integer {
+		return k.integers.order()
+	}
+	return k.texts.order()
+}
+
+// print returns a key for a message.
+func (k *keys) print(number int32) string {
+	if k.typ == Integer {
+		return strconv.FormatInt(k.integers.values[number], 10)
+	}
+	return quote(k.texts.at(number))
+}
+
+// field is a column that is read, and what is made of it.
+type tableField struct {
+	TableColumn
+	table string // its name
+	typed bool   // the table has types
+	use   string // for the report
+	kind  fieldKind
+	keys  *keys // of keys
+
+	channel string // name of the channel
+	words   texts  // of words and classes
+	most    int    // words
+
+	below   int32   // if set, a key of that number or above is new, and an error
+	where   string  // and not in that table
+	batch   []int32 // of keys: the numbers of the rows of a batch
+	numbers []float32
+	cats    chunks[int32] // words and classes of all rows, -1 where there is none
+	attrs   chunks[float32]
+	scratch []byte
+}
+
+type fieldKind int8
+
+const (
+	keyField fieldKind = iota // found in keys, and added to them
+	wordField
+	numberField
+)
+
+// tableScan reads the chosen columns of a table.
+type tableScan struct {
+	r      TableReader
+	fields []*tableField
+	first  *TableBatch
+	err    error // of the first batch
+	batch  *TableBatch
+	rows   int64 // before the batch
+	purse  *purse
+}
+
+// scanTable opens a table.
+func scanTable(ctx context.Context, table Table, p *purse) (*tableScan, error) {
+	r, err := table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tableScan{r: r, purse: p}, nil
+}
+
+// add chooses a column.
+func (t *tableScan) add(column string, f tableField) (*tableField, error) {
+	at, err := findColumn(t.r.Name(), t.r.Columns(), column)
+	if err != nil {
+		return nil, err
+	}
+	f.TableColumn = t.r.Columns()[at]
+	if f.Type == Unusable {
+		return nil, &FileError{t.r.Name(), 0, fmt.Errorf("column %s: its values are neither integers nor floats nor strings", quote([]byte(column)))}
+	}
+	f.table, f.typed = t.r.Name(), f.Type != Untyped
+	f.words.take, f.cats.purse, f.attrs.purse = t.purse.take, t.purse, t.purse
+	f.below = cmp.Or(f.below, math.MaxInt32)
+	t.fields = append(t.fields, &f)
+	return &f, nil
+}
+
+// others are the columns that become attributes.
+func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
+	for _, name := range ignore {
+		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
+			return nil, err
+		}
+	}
+	if attributes == nil {
+		for _, c := range t.r.Columns() {
+			used := slices.ContainsFunc(t.fields, func(f *tableField) bool { return f.Name == c.Name })
+			if !used && !slices.Contains(ignore, c.Name) {
+				attributes = append(attributes, c.Name)
+			}
+		}
+	}
+	slices.Sort(attributes)
+	return slices.Compact(attributes), nil
+}
+
+// begin reads the first rows, which tell the types.
+func (t *tableScan) begin(declared map[string]ColumnType) error {
+	for name := range declared {
+		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
+			return err
+		}
+	}
+	var places []int
+	for _, f := range t.fields {
+		at, err := findColumn(t.r.Name(), t.r.Columns(), f.Name)
+		if err != nil {
+			return err
+		}
+		places = append(places, at)
+	}
+	t.r.Choose(places)
+	t.first, t.err = t.r.Next()
+	if t.err == io.EOF {
+		t.first, t.err = &TableBatch{Values: make([]TableValues, len(places))}, nil
+	}
+	if t.err != nil {
+		return t.err
+	}
+	for i, f := range t.fields {
+		if want := declared[f.Name]; want != Untyped {
+			f.Type = want
+		} else if f.Type == Untyped {
+			f.Type = infer(&t.first.Values[i], t.first.Rows)
+		}
+	}
+	return nil
+}
+
+// infer returns the type of values of text.
+func infer(v *TableValues, rows int) ColumnType {
+	typ := Untyped
+	for i := range rows {
+		if v.missing(i) {
+			continue
+		}
+		text := v.Text[v.Spans[i].From:v.Spans[i].To]
+		if _, ok := canonical(text); ok {
+			typ = max(typ, Integer)
+		} else if _, err := number(text); err == nil {
+			typ = max(typ, Float)
+		} else {
+			return String
+		}
+	}
+	return cmp.Or(typ, String)
+}
+
+// canonical reads an integer as a program writes it, which prints as it was.
+func canonical(b []byte) (int64, bool) {
+	digits := b
+	negative := len(b) > 1 && b[0] == '-'
+	if negative {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(b) > 1 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		v = 10*v + uint64(c)
+	}
+	switch {
+	case negative && v <= 1<<63:
+		return -int64(v), true
+	case negative || v > math.MaxInt64:
+		return 0, false
+	}
+	return int64(v), true
+}
+
+// number reads a finite decimal number.
+func number(b []byte) (float64, error) {
+	if len(b) < 19 {
+		if v, ok := canonical(b); ok {
+			return float64(v), nil
+		}
+	}
+	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 64)
+	if err != nil && !math.IsInf(v, 0) || math.IsNaN(v) || math.IsInf(v, 0) || slices.ContainsFunc(b, func(c byte) bool { return c == 'x' || c == 'X' || c == '_' }) {
+		return 0, fmt.Errorf("%s, want a finite decimal number", quote(b))
+	}
+	return v, nil
+}
+
+// next reads some rows into the fields, and returns their number, and io.EOF after the
+// last. What is read of keys is only in batch.
+func (t *tableScan) next() (int, error) {
+	if t.batch != nil {
+		t.rows += int64(t.batch.Rows)
+	}
+	if t.batch, t.first = t.first, nil; t.batch == nil {
+		var err error
+		if t.batch, err = t.r.Next(); err != nil {
+			return 0, err
+		}
+	}
+	if t.rows+int64(t.batch.Rows) > math.MaxInt32/2 {
+		return 0, &FileError{t.r.Name(), 0, fmt.Errorf("more than %d rows", math.MaxInt32/2)}
+	}
+	for i, f := range t.fields {
+		if row, err := f.read(&t.batch.Values[i], t.batch.Rows); err != nil {
+			return 0, t.fail(row, f, err)
+		}
+	}
+	return t.batch.Rows, nil
+}
+
+// fail blames a value of the batch.
+func (t *tableScan) fail(row int, f *tableField, err error) error {
+	line := 0
+	if row < len(t.batch.Lines) {
+		line = t.batch.Lines[row]
+	}
+	return &FileError{t.r.Name(), line, fmt.Errorf("row %d: column %s: %w", t.rows+int64(row)+1, quote([]byte(f.Name)), err)}
+}
+
+// failAt blames a value of a row that was read, from 0.
+func (t *tableScan) failAt(row int, f *tableField, err error) error {
+	return &FileError{t.r.Name(), 0, fmt.Errorf("row %d: column %s: %w", row+1, quote([]byte(f.Name)), err)}
+}
+
+// inFile blames the table.
+func (t *tableScan) inFile(err error) error {
+	if f := new(FileError); err == nil || errors.As(err, &f) {
+		return err
+	}
+	return &FileError{t.r.Name(), 0, err}
+}
+
+// read reads the values of a batch. Its error is about a row of it.
+func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
+	if f.kind == numberField {
+		f.numbers = slices.Grow(f.numbers[:0], rows)[:rows]
+		if row, err = f.readNumbers(v, f.numbers); err != nil {
+			return row, err
+		}
+		return rows, f.attrs.append(f.numbers)
+	}
+	f.batch = slices.Grow(f.batch[:0], rows)[:rows]
+	if f.kind == wordField {
+		if row, err = f.readWords(v, f.batch); err != nil {
+			return row, err
+		}
+		return rows, f.cats.append(f.batch)
+	}
+	if f.keys.typ == String {
+		return f.readTexts(v, f.batch)
+	}
+	return f.readIntegers(v, f.batch)
+}
+
+func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err error) {
+	for i := range dst {
+		var x float64
+		switch {
+		case v.missing(i):
+			return i, errors.New("there is no value, want a number")
+		case v.Integers != nil:
+			x = float64(v.Integers[i])
+		case v.Floats != nil:
+			x = v.Floats[i]
+		default:
+			if x, err = number(v.Text[v.Spans[i].From:v.Spans[i].To]); err != nil {
+				return i, err
+			}
+		}
+		if dst[i] = float32(x); dst[i]-dst[i] != 0 {
+			return i, fmt.Errorf("%v, want a finite number that fits a float32", x)
+		}
+	}
+	return 0, nil
+}
+
+func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error) {
+	for i := range dst {
+		if v.missing(i) {
+			dst[i] = -1
+			continue
+		}
+		if dst[i], err = f.words.add(v.text(i, &f.scratch)); err != nil {
+			return i, err
+		}
+		if int(dst[i]) >= f.most {
+			return i, fmt.Errorf("more than %d different words up to here; ignore the column", f.most)
+		}
+	}
+	return 0, nil
+}
+
+var errNoKey = errors.New("there is no value, want an id")
+
+func (f *tableField) readTexts(v *TableValues, dst []int32) (row int, err error) {
+	for i := range dst {
+		if v.missing(i) {
+			return i, errNoKey
+		}
+		if dst[i], err = f.keys.texts.add(v.text(i, &f.scratch)); err != nil {
+			return i, err
+		}
+		if dst[i] >= f.below {
+			return i, f.unknown(dst[i])
+		}
+	}
+	return 0, nil
+}
+
+func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err error) {
+	k := &f.keys.integers
+	for i := range dst {
+		if v.missing(i) {
+			return i, errNoKey
+		}
+		var x int64
+		if v.Integers != nil {
+			x = v.Integers[i]
+		} else {
+			var ok bool
+			if text := v.text(i, &f.scratch); v.Spans != nil {
+				if x, ok = canonical(text); !ok {
+					return i, fmt.Errorf("%s, want an integer, as the rows before have, or declare the type of the column to be String", quote(text))
+				}
+			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
+				return i, fmt.Errorf("%s, want an integer", text)
+			}
+		}
+		if dst[i], err = k.add(x); err != nil {
+			return i, err
+		}
+		if dst[i] >= f.below {
+			return i, f.unknown(dst[i])
+		}
+	}
+	return 0, nil
+}
+
+func (f *tableField) unknown(key int32) error {
+	return fmt.Errorf("%s is not in %s", f.keys.print(key), f.where)
+}

@@ -1,0 +1,431 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// tableBuild is one reading of tables.
+type tableBuild struct {
+	Tables
+	ctx context.Context
+	set *TableSet
+	purse
+
+	edges, nodes, graphs *tableScan // nil where there is no such table
+	ids, names           keys       // of nodes, of graphs
+
+	// Columns, nil where there is none.
+	source, target, edgeGraph *tableField
+	id, nodeGraph, class      *tableField
+	part                      *tableField
+	graphKey, graphClass      *tableField
+	value                     *tableField
+	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
+
+	ends   chunks[graph.Edge] // numbers of ids
+	edgeOf chunks[int32]      // numbers of graphs
+	nodeID chunks[int32]
+	nodeOf chunks[int32]
+	rowOf  []int32 // of each graph, by its number: the row of the table of graphs, or -1
+}
+
+// Read reads the tables without making a record.
+func (s Tables) Read(ctx context.Context) (*TableSet, error) {
+	switch {
+	case s.Edges.Table == nil:
+		return nil, errors.New("sources: Tables: Edges has no Table")
+	case s.MaxWords < 0 || s.Memory < 0 || s.Workers < 0 || s.Rows < 0:
+		return nil, fmt.Errorf("sources: Tables: MaxWords %d, Memory %d, Workers %d, Rows %d, want at least 0", s.MaxWords, s.Memory, s.Workers, s.Rows)
+	case s.Edges.Graph == "" && (s.Nodes.Graph != "" || s.Graphs.Table != nil):
+		return nil, errors.New("sources: Tables: the edges have no column Graph, and the nodes or a table of graphs do")
+	case s.Edges.Graph != "" && s.Nodes.Table != nil && s.Nodes.Graph == "":
+		return nil, errors.New("sources: Tables: the edges have a column Graph, and the nodes have none")
+	case s.Graphs.Table != nil && (s.Graphs.Class == "") == (s.Graphs.Value == ""):
+		return nil, errors.New("sources: Tables: Graphs wants one of Class and Value")
+	case s.Edges.Graph != "" && s.Nodes.Part != "":
+		return nil, errors.New("sources: Tables: Part is for a single graph")
+	}
+	most := cmp.Or(s.Memory, 4<<30)
+	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, purse: purse{left: most, most: most}}
+	defer b.close()
+	if err := b.open(); err != nil {
+		return nil, err
+	}
+	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.build} {
+		if err := read(); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, err
+		}
+	}
+	b.report()
+	return b.set, nil
+}
+
+func (b *tableBuild) close() {
+	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
+		if t != nil {
+			t.r.Close()
+		}
+	}
+}
+
+// open opens the tables, finds the columns, and the types.
+func (b *tableBuild) open() (err error) {
+	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.purse); err != nil {
+		return err
+	}
+	if b.Nodes.Table != nil {
+		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.purse); err != nil {
+			return err
+		}
+	}
+	if b.Graphs.Table != nil {
+		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.purse); err != nil {
+			return err
+		}
+	}
+	for _, choose := range []func() error{b.chooseEdges, b.chooseNodes, b.chooseGraphs} {
+		if err := choose(); err != nil {
+			return err
+		}
+	}
+	if err := b.ids.take(b.purse.take, b.source, b.target, b.id); err != nil {
+		return err
+	}
+	return b.names.take(b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+}
+
+// take sets the type of keys, which columns have in common.
+func (k *keys) take(take func(int64) error, fields ...*tableField) error {
+	k.typ = Integer
+	k.integers.take, k.texts.take = take, take
+	for _, f := range fields {
+		switch {
+		case f == nil:
+			continue
+		case f.Type == Float && f.typed:
+			return &FileError{f.table, 0, fmt.Errorf("column %s is float, want integers or strings, which are ids", quote([]byte(f.Name)))}
+		case f.Type != Integer:
+			k.typ = String
+		}
+		f.keys = k
+	}
+	return nil
+}
+
+func (b *tableBuild) chooseEdges() (err error) {
+	t, s := b.edges, b.Edges
+	if b.source, err = t.add(cmp.Or(s.Source, "source"), tableField{use: "source of an edge"}); err != nil {
+		return err
+	}
+	if b.target, err = t.add(cmp.Or(s.Target, "target"), tableField{use: "target of an edge"}); err != nil {
+		return err
+	}
+	if s.Graph != "" {
+		if b.edgeGraph, err = t.add(s.Graph, tableField{use: "graph of an edge"}); err != nil {
+			return err
+		}
+	}
+	var named []*tableField
+	for _, c := range []struct {
+		column, channel string
+		kind            fieldKind
+	}{{s.Type, "type", wordField}, {s.Weight, "weight", numberField}, {s.Time, "time", numberField}} {
+		if c.column == "" {
+			continue
+		}
+		f, err := t.add(c.column, tableField{kind: c.kind, channel: c.channel})
+		if err != nil {
+			return err
+		}
+		named = append(named, f)
+	}
+	b.edgeAttrs, err = b.attributes(t, named, "edge", s.Attributes, s.Ignore, s.Types)
+	return err
+}
+
+func (b *tableBuild) chooseNodes() (err error) {
+	t, s := b.nodes, b.Nodes
+	if t == nil {
+		return nil
+	}
+	if b.id, err = t.add(cmp.Or(s.ID, "id"), tableField{use: "id of a node"}); err != nil {
+		return err
+	}
+	if s.Graph != "" {
+		if b.nodeGraph, err = t.add(s.Graph, tableField{use: "graph of a node"}); err != nil {
+			return err
+		}
+	}
+	if s.Class != "" {
+		if b.class, err = t.add(s.Class, tableField{use: "class of a node", kind: wordField}); err != nil {
+			return err
+		}
+	}
+	if s.Part != "" {
+		if b.part, err = t.add(s.Part, tableField{use: "part of a node", kind: wordField, most: 6}); err != nil {
+			return err
+		}
+	}
+	var named []*tableField
+	words := slices.Clone(s.Words)
+	slices.Sort(words)
+	for _, name := range slices.Compact(words) {
+		f, err := t.add(name, tableField{kind: wordField, channel: name})
+		if err != nil {
+			return err
+		}
+		named = append(named, f)
+	}
+	b.nodeAttrs, err = b.attributes(t, named, "node", s.Attributes, s.Ignore, s.Types)
+	return err
+}
+
+func (b *tableBuild) chooseGraphs() (err error) {
+	t, s := b.graphs, b.Graphs
+	if t == nil {
+		return nil
+	}
+	if b.graphKey, err = t.add(cmp.Or(s.Graph, "graph"), tableField{use: "a graph"}); err != nil {
+		return err
+	}
+	if s.Class != "" {
+		b.graphClass, err = t.add(s.Class, tableField{use: "class of a graph", kind: wordField})
+	} else {
+		b.value, err = t.add(s.Value, tableField{use: "value of a graph", kind: numberField})
+	}
+	if err != nil {
+		return err
+	}
+	return t.begin(s.Types)
+}
+
+// attributes chooses the columns that become attributes, beside those that are named,
+// and begins to read. The channels of both kinds are in the order of the columns that
+// are returned.
+func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType) ([]*tableField, error) {
+	others, err := t.others(attributes, ignore)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range others {
+		if slices.ContainsFunc(named, func(f *tableField) bool { return f.channel == name }) {
+			return nil, &FileError{t.r.Name(), 0, fmt.Errorf("column %s has the name of another channel; ignore it", quote([]byte(name)))}
+		}
+		f, err := t.add(name, tableField{kind: -1, channel: name})
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, f)
+	}
+	if err := t.begin(types); err != nil {
+		return nil, err
+	}
+	for _, f := range t.fields {
+		if f.kind == -1 { // its type has just become known
+			f.kind = numberField
+			if f.Type == String {
+				f.kind = wordField
+			}
+		}
+		if f.kind == wordField && f.most == 0 {
+			f.most = cmp.Or(b.MaxWords, record.MaxWords)
+		}
+		if f.channel != "" {
+			f.use = of + " attribute " + f.channel
+		}
+	}
+	return named, nil
+}
+
+func (b *tableBuild) readNodes() error {
+	t := b.nodes
+	if t == nil {
+		return nil
+	}
+	b.nodeID.purse, b.nodeOf.purse = &b.purse, &b.purse
+	for {
+		n, err := t.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if b.nodeGraph == nil {
+			for i, number := range b.id.batch {
+				if int64(number) != t.rows+int64(i) {
+					return t.fail(i, b.id, fmt.Errorf("%s is the id of row %d too", b.ids.print(number), number+1))
+				}
+			}
+		} else if err := b.nodeOf.append(b.nodeGraph.batch); err != nil {
+			return t.inFile(err)
+		}
+		if err := b.nodeID.append(b.id.batch); err != nil {
+			return t.inFile(err)
+		}
+		b.set.Stats.NodeRows += int64(n)
+	}
+	if b.nodeGraph == nil && !b.AddNodes {
+		for _, f := range []*tableField{b.source, b.target} {
+			f.below, f.where = int32(b.ids.len()), "the table of nodes, "+t.r.Name()
+		}
+	}
+	return nil
+}
+
+func (b *tableBuild) readGraphs() error {
+	t := b.graphs
+	if t == nil {
+		return nil
+	}
+	for {
+		_, err := t.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		for i, number := range b.graphKey.batch {
+			for len(b.rowOf) <= int(number) {
+				b.rowOf = append(b.rowOf, -1)
+			}
+			row := int32(t.rows) + int32(i)
+			before := b.rowOf[number]
+			if before < 0 {
+				b.rowOf[number] = row
+				continue
+			}
+			if b.graphClass != nil && b.graphClass.cats.at(int(row)) != b.graphClass.cats.at(int(before)) {
+				return t.fail(i, b.graphClass, fmt.Errorf("graph %s had another class in row %d", b.names.print(number), before+1))
+			}
+			if b.value != nil && b.value.attrs.at(int(row)) != b.value.attrs.at(int(before)) {
+				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
+			}
+		}
+	}
+	for _, t := range []struct {
+		scan *tableScan
+		f    *tableField
+	}{{b.nodes, b.nodeGraph}, {b.edges, b.edgeGraph}} {
+		if t.f != nil {
+			t.f.below, t.f.where = int32(b.names.len()), "the table of graphs, "+b.graphs.r.Name()
+		}
+	}
+	return nil
+}
+
+func (b *tableBuild) readEdges() error {
+	t := b.edges
+	b.ends.purse, b.edgeOf.purse = &b.purse, &b.purse
+	var list []graph.Edge
+	for {
+		n, err := t.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		list = list[:0]
+		for i, u := range b.source.batch {
+			list = append(list, graph.Edge{U: u, V: b.target.batch[i]})
+		}
+		if err := b.ends.append(list); err != nil {
+			return t.inFile(err)
+		}
+		if b.edgeGraph != nil {
+			if err := b.edgeOf.append(b.edgeGraph.batch); err != nil {
+				return t.inFile(err)
+			}
+		}
+		b.set.Stats.EdgeRows += int64(n)
+	}
+}
+
+// channelsOf sorts the words of fields, and returns their channels.
+func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
+	for _, f := range fields {
+		if f.kind == wordField {
+			words, place := record.SortWords(f.came())
+			f.renumber(place)
+			cats = append(cats, record.WordsChannel(f.channel, words))
+		} else {
+			attrs = append(attrs, record.Channel{Name: f.channel})
+		}
+	}
+	return cats, attrs
+}
+
+// renumber replaces the numbers of words by their places.
+func (f *tableField) renumber(rank []int32) {
+	for _, part := range f.cats.parts {
+		for i, c := range part {
+			if c >= 0 {
+				part[i] = rank[c]
+			}
+		}
+	}
+}
+
+// came returns the words, in the order in which they came.
+func (f *tableField) came() []string {
+	words := []string{}
+	for i := range int32(f.words.len()) {
+		words = append(words, string(f.words.at(i)))
+	}
+	return words
+}
+
+// classes sorts the classes of a field, and returns their names.
+func (f *tableField) classes() []string {
+	came := f.came()
+	names := slices.Clone(came)
+	sortLabels(names)
+	index, place := map[string]int32{}, make([]int32, len(came))
+	for i, name := range names {
+		index[name] = int32(i)
+	}
+	for i, name := range came {
+		place[i] = index[name]
+	}
+	f.renumber(place)
+	return names
+}
+
+// report says what became of the columns.
+func (b *tableBuild) report() {
+	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.fields {
+			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len()})
+		}
+	}
+}
+
+// strings returns the keys with these numbers.
+func (k *keys) strings(numbers []int32) []string {
+	names := make([]string, len(numbers))
+	for i, number := range numbers {
+		if k.typ == Integer {
+			names[i] = strconv.FormatInt(k.integers.values[number], 10)
+		} else {
+			names[i] = string(k.texts.at(number))
+		}
+	}
+	return names
+}

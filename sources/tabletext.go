@@ -1,0 +1,120 @@
+package sources
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Readers of tables of text have many rows in the buffer of lines, and hand out where in
+// it values are.
+
+const tableBuffer = 256 << 10 // in the second cache, with the spans of the rows in it
+
+// maxBatch is the most rows of a batch.
+const maxBatch = 1 << 14
+
+// maxRow bounds the bytes of one row.
+const maxRow = 1 << 20
+
+// begin makes the buffer, fills it, and skips a byte order mark.
+func (l *lines) begin() error {
+	l.buf = make([]byte, tableBuffer)
+	if err := l.full(); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(l.buf[:l.end], []byte("\ufeff")) {
+		l.start = 3
+	}
+	return nil
+}
+
+// full moves what is left to the front of the buffer, and reads until that is full.
+func (l *lines) full() error {
+	for l.last == nil {
+		if l.fill(); l.end == len(l.buf) {
+			break
+		}
+	}
+	if l.last == io.EOF {
+		return nil
+	}
+	return l.last
+}
+
+// clear makes a batch without rows.
+func (b *TableBatch) clear() {
+	b.Rows, b.Lines = 0, b.Lines[:0]
+	for c := range b.Values {
+		b.Values[c].Spans = b.Values[c].Spans[:0]
+	}
+}
+
+// within returns a batch whose rows, up to number row, are in the buffer from some place on, or what
+// comes instead of one without rows.
+func (b *TableBatch) within(l *lines, from int, instead error, row int64, columns []TableColumn, chosen []int) (*TableBatch, error) {
+	if b.Rows == 0 {
+		return nil, instead
+	}
+	for c := range b.Values {
+		b.Values[c].Text = l.buf[:l.end]
+	}
+	if utf8.Valid(l.buf[from:l.start]) {
+		return b, nil
+	}
+	return b, b.utf8(l.file, row-int64(b.Rows), columns, chosen)
+}
+
+// utf8 is the error of the first value that is no UTF-8, behind so many rows.
+func (b *TableBatch) utf8(file string, rows int64, columns []TableColumn, chosen []int) error {
+	for c, v := range b.Values {
+		for i, s := range v.Spans {
+			if text := v.Text[s.From:s.To]; !utf8.Valid(text) {
+				line := 0
+				if i < len(b.Lines) {
+					line = b.Lines[i]
+				}
+				return &FileError{file, line, fmt.Errorf("row %d: column %s: %s is no UTF-8", rows+int64(i)+1, quote([]byte(columns[chosen[c]].Name)), quote(text))}
+			}
+		}
+	}
+	return nil
+}
+
+// inBuffer skips empty lines, and returns the next line if all of it is in the buffer.
+func (l *lines) inBuffer() (line []byte, ok bool) {
+	for {
+		line = l.buf[l.start:l.end]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i]
+		} else if l.last == nil || len(line) == 0 {
+			return nil, false
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			return line, true
+		}
+		l.skip(line)
+	}
+}
+
+// skip goes on behind a line that inBuffer has returned.
+func (l *lines) skip(line []byte) {
+	l.start = min(l.start+len(line)+1, l.end)
+	l.line++
+}
+
+// whole is inBuffer that reads more if it must. It is not ok at the end of the file.
+func (l *lines) whole() (line []byte, ok bool, err error) {
+	for {
+		if line, ok = l.inBuffer(); ok || l.last == io.EOF {
+			return line, ok, nil
+		}
+		if l.end-l.start > maxRow {
+			return nil, false, &FileError{l.file, l.line + 1, fmt.Errorf("a line of more than %d bytes", maxRow)}
+		}
+		if err := l.full(); err != nil {
+			return nil, false, err
+		}
+	}
+}
