@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -43,7 +44,15 @@ func TestOneLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	flowtest.Decorate(g)
-	if err := large.Append(g, record.Row{NodeClass: make([]int32, g.N())}); err != nil {
+	var names []string
+	for v := range g.N() {
+		names = append(names, fmt.Sprint("node ", v))
+	}
+	ids, err := graph.IDsOfStrings(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := large.Append(g, record.Row{NodeClass: make([]int32, g.N()), NodeID: ids}); err != nil {
 		t.Fatal(err)
 	}
 	recs := append(flowtest.Sample(mem), large.Record())

@@ -101,6 +101,19 @@ func walk(a arrow.Array) error {
 			}
 		}
 	}
+	if s, ok := a.(*array.String); ok {
+		at, all := 0, 0
+		if text := s.Data().Buffers()[2]; text != nil {
+			all = text.Len()
+		}
+		for i := 0; i <= s.Len() && s.Len() > 0; i++ {
+			if to := s.ValueOffset(i); to < at || to > all {
+				return fmt.Errorf("string %d leads to %d to %d of %d", i, at, to, all)
+			} else {
+				at = to
+			}
+		}
+	}
 	l, ok := a.(array.ListLike)
 	if !ok {
 		return nil

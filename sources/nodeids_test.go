@@ -91,3 +91,51 @@ func TestNodeIDsOfDamage(t *testing.T) {
 		}
 	}
 }
+
+// String ids come back from files as they were, in their order; what is no id of a node
+// is an error that names the row or the nodes.
+func TestStringIDs(t *testing.T) {
+	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(ends []int32, text string) string {
+		b := record.NewBuilder(memory.DefaultAllocator, record.Layout{NodeIDs: graph.StringIDs})
+		if err := b.Append(g, record.Row{ID: 7, NodeID: graph.IDsOfText(ends, []byte(text))}); err != nil {
+			t.Fatal(err)
+		}
+		rec := b.Record()
+		defer rec.Release()
+		return ipcFile(t, sources.Records{Schema: rec.Schema(), Records: []arrow.Record{rec}})
+	}
+	for _, c := range []struct {
+		ends       []int32
+		text, want string // in the error
+	}{
+		{[]int32{0, 3, 3, 5}, "zoeü", ""},
+		{[]int32{0, 1, 2, 3}, "a\xffb", `the id of node 1, "\xff", is not UTF-8`},
+		{[]int32{0, 2, 3, 5}, "aabaa", `nodes 0 and 2 have the same id "aa"`},
+	} {
+		path := file(c.ends, c.text)
+		for _, src := range []flow.Source{sources.IPC{Path: path}, sources.Mapped{Path: path, Check: true}} {
+			var out sinks.Collect
+			err := flow.From(src).To(&out).Run(t.Context())
+			switch {
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+				t.Errorf("%v: %v, want %s", src, err, c.want)
+			case c.want == "" && err != nil:
+				t.Errorf("%v: %v", src, err)
+			case c.want == "":
+				gs, err := record.GraphsOf(out.Records()[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				ids := gs.Row(0).NodeID
+				if got := []string{ids.Name(0), ids.Name(1), ids.Name(2)}; !slices.Equal(got, []string{"zoe", "", "ü"}) {
+					t.Errorf("%v: ids %q", src, got)
+				}
+			}
+			out.Release()
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package flowtest
 
 import (
+	"fmt"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -8,15 +10,16 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Layout is that of Sample: every kind of attribute, and classes.
+// Layout is that of Sample: every kind of attribute, words, classes and ids.
 var Layout = record.Layout{
-	NodeCat:     []record.Channel{{Name: "colour", Card: 3}},
+	NodeCat:     []record.Channel{record.WordsChannel("colour", []string{"blue", "red"})},
 	NodeAttr:    []record.Channel{{Name: "x"}, {Name: "y"}},
 	EdgeCat:     []record.Channel{{Name: "bond", Card: 2}},
 	EdgeAttr:    []record.Channel{{Name: "length"}},
 	Classes:     []string{"sparse", "dense"},
 	NodeClasses: []string{"even", "odd"},
 	NodeSparse:  record.Channel{Name: "words", Card: 100},
+	NodeIDs:     graph.StringIDs,
 }
 
 // Sample returns the stream that operators are checked with: 12 undirected
@@ -121,8 +124,14 @@ func row(i int, g *graph.Graph) record.Row {
 	if g.M() > g.N() {
 		r.Class = 1
 	}
+	var ids []string
 	for v := range int32(g.N()) {
 		r.NodeClass = append(r.NodeClass, v%2)
+		ids = append(ids, fmt.Sprintf("%c of graph %d", 'z'-v, i)) // which do not ascend
+	}
+	var err error
+	if r.NodeID, err = graph.IDsOfStrings(ids); err != nil {
+		panic("flowtest: " + err.Error())
 	}
 	return r
 }

@@ -27,7 +27,7 @@ func Columns(s *arrowipc.Schema) []Column {
 			case arrow.ListLikeType:
 				t = l.Elem()
 			default:
-				if c.Depth <= 2 && !fixed && (c.Width < 0 || c.Depth == 1) && numeric(t) {
+				if c.Depth <= 2 && !fixed && (c.Width < 0 || c.Depth == 1) && numeric(t) || c.Depth == 1 && c.Width < 0 && t.ID() == arrow.STRING {
 					c.Elem = t.ID()
 				}
 				c.Type = strings.Repeat("list<", c.Depth) + strings.ToLower(t.String()) + strings.Repeat(">", c.Depth)
@@ -118,8 +118,29 @@ func valuesOf(c arrow.ArrayData, n int) (any, error) {
 		return numbers[uint64](c, n), nil
 	case arrow.FLOAT64:
 		return numbers[float64](c, n), nil
+	case arrow.STRING:
+		return textOf(c, n)
 	}
 	return nil, fmt.Errorf("values of type %s", c.DataType())
+}
+
+// textOf are the strings in a column's buffers.
+func textOf(c arrow.ArrayData, n int) (t Text, err error) {
+	t.Ends = []int32{0}
+	if n > 0 {
+		t.Ends = numbers[int32](c, n+1)
+	}
+	if text := c.Buffers()[2]; text != nil {
+		t.Bytes = text.Bytes()
+	}
+	last := int32(0)
+	for i, end := range t.Ends {
+		if end < last || int(end) > len(t.Bytes) {
+			return t, fmt.Errorf("string %d: offset %d outside %d to %d", max(i-1, 0), end, last, len(t.Bytes))
+		}
+		last = end
+	}
+	return t, nil
 }
 
 // numbers are the values in a column's buffer, whose size and alignment package

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -23,6 +24,8 @@ func (d Data) array(mem memory.Allocator, t arrow.DataType, rows int) (arrow.Arr
 		return build[float32](mem, d, t, rows)
 	case arrow.UINT64:
 		return build[uint64](mem, d, t, rows)
+	case arrow.STRING:
+		return buildText(mem, d, rows)
 	}
 	return nil, fmt.Errorf("%s is no type of records of graphs", t)
 }
@@ -76,6 +79,28 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 	}
 	b := record.NewColumn[T](mem)
 	b.Append(v...)
+	return b.Finish(), nil
+}
+
+// buildText returns lists of strings, which are UTF-8.
+func buildText(mem memory.Allocator, d Data, rows int) (arrow.Array, error) {
+	text, ok := d.Values.(Text)
+	if !ok {
+		return nil, fmt.Errorf("values are %T, want strings", d.Values)
+	}
+	b := record.NewIDs(mem, graph.StringIDs)
+	for row := range rows {
+		ids := graph.IDsOfText(text.Ends[d.Ends[0][row]:d.Ends[0][row+1]+1], text.Bytes)
+		err := ids.CheckText()
+		if err == nil && !b.Room(ids) {
+			err = fmt.Errorf("the strings of all rows have more than %d bytes", math.MaxInt32)
+		}
+		if err != nil {
+			b.Release()
+			return nil, fmt.Errorf("row %d: %w", row, err)
+		}
+		b.Append(ids)
+	}
 	return b.Finish(), nil
 }
 

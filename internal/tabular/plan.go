@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -129,7 +130,7 @@ func fieldLike(c Column, like *arrow.Schema) (arrow.Field, error) {
 	switch deep := depth(want.Type); {
 	case want.Type == nil:
 		return field(c)
-	case c.Elem == 0:
+	case c.Elem == 0 || (c.Elem == arrow.STRING) != (elem(want.Type).ID() == arrow.STRING):
 		return want, fmt.Errorf("column %q is %s, want %s, as Like has it", c.Name, c.Type, want.Type)
 	case deep != c.Depth || c.Width >= 0 && !arrow.TypeEqual(want.Type, arrow.FixedSizeListOf(int32(c.Width), elem(want.Type))):
 		return want, fmt.Errorf("column %q is %s, want %s, as Like has it", c.Name, c.Type, want.Type)
@@ -139,6 +140,15 @@ func fieldLike(c Column, like *arrow.Schema) (arrow.Field, error) {
 
 // field returns the field of a column in our records.
 func field(c Column) (arrow.Field, error) {
+	if c.Elem == arrow.STRING {
+		if c.Depth != 1 || c.Width >= 0 {
+			return arrow.Field{}, fmt.Errorf("column %q is %s, which records of graphs do not have: name the others in Columns", c.Name, c.Type)
+		}
+		if want, ok := record.ColumnType(c.Name); ok {
+			return arrow.Field{}, fmt.Errorf("column %q is %s, want %s", c.Name, c.Type, want)
+		}
+		return arrow.Field{Name: c.Name, Type: record.IDsType(graph.StringIDs), Metadata: c.Meta}, nil
+	}
 	var elem arrow.DataType
 	switch c.Elem {
 	case arrow.UINT8:
@@ -157,6 +167,12 @@ func field(c Column) (arrow.Field, error) {
 		elem = arrow.PrimitiveTypes.Float32
 	default:
 		return arrow.Field{}, fmt.Errorf("column %q is %s, which records of graphs do not have: name the others in Columns", c.Name, c.Type)
+	}
+	if c.Name == record.NodeIDs || c.Name == record.RootIDs {
+		if !arrow.IsInteger(c.Elem) || c.Depth != 1 || c.Width >= 0 {
+			return arrow.Field{}, fmt.Errorf("column %q is %s, want lists of integers or of strings", c.Name, c.Type)
+		}
+		elem = arrow.PrimitiveTypes.Int64
 	}
 	switch {
 	case c.Depth == 0:

@@ -24,7 +24,7 @@ type Column struct {
 	Name string
 	Meta arrow.Metadata
 	// Elem is the type of the values; 0 marks a column of some type that no
-	// record of graphs has, such as a text, which Type then names.
+	// record of graphs has, such as a date, which Type then names.
 	Elem arrow.Type
 	// Type is for messages.
 	Type string
@@ -36,11 +36,18 @@ type Column struct {
 
 // Data is the values of a column in some rows.
 type Data struct {
-	// Values is a slice of a Number.
+	// Values is a slice of a Number, or Text.
 	Values any
 	// Ends has, per depth of lists, one more offset than there are lists: those
 	// of depth 1 into the lists of depth 2, the last ones into Values.
 	Ends [2][]int32
+}
+
+// Text is strings: string i is Bytes[Ends[i]:Ends[i+1]]. A reader has checked that the
+// offsets do not fall and do not leave the bytes, not that the strings are UTF-8.
+type Text struct {
+	Ends  []int32
+	Bytes []byte
 }
 
 // Batch is some rows of a file, all columns in the order of the file.

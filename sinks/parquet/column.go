@@ -42,6 +42,10 @@ func columnOf(elem arrow.DataType, depth int) column {
 		return newTyped(depth, func(b []byte, v []int64) []byte { return append(b, arrow.Int64Traits.CastToBytes(v)...) })
 	case arrow.UINT64:
 		return newTyped(depth, func(b []byte, v []uint64) []byte { return append(b, arrow.Uint64Traits.CastToBytes(v)...) })
+	case arrow.STRING:
+		if depth == 1 {
+			return newTexts()
+		}
 	case arrow.FLOAT32:
 		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })
 	}
@@ -147,7 +151,7 @@ func (c *typed[T]) fixed(rec arrow.Record) error {
 			n = min(rows, max(1, (batch-c.page.levels)/width))
 		}
 		for range n {
-			c.row(width)
+			c.page.row(width)
 		}
 		c.append(v[:n*width])
 		v, rows = v[n*width:], rows-n
@@ -164,30 +168,30 @@ func (c *typed[T]) lists(rec arrow.Record) error {
 		if err := c.reserve(max(1, len(v.Row(row)))); err != nil {
 			return err
 		}
-		c.row(len(v.Row(row)))
+		c.page.row(len(v.Row(row)))
 		c.append(v.Row(row))
 	}
 	return nil
 }
 
 // row adds the levels of a list of n values.
-func (c *typed[T]) row(n int) {
-	c.page.rows++
-	c.list(n, 0, 1)
+func (p *page) row(n int) {
+	p.rows++
+	p.list(n, 0, 1)
 }
 
 // list adds the levels of a list of n values at a depth, of which the first
 // repeats at rep.
-func (c *typed[T]) list(n, rep, depth int) {
-	c.page.rep.add(rep, 1)
+func (p *page) list(n, rep, depth int) {
+	p.rep.add(rep, 1)
 	if n == 0 {
-		c.page.def.add(2*depth-2, 1)
-		c.page.levels++
+		p.def.add(2*depth-2, 1)
+		p.levels++
 		return
 	}
-	c.page.rep.add(depth, n-1)
-	c.page.def.add(2*depth, n)
-	c.page.levels += n
+	p.rep.add(depth, n-1)
+	p.def.add(2*depth, n)
+	p.levels += n
 }
 
 func (c *typed[T]) nested(rec arrow.Record) error {
@@ -205,10 +209,10 @@ func (c *typed[T]) nested(rec arrow.Record) error {
 		}
 		c.page.rows++
 		if v.RowLen(row) == 0 {
-			c.list(0, 0, 1)
+			c.page.list(0, 0, 1)
 		}
 		for i := range v.RowLen(row) {
-			c.list(len(v.At(row, i)), min(i, 1), 2)
+			c.page.list(len(v.At(row, i)), min(i, 1), 2)
 			c.append(v.At(row, i))
 		}
 	}

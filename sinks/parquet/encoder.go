@@ -106,6 +106,9 @@ func arraySize(a arrow.Array) int64 {
 		}
 		from, _ := a.ValueOffsets(0)
 		_, to := a.ValueOffsets(a.Len() - 1)
+		if s, ok := a.ListValues().(*array.String); ok {
+			return 4*int64(a.Len()) + 4*(to-from) + int64(s.ValueOffset(int(to))-s.ValueOffset(int(from)))
+		}
 		inner, ok := a.ListValues().(*array.List)
 		if !ok {
 			return 4*int64(a.Len()) + (to-from)*width(a.ListValues().DataType())

@@ -31,7 +31,7 @@ func leafOf(f arrow.Field) (leaf, column, error) {
 	}
 	c := columnOf(elem, depth)
 	if c == nil {
-		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, or lists of lists", f.Name, f.Type)
+		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, lists of lists, or lists of strings", f.Name, f.Type)
 	}
 	return leaf{f.Name, elem.ID(), depth}, c, nil
 }
@@ -43,6 +43,8 @@ func (l leaf) kind() int {
 		return 2
 	case arrow.FLOAT32:
 		return 4
+	case arrow.STRING:
+		return 6 // BYTE_ARRAY
 	}
 	return 1 // INT32
 }
@@ -90,6 +92,9 @@ func (l leaf) elements(each func(fields func(c *compact))) {
 			unsigned(c, 8, 11) // UINT_8
 		case arrow.UINT64:
 			unsigned(c, 64, 14) // UINT_64
+		case arrow.STRING:
+			c.int32(6, 0) // UTF8
+			c.group(10, func() { c.group(1, func() {}) })
 		}
 	})
 }

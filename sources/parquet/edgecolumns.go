@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
@@ -38,7 +40,7 @@ func (t *edgeTable) choose(columns []tabular.Column) (cols []int, use []bool, er
 		return nil, use, fmt.Errorf("%d columns, want the two ends of an edge and its weight", len(columns))
 	case use[at]:
 		return nil, use, fmt.Errorf("column %q is an end and the weight", columns[at].Name)
-	case columns[at].Depth != 0 || columns[at].Elem == 0:
+	case columns[at].Depth != 0 || columns[at].Elem == 0 || columns[at].Elem == arrow.STRING:
 		return nil, use, fmt.Errorf("column %q is %s, want numbers, which are the weights of edges", columns[at].Name, columns[at].Type)
 	}
 	use[at] = true

@@ -228,7 +228,7 @@ func TestEdgesErrors(t *testing.T) {
 		{in.Edges{Path: table(t, good), Weight: "b"}, `column "b" is an end and the weight`},
 		{in.Edges{Path: table(t, good), Weight: "c"}, `no column "c"`},
 		{in.Edges{Path: table(t, good), Weights: true, Memory: 16}, "2 edges take more than 16 bytes"},
-		{in.Edges{Path: "testdata/duckdb.edges.parquet", Weights: true}, `column "what" is of a type without numbers, want numbers, which are the weights of edges`},
+		{in.Edges{Path: "testdata/duckdb.edges.parquet", Weights: true}, `column "what" is string, want numbers, which are the weights of edges`},
 		{in.Edges{Path: weighted(t, 0.5, math.Inf(-1)), Weights: true}, `row 1: column "w": -Inf is no weight, want a number up to 3.4028235e+38`},
 		{in.Edges{Path: weighted(t, 0.5, 1, math.NaN()), Weights: true}, `row 2: column "w": NaN is no weight`},
 		{in.Edges{Path: weighted(t, 3.5e38), Weights: true}, `row 0: column "w": 3.5e+38 is no weight`},

@@ -118,6 +118,8 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 		return read[int64](p, rows)
 	case kindFloat:
 		return read[float32](p, rows)
+	case kindBytes:
+		return readText(p, rows)
 	default:
 		return read[float64](p, rows)
 	}

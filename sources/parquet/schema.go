@@ -17,10 +17,13 @@ const (
 	kindInt64  = 2
 	kindFloat  = 4
 	kindDouble = 5
+	kindBytes  = 6
 
+	logicalString  = 1
 	logicalList    = 3
 	logicalInteger = 10
 
+	convertedUTF8  = 0
 	convertedList  = 3
 	convertedUint8 = 11 // uint 8, 16, 32, 64, then int 8, 16, 32, 64
 	convertedInt64 = 18
@@ -130,7 +133,11 @@ func (f *footer) field(at int) (tabular.Column, column) {
 			e = f.elements[at]
 		}
 	}
-	if t := e.number(); t != 0 {
+	t := e.number()
+	if e.kind == kindBytes && (e.logical == logicalString || e.logical == 0 && e.converted == convertedUTF8) {
+		t = arrow.STRING
+	}
+	if t != 0 {
 		c.Elem, c.Type, c.Depth = t, strings.ToLower(t.String()), w.depth
 		for range w.depth {
 			c.Type = "list<" + c.Type + ">"

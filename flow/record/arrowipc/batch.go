@@ -207,6 +207,10 @@ func (b *batch) column(f *Field) (arrow.ArrayData, error) {
 		}
 	case *arrow.FixedSizeListType:
 		err = child(n * int64(t.Len()))
+	case *arrow.StringType:
+		if err = values(4 * ends); err == nil {
+			err = values(b.textEnd(bufs[1], n))
+		}
 	case arrow.FixedWidthDataType:
 		err = values(n * int64(t.BitWidth()/8))
 	}
@@ -214,6 +218,15 @@ func (b *batch) column(f *Field) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	return array.NewData(f.Type, int(n), bufs, children, int(nulls), 0), nil
+}
+
+// textEnd is where the last of n strings ends; a negative offset is 0, and is an error of
+// whoever follows it.
+func (b *batch) textEnd(ends *memory.Buffer, n int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return max(0, int64(int32(binary.LittleEndian.Uint32(ends.Bytes()[4*n:]))))
 }
 
 // validity returns the bits of n values, or nil where none is null. Some writers

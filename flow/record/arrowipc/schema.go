@@ -11,6 +11,7 @@ import (
 const (
 	kindInt       = 2
 	kindFloat     = 3
+	kindText      = 5
 	kindList      = 12
 	kindUnion     = 14
 	kindFixedList = 16
@@ -130,6 +131,8 @@ func (f *flat) fieldOf(t table, depth int) (x Field, err error) {
 		x.Type = intType(f.int32Field(of, 0), f.byteField(of, 1) != 0)
 	case kind == kindFloat:
 		x.Type = floatTypes[f.int16Field(of, 0)]
+	case kind == kindText:
+		x.Type = arrow.BinaryTypes.String
 	case kind == kindUnion && f.int16Field(of, 0) == 1: // dense
 		x.buffers = 2
 	case len(x.children) != 1 || x.children[0].Type == nil:

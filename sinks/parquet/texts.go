@@ -1,0 +1,76 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// textPage is how many bytes of strings a page has at most, unless one row has more.
+const textPage = 1 << 20
+
+// texts is a column of lists of strings.
+type texts struct {
+	out  *pages
+	page page
+	c    chunk
+}
+
+func newTexts() *texts {
+	c := &texts{}
+	c.page.rep.width, c.page.def.width = 1, 2
+	return c
+}
+
+func (c *texts) begin(p *pages) {
+	c.out = p
+	c.page.reset()
+}
+
+func (c *texts) chunk() *chunk { return &c.c }
+
+func (c *texts) write(a arrow.Array) error {
+	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
+	defer rec.Release()
+	v, err := record.IDsOfColumn(rec, "c")
+	if err != nil {
+		return err
+	}
+	for row := range v.Len() {
+		ids := v.Row(row)
+		if err := ids.CheckText(); err != nil {
+			return fmt.Errorf("row %d: %w", row, err)
+		}
+		n, size := ids.Len(), int(ids.Bytes())
+		if size > math.MaxInt32 {
+			return fmt.Errorf("a row has %d strings of %d bytes, and a page of Parquet at most %d bytes", n, size, math.MaxInt32)
+		}
+		if c.page.levels+max(1, n) > batch || len(c.page.values)+size > textPage {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+		c.page.row(n)
+		c.page.present += n
+		ends, text := ids.Text()
+		for i, end := range ends[1:] {
+			c.page.values = binary.LittleEndian.AppendUint32(c.page.values, uint32(end-ends[i]))
+			c.page.values = append(c.page.values, text[ends[i]:end]...)
+		}
+	}
+	return nil
+}
+
+func (c *texts) flush() error {
+	if c.page.rows == 0 {
+		return nil
+	}
+	return c.out.write(&c.page, &c.c)
+}
+
+func (c *texts) end() error { return c.flush() }
