@@ -108,7 +108,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 		return
 	}
 	before := w.starts
-	if !w.firstRoundLayered(rows, cut) {
+	if !w.firstRoundLayered(rows) {
 		w.firstRound(rows)
 	}
 	if w.settled(cut) {
@@ -135,75 +135,44 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 // firstRoundLayered is firstRound where all neighbours of nodes that are not alone are
 // in the same cell or in one next to it, as those of breadth-first levels are: three
 // numbers tell the list of a node, so that nodes are sorted by a key. It reports
-// whether it is so, and otherwise leaves the cells as they were. The cell that covers
-// the cut comes first, since it may settle all.
-func (w *Words) firstRoundLayered(rows []uint64, cut int) bool {
-	starts, at, across := w.starts, -1, uint64(0)
-	if cut > 0 {
-		at = 63 - bits.LeadingZeros64(starts&below(cut+1))
-		across = w.cell[at&63]
-		before, next := uint64(0), uint64(0)
-		if s := starts & below(at); s != 0 {
-			before = w.cell[63-bits.LeadingZeros64(s)]
-		}
-		if s := starts &^ below(at+1); s != 0 {
+// whether it is so, and otherwise leaves the cells as they were.
+func (w *Words) firstRoundLayered(rows []uint64) bool {
+	starts, before := w.starts, uint64(0)
+	for s := starts; s != 0; {
+		begin := bits.TrailingZeros64(s)
+		s &= s - 1
+		here, next := w.cell[begin&63], uint64(0)
+		if s != 0 {
 			next = w.cell[bits.TrailingZeros64(s)&63]
 		}
-		if !w.splitLayer(rows, at, cut, before, across, next) {
-			return false
-		}
-		if w.settled(cut) {
-			return true
-		}
-	}
-	before := uint64(0)
-	for s := starts; s != 0; {
-		begin := bits.TrailingZeros64(s) & 63
-		s &= s - 1
-		here, next := w.cell[begin], w.cell[bits.TrailingZeros64(s)&63]
-		switch {
-		case begin == at:
-			before = across
+		if here&(here-1) == 0 {
+			before = here
 			continue
-		case s == 0:
-			next = 0
-		case bits.TrailingZeros64(s) == at:
-			next = across
 		}
-		if !w.splitLayer(rows, begin, 0, before, here, next) {
+		n := 0
+		differ, first, met := uint32(0), uint32(0), uint64(0)
+		for m := here; m != 0; m &= m - 1 {
+			v := bits.TrailingZeros64(m)
+			row := rows[v]
+			met |= row
+			own := bits.OnesCount64(row & here)
+			back := bits.OnesCount64(row & before)
+			key := listKey(uint32(back), uint32(own), uint32(bits.OnesCount64(row)-own-back))<<6 | uint32(v)
+			if n == 0 {
+				first = key
+			}
+			differ |= key ^ first
+			w.keys[n&63] = key
+			n++
+		}
+		if met&^(before|here|next) != 0 {
 			w.join(starts)
 			return false
 		}
 		before = here
-	}
-	return true
-}
-
-// splitLayer does it for the cell here, which begins at a position.
-func (w *Words) splitLayer(rows []uint64, begin, cut int, before, here, next uint64) bool {
-	if here&(here-1) == 0 {
-		return true
-	}
-	n, differ, first, met := 0, uint32(0), uint32(0), uint64(0)
-	for m := here; m != 0; m &= m - 1 {
-		v := bits.TrailingZeros64(m)
-		row := rows[v]
-		met |= row
-		own := bits.OnesCount64(row & here)
-		back := bits.OnesCount64(row & before)
-		key := listKey(uint32(back), uint32(own), uint32(bits.OnesCount64(row)-own-back))<<6 | uint32(v)
-		if n == 0 {
-			first = key
+		if differ>>6 != 0 {
+			w.splitByKeys(begin, n)
 		}
-		differ |= key ^ first
-		w.keys[n&63] = key
-		n++
-	}
-	if met&^(before|here|next) != 0 {
-		return false
-	}
-	if differ>>6 != 0 {
-		w.splitByKeys(begin, n, cut)
 	}
 	return true
 }
@@ -221,15 +190,9 @@ func (w *Words) join(starts uint64) {
 }
 
 // splitByKeys splits the cell that begins at a position by the n keys of its nodes,
-// least first, unless a cell begins at the cut before that is done. How keys compare
-// cannot be predicted, so there is no branch on that.
-func (w *Words) splitByKeys(begin, n, cut int) {
-	all := w.cell[begin&63]
+// least first. How keys compare cannot be predicted, so there is no branch on that.
+func (w *Words) splitByKeys(begin, n int) {
 	for n > 0 {
-		if begin == cut && cut > 0 {
-			w.set(begin, all)
-			return
-		}
 		least := w.keys[0]
 		for _, key := range w.keys[1:n] {
 			least = min(least, key)
@@ -244,7 +207,6 @@ func (w *Words) splitByKeys(begin, n, cut int) {
 			rest += more
 		}
 		w.set(begin, cell)
-		all &^= cell
 		begin += n - rest
 		n = rest
 	}
