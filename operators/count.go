@@ -78,7 +78,7 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(c.Of) == 0 {
 		return nil, errors.New("the field Of is empty, want what to count")
 	}
-	of, err := forkAll(c.Of)
+	of, err := prepareAll(c.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -130,15 +130,15 @@ func needsRoots(c count.Counter) bool {
 	return false
 }
 
-// forkAll returns the counters for one worker.
-func forkAll(of []count.Counter) ([]count.Counter, error) {
+// prepareAll returns the counters for one worker.
+func prepareAll(of []count.Counter) ([]count.Counter, error) {
 	own := make([]count.Counter, len(of))
 	for i, c := range of {
 		if c == nil {
 			return nil, fmt.Errorf("counter %d is nil", i+1)
 		}
 		var err error
-		if own[i], err = count.Fork(c); err != nil {
+		if own[i], err = count.Prepare(c); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func forkAll(of []count.Counter) ([]count.Counter, error) {
 type counter struct {
 	Count
 	idsName, countsName string
-	from                []count.Counter // of which each worker takes forks
+	from                []count.Counter // which each worker prepares
 	bound               *record.Binding
 	chosen              bool // there are roots
 
@@ -174,7 +174,7 @@ func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 		c.contexts = record.NewNested[uint64](mem)
 	}
 	if c.of == nil {
-		if c.of, err = forkAll(c.from); err != nil {
+		if c.of, err = prepareAll(c.from); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func ExampleNodes() {
 		log.Fatal(err)
 	}
 	fmt.Println(set.Graph.N(), "nodes,", set.Graph.M(), "edges, classes", set.Classes)
-	fmt.Println("learn from", set.Part(sources.Train), "and test on", set.Part(sources.Test))
+	fmt.Println("learn from", set.Subset(sources.Train), "and test on", set.Subset(sources.Test))
 	fmt.Println("node 0 has the words", set.Graph.Sparse(0), "of", set.Graph.SparseCard)
 	// Output:
 	// 3 nodes, 2 edges, classes [systems theory]

@@ -47,16 +47,16 @@ func TestNodes(t *testing.T) {
 			SparseCard: 5, SparseOffsets: []int32{0, 2, 2, 3, 5}, NodeSparse: []int32{0, 4, 1, 0, 4},
 		},
 		Class: []int32{1, 0, -1, 1}, Classes: []string{"9", "10"},
-		Split: []Part{Train, Val, Test, None},
+		Split: []Subset{Train, Val, Test, None},
 		Stats: NodesStats{EdgeCounts: EdgeCounts{Edges: 3, SelfLoops: 1, OneWay: 2}, Features: 5, Bare: 1},
 	}
 	if diff := cmp.Diff(want, n, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := n.Part(Train); !slices.Equal(got, []int32{0}) {
+	if got := n.Subset(Train); !slices.Equal(got, []int32{0}) {
 		t.Errorf("train: %v", got)
 	}
-	if got := n.Part(Test); got != nil { // node 2 has no class
+	if got := n.Subset(Test); got != nil { // node 2 has no class
 		t.Errorf("test: %v", got)
 	}
 }
@@ -274,8 +274,8 @@ func TestNodesDataSets(t *testing.T) {
 			t.Errorf("%s: %d isolated, %d bare", c.name, n.Stats.Isolated, n.Stats.Bare)
 		}
 		for p, want := range c.parts {
-			if got := len(n.Part(Part(p))); got != want {
-				t.Errorf("%s: %d of %v, want %d", c.name, got, Part(p), want)
+			if got := len(n.Subset(Subset(p))); got != want {
+				t.Errorf("%s: %d of %v, want %d", c.name, got, Subset(p), want)
 			}
 		}
 		if err := g.Check(); err != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Part is a part of a split.
-type Part int8
+// Subset is one of the sets that a split divides the nodes into.
+type Subset int8
 
-// The parts, as split.txt calls them.
+// The subsets, as split.txt calls them.
 const (
-	None Part = iota
+	None Subset = iota
 	Train
 	Val
 	Test
 )
 
-var partNames = [...]string{"none", "train", "val", "test"}
+var subsetNames = [...]string{"none", "train", "val", "test"}
 
 // String returns the name in split.txt.
-func (p Part) String() string {
-	if p < 0 || int(p) >= len(partNames) {
-		return fmt.Sprintf("Part(%d)", int8(p))
+func (p Subset) String() string {
+	if p < 0 || int(p) >= len(subsetNames) {
+		return fmt.Sprintf("Subset(%d)", int8(p))
 	}
-	return partNames[p]
+	return subsetNames[p]
 }
 
 // NodesStats says what was read.
@@ -52,13 +52,13 @@ type NodeSet struct {
 	// Class is the class of every node, an index into Classes, or -1.
 	Class   []int32
 	Classes []string
-	// Split is the part that each node belongs to; nil where there is no split.
-	Split []Part
+	// Split is the subset that each node belongs to; nil where there is no split.
+	Split []Subset
 	Stats NodesStats
 }
 
-// Part returns the nodes of a part, ascending, of which the class is known.
-func (n *NodeSet) Part(p Part) []int32 {
+// Subset returns the nodes of a subset, ascending, of which the class is known.
+func (n *NodeSet) Subset(p Subset) []int32 {
 	var nodes []int32
 	for v, q := range n.Split {
 		if q == p && n.Class[v] >= 0 {

@@ -136,10 +136,10 @@ func (n *NodeSet) readEdges(f *tuFiles) error {
 
 func (n *NodeSet) readSplit(f *tuFiles) error {
 	return f.perNode("split", len(n.Class), func(l *lines, row []byte) error {
-		for p, name := range partNames {
+		for p, name := range subsetNames {
 			if string(row) == name {
 				var err error
-				n.Split, err = push(l, n.Split, Part(p))
+				n.Split, err = push(l, n.Split, Subset(p))
 				return err
 			}
 		}

@@ -19,7 +19,7 @@ import (
 // classification of nodes, see [NodeSet.Rooted], with W = 2 for link prediction, see
 // package sinks/links:
 //
-//	flow.From(set.Rooted(set.Part(sources.Train))).
+//	flow.From(set.Rooted(set.Subset(sources.Train))).
 //		Via(operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}).
 //		To(sinks.Train{Net: nn.Best()})
 //

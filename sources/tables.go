@@ -155,7 +155,7 @@ type TableSet struct {
 	// Names are those of the graphs, where the column of graphs has strings.
 	Names []string
 	// Parts is what each node of a single graph is for, where NodeTable.Part is set.
-	Parts []Part
+	Parts []Subset
 	// Columns says what became of each column that was read.
 	Columns []ColumnUse
 	Stats   TableStats

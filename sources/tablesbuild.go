@@ -236,8 +236,8 @@ func (b *tableBuild) parts(of []int32) error {
 	if b.part == nil {
 		return nil
 	}
-	names := map[string]Part{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
-	part := map[int32]Part{-1: None}
+	names := map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
+	part := map[int32]Subset{-1: None}
 	for i := range int32(b.part.words.len()) {
 		p, ok := names[string(b.part.words.at(i))]
 		if !ok {

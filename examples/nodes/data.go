@@ -82,7 +82,7 @@ func generated(seed uint64) (*sources.NodeSet, error) {
 // divide finds the parts.
 func (d *dataset) divide(c *config) error {
 	if d.Split != nil && c.protocol == "split" {
-		d.train, d.val, d.test = d.Part(sources.Train), d.Part(sources.Val), d.Part(sources.Test)
+		d.train, d.val, d.test = d.Subset(sources.Train), d.Subset(sources.Val), d.Subset(sources.Test)
 	} else {
 		var all []int32
 		for v, class := range d.Class {

@@ -43,8 +43,8 @@ func (a Around) String() string {
 // Count implements Counter.
 func (a Around) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
 
-// Fork implements Forker.
-func (a Around) Fork() (Counter, error) {
+// Prepare implements Preparer.
+func (a Around) Prepare() (Counter, error) {
 	if a.Hops < 0 {
 		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
 	}

@@ -40,8 +40,8 @@ func (a Attributes) String() string { return describe(a) }
 // Count implements Counter.
 func (a Attributes) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
 
-// Fork implements Forker.
-func (a Attributes) Fork() (Counter, error) { return &attributes{}, nil }
+// Prepare implements Preparer.
+func (a Attributes) Prepare() (Counter, error) { return &attributes{}, nil }
 
 type attributes struct {
 	Attributes

@@ -45,7 +45,7 @@ func collection(tb testing.TB, name string) (graphs []*graph.Graph, nodes int) {
 // countAll counts all graphs, one after the other.
 func countAll(b *testing.B, c count.Counter, graphs []*graph.Graph, bag *count.Bag) {
 	b.Helper()
-	fork, err := count.Fork(c)
+	fork, err := count.Prepare(c)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 func contextsOf(t *testing.T, c count.Counter, g *graph.Graph) (lists [][]uint64) {
 	t.Helper()
-	fork, err := count.Fork(c)
+	fork, err := count.Prepare(c)
 	if err == nil {
 		err = fork.(count.Contexter).Contexts(count.Input{Graph: g}, func(ids []uint64) {
 			ids = slices.Clone(ids)

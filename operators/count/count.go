@@ -10,7 +10,7 @@ import (
 
 // Counter counts some kind of substructure. Implementations must be safe for
 // concurrent use and must not keep their arguments; one that is better off with
-// memory of its own is a Forker too. What is saved with a model, or read from a list of
+// memory of its own is a Preparer too. What is saved with a model, or read from a list of
 // names, needs a name by Register.
 type Counter interface {
 	// Count adds what stands in a graph to the bag, which may hold what other
@@ -20,13 +20,13 @@ type Counter interface {
 	fmt.Stringer
 }
 
-// Forker is a Counter that keeps memory from one graph to the next.
-type Forker interface {
+// Preparer is a Counter that keeps memory from one graph to the next.
+type Preparer interface {
 	Counter
-	// Fork returns a counter that does the same for a single goroutine, or says
-	// what is wrong with the settings. A fork is forked in turn where several
-	// goroutines are to share something.
-	Fork() (Counter, error)
+	// Prepare returns a counter that does the same for a single goroutine, or says
+	// what is wrong with the settings. What it returns is a Preparer in turn where
+	// several goroutines are to share something.
+	Prepare() (Counter, error)
 }
 
 // Contexter is a Counter that knows which of the things that it counts stand
@@ -57,14 +57,14 @@ func (in Input) Err() error {
 	return context.Cause(in.Context)
 }
 
-// Fork returns c for a single goroutine: what its Fork returns where it is a
-// Forker, or c.
-func Fork(c Counter) (Counter, error) {
-	f, ok := c.(Forker)
+// Prepare returns c for a single goroutine: what its Prepare returns where it is a
+// Preparer, or c.
+func Prepare(c Counter) (Counter, error) {
+	f, ok := c.(Preparer)
 	if !ok {
 		return c, nil
 	}
-	c, err := f.Fork()
+	c, err := f.Prepare()
 	if err != nil {
 		return nil, fmt.Errorf("count: %s: %w", f, err)
 	}
@@ -76,7 +76,7 @@ func Fork(c Counter) (Counter, error) {
 func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err error) {
 	var bag Bag
 	for _, c := range counters {
-		if c, err = Fork(c); err != nil {
+		if c, err = Prepare(c); err != nil {
 			return nil, nil, err
 		}
 		if err := Compute(c, in, &bag); err != nil {
@@ -103,9 +103,9 @@ func Compute(c Counter, in Input, bag *Bag) error {
 	return nil
 }
 
-// fresh is Count for a Forker: it counts by a fork of its own.
-func fresh(f Forker, in Input, bag *Bag) error {
-	c, err := f.Fork()
+// fresh is Count for a Preparer: it prepares for one graph.
+func fresh(f Preparer, in Input, bag *Bag) error {
+	c, err := f.Prepare()
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func TestRenumbered(t *testing.T) {
 func TestForkKeepsNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, c := range all {
-		fork, err := count.Fork(c)
+		fork, err := count.Prepare(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestForkKeepsNothing(t *testing.T) {
 	}
 }
 
-// plainly hides that a counter is a Forker.
+// plainly hides that a counter is a Preparer.
 type plainly struct{ count.Counter }
 
 // Plain counts are those of the graph without attributes and directions.

@@ -51,8 +51,8 @@ func (f Fields) Count(in Input, bag *Bag) error { return fresh(f, in, bag) }
 // wordCacheBytes bounds the memory for finished fields.
 const wordCacheBytes = 16 << 20
 
-// Fork implements Forker.
-func (f Fields) Fork() (Counter, error) {
+// Prepare implements Preparer.
+func (f Fields) Prepare() (Counter, error) {
 	if len(f.K) == 0 {
 		return nil, fmt.Errorf("K is empty, want the sizes of fields")
 	}
@@ -96,8 +96,8 @@ type fieldCounter struct {
 	edges   []uint64 // hashes of the labels of CSR entries
 }
 
-// Fork implements Forker; the cache is shared.
-func (f *fieldCounter) Fork() (Counter, error) { return newFieldCounter(f.Fields, f.cache), nil }
+// Prepare implements Preparer; the cache is shared.
+func (f *fieldCounter) Prepare() (Counter, error) { return newFieldCounter(f.Fields, f.cache), nil }
 
 var kindField = Kind("field")
 

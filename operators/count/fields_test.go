@@ -24,7 +24,7 @@ type words struct {
 }
 
 func newWords(t *testing.T, f count.Fields) *words {
-	fork, err := count.Fork(f)
+	fork, err := count.Prepare(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestWordsAreTheirDefinition(t *testing.T) {
 // seen other graphs changes nothing.
 func TestWordsAddUp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 42))
-	several, err := count.Fork(count.Fields{K: []int{2, 5}})
+	several, err := count.Prepare(count.Fields{K: []int{2, 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +150,12 @@ func floor(x float32) float32 {
 // as long as the text.
 func TestFieldsRefusesASizeTwice(t *testing.T) {
 	for _, k := range [][]int{{5, 5}, {2, 3, 2}, {field.MaxK, 1, field.MaxK}} {
-		_, err := count.Fields{K: k}.Fork()
+		_, err := count.Fields{K: k}.Prepare()
 		if want := fmt.Sprintf("K has %d twice", k[0]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", k, err, want)
 		}
 	}
-	if _, err := (count.Fields{K: []int{1, 5, field.MaxK}}).Fork(); err != nil {
+	if _, err := (count.Fields{K: []int{1, 5, field.MaxK}}).Prepare(); err != nil {
 		t.Error(err)
 	}
 }

@@ -57,8 +57,8 @@ func (c Graphlets) Count(in Input, bag *Bag) error { return fresh(c, in, bag) }
 // maxGraphlet is the largest number of nodes.
 const maxGraphlet = 7
 
-// Fork implements Forker.
-func (c Graphlets) Fork() (Counter, error) {
+// Prepare implements Preparer.
+func (c Graphlets) Prepare() (Counter, error) {
 	size, most := cmp.Or(c.Size, 4), c.Samples
 	switch {
 	case size < 3 || size > maxGraphlet:

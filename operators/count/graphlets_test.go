@@ -115,7 +115,7 @@ func TestGraphletsOfEveryGraph(t *testing.T) {
 		if c.Size == 3 {
 			size = 3
 		}
-		fork, err := count.Fork(c)
+		fork, err := count.Prepare(c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,8 +38,8 @@ func (p Pair) String() string { return describe(p) }
 // Count implements Counter.
 func (p Pair) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
 
-// Fork implements Forker.
-func (p Pair) Fork() (Counter, error) { return &pairCounter{}, nil }
+// Prepare implements Preparer.
+func (p Pair) Prepare() (Counter, error) { return &pairCounter{}, nil }
 
 type pairCounter struct {
 	Pair

@@ -41,8 +41,8 @@ func (p Paths) String() string { return describe(p) }
 // Count implements Counter.
 func (p Paths) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
 
-// Fork implements Forker.
-func (p Paths) Fork() (Counter, error) {
+// Prepare implements Preparer.
+func (p Paths) Prepare() (Counter, error) {
 	switch {
 	case p.Length < 0:
 		return nil, fmt.Errorf("Length is %d, want 0 or more", p.Length)

@@ -33,8 +33,8 @@ func (l Labels) String() string { return describe(l) }
 // Count implements Counter.
 func (l Labels) Count(in Input, bag *Bag) error { return fresh(l, in, bag) }
 
-// Fork implements Forker.
-func (l Labels) Fork() (Counter, error) { return &labelCounter{Labels: l}, l.Bins.check() }
+// Prepare implements Preparer.
+func (l Labels) Prepare() (Counter, error) { return &labelCounter{Labels: l}, l.Bins.check() }
 
 type labelCounter struct {
 	Labels

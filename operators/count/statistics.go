@@ -31,8 +31,8 @@ func (s Statistics) String() string { return describe(s) }
 // Count implements Counter.
 func (s Statistics) Count(in Input, bag *Bag) error { return fresh(s, in, bag) }
 
-// Fork implements Forker.
-func (s Statistics) Fork() (Counter, error) { return &statistics{}, nil }
+// Prepare implements Preparer.
+func (s Statistics) Prepare() (Counter, error) { return &statistics{}, nil }
 
 type statistics struct {
 	Statistics

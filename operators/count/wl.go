@@ -43,8 +43,8 @@ func (w WL) String() string { return describe(w) }
 // Count implements Counter.
 func (w WL) Count(in Input, bag *Bag) error { return fresh(w, in, bag) }
 
-// Fork implements Forker.
-func (w WL) Fork() (Counter, error) {
+// Prepare implements Preparer.
+func (w WL) Prepare() (Counter, error) {
 	if w.Height < 0 || w.Height > maxHeight {
 		return nil, fmt.Errorf("Height is %d, want 0 to %d", w.Height, maxHeight)
 	}

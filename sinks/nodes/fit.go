@@ -1,8 +1,8 @@
 // Package nodes classifies the nodes of one graph, of some of which the class is known:
 //
 //	set, err := sources.Nodes{Path: "Cora.zip"}.Read(ctx)
-//	fitted, err := nodes.Fit{Seed: 1}.Run(ctx, set, set.Part(sources.Train), set.Part(sources.Val))
-//	fmt.Println(fitted.Said.Of(set.Part(sources.Test)).Accuracy(), "%")
+//	fitted, err := nodes.Fit{Seed: 1}.Run(ctx, set, set.Subset(sources.Train), set.Subset(sources.Val))
+//	fmt.Println(fitted.Said.Of(set.Subset(sources.Test)).Accuracy(), "%")
 //
 // The graph and the attributes of all nodes are known from the start, as is usual for
 // such data. One model for nodes that come later is made of the operators and sinks
