@@ -36,9 +36,16 @@ import (
 // ErrInterrupted is why a context of Main ended when the user asked for it.
 var ErrInterrupted = errors.New("interrupted")
 
+// Usage marks an error of the command line, after which the exit code is 2.
+func Usage(err error) error { return &usageError{err} }
+
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
 // Main runs an example and exits: with status 0 when run returned nil,
-// otherwise with 1, or 130 after an interrupt, and the error in one line on
-// standard error.
+// otherwise with 1, with 2 where the flags are at fault, or 130 after an interrupt,
+// and the error in one line on standard error.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := withSignals(context.Background())
 	err := run(ctx, os.Args[1:])
@@ -51,6 +58,9 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 		os.Exit(130)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s\n", name, oneLine(err))
+	if usage := new(usageError); errors.As(err, &usage) {
+		os.Exit(2)
+	}
 	os.Exit(1)
 }
 
@@ -83,8 +93,17 @@ func oneLine(err error) string {
 }
 
 // Parse parses args. Help goes to standard output; anything else that is wrong
-// is an error in one line. Arguments that are no flags are an error.
+// is a Usage error in one line. Arguments that are no flags are an error.
 func Parse(f *flag.FlagSet, args []string) error {
+	err := ParseArgs(f, args)
+	if err == nil && f.NArg() > 0 {
+		return Usage(fmt.Errorf("unexpected argument %q (-h lists the flags)", f.Arg(0)))
+	}
+	return err
+}
+
+// ParseArgs is Parse for a command that takes arguments behind its flags.
+func ParseArgs(f *flag.FlagSet, args []string) error {
 	f.SetOutput(io.Discard)
 	usage := f.Usage
 	f.Usage = func() {}
@@ -94,9 +113,7 @@ func Parse(f *flag.FlagSet, args []string) error {
 		usage()
 		return err
 	case err != nil:
-		return fmt.Errorf("%s (-h lists the flags)", explain(f, err))
-	case f.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q (-h lists the flags)", f.Arg(0))
+		return Usage(fmt.Errorf("%s (-h lists the flags)", explain(f, err)))
 	}
 	return nil
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+func inspect(ctx context.Context, args []string) error {
+	f := flags("inspect", "\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a train that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
+	if err := cli.ParseArgs(f, args); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return cli.Usage(errors.New("want the files to inspect"))
+	}
+	for _, path := range f.Args() {
+		if err := describe(ctx, os.Stdout, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe says what a file or a directory is.
+func describe(ctx context.Context, out io.Writer, path string) error {
+	if isDir(path) {
+		return describeDir(ctx, out, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 8)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint: %w", path, err)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("ARROW1")):
+		return describeArrow(out, path)
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s: Parquet\n", path)
+		columns(out, schema)
+		return nil
+	}
+	return describeModel(out, path)
+}
+
+// describeModel reads the header of a safetensors file: a model, or a checkpoint.
+func describeModel(out io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	none := fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint", path)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var size uint64
+	if err := binary.Read(f, binary.LittleEndian, &size); err != nil || size > uint64(info.Size()) {
+		return none
+	}
+	var header map[string]json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(f, int64(size))).Decode(&header); err != nil {
+		return none
+	}
+	var meta map[string]string
+	if err := json.Unmarshal(header["__metadata__"], &meta); err != nil || meta["sanflow.model"] == "" {
+		return none
+	}
+	kind, isCheckpoint := strings.CutPrefix(meta["sanflow.model"], "checkpoint of ")
+	what := "model"
+	if isCheckpoint {
+		what = "checkpoint of a training"
+	}
+	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, kind, info.Size())
+	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum, and opens the recipe
+		p, err := sinks.Load(path)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		layout, classes := p.Layout(), p.Classes()
+		fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(classes), describeLayout(layout))
+		for i, op := range p.Recipe()[1:] {
+			fmt.Fprintf(out, "  step %d: %v\n", i+1, op)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" {
+			fmt.Fprintf(out, "  %s: %s\n", short, clip(meta[key]))
+		}
+	}
+	return nil
+}
+
+// clip shortens a long text.
+func clip(s string) string {
+	if len(s) > 200 {
+		return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
+	}
+	return s
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none, numbers are learned"
+	}
+	return clip(strings.Join(names, ", "))
+}
+
+// describeLayout says in a line what graphs are like.
+func describeLayout(l record.Layout) string {
+	what := "undirected graphs"
+	if l.Directed {
+		what = "directed graphs"
+	}
+	for _, a := range l.Attributes() {
+		for i, c := range a.Channels {
+			if i == 0 {
+				what += ", " + a.Column + ":"
+			}
+			if what += " " + c.Name; c.Card > 0 {
+				what += fmt.Sprintf(" (%d values)", c.Card)
+			}
+		}
+	}
+	return what
+}
+
+// describeArrow tells about a file that can be mapped, and the largest of its graphs.
+func describeArrow(out io.Writer, path string) error {
+	f, err := mapped.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fmt.Fprintf(out, "%s: Arrow, %d records, with a checksum: %v\n", path, f.Len(), f.HasSum())
+	columns(out, f.Schema())
+	if !f.Schema().HasField(record.Offsets) {
+		return nil
+	}
+	graphs, nodes, edges := 0, 0, 0
+	var layout record.Layout
+	for i := range f.Len() {
+		rec, err := f.Record(i)
+		if err != nil {
+			return err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err == nil {
+			layout = gs.Layout
+			var g graph.Graph
+			for row := range gs.Len() {
+				gs.At(row, &g)
+				graphs, nodes, edges = graphs+1, nodes+g.N(), edges+g.M()
+			}
+		}
+		rec.Release()
+		if err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", graphs, describeLayout(layout), nodes, edges)
+	return err
+}
+
+// columns lists the columns of a table with their shapes.
+func columns(out io.Writer, s *arrow.Schema) {
+	for _, f := range s.Fields() {
+		shape, _ := f.Metadata.GetValue(record.MetaShape)
+		fmt.Fprintf(out, "  %s: %s %s\n", f.Name, f.Type, shape)
+	}
+}
+
+// describeDir tells about an export, or a train that has not ended.
+func describeDir(ctx context.Context, out io.Writer, path string) error {
+	m, err := manifest.Read(path)
+	switch {
+	case err == nil:
+		fmt.Fprintf(out, "%s: export of %d rows in %d files, %d bytes\n", path, m.Rows, len(m.Files), m.Bytes)
+		for _, f := range m.Files {
+			if err := f.Verify(ctx, path); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintln(out, "  all files have their checksums")
+		return err
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	run, err := os.ReadFile(filepath.Join(path, "run.json"))
+	if err != nil {
+		return fmt.Errorf("%s: neither an export nor a checkpoint: it has no %s and no run.json", path, manifest.Name)
+	}
+	fmt.Fprintf(out, "%s: checkpoint of a run\n%s\n", path, clip(string(run)))
+	files, err := filepath.Glob(filepath.Join(path, "*.json"))
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".json"); name != "run" {
+			fmt.Fprintf(out, "  done: %s\n", name)
+		}
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+// Command sanflow learns from graphs, nodes or links of your own, and serves what it
+// learned:
+//
+//	sanflow train -task graphs -data MUTAG -budget 30s -out mutag.model -json train.json
+//	sanflow evaluate -model mutag.model -data MUTAG
+//	sanflow predict -model mutag.model -data MUTAG -out scores.csv
+//	sanflow serve -model mutag.model -listen localhost:8080
+//	sanflow inspect mutag.model
+//
+//	sanflow train -task nodes -edges payments.parquet -source from -target to -type type \
+//		-nodes people.csv -id name -class role -out people.model
+//	sanflow predict -model people.model -edges … -nodes … -out scores.parquet
+//
+// train deals the rows whose class is known into two thirds to learn from, a sixth to
+// choose by and a sixth to test on, or takes the parts of -part. It tries the systems of
+// its list in order, as long as -budget lasts, and keeps the model that is best on the
+// rows to choose by. -systems with those that were tried repeats the model byte for byte.
+// A train that was killed is resumed by the same command: what it had is beside -out.
+//
+// The exit code is 0 where all went well, 1 after a failure, 2 where the command line is
+// at fault and 130 after an interrupt.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+)
+
+func main() { cli.Main("sanflow", run) }
+
+// command is a word behind sanflow.
+type command struct {
+	name, about string
+	run         func(ctx context.Context, args []string) error
+}
+
+var commands []command
+
+func init() { // not above: commands tell about themselves by it
+	commands = []command{
+		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
+		{"evaluate", "tests a model on rows whose class is known", evaluate},
+		{"predict", "writes what a model says of all rows as CSV, JSON lines or Parquet", predict},
+		{"inspect", "says what a model, a graph, an export or a checkpoint is", inspect},
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return cli.Usage(fmt.Errorf("want one of %s (-h tells about them)", names()))
+	}
+	for _, c := range commands {
+		if c.name == args[0] {
+			return c.run(ctx, args[1:])
+		}
+	}
+	if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" {
+		fmt.Print("sanflow: learns from graphs, nodes or links, and serves what it learned.\n\n")
+		for _, c := range commands {
+			fmt.Printf("  sanflow %-9s %s\n", c.name, c.about)
+		}
+		fmt.Print("\nsanflow COMMAND -h lists the flags of a command. The exit code is 0 where all went well,\n1 after a failure, 2 where the command line is at fault, 130 after an interrupt.\n")
+		return flag.ErrHelp
+	}
+	return cli.Usage(fmt.Errorf("unknown command %q, want one of %s", args[0], names()))
+}
+
+func names() string {
+	var all []string
+	for _, c := range commands {
+		all = append(all, c.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// flags returns the flags of a command.
+func flags(name string, more string) *flag.FlagSet {
+	for _, c := range commands {
+		if c.name == name {
+			return cli.Flags("sanflow "+name, c.about+"."+more)
+		}
+	}
+	panic("sanflow: no command " + name)
+}
+
+// isDir reports whether a path is a directory.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// isMissing reports a path at which there is nothing.
+func isMissing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, os.ErrNotExist)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// revision is raised with every change after which a train of the same settings comes out
+// otherwise.
+const revision = 1
+
+// training is the flags of train.
+type training struct {
+	data
+	out, json string
+	budget    time.Duration
+	systems   string
+	seed      uint64
+}
+
+// parts is what a train learns from, chooses by and tests on.
+type parts struct {
+	systems            []choose.System
+	head               operators.Recipe
+	classes            []string // none where numbers are learned
+	train, valid, test flow.Source
+	release            func()
+}
+
+func train(ctx context.Context, args []string) error {
+	start, c := time.Now(), &training{}
+	f := flags("train", "\nThe systems, in order: linear, a linear model of counts; cnn, a network on receptive fields;\nwords, the recommended model; cnn-edges, a network that reads edges too. One that is not\nended within -budget does not count, but the first always does.")
+	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until it is there, FILE.train beside it holds what was tried, and the same command goes on")
+	f.StringVar(&c.out, "model", c.out, "the same as -out")
+	f.DurationVar(&c.budget, "budget", time.Minute, "time for trying systems; 0 = all are tried")
+	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
+	f.StringVar(&c.systems, "systems", "", "systems to try, with commas, whatever the clock says; those that a report names repeat its model byte for byte")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
+	f.StringVar(&c.json, "json", "", "file for the report as JSON")
+	c.flags(f, "graphs where -data is set or -graph, else nodes")
+	if err := cli.Parse(f, args); err != nil {
+		return err
+	}
+	if err := c.check(f, ""); err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	jsonFile, err := cli.Create(c.json)
+	if err != nil {
+		return err
+	}
+	defer jsonFile.Cleanup()
+	model, err := cli.Create(c.out)
+	if err != nil {
+		return err
+	}
+	defer model.Cleanup()
+	p, err := c.parts(ctx, c.seed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	defer p.release()
+	if c.systems != "" {
+		c.budget = 0
+		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
+			return cli.Usage(fmt.Errorf("-systems: %w", err))
+		}
+	}
+	keep, err := c.store(c.out + ".train")
+	if err != nil {
+		return err
+	}
+	defer keep.Close()
+	bar := cli.Stages()
+	chosen, err := choose.Choice{
+		Systems: p.systems, Head: p.head, Train: p.train, Valid: p.valid, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
+	}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	m := choose.NewMeasures(p.classes)
+	if err := ask(ctx, chosen.Net, chosen.Recipe, p.test, c.workers, m.Add); err != nil {
+		return err
+	}
+	var tried []string
+	for _, s := range chosen.Tried {
+		tried = append(tried, s.Name)
+	}
+	notes := chosen.Net.Metadata()
+	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, strings.Join(tried, ",")
+	notes["data"], notes["seed"] = c.name(), strconv.FormatUint(c.seed, 10)
+	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
+		return err
+	}
+	if err := model.Publish(); err != nil {
+		return err
+	}
+	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
+		return err
+	}
+	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, start)
+	if r.ModelSHA256, err = digest(c.out); err != nil {
+		return err
+	}
+	if err := jsonFile.FinishJSON(r); err != nil {
+		return err
+	}
+	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d repeats %s", c.task, notes["systems"], c.seed, c.out))
+}
+
+// store opens the directory that holds what was tried.
+func (c *training) store(dir string) (*store.Store, error) {
+	s, err := store.Open(nil, dir)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Begin([]store.Setting{
+		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", c.columns()), cli.Setting("revision", revision),
+	}, true)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s holds what a train with other settings tried; remove it to begin anew: %w", dir, err), s.Close())
+	}
+	return s, nil
+}
+
+// digest is the SHA-256 of a file.
+func digest(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// parts reads the rows and deals them.
+func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
+	if d.task != "graphs" {
+		return nil, errNoTables
+	}
+	src, err := d.graphs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := choose.Collect(ctx, flow.From(src))
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	p := &parts{
+		systems: choose.Graphs(all.Layout, all.Nodes), head: operators.Recipe{operators.Expect{Layout: all.Layout}},
+		classes: all.Layout.Classes,
+	}
+	train, valid, test, err := choose.Deal(all.Class, seed)
+	if err != nil {
+		return nil, err
+	}
+	var held []flow.Records
+	p.release = func() {
+		for _, recs := range held {
+			choose.Release(recs)
+		}
+	}
+	for i, rows := range [][]int32{train, valid, test} {
+		recs, err := all.Rows(rows)
+		if err != nil {
+			p.release()
+			return nil, err
+		}
+		held = append(held, recs)
+		*[]*flow.Source{&p.train, &p.valid, &p.test}[i] = recs
+	}
+	return p, nil
+}
+
+// ask asks a model about rows.
+func ask(ctx context.Context, net nn.Predictor, recipe operators.Recipe, rows flow.Source, workers int, each func(sinks.Prediction) error) error {
+	p := recipe.Onto(flow.From(rows)).With(flow.Options{Workers: workers})
+	return p.Via(operators.Batch{Size: 64}).To(sinks.Predict{Net: net, Each: each}).Run(ctx)
+}

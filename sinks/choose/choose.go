@@ -1,0 +1,293 @@
+// Package choose learns by each of a list of systems, in order, and keeps the model that
+// is best on validation rows:
+//
+//	train, valid, test := choose.Deal(class, 1)
+//	c := choose.Choice{
+//		Systems: choose.Graphs(layout, 18), Head: operators.Recipe{operators.Expect{Layout: layout}},
+//		Train: rows(train), Valid: rows(valid), Budget: time.Minute, Seed: 1,
+//	}
+//	chosen, err := c.Run(ctx)
+//	err = sinks.Save("model.safetensors", chosen.Net, chosen.Recipe)
+//
+// The clock decides only how many systems of the list are tried. A Choice of the systems
+// that were tried, without a Budget, gives the same model, byte for byte.
+package choose
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// Net is a model that learns by steps, and is kept with its recipe.
+type Net interface {
+	nn.Model
+	nn.Saver
+}
+
+// System is a way to learn.
+type System struct {
+	Name  string
+	About string // in one line
+	// Recipe makes the rows that the model reads, of the rows of Choice.Train. Continuous
+	// channels of fields are scaled behind it, by the moments of the training rows.
+	Recipe operators.Recipe
+	// New returns a model that has learned nothing.
+	New func(seed uint64, workers int) Net
+	// Epochs is the most epochs, Patience how many of them without a better score end
+	// the training.
+	Epochs, Patience int
+	// Recommended marks the system that another one must beat by a standard error.
+	Recommended bool
+}
+
+// Choice is systems, and rows to learn from and to choose by.
+type Choice struct {
+	Systems []System
+	// Head is what the recipe of the saved model begins with, an operators.Expect and,
+	// for models of nodes or pairs, an operators.Roots. Rows of Train do not pass it.
+	Head operators.Recipe
+	// Train is learned from, Valid chosen by. They are read once for each system.
+	Train, Valid flow.Source
+	// Budget bounds the time: a system that would be tried, or ends, later does not
+	// count. The first of the list always does. 0 = no bound.
+	Budget time.Duration
+	Seed   uint64 // of weights and orders
+	// Workers is how many goroutines work; 0 = GOMAXPROCS. Results do not depend on it.
+	Workers int
+	// Keep holds what was tried, so that a Choice that was killed is resumed behind the
+	// last system that ended. Dir is the directory of the store, for the models.
+	// nil = nothing is kept.
+	Keep *store.Store
+	Dir  string
+	// Progress, if set, is told of the epochs of a training.
+	Progress func(system string, epoch, epochs int)
+}
+
+// Tried is a system that was tried.
+type Tried struct {
+	Name string `json:"name"`
+	// Score is the accuracy on the validation rows in percent, the area under the ROC
+	// curve where ByAUC is set, or the root mean square error where numbers are learned.
+	Score   float64 `json:"score"`
+	Seconds float64 `json:"seconds"`
+	Loss    float64 `json:"-"`
+}
+
+// Chosen is the model that is best on the validation rows.
+type Chosen struct {
+	Tried  []Tried
+	System string // the name of the best
+	Net    Net
+	Recipe operators.Recipe // with Head
+}
+
+var errBudget = errors.New("choose: the budget is used up")
+
+// trial is what came of one system.
+type trial struct {
+	Tried
+	Loss   float64 `json:"loss"`
+	Rows   int     `json:"rows"`
+	SHA256 string  `json:"sha256"` // of the file of the model
+	net    Net
+	recipe operators.Recipe
+}
+
+// Run tries the systems.
+func (c Choice) Run(ctx context.Context) (*Chosen, error) {
+	if len(c.Systems) == 0 {
+		return nil, errors.New("choose: there is no system to try")
+	}
+	schema, err := flow.From(c.Train).Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := record.LayoutOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	var all []*trial
+	spent := 0.0
+	for i, s := range c.Systems {
+		step, cancel := ctx, context.CancelFunc(func() {})
+		if left := c.Budget - time.Duration(spent*float64(time.Second)); c.Budget > 0 && i > 0 {
+			step, cancel = context.WithTimeoutCause(ctx, left, errBudget)
+		}
+		t, err := c.try(step, s, layout.Classes)
+		late := step.Err() != nil && ctx.Err() == nil
+		cancel()
+		if late {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		all, spent = append(all, t), spent+t.Seconds
+	}
+	best := c.best(all, len(layout.Classes) == 0)
+	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
+	for _, t := range all {
+		t.Tried.Loss = t.Loss
+		out.Tried = append(out.Tried, t.Tried)
+	}
+	return out, nil
+}
+
+// best returns the trial with the best score, the loss decides between equals; the
+// recommended one where that is not better by a standard error.
+func (c Choice) best(all []*trial, numbers bool) *trial {
+	best := all[0]
+	var recommended *trial
+	for i, t := range all {
+		if numbers && t.Score < best.Score || !numbers && (t.Score > best.Score || t.Score == best.Score && t.Loss < best.Loss) {
+			best = t
+		}
+		if c.Systems[i].Recommended {
+			recommended = t
+		}
+	}
+	if recommended != nil && !numbers {
+		p := recommended.Score / 100
+		if best.Score-recommended.Score <= 100*math.Sqrt(p*(1-p)/float64(recommended.Rows)) {
+			return recommended
+		}
+	}
+	return best
+}
+
+// try learns by one system, or finds in Keep what came of that.
+func (c Choice) try(ctx context.Context, s System, classes []string) (*trial, error) {
+	t := &trial{Tried: Tried{Name: s.Name}}
+	model := filepath.Join(c.Dir, s.Name+".safetensors")
+	if ok, err := c.Keep.Get(s.Name, t); err != nil {
+		return nil, err
+	} else if ok {
+		return t, t.load(model)
+	}
+	start := time.Now()
+	if err := c.learn(ctx, s, classes, t); err != nil {
+		return nil, err
+	}
+	t.recipe = append(append(operators.Recipe{}, c.Head...), t.recipe...)
+	t.Seconds = time.Since(start).Seconds()
+	if c.Keep == nil {
+		return t, nil
+	}
+	if err := sinks.Save(model, t.net, t.recipe); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.SHA256, err = sum(model); err != nil {
+		return nil, err
+	}
+	return t, c.Keep.Put(s.Name, t)
+}
+
+// load reads a model that was kept.
+func (t *trial) load(path string) error {
+	if got, err := sum(path); err != nil || got != t.SHA256 {
+		return errors.Join(err, fmt.Errorf("%s: %w", path, store.ErrDamaged))
+	}
+	p, err := sinks.Load(path)
+	if err != nil {
+		return err
+	}
+	net, ok := p.Net().(Net)
+	if !ok {
+		return fmt.Errorf("%s: a %T is no network", path, p.Net())
+	}
+	t.net, t.recipe = net, p.Recipe()
+	return p.Close()
+}
+
+// sum is the SHA-256 of a file.
+func sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// learn trains the model of a system, and tests it on the validation rows.
+func (c Choice) learn(ctx context.Context, s System, classes []string, t *trial) error {
+	var train, valid sinks.Collect
+	defer train.Release()
+	defer valid.Release()
+	t.recipe = append(operators.Recipe{}, s.Recipe...)
+	if err := c.rows(c.Train, t.recipe).To(&train).Run(ctx); err != nil {
+		return err
+	}
+	recs := train.Records()
+	if len(recs) == 0 {
+		return errors.New("there are no rows to learn from")
+	}
+	var scale operators.Recipe
+	if recs[0].Schema().HasField(record.Nodes) {
+		mean, std, err := operators.NodeMoments(recs...)
+		if err != nil {
+			return err
+		}
+		scale = operators.Recipe{operators.Standardize{Mean: mean, Std: std}}
+		t.recipe = append(t.recipe, scale...)
+	}
+	if err := c.rows(c.Valid, t.recipe).To(&valid).Run(ctx); err != nil {
+		return err
+	}
+	if len(valid.Records()) == 0 {
+		return errors.New("there are no rows to choose by")
+	}
+	t.net = s.New(c.Seed, c.Workers)
+	again := flow.From(flow.Records{Records: valid.Records()}).With(flow.Options{Workers: 1})
+	fit := sinks.Fit{
+		Net: t.net, Epochs: s.Epochs, Patience: s.Patience, Seed: c.Seed,
+		OnEpoch: func(e sinks.Epoch) error {
+			if c.Progress != nil {
+				c.Progress(s.Name, e.Number, s.Epochs)
+			}
+			return ctx.Err()
+		},
+	}
+	if !nn.HoldsOut(t.net) {
+		fit.Valid = &again
+		if len(classes) > 0 { // what counts is the accuracy; the loss decides between equals
+			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
+		}
+	}
+	if _, err := fit.Run(ctx, scale.Onto(flow.From(flow.Records{Records: recs}).With(flow.Options{Workers: 1}))); err != nil {
+		return err
+	}
+	m := NewMeasures(classes)
+	if err := again.To(sinks.Predict{Net: t.net, Each: m.Add}).Run(ctx); err != nil {
+		return err
+	}
+	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Accuracy()
+	if len(classes) == 0 {
+		t.Score = m.RMSE()
+	}
+	return nil
+}
+
+// rows is the rows that a system reads.
+func (c Choice) rows(src flow.Source, recipe operators.Recipe) flow.Pipeline {
+	p := recipe.Onto(flow.From(src)).With(flow.Options{Workers: c.Workers})
+	return p.Via(operators.Batch{Size: 256})
+}

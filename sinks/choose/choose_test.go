@@ -1,0 +1,115 @@
+package choose
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// Each row is in one part, classes are spread, and the seed decides.
+func TestDeal(t *testing.T) {
+	class := make([]int32, 100)
+	for i := range class {
+		class[i] = int32(i%5) - 1 // 20 of no class
+	}
+	train, valid, test, err := Deal(class, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int32]bool{}
+	for _, part := range [][]int32{train, valid, test} {
+		if !slices.IsSorted(part) {
+			t.Errorf("%v is not ascending", part)
+		}
+		for _, row := range part {
+			if seen[row] || class[row] < 0 {
+				t.Errorf("row %d of class %d is in two parts, or unknown", row, class[row])
+			}
+			seen[row] = true
+		}
+	}
+	if len(seen) != 80 || len(valid) < 12 || len(test) < 12 {
+		t.Errorf("%d, %d, %d rows", len(train), len(valid), len(test))
+	}
+	if _, _, again, _ := Deal(class, 7); !slices.Equal(again, test) {
+		t.Error("the same seed deals otherwise")
+	}
+	if _, _, other, _ := Deal(class, 8); slices.Equal(other, test) {
+		t.Error("another seed deals alike")
+	}
+	if _, _, _, err := Deal(class[:5], 1); err == nil {
+		t.Error("five rows are dealt")
+	}
+}
+
+// Measures are those of a plain count.
+func TestMeasures(t *testing.T) {
+	m := NewMeasures([]string{"no", "yes"})
+	for _, p := range []sinks.Prediction{
+		{Class: 1, Probs: []float32{0.25, 0.75}, Target: 1},
+		{Class: 1, Probs: []float32{0.25, 0.75}, Target: 0},
+		{Class: 0, Probs: []float32{1, 0}, Target: 0},
+		{Class: 0, Probs: []float32{0.5, 0.5}, Target: 0},
+		{Class: 0, Probs: []float32{0.5, 0.5}, Target: -1},
+	} {
+		if err := m.Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near := func(name string, got, want float64) {
+		if math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	near("accuracy", m.Accuracy(), 75)
+	near("error", m.Error(), 100*math.Sqrt(0.75*0.25/4))
+	near("majority", m.Majority(), 75)
+	near("AUC", m.AUC(), 2.5/3)
+	near("loss", m.Loss(), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
+	near("calibration", m.Calibration(), 100*(0.25*2+0.5)/4)
+	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins[9].Rows != 1 {
+		t.Errorf("%+v", m)
+	}
+	if err := m.Add(sinks.Prediction{Target: 2, Probs: []float32{1, 0}}); err == nil {
+		t.Error("a class that is not named passes")
+	}
+	r := NewMeasures(nil)
+	for _, p := range [][2]float32{{1, 2}, {3, 1}, {0, float32(math.NaN())}} {
+		if err := r.Add(sinks.Prediction{Value: p[0], TargetValue: p[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near("RMSE", r.RMSE(), math.Sqrt(2.5))
+	near("spread", r.Spread(), 0.5)
+	if r.Rows != 2 || r.Unknown != 1 || !math.IsNaN(r.AUC()) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The recommended system stays where another is better by less than a standard error.
+func TestRecommended(t *testing.T) {
+	c := Choice{Systems: []System{{Name: "a"}, {Name: "b", Recommended: true}, {Name: "c"}}}
+	of := func(rows int, scores ...float64) (all []*trial) {
+		for i, s := range scores {
+			all = append(all, &trial{Tried: Tried{Name: c.Systems[i].Name, Score: s}, Rows: rows})
+		}
+		return all
+	}
+	for _, x := range []struct {
+		all     []*trial
+		numbers bool
+		want    string
+	}{
+		{of(100, 80, 78, 79), false, "b"},
+		{of(100, 80, 70, 79), false, "a"},
+		{of(10000, 80, 78, 79), false, "a"},
+		{of(100, 80), false, "a"},
+		{of(100, 3, 2, 1), true, "c"},
+	} {
+		if got := c.best(x.all, x.numbers).Name; got != x.want {
+			t.Errorf("%s is chosen, want %s", got, x.want)
+		}
+	}
+}

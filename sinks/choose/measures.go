@@ -1,0 +1,146 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// Measures says how good answers are, of rows whose target is known:
+//
+//	m := choose.NewMeasures(classes)
+//	err := rows.To(sinks.Predict{Net: net, Each: m.Add}).Run(ctx)
+//	fmt.Println(m.Accuracy(), "±", m.Error(), "%")
+type Measures struct {
+	Classes []string // none where numbers are learned
+	Rows    int      // whose target is known
+	Unknown int      // rows whose target is not known, which count nowhere else
+	// Confusion has the number of rows of a class (first index) that were said to be of
+	// another.
+	Confusion [][]int
+	// Bins are the rows by the probability of the class that was said: 0 to 10 %, …, 90 to
+	// 100 %.
+	Bins [10]Bin
+
+	loss, squares, sum, sumSquares float64
+	score                          []float64 // of class 1 of two
+	positive                       []bool
+}
+
+// Bin is rows about which a model is equally sure.
+type Bin struct {
+	Rows       int     `json:"rows"`
+	Confidence float64 `json:"confidence"` // mean probability of the class that was said
+	Accuracy   float64 `json:"accuracy"`   // share of rows that are of it
+}
+
+// NewMeasures returns the measures of no rows.
+func NewMeasures(classes []string) *Measures {
+	m := &Measures{Classes: classes, Confusion: make([][]int, len(classes))}
+	for i := range m.Confusion {
+		m.Confusion[i] = make([]int, len(classes))
+	}
+	return m
+}
+
+// Add counts what is said of a row: it is for sinks.Predict.Each.
+func (m *Measures) Add(p sinks.Prediction) error {
+	if len(m.Classes) == 0 {
+		if math.IsNaN(float64(p.TargetValue)) {
+			m.Unknown++
+			return nil
+		}
+		d, y := float64(p.Value-p.TargetValue), float64(p.TargetValue)
+		m.Rows, m.loss, m.squares, m.sum, m.sumSquares = m.Rows+1, m.loss+d*d, m.squares+d*d*d*d, m.sum+y, m.sumSquares+y*y
+		return nil
+	}
+	switch {
+	case p.Target < 0:
+		m.Unknown++
+		return nil
+	case p.Target >= len(m.Classes) || len(p.Probs) != len(m.Classes):
+		return fmt.Errorf("choose: a row of class %d has %d probabilities, want %d classes", p.Target, len(p.Probs), len(m.Classes))
+	}
+	sure := float64(p.Probs[p.Class])
+	m.Rows++
+	m.Confusion[p.Target][p.Class]++
+	m.loss -= math.Log(max(float64(p.Probs[p.Target]), 1e-30))
+	b := &m.Bins[min(9, max(0, int(10*sure)))]
+	n := float64(b.Rows)
+	right := 0.0
+	if p.Class == p.Target {
+		right = 1
+	}
+	b.Rows, b.Confidence, b.Accuracy = b.Rows+1, (b.Confidence*n+sure)/(n+1), (b.Accuracy*n+right)/(n+1)
+	if len(m.Classes) == 2 {
+		m.score, m.positive = append(m.score, float64(p.Probs[1])), append(m.positive, p.Target == 1)
+	}
+	return nil
+}
+
+// Loss is the mean cross-entropy in nats, or the mean squared error.
+func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows) }
+
+// Accuracy is the share of rows whose class was said, in percent.
+func (m *Measures) Accuracy() float64 {
+	right := 0
+	for c := range m.Confusion {
+		right += m.Confusion[c][c]
+	}
+	return 100 * float64(right) / float64(m.Rows)
+}
+
+// Error is the standard error of Accuracy in percent, or that of RMSE where numbers are
+// learned.
+func (m *Measures) Error() float64 {
+	n := float64(m.Rows)
+	if len(m.Classes) == 0 {
+		mean := m.loss / n
+		return math.Sqrt(max(0, m.squares/n-mean*mean)/n) / (2 * max(math.Sqrt(mean), 1e-30))
+	}
+	p := m.Accuracy() / 100
+	return 100 * math.Sqrt(p*(1-p)/n)
+}
+
+// Majority is the share of the largest class, in percent.
+func (m *Measures) Majority() float64 {
+	most := 0
+	for _, row := range m.Confusion {
+		n := 0
+		for _, x := range row {
+			n += x
+		}
+		most = max(most, n)
+	}
+	return 100 * float64(most) / float64(m.Rows)
+}
+
+// AUC is the area under the ROC curve of two classes, NaN of others and where all rows
+// are of one.
+func (m *Measures) AUC() float64 {
+	if len(m.Classes) != 2 {
+		return math.NaN()
+	}
+	return validation.AUC(m.score, m.positive)
+}
+
+// RMSE is the root mean square error where numbers are learned, and Spread that of the
+// mean of all targets in place of the answers.
+func (m *Measures) RMSE() float64 { return math.Sqrt(m.Loss()) }
+
+// Spread is the standard deviation of the targets.
+func (m *Measures) Spread() float64 {
+	n := float64(m.Rows)
+	return math.Sqrt(max(0, m.sumSquares/n-m.sum*m.sum/n/n))
+}
+
+// Calibration is the expected calibration error in percent: how far the accuracy of the
+// bins is from their confidence, on average over the rows.
+func (m *Measures) Calibration() (sum float64) {
+	for _, b := range m.Bins {
+		sum += 100 * float64(b.Rows) * math.Abs(b.Accuracy-b.Confidence) / float64(m.Rows)
+	}
+	return sum
+}
