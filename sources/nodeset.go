@@ -54,7 +54,10 @@ type NodeSet struct {
 	Classes []string
 	// Split is the subset that each node belongs to; nil where there is no split.
 	Split []Subset
-	Stats NodesStats
+	// Channels names the attributes of nodes and edges. Without it those of nodes are
+	// feature_0, …, and features where they are sparse, and there are no others.
+	Channels record.Layout
+	Stats    NodesStats
 }
 
 // Subset returns the nodes of a subset, ascending, of which the class is known.
@@ -70,8 +73,10 @@ func (n *NodeSet) Subset(p Subset) []int32 {
 
 // Layout describes the record of the set.
 func (n *NodeSet) Layout() record.Layout {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
-	for i := range n.Graph.NodeAttrs {
+	l := n.Channels
+	l.Directed, l.NodeClasses, l.NodeIDs = n.Graph.Directed, n.Classes, n.IDs.Kind()
+	l.Classes, l.Real = nil, false
+	for i := len(l.NodeAttr); i < n.Graph.NodeAttrs; i++ {
 		l.NodeAttr = append(l.NodeAttr, record.Channel{Name: fmt.Sprint("feature_", i)})
 	}
 	if n.Graph.SparseCard > 0 {

@@ -142,7 +142,14 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 			set = &sources.NodeSet{Graph: net.Graph, IDs: net.IDs}
 		}
 	}
-	return set, cli.Cause(ctx, err)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	// A node without attributes is known by its number.
+	if g := set.Graph; d.task == "nodes" && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
+		err = set.Identify()
+	}
+	return set, err
 }
 
 var errNoTables = errors.New("tables are not read yet")

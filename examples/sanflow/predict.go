@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 // asking is the flags of the commands that ask a model.
@@ -54,7 +54,7 @@ func evaluate(ctx context.Context, args []string) error {
 		return err
 	}
 	defer jsonFile.Cleanup()
-	rows, what, release, err := c.rows(ctx)
+	rows, what, release, err := c.known(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
 	}
@@ -76,41 +76,81 @@ func evaluate(ctx context.Context, args []string) error {
 	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model))
 }
 
-// rows returns the rows to evaluate, and what they are: the test part where the model
+// known returns the rows to evaluate, and what they are: the test part where the model
 // was trained on the same data.
-func (c *asking) rows(ctx context.Context) (rows flow.Source, what string, release func(), err error) {
-	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil && c.notes["data"] == c.name() {
+func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
+	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil && (c.notes["data"] == c.name() || c.task == "links") {
 		p, err := c.parts(ctx, seed)
 		if err != nil {
 			return nil, "", nil, err
 		}
-		return p.test, "the test part of what was learned from", p.release, nil
+		return p.test, "the test part", p.release, nil
 	}
-	rows, err = c.graphs(ctx)
-	return rows, "all rows", func() {}, err
+	rows, _, err = c.rows(ctx)
+	return rows, "all rows whose target is known", func() {}, err
+}
+
+// rows returns all rows, and the name of a row.
+func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, error) {
+	if c.task == "graphs" {
+		src, err := c.graphs(ctx)
+		return choose.GraphRows(src), func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }, err
+	}
+	set, err := c.set(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.task == "nodes" {
+		// A set without classes is asked about as one with those of the model.
+		if len(set.Classes) == 0 {
+			set.Classes, set.Class = c.p.Classes(), unknown(set.Graph.N())
+		}
+		all := make([]int32, set.Graph.N())
+		for v := range all {
+			all[v] = int32(v)
+		}
+		return choose.NodeRows(set, all), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, nil
+	}
+	pairs, err := choose.Candidates(ctx, set.Graph)
+	if err != nil {
+		return nil, nil, err
+	}
+	fold := links.Fold{Graph: set.Graph, Pairs: pairs, Link: make([]bool, len(pairs))}
+	row := 0
+	return choose.LinkRows(fold), func(sinks.Prediction) []string {
+		row++
+		return []string{set.IDs.Name(pairs[row-1][0]), set.IDs.Name(pairs[row-1][1])}
+	}, nil
+}
+
+// unknown is the class of so many nodes.
+func unknown(n int) []int32 {
+	class := make([]int32, n)
+	for v := range class {
+		class[v] = -1
+	}
+	return class
 }
 
 func predict(ctx context.Context, args []string) error {
 	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or source, target and p\nfor links. Data may be larger than memory where they are a stream of graphs.")
+	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. Graphs are a stream, which may be\nlarger than memory.")
 	c.flags(f)
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	if err := c.load(f, args); err != nil {
 		return err
 	}
 	defer c.p.Close()
-	out, err := createScores(c.out, c.p.Classes())
+	out, err := createScores(c.out, c.task, c.p.Classes())
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	src, err := c.graphs(ctx)
+	rows, name, err := c.rows(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
 	}
-	err = ask(ctx, c.p.Net(), c.p.Recipe(), src, c.workers, func(p sinks.Prediction) error {
-		return out.write(strconv.FormatInt(p.Graph, 10), p)
-	})
+	err = ask(ctx, c.p.Net(), c.p.Recipe(), rows, c.workers, func(p sinks.Prediction) error { return out.write(name(p), p) })
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,11 @@ type scores struct {
 	classes []string
 	names   []string // of the columns
 	row     []string
+	words   int // of the first columns, the others are numbers
+	links   bool
 }
 
-func createScores(path string, classes []string) (*scores, error) {
+func createScores(path, task string, classes []string) (*scores, error) {
 	ext := cmp.Or(filepath.Ext(path), ".csv")
 	if ext != ".csv" && ext != ".jsonl" {
 		return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", path))
@@ -31,9 +33,12 @@ func createScores(path string, classes []string) (*scores, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scores{file: file, classes: classes, names: []string{"id", "value"}}
-	if len(classes) > 0 {
-		s.names[1] = "class"
+	s := &scores{file: file, classes: classes, names: []string{"id", "value"}, words: 1}
+	switch {
+	case task == "links":
+		s.names, s.words, s.links = []string{"source", "target", "p"}, 2, true
+	case len(classes) > 0:
+		s.names[1], s.words = "class", 2
 		for _, c := range classes {
 			s.names = append(s.names, "p_"+c)
 		}
@@ -45,16 +50,20 @@ func createScores(path string, classes []string) (*scores, error) {
 	return s, nil
 }
 
-// write writes what is said of a row.
-func (s *scores) write(id string, p sinks.Prediction) error {
-	s.row = append(s.row[:0], id)
-	if len(s.classes) == 0 {
-		s.row = append(s.row, strconv.FormatFloat(float64(p.Value), 'g', -1, 32))
-	} else {
+// write writes what is said of a row of that name, of two for a link.
+func (s *scores) write(name []string, p sinks.Prediction) error {
+	s.row = append(s.row[:0], name...)
+	number := func(x float32) { s.row = append(s.row, strconv.FormatFloat(float64(x), 'g', -1, 32)) }
+	switch {
+	case s.links:
+		number(p.Probs[1])
+	case len(s.classes) == 0:
+		number(p.Value)
+	default:
 		s.row = append(s.row, s.classes[p.Class])
-	}
-	for _, x := range p.Probs {
-		s.row = append(s.row, strconv.FormatFloat(float64(x), 'g', -1, 32))
+		for _, x := range p.Probs {
+			number(x)
+		}
 	}
 	if s.csv != nil {
 		return s.csv.Write(s.row)
@@ -63,7 +72,7 @@ func (s *scores) write(id string, p sinks.Prediction) error {
 	for i, name := range s.names {
 		key, _ := json.Marshal(name)
 		value := []byte(s.row[i])
-		if i == 0 || i == 1 && len(s.classes) > 0 {
+		if i < s.words {
 			value, _ = json.Marshal(s.row[i])
 		}
 		fmt.Fprintf(&b, "%c%s:%s", "{,"[min(i, 1)], key, value)

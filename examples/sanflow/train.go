@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 // revision is raised with every change after which a train of the same settings comes out
@@ -36,9 +39,8 @@ type training struct {
 // parts is what a train learns from, chooses by and tests on.
 type parts struct {
 	systems            []choose.System
-	head               operators.Recipe
 	classes            []string // none where numbers are learned
-	train, valid, test flow.Source
+	train, valid, test choose.Rows
 	release            func()
 }
 
@@ -88,7 +90,7 @@ func train(ctx context.Context, args []string) error {
 	defer keep.Close()
 	bar := cli.Stages()
 	chosen, err := choose.Choice{
-		Systems: p.systems, Head: p.head, Train: p.train, Valid: p.valid, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
 	if err != nil {
@@ -148,9 +150,42 @@ func digest(path string) (string, error) {
 
 // parts reads the rows and deals them.
 func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
-	if d.task != "graphs" {
-		return nil, errNoTables
+	if d.task == "graphs" {
+		return d.graphParts(ctx, seed)
 	}
+	set, err := d.set(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{classes: set.Classes, release: func() {}}
+	if d.task == "links" {
+		return p, d.linkParts(ctx, p, set, seed)
+	}
+	if len(set.Classes) < 2 {
+		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
+	}
+	train, valid, test, err := choose.Deal(set.Class, set.Split, seed)
+	if err != nil {
+		return nil, err
+	}
+	p.systems = choose.Nodes(set, len(train))
+	p.train, p.valid, p.test = choose.NodeRows(set, train), choose.NodeRows(set, valid), choose.NodeRows(set, test)
+	return p, nil
+}
+
+// linkParts hides edges to find again.
+func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
+	t, err := links.Split{Most: 20000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
+	if err != nil {
+		return err
+	}
+	p.classes, p.systems = links.Classes(), choose.Links(set.Graph)
+	p.train, p.valid, p.test = choose.LinkRows(t.Folds[1:]...), choose.LinkRows(t.Folds[0]), choose.LinkRows(t.Test)
+	return nil
+}
+
+// graphParts deals graphs.
+func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	src, err := d.graphs(ctx)
 	if err != nil {
 		return nil, err
@@ -160,11 +195,8 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	defer all.Release()
-	p := &parts{
-		systems: choose.Graphs(all.Layout, all.Nodes), head: operators.Recipe{operators.Expect{Layout: all.Layout}},
-		classes: all.Layout.Classes,
-	}
-	train, valid, test, err := choose.Deal(all.Class, seed)
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes}
+	train, valid, test, err := choose.Deal(all.Class, nil, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -181,13 +213,13 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 			return nil, err
 		}
 		held = append(held, recs)
-		*[]*flow.Source{&p.train, &p.valid, &p.test}[i] = recs
+		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs)
 	}
 	return p, nil
 }
 
 // ask asks a model about rows.
-func ask(ctx context.Context, net nn.Predictor, recipe operators.Recipe, rows flow.Source, workers int, each func(sinks.Prediction) error) error {
-	p := recipe.Onto(flow.From(rows)).With(flow.Options{Workers: workers})
-	return p.Via(operators.Batch{Size: 64}).To(sinks.Predict{Net: net, Each: each}).Run(ctx)
+func ask(ctx context.Context, net nn.Predictor, recipe operators.Recipe, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
+	return rows(recipe).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).
+		To(sinks.Predict{Net: net, Each: each}).Run(ctx)
 }

@@ -2,13 +2,15 @@ package count
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Around counts the sparse attributes of the nodes around each root, and the classes
-// of these nodes where they are known: a word is an attribute, or a class, with the
-// distance from the root. It counts words for the classification of nodes, one root a
+// Around counts the sparse and the discrete attributes of the nodes around each root, the
+// discrete attributes of their edges, and the classes of these nodes where they are known: a
+// word is an attribute, or a class, with the distance from the root. Without sparse
+// attributes the number of binary digits of a degree is a word too. It counts words for the classification of nodes, one root a
 // row:
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
@@ -21,7 +23,7 @@ import (
 // sources.NodeSet.Identify.
 //
 // All nodes at a distance are looked at or none, so the numbers of the nodes do not
-// matter: a ring with which the nodes would be more than 1024 ends the search, also
+// matter: the edges of a node with more than 1024 of them have no words, and a ring with which the nodes would be more than 1024 ends the search, also
 // beside a hub. A root costs the attributes and the rows of 1024 nodes at most; a worker
 // keeps a byte for each node of the graph.
 type Around struct {
@@ -60,6 +62,9 @@ const mostAround = 1024
 var (
 	kindAround      = Kind("node around")
 	kindAroundClass = Kind("node class around")
+	kindAroundCat   = Kind("node attribute around")
+	kindAroundEdge  = Kind("edge attribute around")
+	kindAroundSize  = Kind("degree around")
 )
 
 type aroundCounter struct {
@@ -96,6 +101,7 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 			for _, i := range g.Sparse(v) {
 				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
 			}
+			discrete(g, v, uint64(ring), ring < a.Hops, bag)
 			if a.Class != nil && a.Class[v] >= 0 && v != root {
 				bag.Add(uint64(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v]))), 1)
 			}
@@ -107,6 +113,23 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 	for _, v := range a.around {
 		a.seen[v] = false
+	}
+}
+
+// discrete adds the words of the discrete attributes of a node, and of its edges where
+// these lead on.
+func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
+	for i := range g.NodeCats {
+		bag.Add(uint64(kindAroundCat.Add(ring).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
+	}
+	if g.SparseCard == 0 {
+		bag.Add(uint64(kindAroundSize.Add(ring).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
+	}
+	if !leads || g.Degree(v) > mostAround {
+		return
+	}
+	for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
+		bag.Add(uint64(kindAroundEdge.Add(ring).Add(uint64(e%g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), 1)
 	}
 }
 

@@ -3,8 +3,7 @@
 //
 //	train, valid, test := choose.Deal(class, 1)
 //	c := choose.Choice{
-//		Systems: choose.Graphs(layout, 18), Head: operators.Recipe{operators.Expect{Layout: layout}},
-//		Train: rows(train), Valid: rows(valid), Budget: time.Minute, Seed: 1,
+//		Systems: choose.Graphs(layout, 18), Train: rows(train), Valid: rows(valid), Budget: time.Minute, Seed: 1,
 //	}
 //	chosen, err := c.Run(ctx)
 //	err = sinks.Save("model.safetensors", chosen.Net, chosen.Recipe)
@@ -23,14 +22,18 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 // Net is a model that learns by steps, and is kept with its recipe.
@@ -43,8 +46,9 @@ type Net interface {
 type System struct {
 	Name  string
 	About string // in one line
-	// Recipe makes the rows that the model reads, of the rows of Choice.Train. Continuous
-	// channels of fields are scaled behind it, by the moments of the training rows.
+	// Recipe makes the rows that the model reads. It begins with an operators.Expect.
+	// Continuous channels of fields are scaled behind it, by the moments of the training
+	// rows.
 	Recipe operators.Recipe
 	// New returns a model that has learned nothing.
 	New func(seed uint64, workers int) Net
@@ -55,14 +59,17 @@ type System struct {
 	Recommended bool
 }
 
+// Rows returns the rows that a recipe makes of some graphs, nodes or pairs: GraphRows,
+// NodeRows and LinkRows do.
+type Rows func(operators.Recipe) flow.Pipeline
+
 // Choice is systems, and rows to learn from and to choose by.
 type Choice struct {
 	Systems []System
-	// Head is what the recipe of the saved model begins with, an operators.Expect and,
-	// for models of nodes or pairs, an operators.Roots. Rows of Train do not pass it.
-	Head operators.Recipe
-	// Train is learned from, Valid chosen by. They are read once for each system.
-	Train, Valid flow.Source
+	// Train is learned from, Valid chosen by. They are run once for each system.
+	Train, Valid Rows
+	// Classes are those of the rows; none where numbers are learned.
+	Classes []string
 	// Budget bounds the time: a system that would be tried, or ends, later does not
 	// count. The first of the list always does. 0 = no bound.
 	Budget time.Duration
@@ -81,11 +88,10 @@ type Choice struct {
 // Tried is a system that was tried.
 type Tried struct {
 	Name string `json:"name"`
-	// Score is the accuracy on the validation rows in percent, the area under the ROC
-	// curve where ByAUC is set, or the root mean square error where numbers are learned.
+	// Score is the accuracy on the validation rows in percent, or the root mean square
+	// error where numbers are learned.
 	Score   float64 `json:"score"`
 	Seconds float64 `json:"seconds"`
-	Loss    float64 `json:"-"`
 }
 
 // Chosen is the model that is best on the validation rows.
@@ -93,7 +99,7 @@ type Chosen struct {
 	Tried  []Tried
 	System string // the name of the best
 	Net    Net
-	Recipe operators.Recipe // with Head
+	Recipe operators.Recipe
 }
 
 var errBudget = errors.New("choose: the budget is used up")
@@ -113,14 +119,6 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}
-	schema, err := flow.From(c.Train).Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
-	layout, err := record.LayoutOf(schema)
-	if err != nil {
-		return nil, err
-	}
 	var all []*trial
 	spent := 0.0
 	for i, s := range c.Systems {
@@ -128,7 +126,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		if left := c.Budget - time.Duration(spent*float64(time.Second)); c.Budget > 0 && i > 0 {
 			step, cancel = context.WithTimeoutCause(ctx, left, errBudget)
 		}
-		t, err := c.try(step, s, layout.Classes)
+		t, err := c.try(step, s)
 		late := step.Err() != nil && ctx.Err() == nil
 		cancel()
 		if late {
@@ -139,10 +137,9 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		}
 		all, spent = append(all, t), spent+t.Seconds
 	}
-	best := c.best(all, len(layout.Classes) == 0)
+	best := c.best(all)
 	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
 	for _, t := range all {
-		t.Tried.Loss = t.Loss
 		out.Tried = append(out.Tried, t.Tried)
 	}
 	return out, nil
@@ -150,7 +147,8 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 
 // best returns the trial with the best score, the loss decides between equals; the
 // recommended one where that is not better by a standard error.
-func (c Choice) best(all []*trial, numbers bool) *trial {
+func (c Choice) best(all []*trial) *trial {
+	numbers := len(c.Classes) == 0
 	best := all[0]
 	var recommended *trial
 	for i, t := range all {
@@ -171,7 +169,7 @@ func (c Choice) best(all []*trial, numbers bool) *trial {
 }
 
 // try learns by one system, or finds in Keep what came of that.
-func (c Choice) try(ctx context.Context, s System, classes []string) (*trial, error) {
+func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 	t := &trial{Tried: Tried{Name: s.Name}}
 	model := filepath.Join(c.Dir, s.Name+".safetensors")
 	if ok, err := c.Keep.Get(s.Name, t); err != nil {
@@ -180,10 +178,9 @@ func (c Choice) try(ctx context.Context, s System, classes []string) (*trial, er
 		return t, t.load(model)
 	}
 	start := time.Now()
-	if err := c.learn(ctx, s, classes, t); err != nil {
+	if err := c.learn(ctx, s, t); err != nil {
 		return nil, err
 	}
-	t.recipe = append(append(operators.Recipe{}, c.Head...), t.recipe...)
 	t.Seconds = time.Since(start).Seconds()
 	if c.Keep == nil {
 		return t, nil
@@ -228,12 +225,12 @@ func sum(path string) (string, error) {
 }
 
 // learn trains the model of a system, and tests it on the validation rows.
-func (c Choice) learn(ctx context.Context, s System, classes []string, t *trial) error {
+func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	var train, valid sinks.Collect
 	defer train.Release()
 	defer valid.Release()
 	t.recipe = append(operators.Recipe{}, s.Recipe...)
-	if err := c.rows(c.Train, t.recipe).To(&train).Run(ctx); err != nil {
+	if err := c.rows(c.Train(t.recipe)).To(&train).Run(ctx); err != nil {
 		return err
 	}
 	recs := train.Records()
@@ -249,7 +246,7 @@ func (c Choice) learn(ctx context.Context, s System, classes []string, t *trial)
 		scale = operators.Recipe{operators.Standardize{Mean: mean, Std: std}}
 		t.recipe = append(t.recipe, scale...)
 	}
-	if err := c.rows(c.Valid, t.recipe).To(&valid).Run(ctx); err != nil {
+	if err := c.rows(c.Valid(t.recipe)).To(&valid).Run(ctx); err != nil {
 		return err
 	}
 	if len(valid.Records()) == 0 {
@@ -268,26 +265,89 @@ func (c Choice) learn(ctx context.Context, s System, classes []string, t *trial)
 	}
 	if !nn.HoldsOut(t.net) {
 		fit.Valid = &again
-		if len(classes) > 0 { // what counts is the accuracy; the loss decides between equals
+		if len(c.Classes) > 0 { // what counts is the accuracy; the loss decides between equals
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
 		}
 	}
 	if _, err := fit.Run(ctx, scale.Onto(flow.From(flow.Records{Records: recs}).With(flow.Options{Workers: 1}))); err != nil {
 		return err
 	}
-	m := NewMeasures(classes)
+	m := NewMeasures(c.Classes)
 	if err := again.To(sinks.Predict{Net: t.net, Each: m.Add}).Run(ctx); err != nil {
 		return err
 	}
 	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Accuracy()
-	if len(classes) == 0 {
+	if len(c.Classes) == 0 {
 		t.Score = m.RMSE()
 	}
 	return nil
 }
 
-// rows is the rows that a system reads.
-func (c Choice) rows(src flow.Source, recipe operators.Recipe) flow.Pipeline {
-	p := recipe.Onto(flow.From(src)).With(flow.Options{Workers: c.Workers})
-	return p.Via(operators.Batch{Size: 256})
+// rows cuts the rows that a system reads into records.
+func (c Choice) rows(p flow.Pipeline) flow.Pipeline {
+	return p.Via(operators.Batch{Size: 256}).With(flow.Options{Workers: c.Workers})
+}
+
+// GraphRows is rows of graphs.
+func GraphRows(src flow.Source) Rows {
+	return func(r operators.Recipe) flow.Pipeline { return r.Onto(flow.From(src)) }
+}
+
+// NodeRows is a row for each of some nodes of a graph. The recipe has an
+// operators.Roots, whose nodes they replace. Where a row of many nodes is not cut by an
+// operators.PerRoot, each has a row from the start.
+func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
+	return func(r operators.Recipe) flow.Pipeline {
+		at := rootsAt(r)
+		if _, ok := operators.Find[operators.PerRoot](r); !ok {
+			return r[at+1:].Onto(flow.From(set.Rooted(nodes)))
+		}
+		r = slices.Clone(r)
+		r[at] = operators.Roots{Nodes: nodes}
+		return r.Onto(flow.From(set))
+	}
+}
+
+// LinkRows is a row for each pair of some folds.
+func LinkRows(folds ...links.Fold) Rows {
+	return func(r operators.Recipe) flow.Pipeline {
+		return r[rootsAt(r)+1:].Onto(flow.From(links.Rows(false, folds...)))
+	}
+}
+
+// rootsAt is where the roots are given, or -1.
+func rootsAt(r operators.Recipe) int {
+	return slices.IndexFunc(r, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
+}
+
+// mostCandidates bounds the pairs that Candidates returns.
+const mostCandidates = 1 << 20
+
+// Candidates are the pairs of nodes that have a neighbour in common and no edge, the
+// lower node first, ascending: where links are most likely. After a million pairs it ends.
+// The neighbours of a node with more than 256 of them are passed over.
+func Candidates(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err error) {
+	const hub = 256
+	var near []int32
+	for u := range int32(g.N()) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		near = near[:0]
+		for _, v := range g.Adj(u) {
+			if g.Degree(v) <= hub {
+				near = append(near, g.Adj(v)...)
+			}
+		}
+		slices.Sort(near)
+		for _, w := range slices.Compact(near) {
+			if w > u && g.Entry(u, w) < 0 {
+				pairs = append(pairs, links.Pair{u, w})
+			}
+		}
+		if len(pairs) >= mostCandidates {
+			return pairs[:mostCandidates], nil
+		}
+	}
+	return pairs, nil
 }

@@ -14,7 +14,7 @@ func TestDeal(t *testing.T) {
 	for i := range class {
 		class[i] = int32(i%5) - 1 // 20 of no class
 	}
-	train, valid, test, err := Deal(class, 7)
+	train, valid, test, err := Deal(class, nil, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,13 +33,13 @@ func TestDeal(t *testing.T) {
 	if len(seen) != 80 || len(valid) < 12 || len(test) < 12 {
 		t.Errorf("%d, %d, %d rows", len(train), len(valid), len(test))
 	}
-	if _, _, again, _ := Deal(class, 7); !slices.Equal(again, test) {
+	if _, _, again, _ := Deal(class, nil, 7); !slices.Equal(again, test) {
 		t.Error("the same seed deals otherwise")
 	}
-	if _, _, other, _ := Deal(class, 8); slices.Equal(other, test) {
+	if _, _, other, _ := Deal(class, nil, 8); slices.Equal(other, test) {
 		t.Error("another seed deals alike")
 	}
-	if _, _, _, err := Deal(class[:5], 1); err == nil {
+	if _, _, _, err := Deal(class[:5], nil, 1); err == nil {
 		t.Error("five rows are dealt")
 	}
 }
@@ -108,7 +108,10 @@ func TestRecommended(t *testing.T) {
 		{of(100, 80), false, "a"},
 		{of(100, 3, 2, 1), true, "c"},
 	} {
-		if got := c.best(x.all, x.numbers).Name; got != x.want {
+		if c.Classes = []string{"a", "b"}; x.numbers {
+			c.Classes = nil
+		}
+		if got := c.best(x.all).Name; got != x.want {
 			t.Errorf("%s is chosen, want %s", got, x.want)
 		}
 	}

@@ -1,22 +1,33 @@
 package choose
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks/nodes"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/links"
 )
 
 // Deal deals rows into two thirds to learn from, a sixth to choose by and a sixth to test
 // on, each class spread as evenly as it can be. A row of class -1 is in no part. All are
-// ascending. Fewer than six rows are an error.
-func Deal(class []int32, seed uint64) (train, valid, test []int32, err error) {
+// ascending. Fewer than six rows are an error. Where split is set, it has the parts; without
+// rows to choose by or to test on these are a sixth of those to learn from.
+func Deal(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
+	if split != nil {
+		return given(class, split, seed)
+	}
 	var rows []int32
 	for row, c := range class {
 		if c >= 0 {
@@ -38,6 +49,53 @@ func Deal(class []int32, seed uint64) (train, valid, test []int32, err error) {
 		}
 	}
 	return train, folds[1].Test, folds[0].Test, nil
+}
+
+// given returns the parts of a split, and deals what it lacks.
+func given(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
+	rest, ok := slices.Clone(class), map[sources.Subset]bool{}
+	for row, p := range split {
+		if class[row] < 0 {
+			continue
+		}
+		ok[p] = true
+		switch p {
+		case sources.Val:
+			valid = append(valid, int32(row))
+		case sources.Test:
+			test = append(test, int32(row))
+		}
+		if p != sources.Train {
+			rest[row] = -1
+		}
+	}
+	if !ok[sources.Train] {
+		return nil, nil, nil, errors.New("choose: there are no rows to learn from")
+	}
+	train, dealt, more, err := Deal(rest, nil, seed)
+	switch {
+	case ok[sources.Val] && ok[sources.Test]:
+		err, train = nil, train[:0]
+		for row, c := range rest {
+			if c >= 0 {
+				train = append(train, int32(row))
+			}
+		}
+	case ok[sources.Val]:
+		train, test = merged(train, dealt), more
+	case ok[sources.Test]:
+		train, valid = merged(train, more), dealt
+	default:
+		valid, test = dealt, more
+	}
+	return train, valid, test, err
+}
+
+// merged is all rows of two lists, ascending.
+func merged(a, b []int32) []int32 {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return all
 }
 
 // Pick returns the systems of those names, in the order of the list all.
@@ -76,15 +134,16 @@ func linear(_ uint64, workers int) Net { return &nn.Logistic{Workers: workers} }
 // Graphs are the systems for graphs of a layout, which have so many nodes on average, the
 // quickest first: a linear model of colours, the paper's network without and with edges
 // around the words model that is recommended.
-func Graphs(l record.Layout, nodes float64) []System {
+func Graphs(l record.Layout, size float64) []System {
 	dropout := 0.0 // the default
+	head := operators.Recipe{operators.Expect{Layout: l}}
 	var channel operators.Recipe
 	if len(l.NodeCat) == 0 && len(l.NodeAttr) == 0 && l.NodeSparse.Card == 0 {
 		channel, dropout = operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}}, -1 // as the paper does
 	}
 	fields := func(edges bool) operators.Recipe {
-		return append(channel[:len(channel):len(channel)],
-			operators.Select{W: max(1, min(1<<12, int(nodes+0.5))), By: labeling.Betweenness},
+		return then(append(head[:1:1], channel...),
+			operators.Select{W: max(1, min(1<<12, int(size+0.5))), By: labeling.Betweenness},
 			operators.Assemble{K: 10},
 			operators.Normalize{By: labeling.WL, Edges: edges})
 	}
@@ -93,10 +152,108 @@ func Graphs(l record.Layout, nodes float64) []System {
 	}
 	return []System{
 		{Name: "linear", About: "logistic regression on counts of colours",
-			Recipe: operators.Recipe{operators.Count{Of: []count.Counter{count.WL{Height: 2}}, DropGraph: true}}, New: linear, Epochs: 20, Patience: 5},
+			Recipe: then(head, counts(count.WL{Height: 2})), New: linear, Epochs: 20, Patience: 5},
 		{Name: "cnn", About: "the paper's network, k = 10", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
 		{Name: "words", About: "ten linear models of words of all kinds (nn.Best)", Recommended: true,
-			Recipe: operators.Recipe{operators.Count{Of: count.Standard(), DropGraph: true}}, New: best, Epochs: 50, Patience: 10},
+			Recipe: then(head, counts(count.Standard()...)), New: best, Epochs: 50, Patience: 10},
 		{Name: "cnn-edges", About: "the paper's network, with the edges of fields", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
+	}
+}
+
+// then returns a recipe with more operators.
+func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
+	return append(r[:len(r):len(r)], more...)
+}
+
+func counts(of ...count.Counter) operators.Count { return operators.Count{Of: of, DropGraph: true} }
+
+// few is how many nodes to learn from count as few: there is much to fear from chance
+// then, and a model looks further.
+const few = nodes.Few
+
+// widest is how many values the attributes of nodes may have for networks.
+const widest = 1 << 16
+
+// Nodes are the systems for the nodes of a graph, so many of which are learned from, the
+// quickest first. Networks are left out where the attributes have more than 65 536
+// values, and features that propagate where these are more than 2²⁴ numbers, many nodes
+// are learned from, or a feature stands for one node.
+func Nodes(set *sources.NodeSet, train int) []System {
+	g, l := set.Graph, set.Layout()
+	rooted := set.Rooted(nil).Layout
+	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
+	hops, words := 3, best
+	if train > few {
+		hops, words = 2, func(_ uint64, workers int) Net {
+			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
+		}
+	}
+	pooled := func(seed uint64, workers int) Net {
+		m := &nn.Pooled{Maps: max(64, 4*len(set.Classes)), Seed: seed, Workers: workers, Optimizer: nn.Adam{Rate: 0.003}}
+		if train <= few {
+			m.Optimizer = nn.Adam{Rate: 0.03, WeightDecay: 0.3}
+		}
+		return m
+	}
+	patience := max(3, min(20, 4000/((train-1)/32+1)))
+	all := []System{{
+		Name: "linear", About: "logistic regression on counts around a node", Recipe: then(asked, counts(count.Around{Hops: 1})), New: linear, Epochs: 20, Patience: 5,
+	}}
+	width := g.SparseCard + g.NodeAttrs
+	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
+		width += c.Card
+	}
+	if dense := g.SparseCard + g.NodeAttrs; dense > 0 && g.SparseCard != g.N() && g.N() <= 1<<24/dense && train <= few && !g.Directed {
+		all = append(all, System{
+			Name: "propagated", About: "a network on features that propagated over the edges",
+			Recipe: operators.Recipe{
+				operators.Expect{Layout: l}, operators.Propagate{Sparse: g.SparseCard > 0, Symmetric: true, Unit: true},
+				operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
+				operators.Normalize{K: 1, Distances: 3, IgnoreAttributes: true}, operators.PerRoot{},
+			},
+			New: pooled, Epochs: 200, Patience: patience,
+		})
+	}
+	if width <= widest {
+		all = append(all, System{
+			Name: "cnn", About: "a network on receptive fields, k = 20",
+			Recipe: operators.Recipe{
+				operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
+				operators.Assemble{K: 20, Bound: 256}, operators.Normalize{By: labeling.WL, Distances: 3, IgnoreAttributes: true}, operators.PerRoot{},
+			},
+			New: pooled, Epochs: 200, Patience: patience,
+		})
+	}
+	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
+		all = append(all, System{
+			Name: "cnn-edges", About: "the paper's network on fields with their edges, k = 10",
+			Recipe: operators.Recipe{
+				operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
+				operators.Assemble{K: 10, Bound: 256}, operators.Normalize{By: labeling.WL, Distances: 3, IgnoreAttributes: true, Edges: true}, operators.PerRoot{},
+			},
+			New:    func(seed uint64, workers int) Net { return &nn.CNN{Seed: seed, Workers: workers} },
+			Epochs: 50, Patience: 10,
+		})
+	}
+	return append(all, System{
+		Name: "words", About: fmt.Sprintf("the most accurate linear model of what is up to %d edges around a node", hops), Recommended: true,
+		Recipe: then(asked, counts(count.Around{Hops: hops})), New: words, Epochs: 50, Patience: 10,
+	})
+}
+
+// Links are the systems for pairs of nodes, the quickest first.
+func Links(g *graph.Graph) []System {
+	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
+	return []System{
+		{Name: "linear", About: "logistic regression on counts around a pair", Recipe: then(asked, counts(count.Pair{})), New: linear, Epochs: 20, Patience: 5},
+		{Name: "words", About: "ten linear models of the same counts (nn.Best)", Recommended: true, Recipe: then(asked, counts(count.Pair{})), New: best, Epochs: 50, Patience: 10},
+		{
+			Name: "cnn", About: "a network on the fields of both ends, k = 10",
+			Recipe: then(asked, operators.Assemble{K: 10, Bound: 256}, operators.Normalize{By: labeling.WL, IgnoreAttributes: true, KeepGraph: true}, operators.PairLabels{}),
+			New: func(seed uint64, _ int) Net {
+				return &nn.Link{Seed: seed, Optimizer: nn.Adam{Rate: 0.01, WeightDecay: 0.1}}
+			},
+			Epochs: 50, Patience: 10,
+		},
 	}
 }
