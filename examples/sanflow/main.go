@@ -47,6 +47,7 @@ func init() { // not above: commands tell about themselves by it
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
 		{"predict", "writes what a model says of all rows as CSV, JSON lines or Parquet", predict},
+		{"serve", "answers over HTTP by a model", serve},
 		{"inspect", "says what a model, a graph, an export or a checkpoint is", inspect},
 	}
 }

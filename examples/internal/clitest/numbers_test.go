@@ -35,6 +35,7 @@ var others = map[string][]string{
 	"sanflow train":    {"-systems linear"},
 	"sanflow evaluate": {"-model MODEL"},
 	"sanflow predict":  {"-model MODEL"},
+	"sanflow serve":    {"-model MODEL -listen localhost:0"},
 	"stream":           {"-graphs 100"},
 	"throughput":       {"-graphs torus -n 300 -k 5 -seconds 0.01", "-graphs preferential,rmat -n 300 -k 5 -seconds 0.01"},
 }

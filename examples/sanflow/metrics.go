@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bounds are those of the buckets of the histogram, in seconds.
+var bounds = [...]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+
+// metrics is what /metrics tells.
+type metrics struct {
+	unknown, reloads, reloadsFailed atomic.Int64
+
+	mu       sync.Mutex
+	requests map[int]int64 // by status
+	answers  int64
+	buckets  [len(bounds)]int64
+	seconds  float64
+	timed    int64
+}
+
+// count counts a request; one that took 0 is not timed.
+func (m *metrics) count(status, answers int, took time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.requests == nil {
+		m.requests = map[int]int64{}
+	}
+	m.requests[status]++
+	m.answers += int64(answers)
+	if took == 0 {
+		return
+	}
+	m.seconds, m.timed = m.seconds+took.Seconds(), m.timed+1
+	for i, most := range bounds {
+		if took.Seconds() <= most {
+			m.buckets[i]++
+		}
+	}
+}
+
+// text is the metrics in the text format of Prometheus.
+func (m *metrics) text(now *loaded, atWork int) []byte {
+	w := new(bytes.Buffer)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	one := func(name, kind, help string, value any) {
+		fmt.Fprintf(w, "# HELP sanflow_%s %s\n# TYPE sanflow_%s %s\nsanflow_%s %v\n", name, help, name, kind, name, value)
+	}
+	fmt.Fprintf(w, "# HELP sanflow_requests_total Requests by status.\n# TYPE sanflow_requests_total counter\n")
+	for _, status := range slices.Sorted(maps.Keys(m.requests)) {
+		fmt.Fprintf(w, "sanflow_requests_total{code=\"%d\"} %d\n", status, m.requests[status])
+	}
+	one("answers_total", "counter", "Answers for graphs, nodes or links.", m.answers)
+	one("unknown_words_total", "counter", "Words in requests that the model does not have.", m.unknown.Load())
+	one("reloads_total", "counter", "Models that were loaded in place of another.", m.reloads.Load())
+	one("reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
+	one("requests_at_work", "gauge", "Requests at work.", atWork)
+	fmt.Fprintf(w, "# HELP sanflow_model_info The model that answers.\n# TYPE sanflow_model_info gauge\nsanflow_model_info{sha256=%q,system=%q} 1\n", now.sum, now.system)
+	fmt.Fprintf(w, "# HELP sanflow_request_seconds Time of requests.\n# TYPE sanflow_request_seconds histogram\n")
+	for i, most := range bounds {
+		fmt.Fprintf(w, "sanflow_request_seconds_bucket{le=\"%g\"} %d\n", most, m.buckets[i])
+	}
+	fmt.Fprintf(w, "sanflow_request_seconds_bucket{le=\"+Inf\"} %d\nsanflow_request_seconds_sum %g\nsanflow_request_seconds_count %d\n", m.timed, m.seconds, m.timed)
+	return w.Bytes()
+}

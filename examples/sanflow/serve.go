@@ -1,0 +1,470 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// server answers over HTTP.
+type server struct {
+	asking
+	listen, cert, key, tokenFile string
+	body, concurrent             int
+	timeout, reload, grace       time.Duration
+
+	token string
+	set   *sources.NodeSet // the open graph; nil where there is none
+	index *graph.IDIndex
+	now   atomic.Pointer[loaded]
+	work  chan struct{} // a place for each request in work
+	stats metrics
+}
+
+// loaded is a model that answers.
+type loaded struct {
+	p      *sinks.Predictor
+	open   *sinks.OpenGraph // of set, or nil
+	sum    string
+	system string
+
+	use    sync.RWMutex // held by requests that ask it
+	closed bool
+}
+
+func serve(ctx context.Context, args []string) error {
+	s := &server{}
+	f := flags("serve", `
+
+  POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
+  POST /predict {"ids": […]}    nodes of -data or -edges; pairs of names for links
+  GET  /healthz, /metrics
+
+The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
+are learned, or [{"source": …, "target": …, "p": …}]. 400 is a body that is no question, 401 a
+wrong token, 413 one that is too large, 422 a graph or a name that the model has no answer to.
+503 with Retry-After: -concurrent requests are at work, or the answer took more than -timeout.`)
+	s.asking.flags(f)
+	s.flags(f)
+	if err := s.load(f, args); err != nil {
+		return err
+	}
+	stamp := stampOf(s.model)
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer func() { s.now.Load().close() }()
+	return s.run(ctx, stamp)
+}
+
+func (s *server) flags(f *flag.FlagSet) {
+	f.StringVar(&s.listen, "listen", "localhost:8080", "address; a port of 0 is a free one, and only localhost is listened at unless another host is named")
+	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
+	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
+	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
+	cli.Int(f, &s.body, "max-body", 8<<20, 1, 1<<30, "most bytes of a body")
+	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "most requests at work; the others are answered by 503")
+	for _, d := range []struct {
+		p     *time.Duration
+		name  string
+		value time.Duration
+		least time.Duration
+		usage string
+	}{
+		{&s.timeout, "timeout", 10 * time.Second, time.Millisecond, "most time for an answer"},
+		{&s.reload, "reload", time.Second, 0, "how often the file of the model is looked at; one that changed is loaded; 0 = never"},
+		{&s.grace, "grace", 10 * time.Second, 0, "time for requests at work when the command is to end"},
+	} {
+		f.DurationVar(d.p, d.name, d.value, d.usage)
+		cli.Range(f, d.p, d.name, d.least, time.Duration(1<<63-1))
+	}
+}
+
+// open makes what answers.
+func (s *server) open(ctx context.Context) error {
+	switch {
+	case (s.cert == "") != (s.key == ""):
+		return cli.Usage(errors.New("-tls-cert and -tls-key go together"))
+	case s.tokenFile != "":
+		b, err := os.ReadFile(s.tokenFile)
+		if s.token = strings.TrimSpace(string(b)); err == nil && s.token == "" {
+			err = fmt.Errorf("%s: there is no token", s.tokenFile)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.work = make(chan struct{}, s.concurrent)
+	if s.task != "graphs" && s.data.data+s.edges != "" {
+		var err error
+		if s.set, err = s.data.set(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		if s.index, err = s.set.IDs.Index(); err != nil {
+			return err
+		}
+	}
+	return s.take(ctx, s.p)
+}
+
+// run listens until ctx ends. stamp is of the file that was loaded.
+func (s *server) run(ctx context.Context, stamp string) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("-listen: %w", err))
+	}
+	log.Info("listening", "address", l.Addr().String(), "tls", s.cert != "", "token", s.token != "", "model", s.model, "sha256", s.now.Load().sum, "task", s.task)
+	if s.reload > 0 {
+		watching, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { s.watch(watching, log, stamp) })
+		defer watch.Wait()
+		defer stop()
+	}
+	base, drop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer drop(nil)
+	h := &http.Server{
+		Handler: s.handler(log), BaseContext: func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30*time.Second + min(s.timeout, time.Hour),
+		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if s.cert != "" {
+			ended <- h.ServeTLS(l, s.cert, s.key)
+		} else {
+			ended <- h.Serve(l)
+		}
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("ending", "at work", len(s.work))
+	grace, stop := context.WithTimeout(base, s.grace)
+	defer stop()
+	if err := h.Shutdown(grace); err != nil { // the grace is over
+		drop(context.Cause(ctx))
+		_ = h.Close()
+		log.Warn("requests were dropped", "at work", len(s.work))
+	}
+	for range cap(s.work) { // the handlers have ended
+		s.work <- struct{}{}
+	}
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// take makes a model the one that answers. That before is closed once nobody asks it.
+func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
+	notes := nn.MetadataOf(p.Net())
+	next := &loaded{p: p, system: notes["system"]}
+	if notes["task"] != "" && notes["task"] != s.task {
+		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
+	}
+	var err error
+	if next.sum, err = digest(s.model); err != nil {
+		return err
+	}
+	if s.set != nil {
+		if next.open, err = p.Open(ctx, s.set.Graph); err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+	}
+	if old := s.now.Swap(next); old != nil {
+		go old.close()
+	}
+	return nil
+}
+
+// close waits for the requests that ask the model.
+func (m *loaded) close() {
+	m.use.Lock()
+	defer m.use.Unlock()
+	m.closed = true
+	if m.open != nil {
+		_ = m.open.Close() // all answers have been given
+	}
+	_ = m.p.Close()
+}
+
+// hold returns the model that answers, which stays open until it is given back.
+func (s *server) hold() *loaded {
+	for {
+		m := s.now.Load()
+		if m.use.RLock(); !m.closed {
+			return m
+		}
+		m.use.RUnlock()
+	}
+}
+
+// stampOf tells whether a file has changed.
+func stampOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+}
+
+// watch loads the model again when its file has changed.
+func (s *server) watch(ctx context.Context, log *slog.Logger, stamp string) {
+	tick := time.NewTicker(s.reload)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := stampOf(s.model)
+		if now == stamp || now == "" {
+			continue
+		}
+		stamp = now
+		p, err := sinks.Load(s.model)
+		if err == nil {
+			if err = s.take(ctx, p); err != nil {
+				_ = p.Close()
+			}
+		}
+		if err != nil {
+			s.stats.reloadsFailed.Add(1)
+			log.Warn("the model was not loaded again, the one before answers", "error", err)
+			continue
+		}
+		s.stats.reloads.Add(1)
+		log.Info("loaded again", "model", s.model, "sha256", s.now.Load().sum)
+	}
+}
+
+// failure is an error with the status that a client is told.
+type failure struct {
+	status int
+	error
+}
+
+func fail(status int, format string, args ...any) error {
+	return failure{status, fmt.Errorf(format, args...)}
+}
+
+var (
+	errBusy = failure{http.StatusServiceUnavailable, errors.New("all places are taken: come again")}
+	errSlow = failure{http.StatusServiceUnavailable, errors.New("the answer took too long")}
+)
+
+func (s *server) handler(log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work)))
+	})
+	mux.HandleFunc("POST /predict", func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		answers, err := s.answer(w, r)
+		status := http.StatusOK
+		if err != nil {
+			status = http.StatusInternalServerError
+			if f := (failure{}); errors.As(err, &f) {
+				status = f.status
+			}
+		}
+		s.stats.count(status, len(answers), time.Since(start))
+		switch {
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answers) // a client that has gone hears nothing
+			return
+		case status == http.StatusServiceUnavailable:
+			w.Header().Set("Retry-After", "1")
+		case status == http.StatusInternalServerError:
+			log.Error("no answer", "error", err)
+		}
+		http.Error(w, err.Error(), status)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if s.token != "" && r.URL.Path != "/healthz" && subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.stats.count(http.StatusUnauthorized, 0, 0)
+			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// answer is what a client is told of a row.
+type answer struct {
+	ID     json.RawMessage    `json:"id,omitempty"`
+	Class  string             `json:"class,omitempty"`
+	Probs  map[string]float32 `json:"probs,omitempty"`
+	Value  *float32           `json:"value,omitempty"`
+	Source json.RawMessage    `json:"source,omitempty"`
+	Target json.RawMessage    `json:"target,omitempty"`
+	P      *float32           `json:"p,omitempty"`
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
+	select {
+	case s.work <- struct{}{}:
+	default:
+		return nil, errBusy
+	}
+	defer func() { <-s.work }()
+	q, err := parseQuestion(http.MaxBytesReader(w, r.Body, int64(s.body)))
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", s.body)
+	} else if err != nil {
+		return nil, fail(http.StatusBadRequest, "%w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
+	defer cancel()
+	m := s.hold()
+	defer m.use.RUnlock()
+	all, err := s.ask(ctx, m, q)
+	switch {
+	case err == nil:
+		return all, nil
+	case errors.Is(context.Cause(ctx), errSlow):
+		return nil, errSlow
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, fail(http.StatusUnprocessableEntity, "%w", err)
+}
+
+// ask asks a model about the graph of a question, or the open one.
+func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
+	var g *posted
+	if q.Nodes != nil || q.Edges != nil {
+		var err error
+		if g, err = q.build(m.p.Layout()); err != nil {
+			return nil, err
+		}
+		s.stats.unknown.Add(int64(g.unknown))
+	}
+	if s.task == "graphs" {
+		if g == nil {
+			return nil, errors.New("a model of graphs wants nodes and edges")
+		}
+		said, err := m.p.Predict(ctx, g.graph)
+		if err != nil {
+			return nil, err
+		}
+		id := q.ID
+		if id == nil {
+			id = json.RawMessage("null")
+		}
+		return []answer{m.tell(id, said)}, nil
+	}
+	width := 1
+	if s.task == "links" {
+		width = 2
+	}
+	names, roots, err := s.roots(g, q.IDs, width)
+	if err != nil {
+		return nil, err
+	}
+	var said []sinks.Answer
+	if g != nil {
+		said, err = m.p.PredictRoots(ctx, g.graph, roots...)
+	} else {
+		said, err = m.open.Predict(ctx, roots...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []answer
+	for i, a := range said {
+		if width == 2 {
+			all = append(all, answer{Source: names[2*i], Target: names[2*i+1], P: &a.Probs[1]})
+		} else {
+			all = append(all, m.tell(names[i], a))
+		}
+	}
+	return all, nil
+}
+
+// roots returns the nodes that a question names: without names all of a graph that came.
+func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
+	if ids == nil && g != nil && width == 1 {
+		for v := range g.names {
+			roots = append(roots, int32(v))
+		}
+		return g.names, roots, nil
+	}
+	if g == nil && s.set == nil {
+		return nil, nil, errors.New("ids are those of an open graph, and there is none: start serve with -data or -edges")
+	}
+	for _, raw := range ids {
+		these := []json.RawMessage{raw}
+		if width == 2 {
+			if err := json.Unmarshal(raw, &these); err != nil || len(these) != 2 {
+				return nil, nil, fmt.Errorf("%s in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
+			}
+		}
+		for _, raw := range these {
+			name, err := nameOf(raw)
+			if err != nil {
+				return nil, nil, err
+			}
+			v, ok := int32(0), false
+			if g != nil {
+				v, ok = g.index[name]
+			} else if v, ok = s.index.Name(name); s.set.IDs.Len() == 0 {
+				v, ok = numbered(name, s.set.Graph.N())
+			}
+			if !ok {
+				return nil, nil, fmt.Errorf("there is no node %q", clip(name))
+			}
+			names, roots = append(names, raw), append(roots, v)
+		}
+	}
+	if len(roots) == 0 {
+		return nil, nil, errors.New("want ids: names, or pairs of names for links")
+	}
+	return names, roots, nil
+}
+
+// numbered is the node of that number.
+func numbered(name string, n int) (int32, bool) {
+	var v int32
+	_, err := fmt.Sscan(name, &v)
+	return v, err == nil && v >= 0 && int(v) < n && fmt.Sprint(v) == name
+}
+
+// tell is what a client is told of a row.
+func (m *loaded) tell(id json.RawMessage, a sinks.Answer) answer {
+	if a.Index < 0 {
+		return answer{ID: id, Value: &a.Value}
+	}
+	out := answer{ID: id, Class: a.Class, Probs: map[string]float32{}}
+	for i, class := range m.p.Classes() {
+		out.Probs[class] = a.Probs[i]
+	}
+	return out
+}

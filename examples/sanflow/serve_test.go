@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+)
+
+// village writes a graph of two villages with classes, and returns its directory.
+func village(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	var edges, labels strings.Builder
+	for v := range 60 {
+		fmt.Fprintf(&edges, "%d %d\n%d %d\n", v, v/30*30+(v+1)%30, v, v/30*30+(v+7)%30)
+		fmt.Fprintln(&labels, []string{"north", "south"}[v/30])
+	}
+	edges.WriteString("0 30\n")
+	for name, text := range map[string]string{"edges.txt": edges.String(), "labels.txt": labels.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// started returns a server that was opened by these arguments, at a URL.
+func started(t *testing.T, args ...string) (*server, string) {
+	t.Helper()
+	s := &server{}
+	f := flags("serve", "")
+	s.asking.flags(f)
+	s.flags(f)
+	if err := s.load(f, args); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.handler(slog.New(slog.DiscardHandler)))
+	t.Cleanup(func() {
+		h.Close()
+		s.now.Load().close()
+	})
+	return s, h.URL
+}
+
+// post asks a server, and returns the status and the body.
+func post(t *testing.T, url, body string, header ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/predict", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(header) > 0 {
+		r.Header.Set(header[0], header[1])
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.StatusCode, string(text)
+}
+
+// predict and serve say the same of the same nodes, and of the same pairs.
+func TestServeSaysWhatPredictSays(t *testing.T) {
+	clitest.Silence(t)
+	data, dir := village(t), t.TempDir()
+	for _, task := range []string{"nodes", "links"} {
+		for _, system := range []string{"linear", "cnn"} {
+			model, out := filepath.Join(dir, task+system), filepath.Join(dir, task+system+".csv")
+			r := clitest.JSON[report](t, run, "train", "-task", task, "-data", data, "-systems", system, "-out", model)
+			if len(r.Classes) != 2 || r.AUC == nil || r.Rows == 0 {
+				t.Errorf("%+v", r)
+			}
+			if again := clitest.JSON[report](t, run, "evaluate", "-data", data, "-model", model); *again.Accuracy != *r.Accuracy {
+				t.Errorf("evaluate: %v, train: %v", *again.Accuracy, *r.Accuracy)
+			}
+			must(t, "predict", "-data", data, "-model", model, "-out", out)
+			rows, err := csv.NewReader(strings.NewReader(read(t, out))).ReadAll()
+			if err != nil || len(rows) < 50 {
+				t.Fatalf("%d rows, %v", len(rows), err)
+			}
+			_, url := started(t, "-model", model, "-data", data)
+			for _, row := range rows[1:20] {
+				ids := fmt.Sprintf(`{"ids": [%s]}`, row[0])
+				if task == "links" {
+					ids = fmt.Sprintf(`{"ids": [["%s", %s]]}`, row[0], row[1])
+				}
+				status, text := post(t, url, ids)
+				var got []answer
+				if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || len(got) != 1 {
+					t.Fatalf("%s: %d, %s, %v", ids, status, text, err)
+				}
+				want, err := strconv.ParseFloat(row[2], 32)
+				said := got[0].P
+				if task == "nodes" {
+					p := got[0].Probs["north"]
+					said = &p
+					if got[0].Class != row[1] || string(got[0].ID) != row[0] {
+						t.Errorf("%s, want %v", text, row)
+					}
+				}
+				if err != nil || *said != float32(want) {
+					t.Errorf("%s %s: %s, want %v", task, system, text, row)
+				}
+			}
+		}
+	}
+}
+
+// A graph that is posted has its names in the answers; what is wrong with a question has
+// a status.
+func TestServeAnswers(t *testing.T) {
+	t.Cleanup(func() { // after that of started
+		http.DefaultClient.CloseIdleConnections()
+		leak.VerifyNone(t)
+	})
+	clitest.Silence(t)
+	dir := t.TempDir()
+	graphs, nodes := filepath.Join(dir, "graphs"), filepath.Join(dir, "nodes")
+	must(t, "train", "-systems", "linear", "-out", graphs)
+	must(t, "train", "-task", "nodes", "-data", village(t), "-systems", "linear", "-out", nodes)
+	token := clitest.File(t, "token", "secret\n")
+	_, open := started(t, "-model", graphs, "-max-body", "2000")
+	_, shut := started(t, "-model", graphs, "-token", token)
+	_, bare := started(t, "-model", nodes)
+	for _, c := range []struct {
+		url, body string
+		status    int
+		want      string
+		header    []string
+	}{
+		{open, `{"id": "g", "nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2}]}`, 200, `[{"id":"g","class":`, nil},
+		{open, `{"nodes": [{"id": "a"}], "links": []}`, 200, `"probs":{`, nil},
+		{open, `{"edges": [{"source": "a", "target": "b"}]}`, 200, `[{"id":null,`, nil},
+		{open, `{"nodes": [{"id": "a"}, {"id": "a"}]}`, 422, `node 1: id: "a" is that of another node`, nil},
+		{open, `{"nodes": [{"id": 0.5}]}`, 422, `node 0: id: 0.5 is no name`, nil},
+		{open, `{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": "2"}]}`, 422, `edge 0: target: there is no node "2"`, nil},
+		{open, `{"ids": [1]}`, 422, "wants nodes and edges", nil},
+		{open, `{"nodes": [`, 400, "unexpected EOF", nil},
+		{open, `{}`, 400, "want {", nil},
+		{open, `{"ids": []} more`, 400, "behind", nil},
+		{open, `{"id": "` + strings.Repeat("x", 2000) + `"}`, 413, "2000 bytes", nil},
+		{shut, `{"nodes": []}`, 401, "Authorization", nil},
+		{shut, `{"nodes": []}`, 401, "Authorization", []string{"Authorization", "Bearer wrong"}},
+		{shut, `{"nodes": [{"id": 1}]}`, 200, "class", []string{"Authorization", "Bearer secret"}},
+		{bare, `{"ids": [1]}`, 422, "no open graph", nil},
+	} {
+		if c.want == "no open graph" {
+			c.want = "ids are those of an open graph"
+		}
+		if status, text := post(t, c.url, c.body, c.header...); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d, %s; want %d, %s", c.body, status, text, c.status, c.want)
+		}
+	}
+	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sanflow_requests_total{code=\"422\"} 4\n"} {
+		got, err := http.Get(open + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(got.Body)
+		got.Body.Close()
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, %v", path, text, err)
+		}
+	}
+}
+
+// A model that is replaced under load loses no request.
+func TestReload(t *testing.T) {
+	t.Cleanup(func() { // after that of started
+		http.DefaultClient.CloseIdleConnections()
+		leak.VerifyNone(t)
+	})
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model := filepath.Join(dir, "model")
+	var files [2][]byte
+	for i, system := range []string{"linear", "cnn"} {
+		must(t, "train", "-systems", system, "-out", model)
+		files[i] = []byte(read(t, model))
+	}
+	s, url := started(t, "-model", model, "-reload", "5ms")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { s.watch(ctx, slog.New(slog.DiscardHandler), stampOf(model)) })
+	var asked atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				got, err := http.Post(url+"/predict", "application/json", strings.NewReader(`{"edges": [{"source": 1, "target": 2}, {"source": 1, "target": 3}]}`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, err := io.ReadAll(got.Body)
+				got.Body.Close()
+				if err != nil || got.StatusCode != 200 {
+					t.Errorf("%d: %s, %v", got.StatusCode, text, err)
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for i := 0; i < 40 && s.stats.reloads.Load() < 6; i++ {
+		content := files[i%2]
+		if i%5 == 4 {
+			content = content[:len(content)/2] // damaged: the one before goes on
+		}
+		if err := os.WriteFile(model+".new", content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(model+".new", model); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	cancel()
+	all.Wait()
+	if s.stats.reloads.Load() < 6 || s.stats.reloadsFailed.Load() < 1 || asked.Load() < 50 {
+		t.Errorf("%d reloads, %d failed, %d requests", s.stats.reloads.Load(), s.stats.reloadsFailed.Load(), asked.Load())
+	}
+}
+
+// More requests than there are places for are told to come again.
+func TestBusy(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	s, url := started(t, "-model", model, "-concurrent", "1")
+	s.work <- struct{}{}
+	if status, text := post(t, url, `{"nodes": [{"id": 1}]}`); status != 503 {
+		t.Errorf("%d, %s", status, text)
+	}
+	<-s.work
+	s.timeout = time.Nanosecond
+	if status, text := post(t, url, `{"nodes": [{"id": 1}]}`); status != 503 || !strings.Contains(text, "too long") {
+		t.Errorf("%d, %s", status, text)
+	}
+}
+
+// The command ends well when it is told to end.
+func TestServeEnds(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	cmd := exec.Command(os.Args[0], "serve", "-model", model, "-listen", "localhost:0")
+	cmd.Env = append(os.Environ(), "SANFLOW_TEST_COMMAND=1")
+	log, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(log).ReadString('\n')
+	_, rest, _ := strings.Cut(line, "address=")
+	address, _, _ := strings.Cut(rest, " ")
+	if status, text := post(t, "http://"+address, `{"nodes": [{"id": 1}]}`); status != 200 || !strings.HasPrefix(address, "127.0.0.1:") {
+		t.Errorf("%s: %d, %s", line, status, text)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
