@@ -80,53 +80,31 @@ func eight(x uint64) uint64 {
 }
 
 // next reads the line at i, and returns where the one behind it begins, or -1 after an
-// error. Two numbers of up to nine digits, and what may follow them, are read byte by
-// byte.
+// error. Two numbers of up to nine digits may have other fields behind them.
 func (p *edgeParser) next(b []byte, i int) int {
 	below := uint32(min(p.below, 1<<31))
-	start := i
-	u := uint32(0)
-	for b[i]-'0' <= 9 {
-		u = 10*u + uint32(b[i]-'0')
-		i++
-	}
-	usual := uint(i-start-1) < 9 // and more than 0
-	for isBlank(b[i]) {
-		i++
-	}
-	if b[i] == ',' {
-		i++
-		for isBlank(b[i]) {
-			i++
-		}
-	}
-	second := i
-	v := uint32(0)
-	for b[i]-'0' <= 9 {
-		v = 10*v + uint32(b[i]-'0')
-		i++
-	}
-	switch c := b[i]; {
-	case !usual || uint(i-second-1) >= 9 || u >= below || v >= below:
-		usual = false
-	case c == '\n':
-		i++
-	case c == '\r' && b[i+1] == '\n':
-		i += 2
-	case isBlank(c) || c == ',':
-		i += bytes.IndexByte(b[i:], '\n') + 1
-	default:
-		usual = false
-	}
 	p.piece.lines++
-	if usual {
-		if !p.edge(int32(u), int32(v)) {
-			return -1
+	if u, v, n := twoNumbers(b[i:]); n > 0 && u < below && v < below {
+		at := i + n
+		switch c := b[at]; {
+		case c == '\n':
+			at++
+		case c == '\r' && b[at+1] == '\n':
+			at += 2
+		case isBlank(c) || c == ',':
+			at += bytes.IndexByte(b[at:], '\n') + 1
+		default:
+			at = 0
 		}
-		return i
+		if at > 0 {
+			if !p.edge(int32(u), int32(v)) {
+				return -1
+			}
+			return at
+		}
 	}
-	end := start + bytes.IndexByte(b[start:], '\n')
-	if u, v, ok := p.line(b[start:end]); ok {
+	end := i + bytes.IndexByte(b[i:], '\n')
+	if u, v, ok := p.line(b[i:end]); ok {
 		if !p.edge(u, v) {
 			return -1
 		}

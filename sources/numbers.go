@@ -56,26 +56,29 @@ func integer(b []byte) (int64, bool) {
 	return v, true
 }
 
-// twoNumbers reads a line of two numbers of up to nine digits, and nothing else, as
-// field and integer would, in less time.
-func twoNumbers(line []byte) (a, b uint32, ok bool) {
+// twoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
+// integer would, in less time. n is how many bytes they take, 0 where they are not there.
+func twoNumbers(text []byte) (a, b uint32, n int) {
 	i := 0
-	for ; i < len(line) && line[i]-'0' <= 9; i++ {
-		a = 10*a + uint32(line[i]-'0')
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		a = 10*a + uint32(text[i]-'0')
 	}
 	digits := i
-	for i < len(line) && isBlank(line[i]) {
+	for i < len(text) && isBlank(text[i]) {
 		i++
 	}
-	if i < len(line) && line[i] == ',' {
-		for i++; i < len(line) && isBlank(line[i]); i++ {
+	if i < len(text) && text[i] == ',' {
+		for i++; i < len(text) && isBlank(text[i]); i++ {
 		}
 	}
 	second := i
-	for ; i < len(line) && line[i]-'0' <= 9; i++ {
-		b = 10*b + uint32(line[i]-'0')
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		b = 10*b + uint32(text[i]-'0')
 	}
-	return a, b, i == len(line) && uint(digits-1) < 9 && uint(i-second-1) < 9 && second > digits
+	if uint(digits-1) >= 9 || uint(i-second-1) >= 9 || second == digits {
+		return 0, 0, 0
+	}
+	return a, b, i
 }
 
 // integers appends the fields of a line to dst.

@@ -42,11 +42,11 @@ func FuzzTwoNumbers(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, b, ok := twoNumbers([]byte(s))
-		if !ok {
+		a, b, n := twoNumbers([]byte(s))
+		if n == 0 {
 			return
 		}
-		first, rest := field([]byte(s))
+		first, rest := field([]byte(s[:n]))
 		second, rest := field(rest)
 		x, ok1 := integer(first)
 		y, ok2 := integer(second)

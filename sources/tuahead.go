@@ -134,7 +134,7 @@ func (p *aheadPiece) parse(x *tuIndex) {
 
 // edge reads a line of two numbers that are nodes of one graph, counted from 0 then.
 func (x *tuIndex) edge(line []byte) (u, v int32, ok bool) {
-	if a, b, ok := twoNumbers(line); ok && a > 0 && b > 0 && int(max(a, b)) <= x.nodes() {
+	if a, b, n := twoNumbers(line); n == len(line) && a > 0 && b > 0 && int(max(a, b)) <= x.nodes() {
 		if u, v = int32(a-1), int32(b-1); x.graphOf[u] == x.graphOf[v] {
 			return u, v, true
 		}
