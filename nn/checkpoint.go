@@ -38,6 +38,7 @@ const (
 	keyCounts  = "counts"
 	keyNote    = "note"
 	keyKernels = "kernels"
+	keyMoments = "moments"
 )
 
 // ErrKernels is the error of Resume where the checkpoint was made by kernels that
@@ -70,7 +71,7 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 	}
 	f := c.checkpoint()
 	if err := modelfile.Save(w, f, map[string]any{
-		keyCounts: counts{c.steps, c.seen, c.correct, c.lossSum, c.abs}, keyNote: note, keyKernels: Kernels(),
+		keyCounts: counts{c.steps, c.seen, c.correct, c.lossSum, c.abs}, keyNote: note, keyKernels: Kernels(), keyUnit: c.unit, keyMoments: c.moments,
 	}); err != nil {
 		return fmt.Errorf("nn: checkpoint: %w", err)
 	}
@@ -98,13 +99,15 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 	}
 	var n counts
 	var kernels string
+	var u unit
+	var m moments
 	into := c.checkpoint()
 	err = c.fitCheckpoint(f, into)
 	if err == nil {
-		err = errors.Join(f.Get(keyCounts, &n), f.Get(keyNote, &note), f.Get(keyKernels, &kernels))
+		err = errors.Join(f.Get(keyCounts, &n), f.Get(keyNote, &note), f.Get(keyKernels, &kernels), f.Get(keyUnit, &u), f.Get(keyMoments, &m))
 	}
 	if err == nil {
-		err = n.check()
+		err = errors.Join(n.check(), u.check(), m.check())
 	}
 	if err != nil {
 		return "", fmt.Errorf("nn: resume: %w", err)
@@ -112,6 +115,7 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 	for i, t := range into.Tensors {
 		copy(t.F32, f.Tensors[i].F32)
 	}
+	c.unit, c.moments = u, m
 	c.steps, c.seen, c.correct, c.lossSum, c.abs = n.Steps, n.Seen, n.Correct, n.Loss, n.Abs
 	if kernels != Kernels() {
 		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, kernels, Kernels())

@@ -61,6 +61,9 @@ type core struct {
 	opt   stepper
 	rule  rule
 
+	unit    unit // of the values that are learned; see unitRows
+	moments moments
+
 	taught         bool // the weights come from elsewhere: a file, or SetWeights
 	steps, correct int
 	seen           int
@@ -154,6 +157,8 @@ func (c *core) step(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
+	moments, unit := c.moments.with(b.values, c.unit)
+	b.unit, b.learned = c.unit, unit
 	seen, learned, err := c.team.learn(b)
 	if err != nil {
 		return Result{}, err
@@ -161,6 +166,7 @@ func (c *core) step(b batch) (Result, error) {
 	if !kernel.Finite(learned) || !c.work.update(c.opt, c.rule, c.steps+1) {
 		return Result{}, c.diverged(b, learned)
 	}
+	c.moments, c.unit = moments, unit
 	c.steps++
 	c.seen += b.rows
 	c.correct += seen.correct
@@ -196,19 +202,23 @@ func (c *core) predict(p []float32, b batch) error {
 	if err != nil {
 		return err
 	}
-	if bad := c.loss.predict(p, y, b.rows, c.shape); bad >= 0 {
+	if bad := c.loss.predict(p, y, b.rows, c.shape, c.unit); bad >= 0 {
 		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not")
 	}
 	return nil
 }
 
 // AppendWeights appends a copy of all weights to dst and returns it; none before
-// Init.
+// Init. Where numbers are learned, their mean and deviation are behind the weights.
 func (c *core) AppendWeights(dst []float32) []float32 {
 	if c == nil {
 		return dst
 	}
-	return append(dst, c.work.W...)
+	dst = append(dst, c.work.W...)
+	if c.loss == Squared {
+		dst = append(dst, c.unit.Mean, c.unit.Deviation)
+	}
+	return dst
 }
 
 // SetWeights makes the weights those that AppendWeights has returned, of this
@@ -218,8 +228,19 @@ func (c *core) SetWeights(w []float32) error {
 	if c == nil {
 		return ErrNotReady
 	}
-	if len(w) != len(c.work.W) {
-		return fmt.Errorf("nn: %d weights, the model has %d", len(w), len(c.work.W))
+	want := len(c.work.W)
+	if c.loss == Squared {
+		want += 2
+	}
+	if len(w) != want {
+		return fmt.Errorf("nn: %d weights, the model has %d", len(w), want)
+	}
+	if c.loss == Squared {
+		u := unit{w[want-2], w[want-1]}
+		if err := u.check(); err != nil {
+			return fmt.Errorf("nn: %w", err)
+		}
+		c.unit, c.moments = u, fixed
 	}
 	copy(c.work.W, w)
 	c.taught = true

@@ -78,6 +78,17 @@
 // dropout, so over a stream in which no row comes twice Accuracy, RMSE and MAE
 // are those of unseen data.
 //
+// # Numbers
+//
+// Numbers are learned as they come: a model standardises them, and what it predicts, and
+// its losses and errors, are in their unit. Mean and deviation are those of the first 256
+// rows that it learns from, running while these come, a batch at a time, and fixed then:
+// so a stream has them too, and the same batches give the same bytes. They are kept with
+// the weights, in files, in checkpoints and at the end of what AppendWeights returns, and
+// a model that was loaded keeps those that it has. A stream whose first 256 rows are not
+// like the rest, one sorted by value say, is standardised by less than it could be; it is
+// learned from all the same.
+//
 // # Shapes
 //
 // Shapes are given in the letters of package operators: B graphs in a batch, w
@@ -88,12 +99,13 @@
 //
 // # Files
 //
-// Save and [Load] are of a trained model, as a safetensors file. Checkpoint and
+// Save and [Load] are of a trained model, as a safetensors file. That of a [Logistic] has
+// the rows of the table that are in use, with their numbers. Checkpoint and
 // Resume are of a training that has not ended, see [Checkpointer]. [ExportONNX]
 // writes a model for other runtimes.
 //
 // A file has a version and a checksum of all its bytes, the header and Info
-// included. A file of another version is refused by its number, and a file in which
+// included. A file of another version than 4 is refused by its number, and a file in which
 // any bit has changed is refused too. What a header claims is compared with the
 // tensors before memory is taken: sizes, classes and numbers that no training leads
 // to are errors of Load.

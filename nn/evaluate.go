@@ -47,6 +47,7 @@ func (c *core) evaluate(b batch) (Result, error) {
 
 // test compares what the model says of a batch with the targets.
 func (c *core) test(b batch) (tally, error) {
+	b.unit, b.learned = c.unit, c.unit
 	y, err := c.work.forward(b)
 	if err != nil {
 		return tally{}, err

@@ -19,7 +19,7 @@ const (
 	// 1/(1+e⁻ᶻ).
 	BinaryCrossEntropy Loss = "binary cross-entropy"
 
-	// Squared is (y - v)² for the output y and the row's value v.
+	// Squared is (y - v)² for the prediction y and the row's value v.
 	Squared Loss = "squared"
 )
 
@@ -89,7 +89,8 @@ func (l Loss) check(b batch, s Shape) error {
 }
 
 // compare compares the outputs y (rows, units) with the targets of b, and sets
-// dy to the gradient of scale times the sum of losses. dy may be y.
+// dy to the gradient of scale times the sum of losses. dy may be y. Numbers are
+// compared in their own unit, by b.unit, and learned in that of b.learned.
 func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
 	t := tally{rows: b.rows}
 	switch l {
@@ -107,19 +108,19 @@ func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64
 		}
 	case Squared:
 		for i, v := range b.values {
-			d := float64(y[i]) - float64(v)
-			t.loss += d * d
-			t.abs += math.Abs(d)
-			dy[i] = float32(2 * d * scale)
+			miss := b.unit.value(y[i]) - float64(v)
+			t.loss += miss * miss
+			t.abs += math.Abs(miss)
+			dy[i] = float32(2 * (float64(y[i]) - b.learned.output(v)) * scale)
 		}
 	}
 	return t
 }
 
 // predict turns outputs y (rows, units) into what Predict returns, p (rows,
-// columns). It returns the first row that has no answer, because y is not a
-// number, or -1.
-func (l Loss) predict(p, y []float32, rows int, s Shape) (bad int) {
+// columns). Numbers are in the unit u. It returns the first row that has no answer,
+// because y is not a number, or -1.
+func (l Loss) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	switch l {
 	case CrossEntropy:
 		copy(p, y)
@@ -133,10 +134,9 @@ func (l Loss) predict(p, y []float32, rows int, s Shape) (bad int) {
 		}
 	case Squared:
 		for i, v := range y[:rows] {
-			if !kernel.Finite(float64(v)) {
+			if p[i] = float32(u.value(v)); !kernel.Finite(float64(p[i])) {
 				return i
 			}
-			p[i] = v
 		}
 	}
 	return -1

@@ -92,10 +92,10 @@ func TestBinaryIsTwoClasses(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	p, q := make([]float32, len(two)), make([]float32, len(two))
-	if bad := BinaryCrossEntropy.predict(p, z, len(z), s); bad >= 0 {
+	if bad := BinaryCrossEntropy.predict(p, z, len(z), s, unit{}); bad >= 0 {
 		t.Errorf("row %d has no prediction", bad)
 	}
-	CrossEntropy.predict(q, two, len(z), s)
+	CrossEntropy.predict(q, two, len(z), s, unit{})
 	for i := range z {
 		if math.Abs(float64(dz[i]-dtwo[2*i+1])) > 1e-7 {
 			t.Errorf("gradient at %v is %v, want %v", z[i], dz[i], dtwo[2*i+1])
@@ -105,10 +105,10 @@ func TestBinaryIsTwoClasses(t *testing.T) {
 		}
 	}
 	nan := float32(math.NaN())
-	if bad := BinaryCrossEntropy.predict(p, []float32{0, nan}, 2, s); bad != 1 {
+	if bad := BinaryCrossEntropy.predict(p, []float32{0, nan}, 2, s, unit{}); bad != 1 {
 		t.Errorf("NaN in row 1: bad = %d", bad)
 	}
-	if bad := Squared.predict(p, []float32{nan, 0}, 2, Shape{}); bad != 0 {
+	if bad := Squared.predict(p, []float32{nan, 0}, 2, Shape{}, unit{}); bad != 0 {
 		t.Errorf("NaN in row 0: bad = %d", bad)
 	}
 }

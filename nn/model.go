@@ -165,7 +165,7 @@ func (c *core) Clone() Predictor {
 	if c == nil {
 		return nil
 	}
-	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, taught: c.Trained()}
+	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
 	return clone{f}

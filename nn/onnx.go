@@ -60,7 +60,7 @@ func export(w io.Writer, m architecture) error {
 	if c.work.out != nil {
 		y = c.work.out.Onnx(g, y)
 	}
-	finish(g, c.loss, y, c.shape)
+	finish(g, c.loss, y, c.shape, c.unit)
 	_, err := w.Write(g.Model(set.name, *set.info))
 	return err
 }
@@ -72,7 +72,7 @@ type onnxBody interface {
 }
 
 // finish turns the outputs into what Predict returns.
-func finish(g *onnx.Graph, loss Loss, y string, s Shape) {
+func finish(g *onnx.Graph, loss Loss, y string, s Shape, u unit) {
 	switch loss {
 	case CrossEntropy:
 		g.NodeTo("probabilities", "Softmax", []string{y}, onnx.Int("axis", -1))
@@ -81,7 +81,8 @@ func finish(g *onnx.Graph, loss Loss, y string, s Shape) {
 		q := g.Node("Sub", []string{g.Floats("one", []int{1}, []float32{1}), p})
 		g.NodeTo("probabilities", "Concat", []string{q, p}, onnx.Int("axis", -1))
 	default:
-		g.NodeTo("value", "Identity", []string{y})
+		y = g.Node("Mul", []string{y, g.Floats("deviation", []int{1}, []float32{u.size()})})
+		g.NodeTo("value", "Add", []string{y, g.Floats("mean", []int{1}, []float32{u.Mean})})
 		g.Output("value", []int{-1, 1})
 		return
 	}

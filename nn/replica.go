@@ -103,7 +103,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		return tally{}, 0, shiftRow(err, row)
 	}
 	if b.said != nil {
-		r.loss.predict(b.said, y, b.rows, r.shape) // where it has no answer, the loss is no number either
+		r.loss.predict(b.said, y, b.rows, r.shape, b.unit) // where it has no answer, the loss is no number either
 	}
 	units := r.loss.units(r.shape)
 	r.dy = scratch.Resize(r.dy, b.rows*units)
@@ -199,7 +199,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 		copy(r.y[i*units:(i+1)*units], r.x[from:from+units])
 	}
 	if b.said != nil {
-		r.loss.predict(b.said, r.y, b.rows, r.shape)
+		r.loss.predict(b.said, r.y, b.rows, r.shape, b.unit)
 	}
 	if seen = r.loss.compare(r.y, b, r.shape, r.dy, 1); !kernel.Finite(seen.loss) {
 		return seen, seen.loss, nil
@@ -218,7 +218,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 
 // repeated returns the targets of a batch, each as often as there are heads.
 func (r *replica) repeated(b batch, heads int) batch {
-	all := batch{rows: b.rows * heads}
+	all := batch{rows: b.rows * heads, unit: b.unit, learned: b.learned}
 	if b.targets != nil {
 		r.targets = scratch.Resize(r.targets, all.rows)
 		all.targets = r.targets[:all.rows]

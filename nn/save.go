@@ -67,6 +67,9 @@ func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 	return nil
 }
 
+// keyUnit is the unit of the values that a network has learned.
+const keyUnit = "target"
+
 // save is Save of every network.
 func (c *core) save(w io.Writer, info map[string]string) error {
 	switch {
@@ -75,7 +78,8 @@ func (c *core) save(w io.Writer, info map[string]string) error {
 	case !c.Trained():
 		return ErrUntrained
 	}
-	return modelfile.Save(w, &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: c.work.Tensors()}, nil)
+	f := &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: packed(c.work.Tensors())}
+	return modelfile.Save(w, f, map[string]any{keyUnit: c.unit})
 }
 
 // load is Load of every network. m is as before when it fails.
@@ -102,11 +106,22 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	if err != nil {
 		return err
 	}
-	if err := c.work.Fits(f.Tensors); err != nil {
+	list, err := unpack(f.Tensors, c.work.Tensors())
+	if err != nil {
 		return err
 	}
+	if err := c.work.Fits(list); err != nil {
+		return err
+	}
+	if err := f.Get(keyUnit, &c.unit); err != nil {
+		return err
+	}
+	if err := c.unit.check(); err != nil {
+		return err
+	}
+	c.moments = fixed
 	c.start()
-	c.work.Set(f.Tensors)
+	c.work.Set(list)
 	c.taught = true
 	*m = arch
 	*set.core, *set.info = c, f.Info

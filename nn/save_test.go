@@ -145,7 +145,7 @@ func TestLoadErrors(t *testing.T) {
 		{"not JSON", CNN{}, replace(`{"__meta`, `["__meta`), "header: invalid character"},
 		{"other type", CNN{}, replace(`"F32"`, `"I32"`), `type "I32", want F32`},
 		{"other model", CNN{}, replace(`"cnn"`, `"rbm"`), `holds a model "rbm"`},
-		{"other version", CNN{}, replace(`"sanflow.version":"3"`, `"sanflow.version":"2"`), `version "2", want "3"`},
+		{"other version", CNN{}, replace(`"sanflow.version":"4"`, `"sanflow.version":"3"`), `version "3", want "4"`},
 		{"other K", CNN{K: 3}, file, "K is 3, the data have k = 2"},
 		{"other Hidden", CNN{Hidden: 128}, file, "Hidden is 128, the file has 6"},
 		{"a changed seed", CNN{}, bytes.Replace(file, []byte(`\"seed\":7`), []byte(`\"seed\":8`), 1), "damaged"},

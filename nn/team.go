@@ -188,7 +188,7 @@ func (t *team) await(n int) {
 
 // cut returns rows from to to-1 of a batch. It shares its memory.
 func (b batch) cut(s Shape, from, to int) batch {
-	c := batch{rows: to - from}
+	c := batch{rows: to - from, unit: b.unit, learned: b.learned}
 	c.nodes = b.nodes.Cut(s.nodes(), from, to)
 	c.edges = b.edges.Cut(s.edges(), from, to)
 	if b.counts != nil {

@@ -28,8 +28,8 @@ type Batch struct {
 	Targets *tensor.Dense
 
 	// Values is (B) of float32: the number to learn of each graph, when the
-	// shape has no classes. Predict ignores it. A network begins with answers
-	// about 0 ± 1, so numbers of another size are better scaled first.
+	// shape has no classes, in any unit; see Numbers in the documentation of the
+	// package. Predict ignores it.
 	Values *tensor.Dense
 
 	// Predicted, (B, classes) or (B, 1) of float32, receives from Step what
@@ -63,6 +63,8 @@ type batch struct {
 	counts  *Counts
 	targets []int32
 	values  []float32
+	unit    unit      // of predictions
+	learned unit      // of the outputs that are learned
 	said    []float32 // (rows, columns): what is predicted; nil where nobody asks
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the version of the files that Write writes and Read reads.
-const Version = "3"
+const Version = "4"
 
 // Metadata of sanflow begin with this; all others are the user's Info.
 const prefix = "sanflow."

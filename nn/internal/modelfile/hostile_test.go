@@ -235,10 +235,10 @@ func TestTensorClaims(t *testing.T) {
 // A file of another version is refused by its number.
 func TestVersion(t *testing.T) {
 	for _, k := range kinds(t) {
-		for _, version := range []string{"1", "2", "4", "99"} {
+		for _, version := range []string{"1", "2", "3", "99"} {
 			f := open(t, k.file)
 			f.meta["sanflow.version"] = version
-			if _, err := k.ask(f.bytes(t)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %q, want %q", version, "3")) {
+			if _, err := k.ask(f.bytes(t)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %q, want %q", version, "4")) {
 				t.Errorf("%s: version %s: %v", k.name, version, err)
 			}
 		}
