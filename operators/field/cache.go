@@ -73,6 +73,9 @@ type generation struct {
 
 const (
 	probes = 8
+	// Keys of few words, and the places for them.
+	shortKey   = 3
+	shortSlots = 1 << 13
 	// The first array is small, so that a small graph does not pay for a large
 	// one; each is growth times the one before.
 	firstWords = 1 << 10
@@ -113,8 +116,18 @@ func (c *Cache) find(hash uint64, key []uint64) []uint64 {
 	return value
 }
 
-func (g *generation) find(hash uint64, key []uint64) []uint64 {
+// mask returns the mask of the places for a key. Those of short keys, which are asked for
+// most, are few enough for the processor's cache.
+func (g *generation) mask(key []uint64) uint64 {
 	mask := uint64(len(g.slots) - 1)
+	if len(key) <= shortKey {
+		mask &= shortSlots - 1
+	}
+	return mask
+}
+
+func (g *generation) find(hash uint64, key []uint64) []uint64 {
+	mask := g.mask(key)
 	for i := range uint64(probes) {
 		s := g.slots[(hash+i)&mask].Load()
 		if s == 0 {
@@ -141,22 +154,20 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 			return
 		}
 	}
-	mask := uint64(len(g.slots) - 1)
+	mask := g.mask(key)
 	if g.met != nil && g.met[hash&mask].Swap(uint32(hash>>32)) != uint32(hash>>32) {
 		return
 	}
-	slot := -1
+	slot := &g.slots[hash&mask] // another problem gives way where all are taken
 	for i := range uint64(probes) {
-		if at := (hash + i) & mask; g.slots[at].Load() == 0 {
-			slot = int(at)
+		if at := &g.slots[(hash+i)&mask]; at.Load() == 0 {
+			slot = at
 			break
 		}
 	}
+	old := slot.Load()
 	size := int64(1 + len(key) + len(value))
-	begin := int64(len(g.words))
-	if slot >= 0 {
-		begin = g.used.Add(size) - size
-	}
+	begin := g.used.Add(size) - size
 	if begin+size > int64(len(g.words)) {
 		// Full. Only one of the workers that notice replaces the array.
 		if c.current.Load() == g && size < int64(c.words)/4 {
@@ -176,7 +187,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	copy(entry[1+len(key):], value)
 	// A reader of the slot also sees the entry, which is never written again. If
 	// another worker was faster, the entry is lost until the next generation.
-	g.slots[slot].CompareAndSwap(0, hash&^(1<<32-1)|uint64(begin+1))
+	slot.CompareAndSwap(old, hash&^(1<<32-1)|uint64(begin+1))
 }
 
 // hashOf mixes the words of a key: a multiplication carries every bit upwards,

@@ -222,8 +222,13 @@ func (m *memo) add(z *Normalizer, p *problem, before *Stats, order []int32) {
 // unpackOrder writes to order the n numbers of a value.
 func unpackOrder(order []int32, value []uint64, n int) []int32 {
 	order = scratch.Resize(order, n)
+	word := uint64(0)
 	for i := range order {
-		order[i] = int32(uint8(value[1+i/8] >> (i % 8 * 8)))
+		if i%8 == 0 {
+			word = value[1+i/8]
+		}
+		order[i] = int32(uint8(word))
+		word >>= 8
 	}
 	return order
 }

@@ -119,7 +119,10 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	z.begin(global)
 	p, k := &z.whole, z.K
 	words := !z.general && k <= maxWords && !ix.g.Directed && !z.Uniform && z.lists.refines()
-	nodes, dist := z.cutLarge(ix, hood, dist)
+	nodes := hood
+	if len(hood) > maxWords {
+		nodes, dist = z.cutLarge(ix, hood, dist)
+	}
 	if len(nodes) < len(hood) {
 		p = &z.part
 	} else if z.Reads != nil {
@@ -150,7 +153,7 @@ func (z *Normalizer) begin(global []float64) {
 // cutLarge cuts a neighbourhood that is too large for words to K nodes, if that can be
 // done without gathering it, and returns what is left of it.
 func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8) ([]int32, []uint8) {
-	if len(hood) <= maxWords || z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
+	if z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
 		return hood, dist
 	}
 	z.numbers.number(ix.g.N(), hood)
