@@ -121,10 +121,8 @@ func (c *config) check() (err error) {
 		}
 		paths = append(paths, path)
 	}
-	if c.out != "" {
-		if c.format, err = picture.Format(c.out); err != nil {
-			return err
-		}
+	if c.format, err = picture.Format(c.out); err != nil {
+		return err
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
@@ -138,13 +136,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	var files [3]*cli.OutFile
-	for i, path := range []string{c.json, c.table, c.out} {
-		if files[i], err = cli.Create(path); err != nil {
-			return err
-		}
-		defer files[i].Cleanup()
+	files, err := cli.Create(c.json, c.table, c.out)
+	if err != nil {
+		return err
 	}
+	defer files.Cleanup()
 	keep, err := openStore(c)
 	if err != nil {
 		return err
@@ -157,22 +153,14 @@ func run(ctx context.Context, args []string) error {
 		}
 		return err
 	}
-	if err := files[0].FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
-	if files[1] != nil {
-		if err := files[1].Finish([]byte(r.markdown())); err != nil {
-			return err
-		}
+	if err := files.Finish(c.table, func() ([]byte, error) { return []byte(r.markdown()), nil }); err != nil {
+		return err
 	}
-	if files[2] != nil {
-		drawn, err := r.draw(c.format)
-		if err != nil {
-			return err
-		}
-		if err := files[2].Finish(drawn); err != nil {
-			return err
-		}
+	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
+		return err
 	}
 	if err := r.print(os.Stdout); err != nil {
 		return err

@@ -133,21 +133,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	modelFile, err := cli.Create(c.model)
+	files, err := cli.Create(c.model, c.onnx, c.json)
 	if err != nil {
 		return err
 	}
-	defer modelFile.Cleanup()
-	onnxFile, err := cli.Create(c.onnx)
-	if err != nil {
-		return err
-	}
-	defer onnxFile.Cleanup()
-	jsonFile, err := cli.Create(c.json)
-	if err != nil {
-		return err
-	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 
 	d, err := collection.Load(ctx, c.data, c.seed)
 	if err != nil {
@@ -178,21 +168,13 @@ func run(ctx context.Context, args []string) error {
 	}
 	r := newReport(c, d, fields, e, model)
 	r.Seconds = time.Since(start).Seconds()
-	if modelFile != nil {
-		if err := modelFile.Finish(model); err != nil {
-			return err
-		}
+	if err := files.Finish(c.model, func() ([]byte, error) { return model, nil }); err != nil {
+		return err
 	}
-	if onnxFile != nil {
-		exported, err := export(model)
-		if err != nil {
-			return err
-		}
-		if err := onnxFile.Finish(exported); err != nil {
-			return err
-		}
+	if err := files.Finish(c.onnx, func() ([]byte, error) { return export(model) }); err != nil {
+		return err
 	}
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	return r.print(os.Stdout)

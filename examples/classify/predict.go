@@ -48,11 +48,11 @@ func predict(ctx context.Context, c *config) error {
 	if err != nil {
 		return fmt.Errorf("-load: %s: %w", c.load, err)
 	}
-	file, err := cli.Create(c.json)
+	files, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	defer file.Cleanup()
+	defer files.Cleanup()
 	src, name, err := collection.Source(ctx, c.data, c.seed)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func predict(ctx context.Context, c *config) error {
 	}
 	out.Graphs = len(out.Predictions)
 	out.Accuracy = percent(out.Correct, out.Known)
-	if err := file.FinishJSON(out); err != nil {
+	if err := files.JSON(c.json, out); err != nil {
 		return err
 	}
 	return out.print(os.Stdout, classes)

@@ -107,7 +107,7 @@ func kill(ctx context.Context, args []string) error {
 	out, e := cli.Create(path)
 	if e == nil {
 		defer out.Cleanup()
-		e = out.FinishJSON(g)
+		e = out.JSON(path, g)
 	}
 	return errors.Join(err, e)
 }

@@ -177,11 +177,11 @@ func (c *config) run(ctx context.Context, work func(context.Context) (*report, e
 		ctx, stop = withParent(ctx)
 		defer stop()
 	}
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 	if c.dir == "" {
 		if c.dir, err = os.MkdirTemp("", "cluster"); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (c *config) run(ctx context.Context, work func(context.Context) (*report, e
 	if err != nil || r == nil {
 		return cli.Cause(ctx, err)
 	}
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	if !isChild() {

@@ -195,11 +195,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// A place that cannot be written to is found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 	work := c.work
 	switch c.as {
 	case "edges":
@@ -211,7 +211,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := jsonFile.FinishJSON(report); err != nil {
+	if err := files.JSON(c.json, report); err != nil {
 		return err
 	}
 	return report.print()

@@ -116,11 +116,11 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 	var text *cli.Stream
 	if c.out != "" && !strings.HasSuffix(c.out, ".arrow") {
 		if text, err = cli.CreateStream(c.out); err != nil {
@@ -132,7 +132,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := jsonFile.FinishJSON(report); err != nil {
+	if err := files.JSON(c.json, report); err != nil {
 		return err
 	}
 	if c.out == "/dev/stdout" {

@@ -36,6 +36,7 @@ type config struct {
 	options     theta.Options
 	candidates  []labeling.Labeling
 	out, json   string
+	format      string // of out
 }
 
 func parse(args []string) (*config, error) {
@@ -84,9 +85,7 @@ func (c *config) check(names, crop string) (err error) {
 			return fmt.Errorf("-crop: %w", err)
 		}
 	}
-	if c.out != "" {
-		_, err = picture.Format(c.out)
-	}
+	c.format, err = picture.Format(c.out)
 	return err
 }
 
@@ -123,16 +122,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json, c.out)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
-	drawing, err := cli.Create(c.out)
-	if err != nil {
-		return err
-	}
-	defer drawing.Cleanup()
+	defer files.Cleanup()
 
 	name, graphs, err := c.open(ctx)
 	if err != nil {
@@ -146,20 +140,10 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	t := newTable(name, c, best, estimates)
-	if drawing != nil {
-		format, err := picture.Format(c.out)
-		if err != nil {
-			return err
-		}
-		drawn, err := drawTable(t, format)
-		if err != nil {
-			return err
-		}
-		if err := drawing.Finish(drawn); err != nil {
-			return err
-		}
+	if err := files.Finish(c.out, func() ([]byte, error) { return drawTable(t, c.format) }); err != nil {
+		return err
 	}
-	if err := jsonFile.FinishJSON(t); err != nil {
+	if err := files.JSON(c.json, t); err != nil {
 		return err
 	}
 	return t.print(os.Stdout)

@@ -131,11 +131,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// A place that cannot be written to is found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 	g, err := read(ctx, c)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	r.close()
 	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	return r.print(os.Stdout)

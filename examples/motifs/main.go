@@ -90,20 +90,12 @@ func run(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	files := map[string]*cli.OutFile{}
-	for _, ext := range []string{"svg", "png", "safetensors"} {
-		f, err := cli.Create(filepath.Join(c.out, "motifs."+ext))
-		if err != nil {
-			return err
-		}
-		defer f.Cleanup()
-		files[ext] = f
-	}
-	jsonFile, err := cli.Create(c.json)
+	of := func(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
+	files, err := cli.Create(of("svg"), of("png"), of("safetensors"), c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 
 	in, err := c.load(ctx)
 	if err != nil {
@@ -124,11 +116,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	sheet := newSheet(c, in, fields, l, motifs)
 	for _, format := range []string{"svg", "png"} {
-		drawn, err := sheet.draw(ctx, format)
-		if err != nil {
-			return err
-		}
-		if err := files[format].Finish(drawn); err != nil {
+		if err := files.Finish(of(format), func() ([]byte, error) { return sheet.draw(ctx, format) }); err != nil {
 			return err
 		}
 	}
@@ -136,11 +124,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := files["safetensors"].Finish(model); err != nil {
+	if err := files.Finish(of("safetensors"), func() ([]byte, error) { return model, nil }); err != nil {
 		return err
 	}
 	r := newReport(c, in, fields, l, motifs, model)
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	return r.print(os.Stdout)

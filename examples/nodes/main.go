@@ -34,13 +34,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/nodes"
@@ -93,6 +92,7 @@ type config struct {
 	seed                uint64
 	fit                 nodes.Fit
 	out, json           string
+	format              string // of out
 }
 
 func parse(args []string) (*config, error) {
@@ -135,7 +135,7 @@ func parse(args []string) (*config, error) {
 }
 
 func (c *config) check() (err error) {
-	switch ext := filepath.Ext(c.out); {
+	switch {
 	case c.data != "" && (c.graph != "" || c.labels != ""):
 		return errors.New("-data and -graph or -labels are both set, want one")
 	case c.graph != "" && c.labels == "":
@@ -152,8 +152,9 @@ func (c *config) check() (err error) {
 		return errors.New("-propagate and -neighbour-labels are both set, want one: propagated features are no fields")
 	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want -1, or 0 to 1000", c.decay)
-	case c.out != "" && ext != ".svg" && ext != ".png":
-		return fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
+	}
+	if c.format, err = picture.Format(c.out); err != nil {
+		return err
 	}
 	if c.fit.By, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
@@ -204,16 +205,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.Create(c.json, c.out)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
-	picture, err := cli.Create(c.out)
-	if err != nil {
-		return err
-	}
-	defer picture.Cleanup()
+	defer files.Cleanup()
 	d, err := load(ctx, c)
 	if err != nil {
 		return err
@@ -232,16 +228,10 @@ func run(ctx context.Context, args []string) error {
 		r.RootsPerS = float64(r.roots) / r.rootSeconds
 	}
 	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
-	if picture != nil {
-		b, err := r.draw(strings.TrimPrefix(filepath.Ext(c.out), "."))
-		if err != nil {
-			return err
-		}
-		if err := picture.Finish(b); err != nil {
-			return err
-		}
+	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
+		return err
 	}
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	return r.print(os.Stdout)

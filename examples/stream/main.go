@@ -88,9 +88,7 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	if c.out != "" {
-		c.format, err = picture.Format(c.out)
-	}
+	c.format, err = picture.Format(c.out)
 	return err
 }
 
@@ -100,13 +98,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	var files [2]*cli.OutFile
-	for i, path := range []string{c.json, c.out} {
-		if files[i], err = cli.Create(path); err != nil {
-			return err
-		}
-		defer files[i].Cleanup()
+	files, err := cli.Create(c.json, c.out)
+	if err != nil {
+		return err
 	}
+	defer files.Cleanup()
 	r := &report{Workers: c.workers, Seed: c.seed, Window: c.window}
 	for _, name := range c.systems {
 		one, err := c.learn(ctx, name, r)
@@ -116,17 +112,11 @@ func run(ctx context.Context, args []string) error {
 		r.Systems = append(r.Systems, one)
 	}
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
-	if err := files[0].FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
-	if files[1] != nil {
-		drawn, err := r.draw(c.format)
-		if err != nil {
-			return err
-		}
-		if err := files[1].Finish(drawn); err != nil {
-			return err
-		}
+	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
+		return err
 	}
 	return r.print(os.Stdout)
 }

@@ -25,18 +25,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -54,6 +53,7 @@ type config struct {
 	chunk   int
 	seed    uint64
 	out     string
+	format  string // of out
 	json    string
 }
 
@@ -105,14 +105,11 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	ext := filepath.Ext(c.out)
-	switch {
-	case c.cpu && cli.CPU() == 0:
+	if c.cpu && cli.CPU() == 0 {
 		return nil, errors.New("-cpu: this system does not tell its processor time")
-	case c.out != "" && ext != ".svg" && ext != ".png":
-		return nil, fmt.Errorf("-out is %q, want a name that ends in .svg or .png", c.out)
 	}
-	return c, nil
+	c.format, err = picture.Format(c.out)
+	return c, err
 }
 
 // numbers parses a list, which it returns in order, each number once.
@@ -135,18 +132,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	files := map[string]*cli.Stream{}
-	for _, path := range []string{c.out, c.json} {
-		if path == "" {
-			continue
-		}
-		f, err := cli.CreateStream(path)
-		if err != nil {
-			return err
-		}
-		defer f.Cleanup()
-		files[path] = f
+	files, err := cli.Create(c.json, c.out)
+	if err != nil {
+		return err
 	}
+	defer files.Cleanup()
 	results, err := c.measure(ctx)
 	if err != nil {
 		return err
@@ -154,27 +144,11 @@ func run(ctx context.Context, args []string) error {
 	if len(results) == 0 {
 		return errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
 	}
-	if f := files[c.out]; f != nil {
-		drawn, err := drawPlot(strings.TrimPrefix(filepath.Ext(c.out), "."), c, results)
-		if err != nil {
-			return err
-		}
-		if _, err := f.Write(drawn); err != nil {
-			return err
-		}
-		if err := f.Finish(); err != nil {
-			return err
-		}
+	if err := files.Finish(c.out, func() ([]byte, error) { return drawPlot(c.format, c, results) }); err != nil {
+		return err
 	}
-	if f := files[c.json]; f != nil {
-		e := json.NewEncoder(f)
-		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"workers": c.workers, "cpu": c.cpu, "seed": c.seed, "results": results}); err != nil {
-			return err
-		}
-		if err := f.Finish(); err != nil {
-			return err
-		}
+	if err := files.JSON(c.json, map[string]any{"workers": c.workers, "cpu": c.cpu, "seed": c.seed, "results": results}); err != nil {
+		return err
 	}
 	return printTable(os.Stdout, c, results)
 }

@@ -29,8 +29,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-
-	"github.com/sanflow/sanflow/flow/file"
 )
 
 // ErrInterrupted is why a context of Main ended when the user asked for it.
@@ -227,51 +225,57 @@ func (p *Progress) Done() {
 	}
 }
 
-// OutFile is a file that gets its name when it is complete. A nil one is a file
-// that nobody asked for.
-type OutFile struct{ *file.Pending }
+// Files are the files that a command writes, by their paths. Each gets its name when it is
+// complete. The path "" is that of a file that is not wanted.
+type Files map[string]*Stream
 
-// Create begins a file; the path "" gives nil. It fails at once where the place
-// cannot be written to, before any long work.
-func Create(path string) (*OutFile, error) {
-	if path == "" {
-		return nil, nil
+// Create begins files. It fails at once where one of them cannot be written to, before any
+// long work.
+func Create(paths ...string) (Files, error) {
+	files := Files{}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		f, err := CreateStream(path)
+		if err != nil {
+			files.Cleanup()
+			return nil, err
+		}
+		files[path] = f
 	}
-	if special(path) {
-		return nil, fmt.Errorf("cannot write %s: it is no regular file", path)
-	}
-	f, err := file.Create(nil, path)
-	if err != nil {
-		return nil, err
-	}
-	return &OutFile{f}, nil
+	return files, nil
 }
 
-// Cleanup removes what there is of a file that is not finished.
-func (f *OutFile) Cleanup() {
-	if f != nil {
-		_ = f.Discard() // the command has its own error to tell
+// Cleanup removes the files that are not finished.
+func (f Files) Cleanup() {
+	for _, one := range f {
+		one.Cleanup()
 	}
 }
 
-// FinishJSON writes v, indented. On a nil file it does nothing.
-func (f *OutFile) FinishJSON(v any) error {
-	if f == nil {
+// JSON writes v, indented, and gives the file its name.
+func (f Files) JSON(path string, v any) error {
+	return f.Finish(path, func() ([]byte, error) {
+		b, err := json.MarshalIndent(v, "", "  ")
+		return append(b, '\n'), err
+	})
+}
+
+// Finish writes the content and gives the file its name. It calls content if the file is wanted.
+func (f Files) Finish(path string, content func() ([]byte, error)) error {
+	one := f[path]
+	if one == nil {
 		return nil
 	}
-	b, err := json.MarshalIndent(v, "", "  ")
+	b, err := content()
 	if err != nil {
 		return err
 	}
-	return f.Finish(append(b, '\n'))
-}
-
-// Finish writes the content and gives the file its name.
-func (f *OutFile) Finish(content []byte) error {
-	if _, err := f.Write(content); err != nil {
+	if _, err := one.Write(b); err != nil {
 		return err
 	}
-	return f.Publish()
+	return one.Finish()
 }
 
 // DataName is what the data of a path are called in a report: MUTAG for

@@ -17,7 +17,7 @@ import (
 type Stream struct {
 	path string
 	w    *bufio.Writer
-	out  *OutFile // or
+	out  *file.Pending // or
 	dev  *os.File
 	at   int64
 }
@@ -34,7 +34,7 @@ func CreateStream(path string) (*Stream, error) {
 		}
 		return &Stream{path: path, dev: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 	}
-	f, err := Create(path)
+	f, err := file.Create(nil, path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,5 +93,5 @@ func (s *Stream) Cleanup() {
 		s.dev.Close() // twice is harmless
 		return
 	}
-	s.out.Cleanup()
+	_ = s.out.Discard()
 }

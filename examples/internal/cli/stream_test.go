@@ -57,8 +57,13 @@ func TestStreamDevice(t *testing.T) {
 	if err := s.Finish(); err == nil || !strings.Contains(err.Error(), "cannot write /dev/full: no space left") {
 		t.Errorf("%v", err)
 	}
-	if _, err := Create("/dev/full"); err == nil {
-		t.Error("Create took the place of a device")
+	files, err := Create("/dev/full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Cleanup()
+	if err := files.JSON("/dev/full", "x"); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v", err)
 	}
 	if info, err := os.Stat("/dev/full"); err != nil || info.Mode()&os.ModeDevice == 0 {
 		t.Errorf("/dev/full is %v now", info.Mode())
