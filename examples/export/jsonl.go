@@ -39,7 +39,6 @@ func (c *config) fieldLines(ctx context.Context) (*report, error) {
 	if err := file.Finish(); err != nil {
 		return nil, err
 	}
-	r.Fields = r.Rows
 	if r.Bytes, err = file.Seek(0, io.SeekCurrent); err != nil {
 		return nil, err
 	}

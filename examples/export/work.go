@@ -25,22 +25,19 @@ func (c *config) work(ctx context.Context) (*report, error) {
 	}
 	r := &report{K: c.k, W: c.roots.W, As: c.as, Out: c.out, Workers: c.workers}
 	from, tally := &input.Named{Source: src}, &input.Tally{}
-	last := &finish{}
-	p, err := c.pipeline(flow.From(from).Via(tally), last)
+	p, err := c.pipeline(flow.From(from).Via(tally))
 	if err != nil {
 		return nil, err
 	}
-	if c.out != "" {
+	switch {
+	case c.out != "":
 		p = p.To(c.sink(r))
+	case !c.graphs:
+		p = p.To(&look{members: &r.first})
 	}
-	rows := func(stages []flow.StageStats) int64 { return stages[len(stages)-1].RowsIn }
-	seconds, err := c.run(ctx, p, r, from, tally, rows)
+	seconds, err := c.run(ctx, p, r, from, tally, cli.Last)
 	if err != nil {
 		return nil, err
-	}
-	r.Fields = last.fields
-	if c.out == "" {
-		r.first = last.first
 	}
 	r.measure(seconds)
 	return r, nil
@@ -50,20 +47,17 @@ func (c *config) work(ctx context.Context) (*report, error) {
 // long that took.
 func (c *config) run(ctx context.Context, p flow.Pipeline, r *report, from *input.Named, tally *input.Tally, rows func([]flow.StageStats) int64) (float64, error) {
 	start := time.Now()
-	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
-	bar := cli.NewProgress("rows", -1)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(rows(s.Stages)) })
-	bar.Done()
-	if err := running.Wait(); err != nil {
-		return 0, cli.Cause(ctx, err)
+	stats, err := cli.Run(ctx, p.With(flow.Options{Workers: c.workers}), "rows", -1, rows)
+	if err != nil {
+		return 0, err
 	}
-	r.Rows = rows(running.Stats().Stages)
+	r.Rows, r.Fields = rows(stats.Stages), input.Notes(stats.Stages)[operators.NoteFields]
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	return time.Since(start).Seconds() - r.ReadSeconds, nil
 }
 
 // pipeline adds the steps from the graphs to the rows.
-func (c *config) pipeline(p flow.Pipeline, last *finish) (flow.Pipeline, error) {
+func (c *config) pipeline(p flow.Pipeline) (flow.Pipeline, error) {
 	if c.graphs {
 		return p, nil
 	}
@@ -81,7 +75,7 @@ func (c *config) pipeline(p flow.Pipeline, last *finish) (flow.Pipeline, error) 
 		// Records of one size, so that the files are the same whatever the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
 	}
-	return p.Via(last), nil
+	return p, nil
 }
 
 func (c *config) sink(r *report) flow.Sink {

@@ -39,37 +39,24 @@ func (c *config) work(ctx context.Context, text *cli.Stream) (*report, error) {
 	case c.out != "":
 		p = p.Via(jsonl.Columns{}).To(ipc.Sink{Path: c.out})
 	}
-	running := p.With(flow.Options{Workers: c.workers}).Start(ctx)
-	bar := cli.NewProgress("receptive fields", -1)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(notes(s)[operators.NoteFields]) })
-	bar.Done()
-	if err := running.Wait(); err != nil {
-		return nil, cli.Cause(ctx, err)
+	made := func(stages []flow.StageStats) int64 { return input.Notes(stages)[operators.NoteFields] }
+	stats, err := cli.Run(ctx, p.With(flow.Options{Workers: c.workers}), "receptive fields", -1, made)
+	if err != nil {
+		return nil, err
 	}
 	if text != nil {
 		if err := text.Finish(); err != nil {
 			return nil, err
 		}
 	}
-	stats := running.Stats()
 	r := &report{config: c, Graphs: tally.Graphs, Nodes: tally.Nodes, Edges: tally.Edges}
 	global := time.Duration(clock.spent.Load())
 	r.LabelSeconds = (stats.Stages[1].Busy + global).Seconds()
 	if !tally.Start.IsZero() {
 		r.Seconds = max(0, (time.Since(tally.Start) - global).Seconds())
 	}
-	r.take(notes(stats))
+	r.take(input.Notes(stats.Stages))
 	return r, nil
-}
-
-// notes returns those of Normalize, wherever it stands.
-func notes(s flow.Stats) map[string]int64 {
-	for _, stage := range s.Stages {
-		if _, ok := stage.Notes[operators.NoteFields]; ok {
-			return stage.Notes
-		}
-	}
-	return nil
 }
 
 // timed is a labeling of whole graphs whose time is taken.

@@ -40,22 +40,18 @@ func (c *config) makeFields(ctx context.Context, in *input) (*fields, error) {
 		return nil, errors.New("the graph has no nodes")
 	}
 	f := &fields{k: c.k, held: int(c.held * float64(in.graph.N()))}
-	bar := cli.NewProgress("receptive fields", int64(in.graph.N()))
-	defer bar.Done()
-	running := flow.From(sources.Graphs{Items: []sources.Item{{Graph: in.graph}}}).
+	p := flow.From(sources.Graphs{Items: []sources.Item{{Graph: in.graph}}}).
 		Via(operators.Select{}).       // all nodes
 		Via(operators.Chunk{Size: 1}). // a row each
 		Via(operators.Assemble{K: c.k}).
 		Via(operators.Normalize{Edges: true, IgnoreAttributes: true}). // 1-WL
 		Via(operators.Batch{Size: 1024}).
 		With(flow.Options{Workers: c.workers}).
-		To(&f.collected).Start(ctx)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
-	if err := running.Wait(); err != nil {
-		f.release()
-		return nil, err
+		To(&f.collected)
+	_, err := cli.Run(ctx, p, "receptive fields", int64(in.graph.N()), cli.Last)
+	if err == nil {
+		err = f.read()
 	}
-	err := f.read()
 	if err != nil {
 		f.release()
 	}

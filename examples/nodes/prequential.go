@@ -26,17 +26,13 @@ func prequential(ctx context.Context, c *config, d *dataset, r *report) error {
 	if c.fit.Known == nodes.On {
 		p = p.Via(operators.KnownClasses{Class: d.Class, Names: d.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }})
 	}
-	bar := cli.NewProgress("predict, then learn", int64(len(d.test)))
-	defer bar.Done()
 	m := newMeter(c, d)
 	online := sinks.Rehearse{Steps: c.fit.Epochs, Seed: c.seed, Each: m.count}
 	for i := range c.fit.Nets {
 		online.Nets = append(online.Nets, c.newNet(newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.fit.Rate, c.fit.Decays[0]))
 	}
 	start := time.Now()
-	running := p.To(online).Start(ctx)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
-	if err := running.Wait(); err != nil {
+	if _, err := cli.Run(ctx, p.To(online), "predict, then learn", int64(len(d.test)), cli.Last); err != nil {
 		return err
 	}
 	r.roots, r.rootSeconds = len(d.test), time.Since(start).Seconds()

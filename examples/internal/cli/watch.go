@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
@@ -25,3 +26,17 @@ func Watch(r *flow.Running, f func(flow.Stats)) {
 		}
 	}
 }
+
+// Run runs a pipeline with a progress bar, whose position is a function of the statistics of the
+// stages, and returns the statistics at the end.
+func Run(ctx context.Context, p flow.Pipeline, what string, total int64, at func([]flow.StageStats) int64) (flow.Stats, error) {
+	bar := NewProgress(what, total)
+	defer bar.Done()
+	running := p.Start(ctx)
+	Watch(running, func(s flow.Stats) { bar.Set(at(s.Stages)) })
+	err := running.Wait()
+	return running.Stats(), Cause(ctx, err)
+}
+
+// Last is the number of rows that the last stage was given, for Run.
+func Last(stages []flow.StageStats) int64 { return stages[len(stages)-1].RowsIn }

@@ -46,12 +46,7 @@ func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
 		return nil, err
 	}
 	d := &Data{Name: name}
-	bar := cli.NewProgress("reading graphs", -1)
-	defer bar.Done()
-	running := flow.From(src).To(&d.Graphs).Start(ctx)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[0].RowsOut) })
-	err = running.Wait()
-	if err == nil {
+	if _, err = cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last); err == nil {
 		err = d.survey()
 	}
 	if err != nil {

@@ -58,12 +58,8 @@ func (d *Data) MakeFields(ctx context.Context, c Making) (*Fields, error) {
 	if len(c.Count) > 0 {
 		what = "counting words"
 	}
-	bar := cli.NewProgress(what, int64(len(d.Nodes)))
-	defer bar.Done()
 	start := time.Now()
-	running := p.To(&out).Start(ctx)
-	cli.Watch(running, func(s flow.Stats) { bar.Set(s.Stages[len(s.Stages)-1].RowsIn) })
-	if err := running.Wait(); err != nil {
+	if _, err := cli.Run(ctx, p.To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
 		return nil, err
 	}
 	f.Seconds = time.Since(start).Seconds()
@@ -86,7 +82,6 @@ func (d *Data) MakeFields(ctx context.Context, c Making) (*Fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nobody looks at the graphs any more.
 	defer rows.Release()
 	f.Record, err = record.Project(record.Without(rows.Schema(), record.GraphColumns()...), rows, nil)
 	return f, err

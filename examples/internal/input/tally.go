@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // Named is a source that notes how long it took to open.
@@ -93,4 +94,14 @@ func (t *tallier) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	rec.Retain()
 	return out.Emit(rec)
+}
+
+// Notes returns the notes of operators.Normalize, or nil.
+func Notes(stages []flow.StageStats) map[string]int64 {
+	for _, stage := range stages {
+		if _, ok := stage.Notes[operators.NoteFields]; ok {
+			return stage.Notes
+		}
+	}
+	return nil
 }
