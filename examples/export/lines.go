@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"strconv"
 	"time"
-
-	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks/edgelist"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
@@ -26,145 +23,55 @@ func (c *config) edgeList(ctx context.Context) (*report, error) {
 	}
 	defer file.Cleanup()
 	r := &report{As: c.as, Out: c.out, Workers: c.workers}
-	w := &lines{file: file, report: r, bar: cli.NewProgress("lines", -1), ctx: ctx}
-	start := time.Now()
+	bar := cli.NewBytes("writing", 0)
+	defer bar.Done()
+	start, text := time.Now(), io.MultiWriter(file, bar)
 	if c.data == "" && c.graph.Path == "rmat" {
 		scale, n := input.Scale(c.graph.N)
-		err = w.drawn(scale, n, c.graph.Seed)
+		r.Edges, err = int64(n), drawn(ctx, text, scale, n, c.graph.Seed)
 	} else {
-		err = c.stored(ctx, w)
+		err = c.stored(ctx, text, r)
 	}
-	w.bar.Done()
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
 	if err := file.Finish(); err != nil {
 		return nil, err
 	}
+	r.Bytes, err = file.Seek(0, io.SeekCurrent)
 	r.measure(time.Since(start).Seconds() - r.ReadSeconds)
-	return r, nil
+	return r, err
 }
 
 // stored writes the edges of a graph that there is.
-func (c *config) stored(ctx context.Context, w *lines) error {
+func (c *config) stored(ctx context.Context, text io.Writer, r *report) error {
 	src, err := c.source(ctx)
 	if err != nil {
 		return err
 	}
-	from := &input.Named{Source: src}
-	err = flow.From(from).To(w).Run(ctx)
-	w.report.ReadSeconds = from.Seconds
+	from, tally := &input.Named{Source: src}, &input.Tally{}
+	err = flow.From(from).Via(tally).To(edgelist.Sink{Writer: text}).Run(ctx)
+	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	return err
-}
-
-// lines writes edges.
-type lines struct {
-	file   *cli.Stream
-	report *report
-	bar    *cli.Progress
-	ctx    context.Context
-	b      []byte
 }
 
 // drawn writes the lines of an rmat graph.
-func (w *lines) drawn(scale, n int, seed uint64) error {
+func drawn(ctx context.Context, text io.Writer, scale, n int, seed uint64) error {
+	var b []byte
 	for u, v := range generate.RMATLines(scale, n, seed) {
-		if err := w.line(graph.IDs{}, u, v, nil); err != nil {
+		b = append(strconv.AppendInt(b, int64(u), 10), ' ')
+		b = append(strconv.AppendInt(b, int64(v), 10), '\n')
+		if len(b) < 1<<16 {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if _, err := text.Write(b); err != nil {
 			return err
 		}
-		w.report.Edges++
+		b = b[:0]
 	}
-	return w.flush()
-}
-
-func (w *lines) line(ids graph.IDs, u, v int32, weight []float32) error {
-	w.b = append(ids.Append(w.b, u), ' ')
-	w.b = ids.Append(w.b, v)
-	for _, x := range weight {
-		w.b = strconv.AppendFloat(append(w.b, ' '), float64(x), 'g', -1, 32)
-	}
-	w.b = append(w.b, '\n')
-	if len(w.b) > 1<<16 {
-		return w.flush()
-	}
-	return nil
-}
-
-func (w *lines) flush() error {
-	if w.ctx.Err() != nil {
-		return context.Cause(w.ctx)
-	}
-	n, err := w.file.Write(w.b)
-	w.report.Bytes += int64(n)
-	w.b = w.b[:0]
-	w.bar.Set(w.report.Edges)
+	_, err := text.Write(b)
 	return err
 }
-
-// Name is what errors call it.
-func (w *lines) Name() string { return "edges" }
-
-// Open implements flow.Sink.
-func (w *lines) Open(*arrow.Schema) (flow.Writer, error) { return w, nil }
-
-// Write writes the edges of the only graph.
-func (w *lines) Write(_ context.Context, rec arrow.Record) error {
-	graphs, err := record.GraphsOf(rec)
-	if err != nil {
-		return err
-	}
-	if w.report.Graphs += int64(graphs.Len()); w.report.Graphs > 1 {
-		return fmt.Errorf("an edge list is of one graph: -as parquet or arrow takes many")
-	}
-	var g graph.Graph
-	graphs.At(0, &g)
-	ids := graphs.Row(0).NodeID
-	if ids.Kind() == graph.StringIDs {
-		return fmt.Errorf("an edge list has integers as ids, and the nodes have strings: -as parquet or arrow takes these")
-	}
-	weight := func(int) []float32 { return nil }
-	if a := g.EdgeAttrs; a > 0 {
-		weight = func(entry int) []float32 { return g.EdgeAttr[entry*a:][:a] }
-	}
-	w.report.Nodes = int64(g.N())
-	w.b = fmt.Appendf(w.b, "# %d nodes, %d edges\n", g.N(), g.M())
-	for u := range int32(g.N()) {
-		for i, v := range g.Adj(u) {
-			if g.Directed || u < v {
-				if err := w.line(ids, u, v, weight(int(g.Offsets[u])+i)); err != nil {
-					return err
-				}
-				w.report.Edges++
-			}
-		}
-	}
-	if err := w.alone(&g, ids); err != nil {
-		return err
-	}
-	return w.flush()
-}
-
-// alone writes the ids of nodes without an edge, each as an edge to itself, which
-// readers drop. Where ids are numbers the first line tells of those nodes.
-func (w *lines) alone(g *graph.Graph, ids graph.IDs) error {
-	if ids.Kind() == graph.NoIDs {
-		return nil
-	}
-	named, weight := make([]bool, g.N()), make([]float32, g.EdgeAttrs)
-	for u := range int32(g.N()) {
-		for _, v := range g.Adj(u) {
-			named[u], named[v] = true, true
-		}
-	}
-	for v := range int32(g.N()) {
-		if !named[v] {
-			if err := w.line(ids, v, v, weight); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Close implements flow.Writer.
-func (w *lines) Close(error) error { return nil }

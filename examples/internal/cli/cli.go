@@ -204,6 +204,12 @@ func (p *Progress) Add(n int64) {
 	}
 }
 
+// Write makes as many steps as there are bytes.
+func (p *Progress) Write(b []byte) (int, error) {
+	p.Add(int64(len(b)))
+	return len(b), nil
+}
+
 // Total says how many steps there are, as soon as somebody knows.
 func (p *Progress) Total(n int64) {
 	if p != nil && n != p.bar.GetMax64() {
