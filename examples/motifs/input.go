@@ -8,7 +8,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	graphs "github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // generated are the graphs of the paper's figure that are made by a rule.
@@ -38,37 +37,20 @@ const maxPortrait = 250
 
 // load makes or reads the graph of the command line.
 func (c *config) load(ctx context.Context) (in *input, err error) {
-	in = &input{name: c.graph}
-	switch {
-	case c.graph == "karate":
+	in = &input{name: cli.DataName(c.graph)}
+	if c.graph == "karate" {
 		in.graph, err = karateClub()
-	case slices.Contains(generated, c.graph):
-		in.graph, _, err = graphs.Generate(ctx, c.graph, c.n, c.seed)
-		if err == nil && c.n > maxPortrait {
-			in.portrait, _, err = graphs.Generate(ctx, c.graph, 100, c.seed)
-		}
-	default:
-		err = in.read(ctx, c.graph)
+	} else {
+		in.graph, in.ids, err = graphs.Load(ctx, c.graph, c.n, c.seed)
 	}
 	if err != nil {
-		return nil, err
+		return nil, cli.Cause(ctx, fmt.Errorf("-graph: %w", err))
 	}
-	if in.graph.N() <= maxPortrait {
+	switch {
+	case in.graph.N() <= maxPortrait:
 		in.portrait = in.graph
+	case slices.Contains(generated, c.graph):
+		in.portrait, _, err = graphs.Generate(ctx, c.graph, 100, c.seed)
 	}
-	return in, nil
-}
-
-// read reads an edge list.
-func (in *input) read(ctx context.Context, path string) error {
-	net, err := sources.EdgeList{Path: cli.Place("graphs", path)}.Read(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return fmt.Errorf("-graph: %w", err)
-	}
-	in.graph, in.ids = net.Graph, net.IDs
-	in.name = cli.DataName(path)
-	return nil
+	return in, err
 }

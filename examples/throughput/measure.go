@@ -122,14 +122,8 @@ func (c *config) load(ctx context.Context, name string, n int) (*graph.Graph, er
 	if dir == "" {
 		return nil, fmt.Errorf("set SANFLOW_DATA to the folder of the data sets: %w", fs.ErrNotExist)
 	}
-	net, err := sources.EdgeList{Path: filepath.Join(dir, "graphs", name+".edges.gz")}.Read(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, err
-	}
-	return net.Graph, nil
+	g, _, err := input.Load(ctx, filepath.Join(dir, "graphs", name+".edges.gz"), 0, 0)
+	return g, err
 }
 
 // rate makes the fields of all nodes, and of small graphs several times over, so

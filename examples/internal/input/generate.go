@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
@@ -51,4 +53,17 @@ func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Gr
 		err = fmt.Errorf("-n %d: %w", n, err)
 	}
 	return g, true, err
+}
+
+// Load returns the graph of that name, one of Families with n nodes, or an edge list by its path
+// or its name in $SANFLOW_DATA/graphs; and the ids of its nodes.
+func Load(ctx context.Context, name string, n int, seed uint64) (*graph.Graph, graph.IDs, error) {
+	if g, ok, err := Generate(ctx, name, n, seed); ok {
+		return g, graph.IDs{}, err
+	}
+	net, err := sources.EdgeList{Path: cli.Place("graphs", name)}.Read(ctx)
+	if err != nil {
+		return nil, graph.IDs{}, cli.Cause(ctx, err)
+	}
+	return net.Graph, net.IDs, nil
 }
