@@ -63,7 +63,7 @@ func parse(args []string) (*config, error) {
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
 	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
-	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, or begin it where there is none; cells that ran out of a shorter limit are tried again")
+	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one; cells that ran out of a shorter limit are tried again")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.table, "table", "", "file for the table, in Markdown")
 	f.StringVar(&c.out, "out", "", "file for the picture, .svg or .png")

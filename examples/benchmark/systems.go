@@ -20,8 +20,8 @@ type system struct {
 	variants int
 	fixed    bool
 	heldOut  bool // see plan
-	// identity says in full what is learned, and among what is chosen: a cell of
-	// another is not gone on with.
+	// identity describes the model and the choices in full: a cell of another identity
+	// is not resumed.
 	identity string
 	trains   string // what model by epochs, as collection.Training; "" = none
 }

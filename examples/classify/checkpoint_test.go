@@ -153,7 +153,7 @@ func TestResumeErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "holds a run; go on with it by -resume, or name another directory"},
+		{nil, "holds a run; resume it by -resume, or name another directory"},
 		{[]string{"-resume", "-seed", "2"}, "is of a run with -seed 1, this one has -seed 2"},
 		{[]string{"-resume", "-epochs", "3"}, "is of a run with -epochs 2, this one has -epochs 3"},
 		{[]string{"-resume", "-model-kind", "pslr"}, "is of a run with -model-kind cnn, this one has -model-kind pslr"},

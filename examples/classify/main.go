@@ -80,7 +80,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and orders")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the state of the run, so that it can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
-	f.BoolVar(&c.resume, "resume", false, "go on with the run that -checkpoint keeps, to the same result, or begin it where there is none")
+	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, to the same result, or begin one")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
 	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
 	f.StringVar(&c.load, "load", "", "file that -model has written: its network classifies -data, nothing is trained")

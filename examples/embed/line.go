@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A line is who is in work or waits for it. Clients take turns by the time that
-// their graphs have taken, not by how many these are: next is who has fewest in
-// work, of those who has spent least, of those who came first. So a client that
-// posts as much as it can, or what costs most for its bytes, makes another one wait
-// for what is in work, and no longer. Large graphs have half of the workers and of
-// the places at most, and so has a client of the places.
+// A line is the clients whose graphs are in work or wait for a worker. Clients take turns
+// by the processing time of their graphs, not by the number of graphs: the next client has
+// the fewest graphs in work, then the least time spent, then the earliest request. So a
+// client with many or expensive graphs delays another client only by the graphs in work.
+// Large graphs get half of the workers and of the places at most, and a client gets half of
+// the places at most.
 type line struct {
 	now func() time.Time
 
@@ -78,7 +78,7 @@ func (l *line) enter(ctx context.Context, name string, large bool) (leave func()
 	select {
 	case <-t.ready:
 		return leave, nil
-	case <-ctx.Done(): // nobody waits any more, or waited too long
+	case <-ctx.Done(): // the client has gone, or waited too long
 		leave()
 		return nil, context.Cause(ctx)
 	}
@@ -150,8 +150,8 @@ func (l *line) leave(c *peer, t *ticket) {
 	l.places.add(t.large, 1)
 	c.left.add(t.large, 1)
 	l.serve()
-	// Who is away saves nothing up, and what was spent while nobody else came is
-	// forgotten.
+	// An absent client saves nothing up, and time that a client spent alone does not
+	// count.
 	if l.workers.all == l.of {
 		l.clock = 0
 		clear(l.clients)

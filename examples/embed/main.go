@@ -1,5 +1,5 @@
 // Command embed is sanflow inside another program. Without
-// -listen it stands in a go-streams pipeline: 20 graphs pass a filter of theirs,
+// -listen it is part of a go-streams pipeline: 20 graphs pass a filter of theirs,
 // are classified by stages of ours, and the answers go on through a map of
 // theirs. With -listen it answers over HTTP, each client for itself.
 //
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 	return newServer(l, p.Predict, func(a answer) { fmt.Println(a) }).listen(ctx, *listen)
 }
 
-// train teaches a network to tell six families of graphs apart.
+// train teaches a network to classify six families of graphs.
 func train(ctx context.Context, graphs int) (*nn.CNN, error) {
 	net := &nn.CNN{Seed: 1, Dropout: -1}
 	return net, recipe.Onto(flow.From(sources.Families{Graphs: graphs})).

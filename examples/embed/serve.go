@@ -18,9 +18,8 @@ import (
 
 // A server answers for the graphs that are posted to it. No client can stall it
 // for others: a body is bounded in bytes and in time, a graph in nodes and edges
-// before it is made, the work on it by a deadline; clients take turns, see line;
-// whoever finds no place is told to come again, and what a client no longer waits
-// for is dropped.
+// before it is made, the work on it by a deadline; clients take turns, see line. A
+// request without a place gets 503, and the graph of a client that has gone is dropped.
 type server struct {
 	predict func(context.Context, *graph.Graph) (sinks.Answer, error)
 	limits

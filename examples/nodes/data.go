@@ -59,13 +59,13 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		}
 	}
 	if len(set.Classes) < 2 {
-		return nil, fmt.Errorf("%s: all nodes are of class %s; there is nothing to tell apart", d.name, set.Classes[0])
+		return nil, fmt.Errorf("%s: all nodes are of class %s; there is nothing to classify", d.name, set.Classes[0])
 	}
 	return d, d.divide(c)
 }
 
 // generated is a graph of five communities, of which each node has two neighbours
-// in others for five in its own. That is all there is to tell them apart by.
+// in others for five in its own. Nothing else distinguishes them.
 func generated(seed uint64) (*sources.NodeSet, error) {
 	const groups = 5
 	g, group, err := generate.Communities(1000, groups, 5, 2, seed)

@@ -9,7 +9,7 @@
 //
 // The last one draws rates against the number of edges: of a graph with hubs,
 // whole neighbourhoods, and bounded ones, whose rate falls as the graph grows out of
-// the caches, and by little else: BenchmarkSizes tells the two apart.
+// the caches, and by little else: BenchmarkSizes separates the two.
 //
 // Roots are nodes in random order, by -seed; a cell that does not get through
 // all of them within its seconds is marked as a sample; its rate leaves out the

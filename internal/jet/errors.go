@@ -122,7 +122,7 @@ func Passing(err error) bool {
 			return true
 		}
 	}
-	// Who writes at the moment in which a connection breaks gets the error of the socket.
+	// A write at the moment in which a connection breaks returns the error of the socket.
 	var socket *net.OpError
 	var api *jetstream.APIError
 	return errors.As(err, &socket) || errors.As(err, &api) && (api.Code == 503 || api.Code == 500 || api.ErrorCode == codeInProcess)

@@ -182,7 +182,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	}
 	w.client.Warn(o.since, o.msg.Subject+" is not acknowledged; trying on", err)
 	if errors.Is(err, nc.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
-		// Nobody has that subject: the broker starts, or the stream is gone.
+		// No stream has that subject: the broker starts, or the stream is gone.
 		if _, err := w.client.Find(ctx, w.Stream, 0); err != nil {
 			return false, err
 		}
@@ -191,7 +191,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 }
 
 // there compares a message with the one that has its position already. Where there is none, one
-// was on its way and did not arrive, or somebody has worked on it since: it is sent again, which the
+// was on its way and did not arrive, or another worker has finished it since: it is sent again, which the
 // broker's window of de-duplication, and what is behind the queue, let pass without harm.
 func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
 	m, err := w.client.Last(ctx, w.Stream, o.msg.Subject)

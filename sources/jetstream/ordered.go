@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -207,15 +208,7 @@ func (o *orderedReader) block(ctx context.Context, with []jet.Entry, from, numbe
 
 // search returns the last of from that is not behind n.
 func search(from []int64, n int64) int {
-	low, high := 0, len(from)
-	for low < high {
-		if mid := (low + high) / 2; from[mid] <= n {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low - 1
+	return sort.Search(len(from), func(i int) bool { return from[i] > n }) - 1
 }
 
 func (o *orderedReader) send(ctx context.Context, p *piece) error {

@@ -22,7 +22,7 @@ type reader struct {
 
 var errClosed = errors.New("the reader is closed")
 
-// Schema returns the schema that stands in the metadata of the stream.
+// Schema returns the schema in the metadata of the stream.
 func (r *reader) Schema() *arrow.Schema { return r.decoder.plan.Schema }
 
 // object fetches the body of a message that is too large for one.

@@ -165,10 +165,10 @@ func explain(f *flag.FlagSet, err error) string {
 // methods may be called from any goroutine, and on a nil Progress.
 type Progress struct{ bar *progressbar.ProgressBar }
 
-// NewProgress starts a bar of total steps; -1 means that nobody knows.
+// NewProgress starts a bar of total steps; -1 = unknown.
 func NewProgress(what string, total int64) *Progress { return newProgress(what, total, false) }
 
-// NewBytes starts a bar of so many bytes; 0 means that nobody knows.
+// NewBytes starts a bar of so many bytes; 0 = unknown.
 func NewBytes(what string, total int64) *Progress {
 	if total <= 0 {
 		total = -1
@@ -210,7 +210,7 @@ func (p *Progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Total says how many steps there are, as soon as somebody knows.
+// Total says how many steps there are, as soon as that is known.
 func (p *Progress) Total(n int64) {
 	if p != nil && n != p.bar.GetMax64() {
 		p.bar.ChangeMax64(n)

@@ -4,5 +4,5 @@ package cli
 
 import "time"
 
-// CPU is the processor time that the process has taken; nobody tells here.
+// CPU is the processor time that the process has taken; it is not known here.
 func CPU() time.Duration { return 0 }

@@ -3,7 +3,7 @@ package cli
 import "sync"
 
 // Stages returns a function that shows how far each of several stages of work is, one
-// bar after the other. A total of -1 is one that nobody knows; the stage "" takes the
+// bar after the other. A total of -1 is unknown; the stage "" takes the
 // last bar away. Any goroutine may call it.
 func Stages() func(stage string, done, total int) {
 	var mu sync.Mutex

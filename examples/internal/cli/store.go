@@ -22,7 +22,7 @@ func OpenStore(dir string, resume bool, settings []store.Setting) (*store.Store,
 	case err == nil:
 		return s, nil
 	case errors.Is(err, store.ErrBegun):
-		err = fmt.Errorf("-checkpoint: %w; go on with it by -resume, or name another directory", err)
+		err = fmt.Errorf("-checkpoint: %w; resume it by -resume, or name another directory", err)
 	default:
 		err = fmt.Errorf("-resume: %w", err)
 	}

@@ -1,4 +1,4 @@
-// Package collection is what commands that tell the graphs of a collection apart
+// Package collection is what commands that classify the graphs of a collection
 // share: the graphs in memory, their receptive fields, and trainings on some of
 // them.
 package collection
@@ -39,7 +39,7 @@ func Source(ctx context.Context, name string, seed uint64) (flow.Source, string,
 	return sources.TU{Path: path}, cli.DataName(path), err
 }
 
-// Load reads the collection that Source names; it must have classes to tell apart.
+// Load reads the collection that Source names; it must have two classes or more.
 func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
 	src, name, err := Source(ctx, name, seed)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Data) survey() error {
 	case len(d.Class) == 0:
 		return fmt.Errorf("%s: there are no graphs", d.Name)
 	case len(d.Layout.Classes) < 2:
-		return fmt.Errorf("%s: all %d graphs are of class %s; there is nothing to tell apart", d.Name, len(d.Class), d.Layout.Classes[0])
+		return fmt.Errorf("%s: all %d graphs are of class %s; there is nothing to classify", d.Name, len(d.Class), d.Layout.Classes[0])
 	case sum == 0:
 		return fmt.Errorf("%s: no graph has a node", d.Name)
 	}

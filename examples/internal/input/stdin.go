@@ -7,7 +7,7 @@ import (
 )
 
 // interruptible reads until its context ends, even where the reader below
-// waits for somebody to type.
+// waits for the terminal.
 type interruptible struct {
 	ctx  context.Context
 	r    io.Reader
@@ -59,7 +59,7 @@ func (i *interruptible) pump() {
 }
 
 // opened is a file that is opened when it is first read, which takes as long as
-// nobody writes to it where it is a pipe.
+// no process writes to it where it is a pipe.
 type opened struct {
 	path string
 	f    *os.File
