@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.Create(c.json, c.table, c.out)
+	files, err := cli.CreateAll(c.json, c.table, c.out)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.Create(c.model, c.onnx, c.json)
+	files, err := cli.CreateAll(c.model, c.onnx, c.json)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func predict(ctx context.Context, c *config) error {
 	if err != nil {
 		return fmt.Errorf("-load: %s: %w", c.load, err)
 	}
-	files, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func kill(ctx context.Context, args []string) error {
 		fmt.Printf("fields per CPU second: a worker has %.2f × those of one process that makes and drops them, %.2f × those of one that does everything; all roles together %.2f ×\n",
 			g.WorkerOverFields, g.WorkerOverAlone, g.AllOverAlone)
 	}
-	out, e := cli.Create(path)
+	out, e := cli.CreateAll(path)
 	if e == nil {
 		defer out.Cleanup()
 		e = out.JSON(path, g)

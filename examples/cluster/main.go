@@ -177,7 +177,7 @@ func (c *config) run(ctx context.Context, work func(context.Context) (*report, e
 		ctx, stop = withParent(ctx)
 		defer stop()
 	}
-	files, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	start := time.Now()
 	// A place that cannot be written to is found before the work, not after it.
-	files, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err
 	}

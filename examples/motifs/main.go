@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("-out: %w", err)
 	}
 	of := func(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
-	files, err := cli.Create(of("svg"), of("png"), of("safetensors"), c.json)
+	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func TestStreamDevice(t *testing.T) {
 	if err := s.Finish(); err == nil || !strings.Contains(err.Error(), "cannot write /dev/full: no space left") {
 		t.Errorf("%v", err)
 	}
-	files, err := Create("/dev/full")
+	files, err := CreateAll("/dev/full")
 	if err != nil {
 		t.Fatal(err)
 	}
