@@ -201,7 +201,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 		return err
 	}
 	if s.Class != "" {
-		b.graphClass, err = t.add(s.Class, tableField{use: "class of a graph", kind: wordField})
+		b.graphClass, err = t.add(s.Class, tableField{use: "class of a graph", kind: wordField, most: cmp.Or(b.MaxWords, record.MaxWords)})
 	} else {
 		b.value, err = t.add(s.Value, tableField{use: "value of a graph", kind: numberField})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 	"github.com/sanflow/sanflow/sources/parquet"
@@ -19,16 +22,23 @@ import (
 
 // data is the flags that name rows: a collection, or tables.
 type data struct {
-	task, data string
-	table
-	directed bool
-	workers  int
+	task, data   string
+	edges, nodes string
+	columns
+	workers int
+
+	like    *record.Layout // of a model that is asked; nil where one is to learn
+	targets bool           // are read
+	unseen  int            // words that the model does not have
+	hasID   bool           // -id was given
+	names   []string       // of the graphs of tables
 }
 
-// table is the flags of tables.
-type table struct {
-	edges, source, target, graph, typ, weight, time string
-	nodes, id, class, value, ignore, part           string
+// columns is the flags that say what is in tables. A model keeps them.
+type columns struct {
+	Source, Target, Graph, Type, Weight, Time string
+	ID, Class, Value, Ignore, Part            string
+	Directed                                  bool
 }
 
 var tasks = []string{"graphs", "nodes", "links"}
@@ -37,19 +47,19 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.task, "task", "", "graphs, nodes or links: what is told apart; "+task)
 	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
-	f.StringVar(&d.source, "source", "source", "column of -edges: the first node")
-	f.StringVar(&d.target, "target", "target", "column of -edges: the second node")
-	f.StringVar(&d.graph, "graph", "", "column of both tables: the graph, where there are many")
-	f.StringVar(&d.typ, "type", "", "column of both tables: the type of an edge or a node")
-	f.StringVar(&d.weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
-	f.StringVar(&d.time, "time", "", "column of -edges: when the edge came; links: the last ones are to be found")
-	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, or, with -graph and without -id, of graphs")
-	f.StringVar(&d.id, "id", "id", "column of -nodes: the name of the node")
-	f.StringVar(&d.class, "class", "", "column of -nodes: the class, empty where it is not known")
-	f.StringVar(&d.value, "value", "", "column of -nodes: in place of -class, the number to learn")
-	f.StringVar(&d.ignore, "ignore", "", "columns that are no attributes, with commas; all columns that no flag names are")
-	f.StringVar(&d.part, "part", "", "column of -nodes: train, valid or test")
-	f.BoolVar(&d.directed, "directed", false, "edges lead from source to target; without it they have no direction")
+	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
+	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
+	f.StringVar(&d.Graph, "graph", "", "column of both tables: the graph, where there are many")
+	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id is given")
+	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
+	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
+	f.StringVar(&d.Time, "time", "", "column of -edges: when the edge came, an attribute of the edge")
+	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node")
+	f.StringVar(&d.Class, "class", "", "column of -nodes: the class, empty where it is not known")
+	f.StringVar(&d.Value, "value", "", "column of -nodes: in place of -class, the number to learn")
+	f.StringVar(&d.Ignore, "ignore", "", "columns that are no attributes, with commas; all columns that no flag names are")
+	f.StringVar(&d.Part, "part", "", "column of -nodes: train, valid or test")
+	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
 	cli.Workers(f, &d.workers)
 }
 
@@ -59,7 +69,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	if d.task == "" {
 		if d.task = model; model == "" {
 			d.task = "graphs"
-			if d.edges != "" && d.graph == "" {
+			if d.edges != "" && d.Graph == "" {
 				d.task = "nodes"
 			}
 		}
@@ -73,9 +83,16 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(fmt.Errorf("-task is %s, the model is for %s", d.task, model))
 	case d.data != "" && d.edges != "":
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
-	case d.class != "" && d.value != "":
+	case d.Class != "" && d.Value != "":
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
+	case d.Value != "" && d.task != "graphs":
+		return cli.Usage(errors.New("-value is a number to learn of graphs, see -graph; nodes and links have classes"))
+	case d.task == "graphs" && d.edges != "" && d.Graph == "":
+		return cli.Usage(errors.New("-task graphs wants -graph, the column of the graph"))
+	case d.task != "graphs" && d.Graph != "":
+		return cli.Usage(fmt.Errorf("-task %s is about one graph, and -graph is a column of many", d.task))
 	case d.edges != "":
+		d.hasID = slices.Contains(given, "id")
 		return nil
 	}
 	for _, name := range tables {
@@ -94,14 +111,16 @@ func (d *data) name() string {
 	return cli.DataName(d.data + d.edges)
 }
 
-// columns is all flags of tables.
-func (d *data) columns() string { return fmt.Sprintf("%+v %v", d.table, d.directed) }
-
 // graphs returns the source of a collection.
 func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	switch {
 	case d.edges != "":
-		return d.tables()
+		set, err := d.tables(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d.names = set.Names
+		return sources.Graphs{Items: set.Items, Layout: set.Layout}, nil
 	case d.data == "":
 		return sources.Families{}, nil
 	}
@@ -113,12 +132,12 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	case ext == ".parquet":
 		return parquet.Source{Path: path}, nil
 	case ext == ".g6" || ext == ".d6":
-		return sources.Graph6{Path: path, Directed: d.directed, Rows: 256}, nil
+		return sources.Graph6{Path: path, Directed: d.Directed, Rows: 256}, nil
 	case ext == ".dot" || ext == ".gv":
 		return sources.DOT{Path: path}, nil
 	}
 	path, err := cli.Find(ctx, path)
-	return sources.TU{Path: path, Directed: d.directed}, err
+	return sources.TU{Path: path, Directed: d.Directed}, err
 }
 
 // set reads the graph whose nodes or links are told apart.
@@ -128,7 +147,11 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	path := cli.Place("nodes", d.data)
 	switch ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")); {
 	case d.edges != "":
-		return nil, errNoTables
+		var tables *sources.TableSet
+		if tables, err = d.tables(ctx); err == nil {
+			it := tables.Items[0]
+			set = &sources.NodeSet{Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: tables.Layout.NodeClasses, Split: tables.Parts, Channels: tables.Layout}
+		}
 	case d.data == "":
 		set = new(sources.NodeSet)
 		if set.Graph, set.Class, err = generate.Communities(1000, 5, 5, 2, 1); err == nil {
@@ -138,7 +161,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		set, err = sources.Nodes{Path: path}.Read(ctx)
 	default:
 		var net *sources.Network
-		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.directed, Workers: d.workers}).Read(ctx); err == nil {
+		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.Directed, Workers: d.workers}).Read(ctx); err == nil {
 			set = &sources.NodeSet{Graph: net.Graph, IDs: net.IDs}
 		}
 	}
@@ -152,7 +175,79 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	return set, err
 }
 
-var errNoTables = errors.New("tables are not read yet")
+// tables reads -edges and -nodes. Of a model that is asked they have the attributes that
+// it has learned from, and other columns are not read.
+func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
+	ignore := strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' })
+	edges, err := open(d.edges)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
+	}
+	t := sources.Tables{
+		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Ignore: ignore},
+		Directed: d.Directed, Workers: d.workers,
+	}
+	if d.nodes != "" {
+		nodes, err := open(d.nodes)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
+		}
+		if d.Graph == "" || d.hasID {
+			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part, Ignore: ignore}
+		}
+		if d.Graph != "" {
+			t.Nodes.Ignore = append(t.Nodes.Ignore, d.Class, d.Value) // are of graphs
+			if d.targets && d.Class+d.Value != "" {
+				t.Graphs = sources.GraphTable{Table: nodes, Graph: d.Graph, Class: d.Class, Value: d.Value}
+			}
+		} else if d.targets {
+			t.Nodes.Class = d.Class
+		}
+	}
+	if d.like != nil {
+		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, map[string]string{"type": d.Type, "weight": d.Weight, "time": d.Time})
+		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, nil)
+		t.Edges.Ignore, t.Nodes.Ignore = nil, nil
+	}
+	set, err := t.Read(ctx)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	if d.like == nil {
+		for _, c := range set.Columns {
+			fmt.Fprintln(os.Stderr, c)
+		}
+		return set, nil
+	}
+	for i := range set.Items {
+		d.unseen += choose.Adapt(set.Items[i].Graph, set.Layout, *d.like)
+	}
+	set.Layout.NodeCat, set.Layout.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+	return set, nil
+}
 
-// tables is the source of graphs in tables.
-func (d *data) tables() (flow.Source, error) { return nil, errNoTables }
+// open returns the table in a file.
+func open(path string) (sources.Table, error) {
+	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
+	case ".csv", ".tsv":
+		return sources.CSV{Path: path}, nil
+	case ".jsonl", ".ndjson", ".json":
+		return sources.JSONLines{Path: path}, nil
+	}
+	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .jsonl or .parquet", path)
+}
+
+// attributes are the columns of the channels of a model, and their types, but for those
+// that have a column of another name.
+func attributes(cat, attr []record.Channel, other map[string]string) (names []string, types map[string]sources.ColumnType) {
+	names, types = []string{}, map[string]sources.ColumnType{}
+	for i, c := range slices.Concat(cat, attr) {
+		if column := other[c.Name]; column != "" {
+			continue
+		}
+		if names, types[c.Name] = append(names, c.Name), sources.Float; i < len(cat) {
+			types[c.Name] = sources.String
+		}
+	}
+	return names, types
+}

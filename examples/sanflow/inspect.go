@@ -66,7 +66,7 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 			return err
 		}
 		fmt.Fprintf(out, "%s: Parquet\n", path)
-		columns(out, schema)
+		listColumns(out, schema)
 		return nil
 	}
 	return describeModel(out, path)
@@ -164,7 +164,7 @@ func describeArrow(out io.Writer, path string) error {
 	}
 	defer f.Close()
 	fmt.Fprintf(out, "%s: Arrow, %d records, with a checksum: %v\n", path, f.Len(), f.HasSum())
-	columns(out, f.Schema())
+	listColumns(out, f.Schema())
 	if !f.Schema().HasField(record.Offsets) {
 		return nil
 	}
@@ -193,8 +193,8 @@ func describeArrow(out io.Writer, path string) error {
 	return err
 }
 
-// columns lists the columns of a table with their shapes.
-func columns(out io.Writer, s *arrow.Schema) {
+// listColumns lists the columns of a table with their shapes.
+func listColumns(out io.Writer, s *arrow.Schema) {
 	for _, f := range s.Fields() {
 		shape, _ := f.Metadata.GetValue(record.MetaShape)
 		fmt.Fprintf(out, "  %s: %s %s\n", f.Name, f.Type, shape)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -37,6 +38,21 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		return err
 	}
 	c.notes = nn.MetadataOf(c.p.Net())
+	layout := c.p.Layout()
+	c.like = &layout
+	if text := c.notes["columns"]; text != "" && c.edges != "" {
+		// The columns are those that the model was trained with, where no flag says otherwise.
+		given := map[string]string{}
+		f.Visit(func(one *flag.Flag) { given[one.Name] = one.Value.String() })
+		if err := json.Unmarshal([]byte(text), &c.columns); err != nil {
+			return fmt.Errorf("%s: columns: %w", c.model, err)
+		}
+		for name, value := range given {
+			if err := f.Set(name, value); err != nil {
+				return err
+			}
+		}
+	}
 	return c.check(f, c.notes["task"])
 }
 
@@ -49,6 +65,7 @@ func evaluate(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.p.Close()
+	c.targets = true
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
 		return err
@@ -94,7 +111,12 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, error) {
 	if c.task == "graphs" {
 		src, err := c.graphs(ctx)
-		return choose.GraphRows(src), func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }, err
+		return choose.GraphRows(src), func(p sinks.Prediction) []string {
+			if len(c.names) > 0 {
+				return []string{c.names[p.Graph]}
+			}
+			return []string{strconv.FormatInt(p.Graph, 10)}
+		}, err
 	}
 	set, err := c.set(ctx)
 	if err != nil {
@@ -149,6 +171,9 @@ func predict(ctx context.Context, args []string) error {
 	rows, name, err := c.rows(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
+	}
+	if c.unseen > 0 {
+		fmt.Fprintf(os.Stderr, "%d values are words that the model does not have\n", c.unseen)
 	}
 	err = ask(ctx, c.p.Net(), c.p.Recipe(), rows, c.workers, func(p sinks.Prediction) error { return out.write(name(p), p) })
 	if err != nil {

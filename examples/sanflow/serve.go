@@ -117,6 +117,7 @@ func (s *server) open(ctx context.Context) error {
 		if s.set, err = s.data.set(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}
+		s.stats.unknown.Add(int64(s.unseen))
 		if s.index, err = s.set.IDs.Index(); err != nil {
 			return err
 		}

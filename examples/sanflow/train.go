@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -61,6 +62,7 @@ func train(ctx context.Context, args []string) error {
 	if err := c.check(f, ""); err != nil {
 		return err
 	}
+	c.targets = true
 	// Places that cannot be written to are found before the work, not after it.
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
@@ -106,6 +108,13 @@ func train(ctx context.Context, args []string) error {
 	}
 	notes := chosen.Net.Metadata()
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, strings.Join(tried, ",")
+	if c.edges != "" {
+		text, err := json.Marshal(c.columns)
+		if err != nil {
+			return err
+		}
+		notes["columns"] = string(text)
+	}
 	notes["data"], notes["seed"] = c.name(), strconv.FormatUint(c.seed, 10)
 	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
 		return err
@@ -133,7 +142,7 @@ func (c *training) store(dir string) (*store.Store, error) {
 		return nil, err
 	}
 	err = s.Begin([]store.Setting{
-		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", c.columns()), cli.Setting("revision", revision),
+		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("revision", revision),
 	}, true)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s holds what a train with other settings tried; remove it to begin anew: %w", dir, err), s.Close())

@@ -121,3 +121,32 @@ func Release(s flow.Records) {
 		rec.Release()
 	}
 }
+
+// Adapt gives a graph the words of a model: the discrete attributes of nodes and edges,
+// which are words of the channels in from, become the same words of those in to, which
+// stand in the same order. It returns how many words the model does not have, which become
+// its reserved one. The graph must not be shared. O(values).
+func Adapt(g *graph.Graph, from, to record.Layout) (unseen int) {
+	channels := func(values []int32, width int, from, to []record.Channel) {
+		for i := range min(width, len(from), len(to)) {
+			if from[i].Words == nil || to[i].Words == nil || from[i].Equal(to[i]) {
+				continue
+			}
+			as := make([]int32, from[i].Card)
+			for x := range as {
+				as[x] = to[i].Unseen()
+				if word, ok := from[i].Word(int32(x)); ok {
+					as[x] = to[i].Index(word)
+				}
+			}
+			for at := i; at < len(values); at += width {
+				if values[at] = as[values[at]]; values[at] == to[i].Unseen() {
+					unseen++
+				}
+			}
+		}
+	}
+	channels(g.NodeCat, g.NodeCats, from.NodeCat, to.NodeCat)
+	channels(g.EdgeCat, g.EdgeCats, from.EdgeCat, to.EdgeCat)
+	return unseen
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+)
+
+// write writes a file of a directory and returns its path.
+func write(t *testing.T, dir, name string, lines []string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Tables of people and payments become a model that answers by the names of the people,
+// from other files too, with words that it has not met.
+func TestTables(t *testing.T) {
+	clitest.Silence(t)
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 1))
+	people, payments := []string{"name,job,role"}, []string{"from,to,kind,amount"}
+	for v := range 200 {
+		role := []string{"fraud", "honest", ""}[min(2, v%4)]
+		if v%4 == 3 {
+			role = "honest"
+		}
+		people = append(people, fmt.Sprintf(`"Mx, %d",%s,%s`, v, []string{"baker", "clerk"}[rng.IntN(2)], role))
+		for range 3 {
+			payments = append(payments, fmt.Sprintf(`"Mx, %d","Mx, %d",%s,%d`, v, rng.IntN(200), []string{"cash", "card"}[min(1, v%4)], rng.IntN(9)))
+		}
+	}
+	nodes, edges, model := write(t, dir, "people.csv", people), write(t, dir, "payments.csv", payments), filepath.Join(dir, "model")
+	tables := []string{"-task", "nodes", "-edges", edges, "-source", "from", "-target", "to", "-type", "kind", "-nodes", nodes, "-id", "name", "-class", "role"}
+	r := clitest.JSON[report](t, run, append([]string{"train", "-systems", "linear,cnn-edges", "-out", model}, tables...)...)
+	if len(r.Classes) != 2 || *r.Accuracy <= *r.Majority {
+		t.Errorf("%+v", r)
+	}
+	again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", nodes)
+	if *again.Accuracy != *r.Accuracy || again.Rows != r.Rows {
+		t.Errorf("evaluate: %v of %d, train: %v of %d", *again.Accuracy, again.Rows, *r.Accuracy, r.Rows)
+	}
+	// The same rows in another order, as lines of JSON, without the classes.
+	var lines [2][]string
+	for i, rows := range [][]string{people, payments} {
+		table, err := csv.NewReader(strings.NewReader(strings.Join(rows, "\n"))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range table[1:] {
+			object := map[string]any{}
+			for c, name := range table[0] {
+				if name != "role" {
+					object[name] = row[c]
+				}
+			}
+			if i == 1 {
+				object["amount"] = json.Number(row[3])
+			}
+			b, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[i] = append(lines[i], string(b))
+		}
+		rng.Shuffle(len(lines[i]), func(a, b int) { lines[i][a], lines[i][b] = lines[i][b], lines[i][a] })
+	}
+	one, two := filepath.Join(dir, "one.csv"), filepath.Join(dir, "two.csv")
+	must(t, append([]string{"predict", "-model", model, "-out", one}, tables...)...)
+	must(t, "predict", "-model", model, "-out", two, "-edges", write(t, dir, "p.jsonl", lines[1]), "-nodes", write(t, dir, "n.jsonl", lines[0]))
+	if text := read(t, one); text != read(t, two) || !strings.Contains(text, "\n\"Mx, 7\",") {
+		t.Errorf("other answers, or names: %s", text[:200])
+	}
+	s, url := started(t, "-model", model, "-edges", edges, "-nodes", nodes)
+	if status, text := post(t, url, `{"ids": ["Mx, 7"]}`); status != 200 || !strings.Contains(text, `"id":"Mx, 7"`) {
+		t.Errorf("%d, %s", status, text)
+	}
+	status, text := post(t, url, `{"nodes": [{"id": "a", "job": "pilot"}, {"id": "b", "job": "clerk"}], "edges": [{"source": "a", "target": "b", "type": "cash", "amount": 2}]}`)
+	if status != 200 || s.stats.unknown.Load() != 1 || !strings.Contains(text, `{"id":"a","class":`) {
+		t.Errorf("%d, %s, %d unknown words", status, text, s.stats.unknown.Load())
+	}
+}
+
+// Tables of many graphs become a model of graphs, of classes or numbers.
+func TestTablesOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, graphs := []string{"mol,source,target,bond"}, []string{"mol,kind,weight"}
+	for g := range 60 {
+		n := 5 + g%4
+		for v := range n - g%2 { // a ring, or a path
+			edges = append(edges, fmt.Sprintf("m%02d,%d,%d,single", g, v, (v+1)%n))
+		}
+		graphs = append(graphs, fmt.Sprintf("m%02d,%s,%d", g, []string{"ring", "path"}[g%2], n))
+	}
+	e, n, model := write(t, dir, "edges.tsv", tabs(edges)), write(t, dir, "graphs.csv", graphs), filepath.Join(dir, "model")
+	r := clitest.JSON[report](t, run, "train", "-edges", e, "-graph", "mol", "-type", "bond", "-nodes", n, "-class", "kind", "-out", model, "-systems", "linear")
+	if r.Task != "graphs" || *r.Accuracy < 90 || r.Classes[0] != "path" {
+		t.Errorf("%+v", r)
+	}
+	out := filepath.Join(dir, "scores.csv")
+	must(t, "predict", "-model", model, "-edges", e, "-out", out)
+	if text := read(t, out); !strings.Contains(text, "\nm07,path,") || strings.Count(text, "\n") != 61 {
+		t.Error(text)
+	}
+	r = clitest.JSON[report](t, run, "train", "-edges", e, "-graph", "mol", "-nodes", n, "-value", "weight", "-out", model, "-systems", "words")
+	if r.RMSE == nil || *r.RMSE >= *r.Spread || r.Accuracy != nil {
+		t.Errorf("%+v", r)
+	}
+	must(t, "predict", "-model", model, "-edges", e, "-out", out)
+	if text := read(t, out); !strings.HasPrefix(text, "id,value\nm00,") {
+		t.Error(text)
+	}
+}
+
+func tabs(lines []string) (all []string) {
+	for _, l := range lines {
+		all = append(all, strings.ReplaceAll(l, ",", "\t"))
+	}
+	return all
+}
+
+// What is wrong with tables is an error that names the file or the flag.
+func TestTableErrors(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	e := write(t, dir, "e.csv", []string{"source,target", "a,b", "b,c"})
+	n := write(t, dir, "n.csv", []string{"id,class", "a,x", "b,y"})
+	for want, args := range map[string]string{
+		"e.csv":                 "-edges " + e + " -source from",
+		"n.csv":                 "-edges " + e + " -nodes " + n + " -id name",
+		`"c"`:                   "-edges " + e + " -nodes " + n + " -class class",
+		"-task graphs wants":    "-task graphs -edges " + e,
+		"-value is a number":    "-edges " + e + " -nodes " + n + " -value class",
+		"-edges: e.txt: want a": "-edges e.txt",
+		"-class":                "-edges " + e,
+		"no such file":          "-edges " + dir + "/none.csv",
+	} {
+		err := run(t.Context(), append([]string{"train", "-out", filepath.Join(dir, "m")}, strings.Fields(args)...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
