@@ -12,8 +12,20 @@ import (
 )
 
 // Expect passes graphs of that layout and refuses others, by what differs. A
-// stream without classes passes.
-type Expect struct{ Layout record.Layout }
+// stream without classes passes, and the ids of nodes are not compared.
+//
+// The words of an attribute may be others than those of the layout, in any number: each
+// index becomes that of the same word in the layout, so that a model reads the same
+// values whatever file the graphs come from. A word that the layout does not have becomes
+// the index for unseen words, [record.Channel.Unseen], and is counted as [NoteUnseen]. A
+// model learns what that index means from [MaskWords]. O(values); where words differ the
+// columns are copied, so that Expect stands in front of Chunk.
+type Expect struct {
+	Layout record.Layout
+	// RefuseUnseen refuses a graph with an unseen word, by an error that names the node
+	// or the edge.
+	RefuseUnseen bool
+}
 
 var _ flow.Operator = Expect{}
 
@@ -35,7 +47,7 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	wanted := want.Attributes()
 	for i, got := range l.Attributes() {
-		if want := wanted[i]; !slices.EqualFunc(got.Channels, want.Channels, record.Channel.Equal) {
+		if want := wanted[i]; !slices.EqualFunc(got.Channels, want.Channels, alike) {
 			return nil, fmt.Errorf("the graphs have the channels %s in %s, want %s", channelWords(got.Channels), got.Column, channelWords(want.Channels))
 		}
 	}
@@ -45,7 +57,15 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(l.Classes) > 0 && !slices.Equal(l.Classes, want.Classes) {
 		return nil, fmt.Errorf("the graphs are of the classes %q, want %q", l.Classes, want.Classes)
 	}
-	return passing{in}, nil
+	return e.mapWords(in, l)
+}
+
+// alike compares channels but for their words: where one has words the other has some.
+func alike(got, want record.Channel) bool {
+	if got.Words == nil || want.Words == nil {
+		return got.Equal(want)
+	}
+	return got.Name == want.Name
 }
 
 func directed(l record.Layout) string {
@@ -63,7 +83,10 @@ func channelWords(list []record.Channel) string {
 	var names []string
 	for _, c := range list {
 		name := c.Name
-		if c.Card > 0 {
+		switch {
+		case c.Words != nil:
+			name += fmt.Sprintf(" (%d words)", len(c.Words))
+		case c.Card > 0:
 			name += fmt.Sprintf(" (%d values)", c.Card)
 		}
 		names = append(names, name)

@@ -17,6 +17,10 @@ const (
 	NoteCacheHits     = "cache hits"
 )
 
+// NoteUnseen is the note of Expect: values of words that the layout does not have, of all
+// rows. It is the same at any number of workers.
+const NoteUnseen = "unseen words"
+
 // notes implements noter.
 func (z *normalizer) notes(note func(event string, n int64)) {
 	s := z.norm.Stats

@@ -28,7 +28,7 @@ import (
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{},
 	operators.Normalize{}, operators.PairLabels{}, operators.Part{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
-	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{},
+	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{},
 }
 
 // unwritten are those that it cannot.

@@ -1,0 +1,161 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/internal/scatter"
+)
+
+// MaskWords hides words at random, so that a model learns what to say of words that it
+// has not seen: a value of an attribute with words becomes [record.Channel.Unseen] with
+// the probability Rate. It stands in front of a recipe where a model learns, and not in
+// the recipe, which answers too:
+//
+//	recipe.Onto(flow.From(src).Via(operators.MaskWords{Rate: 0.05})).To(…)
+//
+// What is hidden depends on Seed, the pos of the row, the node and the channel alone, and
+// is the same at any number of workers and in each epoch. Both directions of an edge have
+// the same value. Expect neither counts nor refuses what was hidden. Graphs without words
+// pass. O(values).
+type MaskWords struct {
+	// Rate is the probability, 0 to 1. 0 hides nothing.
+	Rate float64
+	// Seed draws other values.
+	Seed uint64
+}
+
+var _ flow.Operator = MaskWords{}
+
+// Open checks the settings.
+func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
+	if !(w.Rate >= 0 && w.Rate <= 1) {
+		return nil, fmt.Errorf("Rate is %v, want 0 to 1", w.Rate)
+	}
+	if !in.HasField(record.Offsets) {
+		return nil, errors.New("there are no graphs: put MaskWords behind the source")
+	}
+	m := &wordMasker{MaskWords: w}
+	var err error
+	if m.bound, err = record.Bind(in); err != nil {
+		return nil, err
+	}
+	fields := make([]arrow.Field, in.NumFields())
+	copy(fields, in.Fields())
+	for _, c := range []maskedWords{{name: record.NodeCat, channels: m.bound.Layout.NodeCat}, {name: record.EdgeCat, channels: m.bound.Layout.EdgeCat}} {
+		words := false
+		for _, channel := range c.channels {
+			words = words || channel.Words != nil
+		}
+		if !words || w.Rate == 0 {
+			continue
+		}
+		at := in.FieldIndices(c.name)[0]
+		old := fields[at].Metadata
+		fields[at].Metadata = arrow.NewMetadata(append(old.Keys(), metaMasked), append(old.Values(), "true"))
+		m.cols = append(m.cols, c)
+	}
+	if len(m.cols) == 0 {
+		return passing{in}, nil
+	}
+	meta := in.Metadata()
+	return RowStage(arrow.NewSchema(fields, &meta), m), nil
+}
+
+// maskedWords is a column with words.
+type maskedWords struct {
+	name     string
+	channels []record.Channel
+	out      *record.Lists[int32]
+}
+
+// wordMasker is a worker of a running MaskWords.
+type wordMasker struct {
+	MaskWords
+	bound    *record.Binding
+	graphs   record.Graphs // of the record in hand
+	cols     []maskedWords
+	finished finished
+}
+
+func (m *wordMasker) Fork() RowBuilder {
+	f := &wordMasker{MaskWords: m.MaskWords, bound: m.bound, cols: append([]maskedWords(nil), m.cols...)}
+	for i := range f.cols {
+		f.cols[i].out = nil
+	}
+	return f
+}
+
+func (m *wordMasker) Begin(mem memory.Allocator, rec arrow.Record) error {
+	for i := range m.cols {
+		if m.cols[i].out == nil {
+			m.cols[i].out = record.NewLists[int32](mem)
+		}
+	}
+	return m.bound.ViewInto(&m.graphs, rec)
+}
+
+func (m *wordMasker) Row(_ context.Context, row int) error {
+	var g graph.Graph
+	m.graphs.At(row, &g)
+	seed := scatter.Bits(m.Seed ^ scatter.Bits(uint64(m.graphs.Row(row).Pos)))
+	for _, c := range m.cols {
+		if c.name == record.NodeCat {
+			m.hide(c, g.NodeCat, func(v int) uint64 { return seed + uint64(v) })
+			continue
+		}
+		tail, last := make([]int32, len(g.Neighbors)), int32(g.N())
+		for u := range last {
+			for i := g.Offsets[u]; i < g.Offsets[u+1]; i++ {
+				tail[i] = u
+			}
+		}
+		m.hide(c, g.EdgeCat, func(i int) uint64 {
+			u, v := tail[i], g.Neighbors[i]
+			if !g.Directed {
+				u, v = min(u, v), max(u, v)
+			}
+			return scatter.Bits(seed+1) + uint64(u)<<32 + uint64(v)
+		})
+	}
+	return nil
+}
+
+// hide appends the values with some of them hidden; of names what a value belongs to.
+func (m *wordMasker) hide(c maskedWords, values []int32, of func(i int) uint64) {
+	out, d := c.out.Grow(len(values)), len(c.channels)
+	copy(out, values)
+	for a, channel := range c.channels {
+		unseen := channel.Unseen()
+		if unseen < 0 {
+			continue
+		}
+		for i := a; i < len(out); i += d {
+			if draw := scatter.Bits(scatter.Bits(of(i/d)) + uint64(a)); float64(draw>>11)/(1<<53) < m.Rate {
+				out[i] = unseen
+			}
+		}
+	}
+}
+
+func (m *wordMasker) Finish(int) map[string]arrow.Array {
+	for i := range m.cols {
+		m.finished.put(m.cols[i].name, m.cols[i].out.Finish())
+	}
+	return m.finished
+}
+
+func (m *wordMasker) Release() {
+	for _, c := range m.cols {
+		if c.out != nil {
+			c.out.Release()
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// metaMasked marks a column whose unseen words MaskWords has made, "true": Expect does
+// not count them.
+const metaMasked = "masked"
+
+// mapWords returns the stage of an Expect behind the comparison of layouts.
+func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error) {
+	m := &wordMapper{refuse: e.RefuseUnseen}
+	var err error
+	if m.bound, err = record.Bind(in); err != nil {
+		return nil, err
+	}
+	fields := make([]arrow.Field, in.NumFields())
+	copy(fields, in.Fields())
+	for _, c := range []struct {
+		name      string
+		got, want []record.Channel
+	}{{record.NodeCat, got.NodeCat, e.Layout.NodeCat}, {record.EdgeCat, got.EdgeCat, e.Layout.EdgeCat}} {
+		col := mappedWords{name: c.name, want: c.want}
+		for i, want := range c.want {
+			col.add(c.got[i], want)
+		}
+		if !col.words {
+			continue
+		}
+		at := in.FieldIndices(c.name)[0]
+		if text, _ := fields[at].Metadata.GetValue(metaMasked); text == "true" {
+			col.masked = true
+		}
+		fields[at] = record.ChannelsField[int32](c.name, c.want)
+		m.cols = append(m.cols, col)
+	}
+	if len(m.cols) == 0 {
+		return passing{in}, nil
+	}
+	meta := in.Metadata()
+	return RowStage(arrow.NewSchema(fields, &meta), m), nil
+}
+
+// mappedWords is a column of indices, some of words.
+type mappedWords struct {
+	name   string
+	want   []record.Channel
+	table  [][]int32 // of each channel: the index of the layout for each that comes; nil: the same
+	unseen []int32   // of each channel: the index of unseen words, -1 without words
+	words  bool      // some channel has words
+	moved  bool      // some table is not nil
+	masked bool
+
+	out *record.Lists[int32]
+}
+
+// add adds a channel.
+func (c *mappedWords) add(got, want record.Channel) {
+	var table []int32
+	if want.Words != nil {
+		c.words = true
+		if !got.Equal(want) {
+			c.moved = true
+			table = make([]int32, got.Card)
+			for i, w := range got.Words {
+				table[i] = want.Index(w)
+			}
+			table[got.Unseen()] = want.Unseen()
+		}
+	}
+	c.table, c.unseen = append(c.table, table), append(c.unseen, want.Unseen())
+}
+
+// wordMapper is a worker of a running Expect with words.
+type wordMapper struct {
+	bound    *record.Binding
+	graphs   record.Graphs // of the record in hand
+	refuse   bool
+	cols     []mappedWords
+	count    int64
+	noted    bool
+	finished finished
+}
+
+func (m *wordMapper) Fork() RowBuilder {
+	f := &wordMapper{bound: m.bound, refuse: m.refuse, cols: append([]mappedWords(nil), m.cols...)}
+	for i := range f.cols {
+		f.cols[i].out = nil
+	}
+	return f
+}
+
+func (m *wordMapper) Begin(mem memory.Allocator, rec arrow.Record) error {
+	for i := range m.cols {
+		if c := &m.cols[i]; c.moved && c.out == nil {
+			c.out = record.NewLists[int32](mem)
+		}
+	}
+	return m.bound.ViewInto(&m.graphs, rec)
+}
+
+func (m *wordMapper) Row(_ context.Context, row int) error {
+	var g graph.Graph
+	m.graphs.At(row, &g)
+	count := int64(0)
+	for i := range m.cols {
+		c := &m.cols[i]
+		n, first, err := c.unseenOf(c.values(&g))
+		if err != nil {
+			return err
+		}
+		if first >= 0 && m.refuse {
+			r := m.graphs.Row(row)
+			return c.refused(&g, r.NodeID, first)
+		}
+		count += n
+	}
+	m.count += count
+	for i := range m.cols {
+		if c := &m.cols[i]; c.moved {
+			c.move(c.values(&g), c.out)
+		}
+	}
+	return nil
+}
+
+// values are those of the column.
+func (c *mappedWords) values(g *graph.Graph) []int32 {
+	if c.name == record.NodeCat {
+		return g.NodeCat
+	}
+	return g.EdgeCat
+}
+
+// unseenOf counts the values of unseen words, and returns the place of the first, or -1.
+// A value that the attribute does not have is an error.
+func (c *mappedWords) unseenOf(values []int32) (n int64, first int, err error) {
+	first = -1
+	d := len(c.want)
+	for a := range d {
+		if c.unseen[a] < 0 {
+			continue
+		}
+		table, unseen := c.table[a], c.unseen[a]
+		for i := a; i < len(values); i += d {
+			x := values[i]
+			if table != nil {
+				if uint(x) >= uint(len(table)) {
+					return 0, -1, fmt.Errorf("value %d of channel %q is %d, want 0 to %d", i/d, c.want[a].Name, x, len(table)-1)
+				}
+				x = table[x]
+			}
+			if x == unseen && !c.masked {
+				if n++; first < 0 || i < first {
+					first = i
+				}
+			}
+		}
+	}
+	return n, first, nil
+}
+
+// move appends the values with the indices of the layout.
+func (c *mappedWords) move(values []int32, to *record.Lists[int32]) {
+	out, d := to.Grow(len(values)), len(c.want)
+	copy(out, values)
+	for a, table := range c.table {
+		if table == nil {
+			continue
+		}
+		for i := a; i < len(out); i += d {
+			out[i] = table[out[i]]
+		}
+	}
+}
+
+// refused says which word a model has not seen.
+func (c *mappedWords) refused(g *graph.Graph, ids graph.IDs, at int) error {
+	d := len(c.want)
+	channel, of := c.want[at%d], at/d
+	if c.name == record.NodeCat {
+		return fmt.Errorf("node %s: the word of channel %q is not among the %d of the layout", ids.Quoted(int32(of)), channel.Name, len(channel.Words))
+	}
+	u := sort.Search(g.N(), func(u int) bool { return int(g.Offsets[u+1]) > of })
+	return fmt.Errorf("edge %s-%s: the word of channel %q is not among the %d of the layout", ids.Quoted(int32(u)), ids.Quoted(g.Neighbors[of]), channel.Name, len(channel.Words))
+}
+
+func (m *wordMapper) Finish(int) map[string]arrow.Array {
+	if m.finished == nil {
+		m.finished = finished{}
+	}
+	for i := range m.cols {
+		if c := &m.cols[i]; c.moved {
+			m.finished.put(c.name, c.out.Finish())
+		}
+	}
+	return m.finished
+}
+
+func (m *wordMapper) Release() {
+	for _, c := range m.cols {
+		if c.out != nil {
+			c.out.Release()
+		}
+	}
+}
+
+// notes implements noter.
+func (m *wordMapper) notes(note func(event string, n int64)) {
+	if m.count != 0 || !m.noted {
+		note(NoteUnseen, m.count)
+	}
+	m.count, m.noted = 0, true
+}
