@@ -25,6 +25,8 @@ type Direct struct {
 	chain  *chain  // nil: to be made
 	outs   []arrow.Record
 
+	counts []*counter // of the stages, also of those that were opened before
+
 	from    *Direct    // whose stages are forked; or nil
 	forking sync.Mutex // held while a stage is forked
 }
@@ -64,7 +66,7 @@ func (d *Direct) open() error {
 				return
 			}
 			schema = out
-			counts = append(counts, &counter{stage: d.names[i]})
+			counts = append(counts, d.counter(i))
 		}
 	})
 	d.schema = schema
@@ -115,6 +117,26 @@ func (d *Direct) fork(r *run, i int) (s Stage, err error) {
 		return nil
 	})
 	return s, err
+}
+
+// counter is that of stage i.
+func (d *Direct) counter(i int) *counter {
+	if i == len(d.counts) {
+		d.counts = append(d.counts, &counter{stage: d.names[i]})
+	}
+	return d.counts[i]
+}
+
+// Notes returns what the operators have counted in all records, by its name: see
+// [StageStats]. It is called by the goroutine that uses the Direct.
+func (d *Direct) Notes() map[string]int64 {
+	all := map[string]int64{}
+	for _, c := range d.counts {
+		for event, n := range c.snapshot().Notes {
+			all[event] += n
+		}
+	}
+	return all
 }
 
 // Schema returns the schema of the records that come out.

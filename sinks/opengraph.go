@@ -21,6 +21,8 @@ import (
 type OpenGraph struct {
 	p       *Predictor
 	nodes   int
+	ids     graph.IDs
+	index   *graph.IDIndex
 	graph   arrow.Record  // behind the operators in front of the Roots
 	schema  *arrow.Schema // of graph, with roots
 	width   int           // roots of a row; 0: an operators.Chunk cuts them
@@ -137,6 +139,7 @@ func (w *worker) ahead(ctx context.Context, p *Predictor, ops []flow.Operator, g
 		return nil, err
 	}
 	rows, err := d.Process(ctx, rec)
+	p.count(d, new(int64))
 	if err := errors.Join(err, d.Close()); err != nil || len(rows) != 1 || rows[0].NumRows() != 1 {
 		for _, rec := range rows {
 			rec.Release()
@@ -207,7 +210,34 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	if err != nil {
 		return nil, err
 	}
+	for i := range all {
+		all[i].ID = o.ids.At(all[i].Root)
+	}
 	return all, nil
+}
+
+// SetIDs tells the ids of the nodes, which the graph borrows: answers then have the id of
+// their root, and Node finds nodes. It is called before Predict. Ids of another number of
+// nodes, and two nodes with one id, are errors.
+func (o *OpenGraph) SetIDs(ids graph.IDs) error {
+	if ids.Len() != o.nodes {
+		return fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), o.nodes)
+	}
+	index, err := ids.Index()
+	if err != nil {
+		return fmt.Errorf("sinks: predictor: %w", err)
+	}
+	o.ids, o.index = ids, index
+	return nil
+}
+
+// Node returns the node of an id, and false where no node has it, or where the ids were
+// not told.
+func (o *OpenGraph) Node(id graph.ID) (v int32, ok bool) {
+	if o.index == nil {
+		return 0, false
+	}
+	return o.index.ID(id)
 }
 
 // Close frees what was computed. Calls that are under way end well, later ones do not.

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
@@ -33,6 +34,8 @@ type Prediction struct {
 	Pos int64
 	// Root is the only root of the row, or -1 where a row has several or none.
 	Root int32
+	// ID is the id of Root, where the record has root_ids.
+	ID graph.ID
 	// Class is the most probable class, the first of equals.
 	Class int
 	// Probs has the probability of each class. It is borrowed.
@@ -99,6 +102,13 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	if err != nil {
 		return err
 	}
+	var names record.IDsView
+	named := roots != nil && rec.Schema().HasField(record.RootIDs)
+	if named {
+		if names, err = record.IDsOfColumn(rec, record.RootIDs); err != nil {
+			return err
+		}
+	}
 	// A stream to be predicted need not know its targets, nor positions.
 	pos, _ := record.Values[int64](rec, record.Pos)
 	targets, _ := record.Values[int32](rec, record.Target)
@@ -113,6 +123,13 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 		}
 		if roots != nil {
 			one.Root = roots[i]
+		}
+		if named && one.Root >= 0 {
+			row := names.Row(i)
+			if row.Len() != 1 {
+				return fmt.Errorf("column %q has %d ids in row %d, want one", record.RootIDs, row.Len(), i)
+			}
+			one.ID = row.At(0)
 		}
 		for class, x := range one.Probs {
 			if x > one.Probs[one.Class] {

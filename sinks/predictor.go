@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -41,6 +42,8 @@ type Predictor struct {
 	classes []string
 	slots   chan struct{} // one for each graph in work
 	workers workers
+	unseen  atomic.Int64
+	words   bool // attributes have some
 
 	mu     sync.Mutex
 	latest nn.Cloner // what workers copy
@@ -49,24 +52,37 @@ type Predictor struct {
 
 // Answer is what a model says of a graph.
 type Answer struct {
-	Class string    `json:"class"` // the most probable one, the first of equals; "" where a number was learned
-	Index int       `json:"index"` // of the class, -1 where there is none
-	Probs []float32 `json:"probs"` // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
-	Value float32   `json:"value"` // where a number was learned
-	Root  int32     `json:"root"`  // the node that the answer is about, or -1 where it is about the graph
+	Class string    `json:"class"`       // the most probable one, the first of equals; "" where a number was learned
+	Index int       `json:"index"`       // of the class, -1 where there is none
+	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
+	Value float32   `json:"value"`       // where a number was learned
+	Root  int32     `json:"root"`        // the node that the answer is about, or -1 where it is about the graph
+	ID    graph.ID  `json:"id,omitzero"` // of Root, where OpenGraph.SetIDs has told the ids
 }
 
 // NewPredictor is a Predictor for a model in memory. The recipe begins with an
 // operators.Expect, which says what the graphs are like.
 func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
-	p, err := newPredictor(m, r)
+	return of(newPredictor(m, r, nil))
+}
+
+// For returns a Predictor of the same model, as it was given or loaded, for graphs of
+// another layout, whose attributes have other words: the operators.Expect of the recipe
+// turns their indices into those of the model, and Unseen counts the words that the model
+// does not know.
+func (p *Predictor) For(l record.Layout) (*Predictor, error) {
+	return of(newPredictor(p.net, p.recipe, &l))
+}
+
+func of(p *Predictor, err error) (*Predictor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sinks: predictor: %w", err)
 	}
 	return p, nil
 }
 
-func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
+// newPredictor is NewPredictor for graphs of a layout; nil: that of the recipe.
+func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*Predictor, error) {
 	layout := r.Graphs()
 	switch {
 	case m == nil:
@@ -83,8 +99,14 @@ func newPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictor{net: m, recipe: r, layout: *layout, classes: classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	p.layout.Classes, p.layout.Real, p.layout.NodeClasses = nil, false, nil
+	if graphs == nil {
+		graphs = layout
+	}
+	p := &Predictor{net: m, recipe: r, layout: *graphs, classes: classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	p.layout.Classes, p.layout.Real, p.layout.NodeClasses, p.layout.NodeIDs = nil, false, nil, graph.NoIDs
+	for _, a := range layout.Attributes() {
+		p.words = p.words || slices.ContainsFunc(a.Channels, func(c record.Channel) bool { return c.Words != nil })
+	}
 	if err := p.update(m); err != nil {
 		return nil, err
 	}
@@ -103,7 +125,11 @@ func (p *Predictor) Net() nn.Predictor { return p.net }
 // Recipe returns how graphs become fields.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
 
-// Layout returns what the graphs are like; they have no target.
+// Unseen returns how many values of the graphs so far were words that the model does not
+// know. See operators.Expect, whose RefuseUnseen refuses such graphs.
+func (p *Predictor) Unseen() int64 { return p.unseen.Load() }
+
+// Layout returns what the graphs are like; they have no target and no ids.
 func (p *Predictor) Layout() record.Layout { return p.layout }
 
 // Classes returns the names of the classes, of graphs or of nodes, none where a number
@@ -290,6 +316,17 @@ type worker struct {
 	shape  nn.Shape
 	net    nn.Predictor
 	round  int // of the update that net is from
+	unseen int64
+}
+
+// count adds the unseen words of some operators beyond those that were counted.
+func (p *Predictor) count(d *flow.Direct, counted *int64) {
+	if !p.words {
+		return
+	}
+	n := d.Notes()[operators.NoteUnseen]
+	p.unseen.Add(n - *counted)
+	*counted = n
 }
 
 // worker opens the operators of the recipe.
@@ -328,6 +365,7 @@ func (p *Predictor) behind(fields *flow.Direct) (w *worker, err error) {
 // predict answers for the rows that the operators make of rec.
 func (w *worker) predict(ctx context.Context, p *Predictor, rec arrow.Record) (all []Answer, err error) {
 	rows, err := w.fields.Process(ctx, rec)
+	p.count(w.fields, &w.unseen)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func note(m nn.Saver, r operators.Recipe) error {
 	if m != nil && !nn.Trained(m) {
 		return nil // its own Save refuses it
 	}
-	p, err := newPredictor(m, r) // what Load makes of it
+	p, err := newPredictor(m, r, nil) // what Load makes of it
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
