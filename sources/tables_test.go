@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +18,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	pq "github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // table is a table of a test: int64, float64 or string in each column, nil for none.
@@ -117,11 +122,37 @@ func (t table) arrow(tb testing.TB, mem memory.Allocator, size int) (sources.Tab
 	}
 }
 
+// parquet has the rows in row groups of some rows.
+func (t table) parquet(tb testing.TB, size int) sources.Table {
+	reader, done := t.arrow(tb, memory.DefaultAllocator, size)
+	defer done()
+	path := filepath.Join(tb.TempDir(), "table.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	in := reader.(sources.RecordTable).Reader
+	w, err := pqarrow.NewFileWriter(in.Schema(), f, pq.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for in.Next() {
+		if err := w.Write(in.Record()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return parquet.Table{Path: path}
+}
+
 // forms calls do with the tables in each format.
 func forms(t *testing.T, edges, nodes table, do func(form string, edges, nodes sources.Table)) {
 	do("csv", edges.csv(','), nodes.csv(','))
 	do("tsv", edges.csv('\t'), nodes.csv('\t'))
 	do("json lines", edges.jsonLines(), nodes.jsonLines())
+	do("parquet", edges.parquet(t, 6), nodes.parquet(t, 100))
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
 	e, done := edges.arrow(t, mem, 7)

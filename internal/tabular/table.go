@@ -41,6 +41,9 @@ type Data struct {
 	// Ends has, per depth of lists, one more offset than there are lists: those
 	// of depth 1 into the lists of depth 2, the last ones into Values.
 	Ends [2][]int32
+	// Nulls says which rows have no value, where a reader was told to let these pass: then
+	// Values has those of the other rows.
+	Nulls []bool
 }
 
 // Text is strings: string i is Bytes[Ends[i]:Ends[i+1]]. A reader has checked that the

@@ -6,7 +6,8 @@
 //		Via(operators.Select{W: 18}).
 //		…
 //
-// Edges reads one large graph from a table with an edge per row.
+// Table is a table for [sources.Tables]: edges or nodes with columns of numbers and
+// strings. Edges reads one large graph from two columns of integers, in less memory.
 //
 // It is a package of its own so that only those who use it link it.
 //

@@ -12,6 +12,7 @@ import (
 type assembler struct {
 	column
 	values int        // so far
+	nulls  []bool     // of each row at depth 0, where nulls are allowed
 	begin  [2][]int32 // where lists begin, by depth
 }
 
@@ -23,6 +24,16 @@ var (
 // add takes the levels of n slots and returns the number of values in them.
 func (a *assembler) add(n int, rep, def []uint8) (int, error) {
 	before := a.values
+	if a.depth == 0 && a.column.nulls {
+		for i := range n {
+			null := a.most > 0 && def[i] != a.most
+			a.nulls = append(a.nulls, null)
+			if !null {
+				a.values++
+			}
+		}
+		return a.values - before, nil
+	}
 	if a.most > 0 && a.depth == 0 {
 		for _, d := range def {
 			if d != a.most {
@@ -84,10 +95,13 @@ func (a *assembler) add(n int, rep, def []uint8) (int, error) {
 
 // rows returns the number of rows.
 func (a *assembler) rows() int {
-	if a.depth == 0 {
-		return a.values
+	switch {
+	case a.depth > 0:
+		return len(a.begin[0])
+	case a.column.nulls:
+		return len(a.nulls)
 	}
-	return len(a.begin[0])
+	return a.values
 }
 
 // finish returns the offsets of the lists.

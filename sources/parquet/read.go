@@ -164,7 +164,7 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 			return out, err
 		}
 	}
-	out.Ends = a.finish()
+	out.Ends, out.Nulls = a.finish(), a.nulls
 	out.Values = values
 	if p.column.wide {
 		out.Values = unsigned(values)

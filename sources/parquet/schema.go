@@ -38,6 +38,7 @@ type column struct {
 	most   uint8    // the definition level of a value
 	inside [2]uint8 // the definition level of an element of a list, by depth
 	wide   bool     // values are unsigned and take all of their bits
+	nulls  bool     // a row without a value is allowed, at depth 0
 }
 
 // columns reads the schema.

@@ -55,7 +55,7 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 			return out, err
 		}
 	}
-	out.Ends, out.Values = a.finish(), t.Text
+	out.Ends, out.Nulls, out.Values = a.finish(), a.nulls, t.Text
 	if len(p.b) > 0 {
 		return out, fmt.Errorf("%d bytes are left after the last of its values", len(p.b))
 	}

@@ -1,0 +1,243 @@
+package parquet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/internal/tabular"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Table is a [sources.Table], of which [sources.Tables] makes graphs:
+//
+//	COPY (SELECT * FROM payments) TO 'payments.parquet';   -- DuckDB
+//
+//	sources.Tables{Edges: sources.EdgeTable{Table: parquet.Table{Path: "payments.parquet"}, Source: "from", Target: "to"}}
+//
+// Columns of integers, floats and strings can be used, with nulls, which are missing
+// values; columns of other types are there and cannot. DuckDB takes 0.5 for a DECIMAL,
+// which is none of these types: CAST(w AS DOUBLE) is.
+type Table struct {
+	// Path is a file, or a directory of files *.parquet with the same columns, as for
+	// Source.
+	Path string
+	// MaxBytes bounds the memory for one row group. The default is 1 GiB.
+	MaxBytes int64
+	// Unverified leaves out the comparison with the manifest of a directory.
+	Unverified bool
+}
+
+var _ sources.Table = Table{}
+
+// String names the input, for the plan of a pipeline.
+func (s Table) String() string { return "ParquetTable(" + s.Path + ")" }
+
+// OpenTable reads the schema of the first file.
+func (s Table) OpenTable(ctx context.Context) (sources.TableReader, error) {
+	files := Source{Path: s.Path, MaxBytes: s.MaxBytes, Unverified: s.Unverified}.files()
+	files.Source = "ParquetTable"
+	inputs, err := files.Inputs()
+	if err != nil {
+		return nil, err
+	}
+	t := &tableReader{ctx: ctx, path: s.Path, inputs: inputs}
+	if err := t.next(); err != nil {
+		return nil, err
+	}
+	t.columns = t.file.tableColumns()
+	return t, nil
+}
+
+type tableReader struct {
+	ctx     context.Context
+	path    string
+	inputs  []tabular.Input // to come
+	name    string          // of the file that is open
+	file    opened
+	columns []sources.TableColumn
+	chosen  []int
+	group   tabular.Batch
+	at      int   // rows of the group that were handed out
+	values  []int // and values, of each chosen column
+	row     int64 // rows of the file before the group
+	batch   sources.TableBatch
+}
+
+func (t *tableReader) Name() string                   { return t.path }
+func (t *tableReader) Columns() []sources.TableColumn { return t.columns }
+
+func (t *tableReader) Choose(columns []int) {
+	t.chosen, t.values = columns, make([]int, len(columns))
+	t.batch.Values = make([]sources.TableValues, len(columns))
+	t.choose()
+}
+
+func (t *tableReader) Close() error {
+	if t.file.file == nil {
+		return nil
+	}
+	return t.file.file.Close()
+}
+
+// next opens the next file.
+func (t *tableReader) next() (err error) {
+	in := t.inputs[0]
+	t.inputs = t.inputs[1:]
+	if t.file.file != nil {
+		t.file.file.Close()
+		t.file.file = nil
+	}
+	t.name, t.row = in.Name, 0
+	if in.Verify != nil {
+		if err := in.Verify(t.ctx); err != nil {
+			return inFile(in.Name, err)
+		}
+	}
+	if t.file, err = open(in); err != nil {
+		t.file.file = nil
+		return inFile(in.Name, err)
+	}
+	return nil
+}
+
+// choose makes the file read what is wanted.
+func (t *tableReader) choose() {
+	use := make([]bool, len(t.columns))
+	for _, c := range t.chosen {
+		use[c] = true
+	}
+	t.file.Choose(use)
+	t.file.again = make([]scratch, len(t.columns))
+	for i := range t.file.where {
+		t.file.where[i].nulls = true
+	}
+}
+
+func (d opened) tableColumns() (columns []sources.TableColumn) {
+	for _, c := range d.columns {
+		typ := sources.Unusable
+		switch {
+		case c.Depth > 0:
+		case arrow.IsInteger(c.Elem):
+			typ = sources.Integer
+		case arrow.IsFloating(c.Elem):
+			typ = sources.Float
+		case c.Elem == arrow.STRING:
+			typ = sources.String
+		}
+		columns = append(columns, sources.TableColumn{Name: c.Name, Type: typ})
+	}
+	return columns
+}
+
+// tableRows is the most rows of a batch.
+const tableRows = 1 << 14
+
+// Next returns the next rows. The decoders are made so that no file makes them panic;
+// should one do so, it is an error of the file.
+func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = inFile(t.name, fmt.Errorf("it cannot be read: %v", p))
+		}
+	}()
+	for t.at == t.group.Rows {
+		t.row += int64(t.group.Rows)
+		t.group, t.at = tabular.Batch{}, 0
+		clear(t.values)
+		t.group, err = t.file.Next(t.ctx)
+		switch {
+		case err == nil:
+		case t.ctx.Err() != nil:
+			return nil, context.Cause(t.ctx)
+		case err != io.EOF:
+			return nil, inFile(t.name, err)
+		case len(t.inputs) == 0:
+			return nil, io.EOF
+		default:
+			if err := t.next(); err != nil {
+				return nil, err
+			}
+			if !slices.Equal(t.file.tableColumns(), t.columns) {
+				return nil, inFile(t.name, errors.New("its columns are not those of the first file"))
+			}
+			t.choose()
+		}
+	}
+	n := min(tableRows, t.group.Rows-t.at)
+	t.batch.Rows = n
+	for i, c := range t.chosen {
+		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i])
+		if err != nil {
+			return nil, inFile(t.name, fmt.Errorf("row %d: column %q: %w", t.row+int64(t.at+row)+1, t.columns[c].Name, err))
+		}
+	}
+	t.at += n
+	return &t.batch, nil
+}
+
+// set sets n values of a column, whose next one stands at a place.
+func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int) (row int, err error) {
+	v.Missing = nil
+	if data.Nulls != nil {
+		v.Missing = data.Nulls[t.at:][:n]
+	}
+	if text, ok := data.Values.(tabular.Text); ok {
+		v.Text, v.Spans = text.Bytes, v.Spans[:0]
+		for i := range n {
+			s := sources.Span{}
+			if v.Missing == nil || !v.Missing[i] {
+				s = sources.Span{From: text.Ends[*place], To: text.Ends[*place+1]}
+				*place++
+			}
+			if !utf8.Valid(v.Text[s.From:s.To]) {
+				return i, fmt.Errorf("%.40q is no UTF-8", v.Text[s.From:s.To])
+			}
+			v.Spans = append(v.Spans, s)
+		}
+		return 0, nil
+	}
+	switch x := data.Values.(type) {
+	case []int32:
+		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+	case []int64:
+		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+	case []uint32:
+		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+	case []uint64:
+		for i, big := range x[*place:min(len(x), *place+n)] {
+			if big > math.MaxInt64 {
+				return i, fmt.Errorf("%d is beyond %d", big, int64(math.MaxInt64))
+			}
+		}
+		v.Integers = spread(v.Integers, x, v.Missing, n, place)
+	case []float32:
+		v.Floats = spread(v.Floats, x, v.Missing, n, place)
+	case []float64:
+		v.Floats = spread(v.Floats, x, v.Missing, n, place)
+	default:
+		return 0, fmt.Errorf("values are %T", data.Values)
+	}
+	return 0, nil
+}
+
+// spread returns n values, 0 where one is missing.
+func spread[D int64 | float64, T int32 | int64 | uint32 | uint64 | float32 | float64](to []D, from []T, missing []bool, n int, place *int) []D {
+	to = to[:0]
+	for i := range n {
+		if missing != nil && missing[i] {
+			to = append(to, 0)
+			continue
+		}
+		to = append(to, D(from[*place]))
+		*place++
+	}
+	return to
+}
