@@ -48,8 +48,11 @@ type Manifest struct {
 	Version int `json:"version"`
 	// Schema is the Fingerprint of the records in all files.
 	Schema string `json:"schema"`
-	Rows   int64  `json:"rows"`
-	Bytes  int64  `json:"bytes"`
+	// Shapes are those of a row of the columns of tensors, for readers without Arrow's
+	// schema.
+	Shapes map[string][]int `json:"shapes,omitempty"`
+	Rows   int64            `json:"rows"`
+	Bytes  int64            `json:"bytes"`
 	// Files are in the order of their rows.
 	Files []File `json:"files"`
 }

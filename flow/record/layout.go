@@ -316,6 +316,18 @@ func Meta(s *arrow.Schema, name, key string, into any) error {
 	return nil
 }
 
+// Shapes returns the shape of a row of each column that has one in its metadata.
+func Shapes(s *arrow.Schema) map[string][]int {
+	shapes := map[string][]int{}
+	for _, f := range s.Fields() {
+		var shape []int
+		if text, ok := f.Metadata.GetValue(MetaShape); ok && plainMeta(text, &shape) {
+			shapes[f.Name] = shape
+		}
+	}
+	return shapes
+}
+
 // plainMeta reads what is a truth value or a shape as meta writes them, and reports
 // whether it is: a stream of one small graph takes as long to make as the reflection
 // of package json.

@@ -43,8 +43,8 @@ func columnOf(elem arrow.DataType, depth int) column {
 	case arrow.UINT64:
 		return newTyped(depth, func(b []byte, v []uint64) []byte { return append(b, arrow.Uint64Traits.CastToBytes(v)...) })
 	case arrow.STRING:
-		if depth == 1 {
-			return newTexts()
+		if depth <= 1 {
+			return newTexts(depth)
 		}
 	case arrow.FLOAT32:
 		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })

@@ -18,9 +18,11 @@
 //	list<T>                 required LIST of optional T
 //	list<list<T>>           required LIST of optional LIST of optional T
 //	fixed_size_list<T>[n]   LIST as above, every row of n values
+//	utf8, list<utf8>        required BYTE_ARRAY (STRING), LIST of these
 //
 // The Arrow schema, with the widths of fixed-size lists, shapes, channel and
-// class names, is kept under the key ARROW:schema, as Arrow's own libraries do.
+// class names, is kept under the key ARROW:schema, as Arrow's own libraries do. The shapes
+// of tensors are under the key shapes too, as JSON: {"members":[18,10],…}, of one row.
 //
 // Pages have a CRC-32 each, which many readers compare.
 //

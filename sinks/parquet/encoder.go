@@ -24,8 +24,8 @@ type settings struct {
 	columns  []column
 	codec    int
 	compress compressor
-	schema   string // Arrow's
-	limit    int64  // of a row group
+	notes    [][2]string // keys and values for the footer
+	limit    int64       // of a row group
 }
 
 func newEncoder(w io.Writer, s *settings) (*encoder, error) {
@@ -76,7 +76,7 @@ func (e *encoder) Close() error {
 	if err := e.flush(); err != nil {
 		return err
 	}
-	return e.out.put(footer(e.leaves, e.groups, e.codec, e.schema))
+	return e.out.put(footer(e.leaves, e.groups, e.codec, e.notes))
 }
 
 func (e *encoder) Abandon() {
@@ -97,6 +97,11 @@ func size(rec arrow.Record) (n int64) {
 
 func arraySize(a arrow.Array) int64 {
 	switch a := a.(type) {
+	case *array.String:
+		if a.Len() == 0 {
+			return 0
+		}
+		return 4*int64(a.Len()) + int64(a.ValueOffset(a.Len())-a.ValueOffset(0))
 	case *array.FixedSizeList:
 		elem := a.DataType().(*arrow.FixedSizeListType)
 		return int64(a.Len()) * int64(elem.Len()) * width(elem.Elem())

@@ -31,7 +31,7 @@ func leafOf(f arrow.Field) (leaf, column, error) {
 	}
 	c := columnOf(elem, depth)
 	if c == nil {
-		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, lists of lists, or lists of strings", f.Name, f.Type)
+		return leaf{}, nil, fmt.Errorf("column %q: %s, want numbers, lists of them, lists of lists, strings, or lists of strings", f.Name, f.Type)
 	}
 	return leaf{f.Name, elem.ID(), depth}, c, nil
 }
@@ -124,7 +124,7 @@ type rowGroup struct {
 }
 
 // footer is the metadata of a file, as its last bytes have it.
-func footer(leaves []leaf, groups []rowGroup, codec int, schema string) []byte {
+func footer(leaves []leaf, groups []rowGroup, codec int, notes [][2]string) []byte {
 	c := &compact{}
 	elements, rows := 1, int64(0)
 	for _, l := range leaves {
@@ -151,9 +151,9 @@ func footer(leaves []leaf, groups []rowGroup, codec int, schema string) []byte {
 	}
 	c.int64(3, rows)
 	c.groups(4, len(groups), func(i int) { groups[i].write(c, i, leaves, codec) })
-	c.groups(5, 1, func(int) {
-		c.text(1, "ARROW:schema")
-		c.text(2, schema)
+	c.groups(5, len(notes), func(i int) {
+		c.text(1, notes[i][0])
+		c.text(2, notes[i][1])
 	})
 	c.text(6, "sanflow")
 	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // bounds are ordered as numbers are

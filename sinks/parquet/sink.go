@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
@@ -93,9 +95,17 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 		set.leaves, set.columns = append(set.leaves, l), append(set.columns, c)
 	}
-	var err error
-	if set.schema, err = arrowSchema(in); err != nil {
+	schema, err := arrowSchema(in)
+	if err != nil {
 		return nil, err
+	}
+	set.notes = [][2]string{{"ARROW:schema", schema}}
+	if shapes := record.Shapes(in); len(shapes) > 0 {
+		text, err := json.Marshal(shapes)
+		if err != nil {
+			return nil, err
+		}
+		set.notes = append(set.notes, [2]string{"shapes", string(text)})
 	}
 	format := parts.Format{Ext: ".parquet", New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
 		return newEncoder(w, set)

@@ -3,9 +3,12 @@ package parquet_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +16,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet/file"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -129,12 +134,46 @@ func TestRowGroups(t *testing.T) {
 // A column that records of graphs do not have is refused by name.
 func TestTypes(t *testing.T) {
 	for _, typ := range []arrow.DataType{
-		arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64, arrow.ListOf(arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Int32))),
+		arrow.BinaryTypes.LargeString, arrow.PrimitiveTypes.Float64, arrow.ListOf(arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Int32))),
 		arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int32}),
 	} {
 		_, err := parquet.Sink{W: io.Discard}.Open(arrow.NewSchema([]arrow.Field{{Name: "odd", Type: typ}}, nil))
 		if err == nil || !strings.Contains(err.Error(), `column "odd": `+typ.String()) {
 			t.Errorf("%s: %v, want one that names the column", typ, err)
 		}
+	}
+}
+
+// The shapes of tensors are plain JSON, in a file and in a manifest.
+func TestShapes(t *testing.T) {
+	dir := t.TempDir()
+	err := flow.From(sources.Families{Graphs: 3}).
+		Via(operators.Select{W: 2}).
+		Via(operators.Assemble{K: 3}).
+		Via(operators.Normalize{}).
+		To(parquet.Sink{Dir: dir}).
+		Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := file.OpenParquetFile(filepath.Join(dir, m.Files[0].Name), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text := f.MetaData().KeyValueMetadata().FindValue("shapes")
+	if text == nil {
+		t.Fatal("there is no key shapes")
+	}
+	var shapes map[string][]int
+	if err := json.Unmarshal([]byte(*text), &shapes); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(shapes, m.Shapes) || !slices.Equal(shapes["members"], []int{2, 3}) {
+		t.Errorf("shapes %v in the file and %v in the manifest", shapes, m.Shapes)
 	}
 }

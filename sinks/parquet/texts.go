@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -14,16 +15,16 @@ import (
 // textPage is how many bytes of strings a page has at most, unless one row has more.
 const textPage = 1 << 20
 
-// texts is a column of lists of strings.
+// texts is a column of strings, or of lists of these.
 type texts struct {
 	out  *pages
 	page page
 	c    chunk
 }
 
-func newTexts() *texts {
+func newTexts(depth int) *texts {
 	c := &texts{}
-	c.page.rep.width, c.page.def.width = 1, 2
+	c.page.rep.width, c.page.def.width = depth, depth+1
 	return c
 }
 
@@ -35,6 +36,9 @@ func (c *texts) begin(p *pages) {
 func (c *texts) chunk() *chunk { return &c.c }
 
 func (c *texts) write(a arrow.Array) error {
+	if s, ok := a.(*array.String); ok {
+		return c.flat(s)
+	}
 	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
 	defer rec.Release()
 	v, err := record.IDsOfColumn(rec, "c")
@@ -62,6 +66,29 @@ func (c *texts) write(a arrow.Array) error {
 			c.page.values = binary.LittleEndian.AppendUint32(c.page.values, uint32(end-ends[i]))
 			c.page.values = append(c.page.values, text[ends[i]:end]...)
 		}
+	}
+	return nil
+}
+
+// flat writes a string for each row.
+func (c *texts) flat(a *array.String) error {
+	for row := range a.Len() {
+		text := a.Value(row)
+		switch {
+		case a.IsNull(row):
+			return fmt.Errorf("row %d is null", row)
+		case !utf8.ValidString(text):
+			return fmt.Errorf("row %d: %.80q is not UTF-8", row, text)
+		}
+		if c.page.levels == batch || len(c.page.values)+len(text) > textPage {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+		c.page.levels++
+		c.page.rows++
+		c.page.present++
+		c.page.values = append(binary.LittleEndian.AppendUint32(c.page.values, uint32(len(text))), text...)
 	}
 	return nil
 }
