@@ -1,0 +1,18 @@
+// Package scores writes what a model says to files for other tools: CSV, lines of JSON,
+// or, by a sink of package sinks/parquet, Parquet. There is a row for each answer, and
+// the columns are
+//
+//	id, class, p_CLASS …   the id of a node or a graph, its most probable class, the probability of each class
+//	id, value              where a number was learned
+//	source, target, p      where links were asked about: the probability of class 1
+//
+// with ids and classes by their names:
+//
+//	err := flow.From(src).Via(recipe).To(scores.Sink{
+//		Net:     net,
+//		Columns: scores.Columns{Classes: classes},
+//		To:      scores.CSV{Path: "scores.csv"}, // or JSONLines, parquet.Sink, ipc.Sink
+//	}).Run(ctx)
+//
+// A file appears under its name when all of it is on disk, or not at all.
+package scores

@@ -1,0 +1,198 @@
+package scores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// Columns says what a file of answers has.
+type Columns struct {
+	// IDs is the type of the ids: graph.StringIDs, or graph.Int64IDs, the default.
+	IDs graph.IDKind
+	// Classes are the names of the classes. Without them answers are numbers.
+	Classes []string
+	// Links are answers about pairs of nodes, in two classes.
+	Links bool
+}
+
+// Schema returns the schema of the records.
+func (c Columns) Schema() *arrow.Schema {
+	id := arrow.DataType(arrow.PrimitiveTypes.Int64)
+	if c.IDs == graph.StringIDs {
+		id = arrow.BinaryTypes.String
+	}
+	number := arrow.PrimitiveTypes.Float32
+	var fields []arrow.Field
+	switch {
+	case c.Links:
+		fields = []arrow.Field{{Name: "source", Type: id}, {Name: "target", Type: id}, {Name: "p", Type: number}}
+	case len(c.Classes) == 0:
+		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "value", Type: number}}
+	default:
+		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "class", Type: arrow.BinaryTypes.String}}
+		for _, name := range c.Classes {
+			fields = append(fields, arrow.Field{Name: "p_" + name, Type: number})
+		}
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+// Writer writes answers, one at a time, to a sink. One goroutine uses it.
+type Writer struct {
+	columns Columns
+	to      flow.Writer
+	build   *array.RecordBuilder
+	rows    int
+}
+
+// batch is the rows of a record.
+const batch = 4096
+
+// Open begins a file of answers. The sink gets records of mem.
+func (c Columns) Open(to flow.Sink, mem memory.Allocator) (*Writer, error) {
+	switch {
+	case to == nil:
+		return nil, errors.New("scores: there is no sink to write to")
+	case c.Links && len(c.Classes) != 2:
+		return nil, fmt.Errorf("scores: links have the classes %q, want two", c.Classes)
+	case c.IDs != graph.NoIDs && c.IDs != graph.Int64IDs && c.IDs != graph.StringIDs:
+		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
+	}
+	s := c.Schema()
+	w, err := to.Open(s)
+	if err != nil {
+		return nil, fmt.Errorf("scores: %w", err)
+	}
+	return &Writer{columns: c, to: w, build: array.NewRecordBuilder(mem, s)}, nil
+}
+
+// Write writes an answer about what has these ids: one, or two for a link. Integer ids
+// are decimal.
+func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
+	want := 1
+	if w.columns.Links {
+		want = 2
+	}
+	if len(ids) != want || len(p.Probs) != len(w.columns.Classes) {
+		return fmt.Errorf("scores: %d ids and %d probabilities, want %d and %d", len(ids), len(p.Probs), want, len(w.columns.Classes))
+	}
+	numbers := make([]int64, len(ids)) // before anything is appended
+	if w.columns.IDs != graph.StringIDs {
+		for i, id := range ids {
+			var err error
+			if numbers[i], err = strconv.ParseInt(id, 10, 64); err != nil {
+				return fmt.Errorf("scores: the id %.80q is no integer", id)
+			}
+		}
+	}
+	for i, id := range ids {
+		switch b := w.build.Field(i).(type) {
+		case *array.StringBuilder:
+			b.Append(id)
+		case *array.Int64Builder:
+			b.Append(numbers[i])
+		}
+	}
+	number := func(column int, x float32) { w.build.Field(column).(*array.Float32Builder).Append(x) }
+	switch {
+	case w.columns.Links:
+		number(2, p.Probs[1])
+	case len(w.columns.Classes) == 0:
+		number(1, p.Value)
+	default:
+		w.build.Field(1).(*array.StringBuilder).Append(w.columns.Classes[p.Class])
+		for c, x := range p.Probs {
+			number(2+c, x)
+		}
+	}
+	if w.rows++; w.rows < batch {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *Writer) flush() error {
+	if w.rows == 0 {
+		return nil
+	}
+	rec := w.build.NewRecord()
+	defer rec.Release()
+	w.rows = 0
+	return w.to.Write(context.Background(), rec)
+}
+
+// Close ends the file. Where failed is not nil the file does not appear.
+func (w *Writer) Close(failed error) error {
+	if failed == nil {
+		failed = w.flush()
+	}
+	w.build.Release()
+	err := w.to.Close(failed)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Sink asks a model about every row of the stream, as [sinks.Predict] does, and writes
+// what it says.
+type Sink struct {
+	// Net is the model.
+	Net nn.Predictor
+	Columns
+	// ID returns the id of a row. The default is the number of the graph.
+	ID func(sinks.Prediction) []string
+	// To takes the records of answers.
+	To flow.Sink
+}
+
+var _ flow.Sink = Sink{}
+
+// Name is what plans and errors call it.
+func (Sink) Name() string { return "scores" }
+
+// String says where the answers go, for the plan of a pipeline.
+func (s Sink) String() string { return fmt.Sprintf("Scores(%v)", s.To) }
+
+// Open checks the model against the schema, and begins the file.
+func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
+	id := s.ID
+	if id == nil {
+		id = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
+	}
+	w := &sinkWriter{}
+	asked, err := sinks.Predict{Net: s.Net, Each: func(p sinks.Prediction) error { return w.out.Write(p, id(p)...) }}.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	if w.out, err = s.Columns.Open(s.To, memory.DefaultAllocator); err != nil {
+		return nil, err
+	}
+	w.Writer = asked
+	return w, nil
+}
+
+type sinkWriter struct {
+	flow.Writer
+	out *Writer
+}
+
+// WriteSome lets the pipeline go on without rows that have no answer.
+func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	return w.Writer.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
+}
+
+func (w *sinkWriter) Close(failed error) error {
+	return errors.Join(w.Writer.Close(failed), w.out.Close(failed))
+}

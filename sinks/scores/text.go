@@ -1,0 +1,171 @@
+package scores
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sinks/internal/parts"
+)
+
+// CSV is a sink that writes records of integers, floats and strings as comma-separated
+// values (RFC 4180), the names of the columns first. Floats are the shortest decimal
+// numbers that read back as they were.
+type CSV struct {
+	// Path is the file to write; or W takes the bytes, and is not closed.
+	Path string
+	W    io.Writer
+}
+
+// JSONLines is a sink that writes records of integers, floats and strings as JSON
+// objects, one a line, with the keys in the order of the columns. A float that is not
+// finite is null.
+type JSONLines struct {
+	// Path is the file to write; or W takes the bytes, and is not closed.
+	Path string
+	W    io.Writer
+}
+
+var (
+	_ flow.Sink = CSV{}
+	_ flow.Sink = JSONLines{}
+)
+
+// String says where the rows go, for the plan of a pipeline.
+func (s CSV) String() string { return "CSV(" + parts.Target{Path: s.Path, W: s.W}.String() + ")" }
+
+// String says where the rows go, for the plan of a pipeline.
+func (s JSONLines) String() string {
+	return "JSONLines(" + parts.Target{Path: s.Path, W: s.W}.String() + ")"
+}
+
+// Open checks the columns and begins the file.
+func (s CSV) Open(in *arrow.Schema) (flow.Writer, error) {
+	return open(in, parts.Target{Path: s.Path, W: s.W}, ".csv", func(w io.Writer) (row, error) {
+		c := csv.NewWriter(w)
+		text := make([]string, in.NumFields())
+		for i, f := range in.Fields() {
+			text[i] = f.Name
+		}
+		return func(values []value) error {
+			for i, v := range values {
+				text[i] = v.text
+			}
+			err := c.Write(text)
+			c.Flush()
+			if err == nil {
+				err = c.Error()
+			}
+			return err
+		}, c.Write(text)
+	})
+}
+
+// Open checks the columns and begins the file.
+func (s JSONLines) Open(in *arrow.Schema) (flow.Writer, error) {
+	return open(in, parts.Target{Path: s.Path, W: s.W}, ".jsonl", func(w io.Writer) (row, error) {
+		var keys [][]byte
+		for i, f := range in.Fields() {
+			key, err := json.Marshal(f.Name)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, append(append([]byte{"{,"[min(i, 1)]}, key...), ':'))
+		}
+		var b []byte
+		return func(values []value) error {
+			b = b[:0]
+			for i, v := range values {
+				b = append(b, keys[i]...)
+				switch {
+				case v.number && (v.text == "NaN" || v.text == "+Inf" || v.text == "-Inf"):
+					b = append(b, "null"...)
+				case v.number:
+					b = append(b, v.text...)
+				default:
+					text, err := json.Marshal(v.text)
+					if err != nil {
+						return err
+					}
+					b = append(b, text...)
+				}
+			}
+			_, err := w.Write(append(b, "}\n"...))
+			return err
+		}, nil
+	})
+}
+
+// value is a value of a row, as text.
+type value struct {
+	text   string
+	number bool
+}
+
+// row writes one.
+type row func(values []value) error
+
+func open(in *arrow.Schema, t parts.Target, ext string, begin func(w io.Writer) (row, error)) (flow.Writer, error) {
+	for _, f := range in.Fields() {
+		switch f.Type.ID() {
+		case arrow.INT32, arrow.INT64, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING:
+		default:
+			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings", f.Name, f.Type)
+		}
+	}
+	return t.Open(in, parts.Format{Ext: ext, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+		e := &encoder{out: bufio.NewWriterSize(w, 64<<10)}
+		var err error
+		e.row, err = begin(e.out)
+		return e, err
+	}})
+}
+
+// encoder writes one file.
+type encoder struct {
+	out    *bufio.Writer
+	row    row
+	values []value
+}
+
+func (e *encoder) Write(rec arrow.Record) error {
+	for i := range int(rec.NumRows()) {
+		e.values = e.values[:0]
+		for c, col := range rec.Columns() {
+			v := value{number: true}
+			switch col := col.(type) {
+			case *array.Int32:
+				v.text = strconv.FormatInt(int64(col.Value(i)), 10)
+			case *array.Int64:
+				v.text = strconv.FormatInt(col.Value(i), 10)
+			case *array.Float32:
+				v.text = strconv.FormatFloat(float64(col.Value(i)), 'g', -1, 32)
+			case *array.Float64:
+				v.text = strconv.FormatFloat(col.Value(i), 'g', -1, 64)
+			case *array.String:
+				v = value{text: col.Value(i)}
+			default:
+				return fmt.Errorf("column %q is %s", rec.ColumnName(c), col.DataType())
+			}
+			if col.IsNull(i) {
+				return fmt.Errorf("column %q: row %d is null", rec.ColumnName(c), i)
+			}
+			e.values = append(e.values, v)
+		}
+		if err := e.row(e.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *encoder) Close() error { return e.out.Flush() }
+
+func (e *encoder) Abandon() {}
