@@ -16,6 +16,8 @@ func Without(z *Normalizer, path string) {
 		z.Cache = nil
 	case "order of trees":
 		z.words.noTree = true
+	case "layers of the first round":
+		z.words.ranking.NoLayers = true
 	case "cut on words":
 		z.words.noCut = true
 	case "ends at the cut":

@@ -21,6 +21,8 @@ type Words struct {
 
 	list      worklist
 	fragments [64]uint64
+
+	NoLayers bool // for benchmarks: the first round does not sort layers by keys
 }
 
 // Reset makes w the partition of the nodes 0 … len(levels)-1 by level; levels
@@ -108,7 +110,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 		return
 	}
 	before := w.starts
-	if !w.firstRoundLayered(rows) {
+	if w.NoLayers || !w.firstRoundLayered(rows) {
 		w.firstRound(rows)
 	}
 	if w.settled(cut) {
@@ -417,8 +419,8 @@ func Squeeze(x, mask uint64) uint64 {
 
 // SqueezeRows writes to out, for each node of mask, its row among rows as Squeeze
 // leaves it, and returns their number. The gaps of mask are closed one after the
-// other, highest first, in all rows alike, so that nobody has to guess how many bits
-// a row has.
+// other, highest first, in all rows alike, so that nothing depends on how many bits a
+// row has.
 func SqueezeRows(out, rows []uint64, mask uint64) int {
 	n := 0
 	for m := mask; m != 0; m &= m - 1 {
