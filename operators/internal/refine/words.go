@@ -50,16 +50,6 @@ func (w *Words) ResetStarts(n int, starts uint64) {
 	}
 }
 
-// SetCells makes w the partition with the given cells, which are not empty, in
-// this order.
-func (w *Words) SetCells(cells []uint64) {
-	w.n, w.starts, w.open, w.many = 0, 0, 0, 0
-	for _, c := range cells {
-		w.set(w.n, c)
-		w.n += bits.OnesCount64(c)
-	}
-}
-
 // Starts returns where a level begins: bit i is set where that of node i is not that
 // of node i-1, and bit 0.
 func Starts(levels []uint8) uint64 {

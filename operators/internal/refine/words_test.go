@@ -254,21 +254,26 @@ func TestSqueezeRowsIsSqueezeOfEach(t *testing.T) {
 	}
 }
 
-// Cells that are set are the cells, and splitting them by an order is what
-// splitting by comparing is.
-func TestSetAndSplitLeast(t *testing.T) {
+// Levels are the cells, and splitting them by an order is what splitting by
+// comparing is.
+func TestSplitLeast(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
 		n := 1 + rng.IntN(64)
 		value := make([]int, n)
-		cells := make([]uint64, 1+rng.IntN(4))
+		levels, cells := make([]uint8, n), []uint64(nil)
 		for v := range n {
 			value[v] = rng.IntN(1 + rng.IntN(5))
-			cells[rng.IntN(len(cells))] |= 1 << v
+			if v > 0 {
+				levels[v] = levels[v-1] + uint8(rng.IntN(8)/7)
+			}
+			if v == 0 || levels[v] != levels[v-1] {
+				cells = append(cells, 0)
+			}
+			cells[len(cells)-1] |= 1 << v
 		}
-		cells = slices.DeleteFunc(cells, func(c uint64) bool { return c == 0 })
 		var w refine.Words
-		w.SetCells(cells)
+		w.Reset(levels)
 		if got := w.AppendCells(nil); !slices.Equal(got, cells) {
 			t.Fatalf("cells %b, want %b", got, cells)
 		}
