@@ -282,7 +282,7 @@ func (s *rootSplitter) splitLists(mem memory.Allocator, rec arrow.Record, name s
 	return b.Finish(), nil
 }
 
-// splitIDs splits a list of the ids of the roots.
+// splitIDs splits a list of the ids of the roots, or of the members of their fields.
 func (s *rootSplitter) splitIDs(mem memory.Allocator, rec arrow.Record, name string) (arrow.Array, error) {
 	kind, err := record.IDsKind(rec.Schema(), name)
 	if err != nil {
@@ -293,13 +293,19 @@ func (s *rootSplitter) splitIDs(mem memory.Allocator, rec arrow.Record, name str
 		return nil, err
 	}
 	b := record.NewIDs(mem, kind)
+	var some []int32
 	for _, r := range s.refs {
 		ids := v.Row(int(r.Record))
-		if int(r.Row) >= ids.Len() {
+		k := int32(ids.Len() / s.w)
+		if ids.Len()%s.w != 0 {
 			b.Release()
 			return nil, fmt.Errorf("column %q has %d ids for %d roots", name, ids.Len(), s.w)
 		}
-		b.AppendOf(ids, []int32{r.Row})
+		some = some[:0]
+		for i := range k {
+			some = append(some, r.Row*k+i)
+		}
+		b.AppendOf(ids, some)
 	}
 	return b.Finish(), nil
 }

@@ -65,11 +65,11 @@ func rows(t *testing.T, dir string) (rows []string) {
 func TestRows(t *testing.T) {
 	graph := clitest.File(t, "a.edges", "5 7\n7 9\n20 22\n")
 	want := []string{
-		"graph_id=0 pos=0 roots=[5] members=[5,7,9] edges=[0,1,0,1,0,1,0,1,0]",
-		"graph_id=0 pos=0 roots=[7] members=[7,5,9] edges=[0,1,1,1,0,0,1,0,0]",
-		"graph_id=0 pos=0 roots=[9] members=[9,7,5] edges=[0,1,0,1,0,1,0,1,0]",
-		"graph_id=0 pos=0 roots=[20] members=[20,22,-1] edges=[0,1,0,1,0,0,0,0,0]",
-		"graph_id=0 pos=0 roots=[22] members=[22,20,-1] edges=[0,1,0,1,0,0,0,0,0]",
+		"graph_id=0 pos=0 roots=[0] members=[0,1,2] edges=[0,1,0,1,0,1,0,1,0] root_ids=[5] member_ids=[5,7,9]",
+		"graph_id=0 pos=0 roots=[1] members=[1,0,2] edges=[0,1,1,1,0,0,1,0,0] root_ids=[7] member_ids=[7,5,9]",
+		"graph_id=0 pos=0 roots=[2] members=[2,1,0] edges=[0,1,0,1,0,1,0,1,0] root_ids=[9] member_ids=[9,7,5]",
+		"graph_id=0 pos=0 roots=[3] members=[3,4,-1] edges=[0,1,0,1,0,0,0,0,0] root_ids=[20] member_ids=[20,22,0]",
+		"graph_id=0 pos=0 roots=[4] members=[4,3,-1] edges=[0,1,0,1,0,0,0,0,0] root_ids=[22] member_ids=[22,20,0]",
 	}
 	for _, as := range []string{"parquet", "arrow"} {
 		if got := export(t, "-graph", graph, "-k", "3", "-as", as, "-field-edges"); !slices.Equal(got, want) {

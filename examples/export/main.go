@@ -11,7 +11,8 @@
 //	go run ./examples/export -graph web.edges.gz -graphs -as arrow -out web
 //	go run ./examples/export -graph web -k 10 -out fields
 //
-// Nodes are called by the ids of the edge list, which the file knows where there are gaps.
+// Where the ids of an edge list have gaps, the file has them, and fields have the ids of
+// their roots and members beside the numbers of the nodes.
 //
 // The directory gets numbered parts and manifest.json, which has the rows, the
 // bytes and the SHA-256 of each. It appears when all is written, and replaces
@@ -27,8 +28,9 @@
 //	graph_id  number of the graph
 //	pos       its position in the source
 //	roots     the root, or the w roots
-//	members   the k nodes of a field in rank order, -1 = dummy; by the ids of an
-//	          edge list, otherwise by number from 0
+//	members   the k nodes of a field in rank order, -1 = dummy; by number from 0
+//	root_ids, member_ids   their ids, where these are not the numbers; 0 or the empty
+//	          string where members has -1
 //	nodes_cat, nodes, nodes_sparse   their discrete, continuous and sparse attributes,
 //	          where there are
 //	edges     k×k, 1 = edge; or edges_cat and edges, the attributes of edges
@@ -38,7 +40,7 @@
 // metadata of the Arrow schema. -as jsonl writes a line of JSON per field instead,
 // to a file, as examples/fields does. DuckDB, Polars and pandas read it like this:
 //
-//	duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
+//	duckdb -c "SELECT root_ids[1] AS root, member_ids FROM 'power/*.parquet' LIMIT 5"
 //	python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
 //	python3 -c "import json, pandas; print(pandas.concat(pandas.read_parquet('power/' + f['name']) for f in json.load(open('power/manifest.json'))['files']))"
 //
@@ -93,7 +95,7 @@ const usage = `writes fields, or graphs, as Parquet, Arrow or text.
   export -graph web -k 10 -out fields                     as here, at once
   export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
 
-  duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
+  duckdb -c "SELECT root_ids[1] AS root, member_ids FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
   python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
 

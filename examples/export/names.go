@@ -3,25 +3,35 @@ package main
 import (
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// names is the operator behind Normalize that calls roots and members by the ids of
-// the file they come from, and drops the graph, which has them.
+// names is the operator behind Normalize that adds the ids of the members, where the
+// graph has ids, and drops the graph.
 type names struct{}
 
 func (names) String() string { return "names" }
 
 // Open implements flow.Operator.
 func (names) Open(in *arrow.Schema) (flow.Stage, error) {
-	return &namer{record.Without(in, append(record.GraphColumns(), record.RootIDs)...), in.HasField(record.NodeIDs)}, nil
+	n := &namer{schema: record.Without(in, record.GraphColumns()...)}
+	var err error
+	if n.kind, err = record.IDsKind(in, record.NodeIDs); err != nil || n.kind == graph.NoIDs {
+		return n, err
+	}
+	var shape []int
+	if err := record.Meta(in, record.Members, record.MetaShape, &shape); err != nil {
+		return nil, err
+	}
+	n.schema, err = record.Extend(n.schema, record.IDsField(record.MemberIDs, shape, n.kind))
+	return n, err
 }
 
 type namer struct {
 	schema *arrow.Schema
-	ids    bool // or else nodes are called by their numbers
+	kind   graph.IDKind
 }
 
 func (n *namer) Schema() *arrow.Schema { return n.schema }
@@ -30,12 +40,8 @@ func (n *namer) Fork() flow.Stage { return n }
 
 func (n *namer) Process(rec arrow.Record, out *flow.Out) error {
 	made := map[string]arrow.Array{}
-	if n.ids {
+	if n.kind != graph.NoIDs {
 		graphs, err := record.GraphsOf(rec)
-		if err != nil {
-			return err
-		}
-		roots, err := record.ListsOf[int32](rec, record.Roots)
 		if err != nil {
 			return err
 		}
@@ -43,17 +49,11 @@ func (n *namer) Process(rec arrow.Record, out *flow.Out) error {
 		if err != nil {
 			return err
 		}
-		named, fixed := record.NewLists[int32](out.Allocator()), record.NewFixed[int32](out.Allocator(), width)
+		ids := record.NewIDs(out.Allocator(), n.kind)
 		for row := range graphs.Len() {
-			ids, root := graphs.Row(row).NodeID, roots.Row(row)
-			if err := input.Rename(ids, named.Grow(len(root)), root); err != nil {
-				return err
-			}
-			if err := input.Rename(ids, fixed.Extend(1), members[row*width:][:width]); err != nil {
-				return err
-			}
+			ids.AppendOf(graphs.Row(row).NodeID, members[row*width:][:width])
 		}
-		made[record.Roots], made[record.Members] = named.Finish(), fixed.Finish(graphs.Len())
+		made[record.MemberIDs] = ids.Finish()
 	}
 	done, err := record.Project(n.schema, rec, made)
 	if err != nil {

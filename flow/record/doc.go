@@ -39,6 +39,7 @@
 //	           edges       fixed_size_list<float32>[w·k·k·c_e] 0 = no edge
 //	           root_target list<int32>                         w classes of the roots, -1 = unknown or zero field
 //	           root_ids    list<int64> | list<utf8>            w ids of the roots, 0 or "" = zero field, which roots tells
+//	exports    member_ids  list<int64> | list<utf8>            w·k ids of the members, 0 or "" = dummy, which members tells
 //	Count      words_ids   list<uint64>     what stands in the graph, strictly ascending; other names by its Name
 //	           words_counts list<float32>   how often each does
 //	           words_contexts list<list<uint64>> what stands together; where asked for

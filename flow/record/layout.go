@@ -39,6 +39,7 @@ const (
 	RootTarget  = "root_target"
 	NodeIDs     = "node_ids"
 	RootIDs     = "root_ids"
+	MemberIDs   = "member_ids"
 )
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.

@@ -168,7 +168,7 @@ func field(c Column) (arrow.Field, error) {
 	default:
 		return arrow.Field{}, fmt.Errorf("column %q is %s, which records of graphs do not have: name the others in Columns", c.Name, c.Type)
 	}
-	if c.Name == record.NodeIDs || c.Name == record.RootIDs {
+	if c.Name == record.NodeIDs || c.Name == record.RootIDs || c.Name == record.MemberIDs {
 		if !arrow.IsInteger(c.Elem) || c.Depth != 1 || c.Width >= 0 {
 			return arrow.Field{}, fmt.Errorf("column %q is %s, want lists of integers or of strings", c.Name, c.Type)
 		}

@@ -6,8 +6,10 @@
 //
 //	{"graph":0,"root":5,"members":[5,7,-1],"dist":[0,1,-1],"edges":[[0,1,0],[1,0,0],[0,0,0]],"nodes":[[2],[0],[-1]]}
 //
-// members are the nodes in rank order, by the ids of their file where they have some,
-// else by number; dist is the hops from the root; a dummy is -1 in both. edges[i][j] is 0
+// root and members are nodes, members in rank order, by the ids of the source where the graph
+// has ids, else by number; dist is the hops from the root. A dummy is -1 in dist, and in
+// members -1, or null where ids are strings. Ids above 2⁵³ have all of their digits, which a
+// reader that makes a float64 of each number rounds. edges[i][j] is 0
 // where no edge leads from member i to member j, else 1, or 1 plus the index of the first
 // type of the edge. nodes has the discrete attributes of each member, -1 for a dummy, then
 // the continuous ones, 0 for a dummy. Where edges have continuous attributes
@@ -40,7 +42,9 @@ func Normalize(k int) operators.Normalize {
 // Columns makes a row of each field of the rows that the operator of [Normalize] emits:
 // the columns graph, root, members, dist and edges, and nodes_cat, nodes and edge_attr
 // where there are such attributes, as fixed-size lists whose shapes are in the metadata.
-// Nodes are called by the ids of their file. Zero fields are left out.
+// root and members are numbers of nodes; where the graph has ids the columns root_ids and
+// member_ids have those, as lists, 0 or the empty string for a dummy. Zero fields are left
+// out.
 type Columns struct{}
 
 var _ flow.Operator = Columns{}
@@ -77,6 +81,9 @@ func (Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	if n := len(l.EdgeAttr); n > 0 {
 		names = append(names, record.TensorField[float32](record.EdgeAttr, []int{k, k, n}, l.EdgeAttr))
+	}
+	if l.NodeIDs != graph.NoIDs {
+		names = append(names, record.IDsField(record.RootIDs, []int{1}, l.NodeIDs), record.IDsField(record.MemberIDs, []int{k}, l.NodeIDs))
 	}
 	return &fielder{layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
 }
@@ -134,6 +141,10 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	nodesCat, nodes := record.NewFixed[int32](mem, k*cats), record.NewFixed[float32](mem, k*attrs)
 	weights := k * k * len(f.layout.EdgeAttr)
 	edgeAttr := record.NewFixed[float32](mem, weights)
+	var rootIDs, memberIDs *record.IDs
+	if kind := f.layout.NodeIDs; kind != graph.NoIDs {
+		rootIDs, memberIDs = record.NewIDs(mem, kind), record.NewIDs(mem, kind)
+	}
 	rows, at := 0, 0 // at: the field, zero fields included
 	for row := range c.graphs.Len() {
 		var g graph.Graph
@@ -141,12 +152,14 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		ids := c.graphs.Row(row).NodeID
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
-				var name [1]int32
-				rename(ids, name[:], []int32{v})
 				id.Append(c.graphs.ID(row))
-				root.Append(name[0])
+				root.Append(v)
 				m := c.members[at*k : (at+1)*k]
-				rename(ids, members.Extend(1), m)
+				copy(members.Extend(1), m)
+				if rootIDs != nil {
+					rootIDs.AppendOf(ids, []int32{v})
+					memberIDs.AppendOf(ids, m)
+				}
 				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
 				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
 				f.types(&g, c, at, m, edges.Extend(1))
@@ -165,6 +178,9 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	if weights > 0 {
 		made = append(made, edgeAttr.Finish(rows))
+	}
+	if rootIDs != nil {
+		made = append(made, rootIDs.Finish(), memberIDs.Finish())
 	}
 	fields := array.NewRecord(f.schema, made, int64(rows))
 	for _, col := range made {
@@ -201,15 +217,6 @@ func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
 		f.finder.Edges(g, members, f.entry)
 		for i, e := range f.entry {
 			out[i] = min(e, 0) + 1
-		}
-	}
-}
-
-// rename writes the ids of nodes to dst, and without ids their numbers.
-func rename(ids graph.IDs, dst, src []int32) {
-	for i, v := range src {
-		if dst[i] = v; v >= 0 && ids.Kind() == graph.Int64IDs {
-			dst[i] = int32(ids.Ints()[v])
 		}
 	}
 }

@@ -59,3 +59,29 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// Roots and members are called by their ids: integers with all of their digits, strings
+// as JSON has them.
+func TestIDs(t *testing.T) {
+	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := graph.IDsOfStrings([]string{`al"ice`, "bob"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, ids := range map[string]graph.IDs{
+		`"root":9223372036854775807,"members":[9223372036854775807,-5,-1],`: graph.IDsOf([]int64{1<<63 - 1, -5}),
+		`"root":"al\"ice","members":["al\"ice","bob",null],`:                names,
+	} {
+		var b strings.Builder
+		err := flow.From(sources.Graphs{Items: []sources.Item{{Graph: g, NodeID: ids}}}).Via(operators.Select{W: 2}).
+			Via(jsonl.Normalize(3)).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: &b}).
+			With(flow.Options{Allocator: flowtest.Mem(t)}).Run(t.Context())
+		want = `{"graph":0,` + want
+		if err != nil || !strings.Contains(b.String(), want) || strings.Count(b.String(), "\n") != 2 {
+			t.Errorf("%v: %s, want %s", err, b.String(), want)
+		}
+	}
+}

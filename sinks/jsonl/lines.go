@@ -2,7 +2,9 @@ package jsonl
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -27,18 +30,20 @@ const text = "text"
 func (Lines) Open(in *arrow.Schema) (flow.Stage, error) {
 	l := &liner{schema: arrow.NewSchema([]arrow.Field{{Name: text, Type: record.ListType[uint8]()}}, nil)}
 	l.cats, l.attrs, l.edges = in.HasField(record.NodesCat), in.HasField(record.Nodes), in.HasField(record.EdgeAttr)
+	l.ids = in.HasField(record.MemberIDs)
 	return l, nil
 }
 
 type liner struct {
 	schema             *arrow.Schema
 	cats, attrs, edges bool // nodes, and edges, have attributes
+	ids                bool
 	b                  []byte
 }
 
 func (l *liner) Schema() *arrow.Schema { return l.schema }
 func (l *liner) Fork() flow.Stage {
-	return &liner{schema: l.schema, cats: l.cats, attrs: l.attrs, edges: l.edges}
+	return &liner{schema: l.schema, cats: l.cats, attrs: l.attrs, edges: l.edges, ids: l.ids}
 }
 
 func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
@@ -66,6 +71,12 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	if l.edges && err == nil {
 		weights, _, err = record.FixedValues[float32](rec, record.EdgeAttr)
 	}
+	var rootIDs, memberIDs record.IDsView
+	if l.ids && err == nil {
+		if rootIDs, err = record.IDsOfColumn(rec, record.RootIDs); err == nil {
+			memberIDs, err = record.IDsOfColumn(rec, record.MemberIDs)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -78,9 +89,16 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 		b = append(b, `{"graph":`...)
 		b = strconv.AppendInt(b, ids[f], 10)
 		b = append(b, `,"root":`...)
-		b = strconv.AppendInt(b, int64(root[f]), 10)
-		b = append(b, `,"members":`...)
-		b = numbers(b, members[f*k:(f+1)*k])
+		if l.ids {
+			b, err = names(b, rootIDs.Row(f), memberIDs.Row(f), members[f*k:(f+1)*k])
+			if err != nil {
+				return err
+			}
+		} else {
+			b = strconv.AppendInt(b, int64(root[f]), 10)
+			b = append(b, `,"members":`...)
+			b = numbers(b, members[f*k:(f+1)*k])
+		}
 		b = append(b, `,"dist":`...)
 		b = numbers(b, dist[f*k:(f+1)*k])
 		b = append(b, `,"edges":`...)
@@ -108,6 +126,37 @@ func (l *liner) Process(rec arrow.Record, out *flow.Out) (err error) {
 	column := col.Finish()
 	defer column.Release()
 	return out.Emit(array.NewRecord(l.schema, []arrow.Array{column}, 1))
+}
+
+// names writes the ids of a root and of the members of its field.
+func names(b []byte, root, ids graph.IDs, members []int32) ([]byte, error) {
+	if root.Len() != 1 || ids.Len() != len(members) {
+		return b, fmt.Errorf("a field of %d members has %d ids of roots and %d of members", len(members), root.Len(), ids.Len())
+	}
+	b, err := appendID(b, root, 0)
+	b = append(b, `,"members":[`...)
+	for i, v := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch {
+		case v >= 0 && err == nil:
+			b, err = appendID(b, ids, int32(i))
+		case ids.Kind() == graph.StringIDs:
+			b = append(b, "null"...)
+		default:
+			b = append(b, "-1"...)
+		}
+	}
+	return append(b, ']'), err
+}
+
+func appendID(b []byte, ids graph.IDs, at int32) ([]byte, error) {
+	if ids.Kind() == graph.Int64IDs {
+		return ids.Append(b, at), nil
+	}
+	text, err := json.Marshal(ids.Name(at))
+	return append(b, text...), err
 }
 
 // numbers is list for integers, of which nearly all have one digit.

@@ -39,20 +39,6 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return r, nil
 }
 
-// Rename writes to dst the ids of the nodes of src, and without ids their numbers. -1
-// stays. An id that is not a 32-bit integer is an error.
-func Rename(ids graph.IDs, dst, src []int32) error {
-	for i, v := range src {
-		if dst[i] = v; v >= 0 && ids.Kind() != graph.NoIDs {
-			id, ok := ids.Int(v)
-			if dst[i] = int32(id); !ok || int64(dst[i]) != id {
-				return fmt.Errorf("node %s: the id is not a 32-bit integer", ids.Quoted(v))
-			}
-		}
-	}
-	return nil
-}
-
 // Tally is an operator that lets records pass, and counts their graphs.
 type Tally struct {
 	Graphs, Nodes, Edges int64
