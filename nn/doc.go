@@ -59,6 +59,24 @@
 // stream in memory that does not grow, and a graph costs the same in the millionth
 // step as in the first. examples/benchmark -systems best compares it with the others.
 //
+// It is more accurate and slower than a network on fields. [Best] on words and a [CNN]
+// (w 18, k 10, 30 epochs) on one split, processor time on a shared machine:
+//
+//	graphs to learn from    accuracy in %     training in s     ms a graph asked
+//	                        Best     CNN      Best      CNN     Best      CNN
+//	MUTAG       100         81.6     81.6      0.25    0.01      0.22    0.06
+//	PROTEINS    100         72.6     69.5      0.38    0.03      0.41    0.13
+//	PROTEINS    400         73.1     67.3      0.96    0.08      0.41    0.13
+//	NCI1        100         56.3     54.9      0.13    0.01      0.21    0.04
+//	NCI1        400         77.7     56.6      0.84    0.05      0.20    0.04
+//	NCI1       1600         82.4     66.9      6.71    0.20      0.20    0.04
+//	COLLAB      400         75.4     62.8      8.37    0.38     13.5     1.06
+//
+// So words suit whoever has few graphs, or wants the best accuracy: training takes 12 to
+// 34 times as long, and an answer 3 to 13 times. A CNN suits streams that are too fast
+// for that, exports of fields, and data whose edges and continuous attributes matter. It
+// is nearly as fast for large graphs as for small ones, since it reads w fields of each.
+//
 // [RBM] and [Autoencoder] learn a code for fields without targets; a CNN can
 // begin with it (CNN.UseCode).
 //
@@ -88,6 +106,15 @@
 // a model that was loaded keeps those that it has. A stream whose first 256 rows are not
 // like the rest, one sorted by value say, is standardised by less than it could be; it is
 // learned from all the same.
+//
+// The Wiener index of the molecules of NCI1, of 3652 ± 6550, is learned from 822 of them to
+// a root mean square error on 822 others of so many deviations:
+//
+//	                        Best     CNN      GRU      PSLR
+//	as it is                0.224    0.722    0.734    0.848
+//	standardised by hand    0.224    0.725    0.734    0.848
+//	as it is, and not       1.047    0.862    1.055    1.047
+//	standardised at all
 //
 // # Shapes
 //

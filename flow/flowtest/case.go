@@ -35,7 +35,7 @@ func Run(t *testing.T, c Case) {
 	for _, check := range checks {
 		t.Run(check.name, func(t *testing.T) {
 			if err := check.run(s); err != nil {
-				t.Error(err)
+				t.Error(s.explain(err))
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func Rows(recs ...arrow.Record) (rows []string) {
 func difference(got, want []string) error {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
-			return fmt.Errorf("row %d is\n\t%s\nwant\n\t%s", i, got[i], want[i])
+			return &rowError{fmt.Errorf("row %d is\n\t%s\nwant\n\t%s", i, got[i], want[i]), want[i]}
 		}
 	}
 	if len(got) != len(want) {

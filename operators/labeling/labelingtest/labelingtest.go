@@ -99,14 +99,14 @@ func checkLabels(l labeling.Labeling) error {
 	for i, in := range inputs() {
 		want, err := labelled(l, in, math.NaN())
 		if panicked(err) {
-			return fmt.Errorf("graph %d: %w", i, err)
+			return fmt.Errorf("graph %d: %w\n%s", i, err, flowtest.EdgeList(in.Graph))
 		}
 		if err != nil {
 			continue
 		}
 		for v, x := range want {
 			if math.IsNaN(x) {
-				return fmt.Errorf("graph %d: node %d has no label, or one that is not a number", i, v)
+				return fmt.Errorf("graph %d: node %d has no label, or one that is not a number\n%s", i, v, flowtest.EdgeList(in.Graph))
 			}
 		}
 		got, err := labelled(l, in, -1)
@@ -114,7 +114,7 @@ func checkLabels(l labeling.Labeling) error {
 			err = sameLabels(got, want)
 		}
 		if err != nil {
-			return fmt.Errorf("graph %d, the second time: %w", i, err)
+			return fmt.Errorf("graph %d, the second time: %w\n%s", i, err, flowtest.EdgeList(in.Graph))
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func checkNumbering(l labeling.Labeling) error {
 			want, refused := labelled(l, in, 0)
 			got, err := labelled(l, moved, 0)
 			if (err != nil) != (refused != nil) {
-				return fmt.Errorf("graph %d: the error is %v, renumbered %v", i, refused, err)
+				return fmt.Errorf("graph %d: the error is %v, renumbered %v\n%s", i, refused, err, flowtest.EdgeList(in.Graph))
 			}
 			if err != nil {
 				continue
@@ -140,7 +140,7 @@ func checkNumbering(l labeling.Labeling) error {
 				back[v] = got[p]
 			}
 			if err := sameLabels(back, want); err != nil {
-				return fmt.Errorf("graph %d, renumbered: %w", i, err)
+				return fmt.Errorf("graph %d, renumbered: %w\n%s", i, err, flowtest.EdgeList(in.Graph))
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func checkInput(l labeling.Labeling) error {
 		before := fmt.Sprint(*in.Graph, in.Dist)
 		_, _ = labelled(l, in, 0)
 		if fmt.Sprint(*in.Graph, in.Dist) != before {
-			return fmt.Errorf("graph %d was written to", i)
+			return fmt.Errorf("graph %d was written to\n%s", i, flowtest.EdgeList(in.Graph))
 		}
 	}
 	return nil
