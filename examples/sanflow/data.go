@@ -233,6 +233,8 @@ func open(path string) (sources.Table, error) {
 		return sources.CSV{Path: path}, nil
 	case ".jsonl", ".ndjson", ".json":
 		return sources.JSONLines{Path: path}, nil
+	case ".parquet":
+		return parquet.Table{Path: path}, nil
 	}
 	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .jsonl or .parquet", path)
 }

@@ -6,13 +6,20 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources/links"
 )
 
@@ -103,55 +110,44 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 		}
 		return p.test, "the test part", p.release, nil
 	}
-	rows, _, err = c.rows(ctx)
+	rows, _, _, err = c.rows(ctx)
 	return rows, "all rows whose target is known", func() {}, err
 }
 
-// rows returns all rows, and the name of a row.
-func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, error) {
+// rows returns all rows, the name of a row, and the type of names.
+func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, graph.IDKind, error) {
 	if c.task == "graphs" {
 		src, err := c.graphs(ctx)
-		return choose.GraphRows(src), func(p sinks.Prediction) []string {
-			if len(c.names) > 0 {
-				return []string{c.names[p.Graph]}
-			}
-			return []string{strconv.FormatInt(p.Graph, 10)}
-		}, err
+		if len(c.names) > 0 {
+			return choose.GraphRows(src), func(p sinks.Prediction) []string { return []string{c.names[p.Graph]} }, graph.StringIDs, err
+		}
+		return choose.GraphRows(src), nil, graph.Int64IDs, err
 	}
 	set, err := c.set(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	if c.task == "nodes" {
 		// A set without classes is asked about as one with those of the model.
 		if len(set.Classes) == 0 {
-			set.Classes, set.Class = c.p.Classes(), unknown(set.Graph.N())
+			set.Classes, set.Class = c.p.Classes(), slices.Repeat([]int32{-1}, set.Graph.N())
 		}
 		all := make([]int32, set.Graph.N())
 		for v := range all {
 			all[v] = int32(v)
 		}
-		return choose.NodeRows(set, all), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, nil
+		return choose.NodeRows(set, all), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
 	pairs, err := choose.Candidates(ctx, set.Graph)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	fold := links.Fold{Graph: set.Graph, Pairs: pairs, Link: make([]bool, len(pairs))}
 	row := 0
 	return choose.LinkRows(fold), func(sinks.Prediction) []string {
 		row++
 		return []string{set.IDs.Name(pairs[row-1][0]), set.IDs.Name(pairs[row-1][1])}
-	}, nil
-}
-
-// unknown is the class of so many nodes.
-func unknown(n int) []int32 {
-	class := make([]int32, n)
-	for v := range class {
-		class[v] = -1
-	}
-	return class
+	}, set.IDs.Kind(), nil
 }
 
 func predict(ctx context.Context, args []string) error {
@@ -163,21 +159,34 @@ func predict(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.p.Close()
-	out, err := createScores(c.out, c.task, c.p.Classes())
+	to, err := scoresTo(c.out)
 	if err != nil {
 		return err
 	}
-	defer out.discard()
-	rows, name, err := c.rows(ctx)
+	rows, name, ids, err := c.rows(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.name(), err)
 	}
 	if c.unseen > 0 {
 		fmt.Fprintf(os.Stderr, "%d values are words that the model does not have\n", c.unseen)
 	}
-	err = ask(ctx, c.p.Net(), c.p.Recipe(), rows, c.workers, func(p sinks.Prediction) error { return out.write(name(p), p) })
-	if err != nil {
-		return err
+	return rows(c.p.Recipe()).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(scores.Sink{
+		Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links"}, ID: name, To: to,
+	}).Run(ctx)
+}
+
+// scoresTo is the sink for a file of that name; CSV on standard output without one.
+func scoresTo(path string) (flow.Sink, error) {
+	switch filepath.Ext(path) {
+	case ".csv":
+		return scores.CSV{Path: path}, nil
+	case ".jsonl":
+		return scores.JSONLines{Path: path}, nil
+	case ".parquet":
+		return parquet.Sink{Path: path}, nil
 	}
-	return out.finish()
+	if path == "" {
+		return scores.CSV{W: os.Stdout}, nil
+	}
+	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", path))
 }

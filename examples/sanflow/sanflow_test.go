@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,7 +112,7 @@ func TestPredict(t *testing.T) {
 	}
 	var first map[string]any
 	text, _, _ := strings.Cut(read(t, lines), "\n")
-	if err := json.Unmarshal([]byte(text), &first); err != nil || !strings.HasPrefix(rows[1], first["id"].(string)+","+first["class"].(string)+",") {
+	if err := json.Unmarshal([]byte(text), &first); err != nil || !strings.HasPrefix(rows[1], fmt.Sprint(first["id"])+","+first["class"].(string)+",") {
 		t.Errorf("%v: %s, and %s", err, text, rows[1])
 	}
 	p, err := sinks.Load(model)

@@ -7,10 +7,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow"
+	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // write writes a file of a directory and returns its path.
@@ -80,6 +88,21 @@ func TestTables(t *testing.T) {
 	if text := read(t, one); text != read(t, two) || !strings.Contains(text, "\n\"Mx, 7\",") {
 		t.Errorf("other answers, or names: %s", text[:200])
 	}
+	// A Parquet file of the payments gives the same model, and one of the answers has them.
+	packed, same := filepath.Join(dir, "payments.parquet"), filepath.Join(dir, "same")
+	toParquet(t, packed, payments)
+	tables[3] = packed
+	must(t, append([]string{"train", "-systems", "linear,cnn-edges", "-out", same}, tables...)...)
+	if read(t, same) != read(t, model) {
+		t.Error("another model of the same rows in Parquet")
+	}
+	answers := filepath.Join(dir, "scores.parquet")
+	must(t, "predict", "-model", model, "-edges", packed, "-nodes", nodes, "-out", answers)
+	table, err := parquet.Table{Path: answers}.OpenTable(t.Context())
+	if err != nil || len(table.Columns()) != 4 || table.Columns()[1].Name != "class" {
+		t.Fatal(table, err)
+	}
+	table.Close()
 	s, url := started(t, "-model", model, "-edges", edges, "-nodes", nodes)
 	if status, text := post(t, url, `{"ids": ["Mx, 7"]}`); status != 200 || !strings.Contains(text, `"id":"Mx, 7"`) {
 		t.Errorf("%d, %s", status, text)
@@ -87,6 +110,41 @@ func TestTables(t *testing.T) {
 	status, text := post(t, url, `{"nodes": [{"id": "a", "job": "pilot"}, {"id": "b", "job": "clerk"}], "edges": [{"source": "a", "target": "b", "type": "cash", "amount": 2}]}`)
 	if status != 200 || s.stats.unknown.Load() != 1 || !strings.Contains(text, `{"id":"a","class":`) {
 		t.Errorf("%d, %s, %d unknown words", status, text, s.stats.unknown.Load())
+	}
+}
+
+// toParquet writes a table whose last column is integers, and the others strings.
+func toParquet(t *testing.T, path string, lines []string) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(strings.Join(lines, "\n"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields []arrow.Field
+	last := len(rows[0]) - 1
+	for i, name := range rows[0] {
+		f := arrow.Field{Name: name, Type: arrow.BinaryTypes.String}
+		if i == last {
+			f.Type = arrow.PrimitiveTypes.Int64
+		}
+		fields = append(fields, f)
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
+	defer b.Release()
+	for _, row := range rows[1:] {
+		for i, x := range row[:last] {
+			b.Field(i).(*array.StringBuilder).Append(x)
+		}
+		n, err := strconv.ParseInt(row[last], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Field(last).(*array.Int64Builder).Append(n)
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	if err := flow.From(flow.Records{Records: []arrow.Record{rec}}).To(sink.Sink{Path: path}).Run(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -337,7 +337,7 @@ func (f *OutFile) Finish(content []byte) error {
 // sets/MUTAG.zip, power for power.edges.gz.
 func DataName(path string) string {
 	name := filepath.Base(filepath.Clean(path))
-	for _, end := range []string{".gz", ".zip", ".txt", ".edges"} {
+	for _, end := range []string{".gz", ".zst", ".zip", ".txt", ".edges", ".csv", ".tsv", ".jsonl", ".parquet"} {
 		name = strings.TrimSuffix(name, end)
 	}
 	return name
