@@ -2,6 +2,7 @@ package sinks_test
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
+	sinkparquet "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
+	sourceparquet "github.com/sanflow/sanflow/sources/parquet"
 )
 
 // chain is a chain of atoms, or atoms alone, as sources.Builder makes them: of a
@@ -74,6 +77,20 @@ func TestGraphsWithoutEdges(t *testing.T) {
 	if _, derived := collectedGraphs(t, sources.Graphs{Items: items}); len(derived.EdgeCat) != 1 || derived.EdgeCat[0].Card != 2 || len(derived.EdgeAttr) != 1 {
 		t.Errorf("derived from graphs of which the first has no edge: %+v", derived)
 	}
+	for name, back := range map[string]func(path string) (flow.Sink, flow.Source){
+		"IPC": func(path string) (flow.Sink, flow.Source) { return sinks.IPC{Path: path}, sources.IPC{Path: path} },
+		"Parquet": func(path string) (flow.Sink, flow.Source) {
+			return sinkparquet.Sink{Path: path}, sourceparquet.Source{Path: path}
+		},
+	} {
+		sink, src := back(filepath.Join(t.TempDir(), "graphs"))
+		if err := flow.From(graphs).To(sink).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := collectedGraphs(t, src); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s has other graphs", name)
+		}
+	}
 	expect := operators.Expect{Layout: layout}
 	wide := count.Bins{Nodes: []float32{0.5}, Edges: []float32{1}}
 	for _, c := range []struct {
@@ -83,6 +100,7 @@ func TestGraphsWithoutEdges(t *testing.T) {
 	}{
 		{"tensors", &nn.CNN{Seed: 1, Dropout: -1}, operators.Recipe{expect, operators.Select{W: 3}, operators.Assemble{K: 2},
 			operators.Normalize{Edges: true, Mask: true}}},
+		{"words", nn.Best(), operators.Recipe{expect, operators.Count{Of: count.Standard(), DropGraph: true}}},
 		{"counts", &graphkernel.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2, Bins: wide},
 			count.Fields{K: []int{2, 4}, Bins: wide}, count.Attributes{})}}},
 	} {

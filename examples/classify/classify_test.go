@@ -260,3 +260,31 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 }
+
+// A command without a model takes the recommended one for the generated collection, and
+// the network of the paper for a collection, or with a flag that words have no use for.
+func TestDefaultModel(t *testing.T) {
+	for line, want := range map[string]string{
+		"": best, "-seed 3": best, "-folds 2 -checkpoint DIR": best, "-data MUTAG": "cnn", "-k 5": "cnn", "-field-edges": "cnn",
+		"-pretrain rbm": "cnn", "-data MUTAG -model-kind best": best, "-model-kind cnn": "cnn",
+	} {
+		c, err := parse(strings.Fields(line))
+		if err != nil || c.kind != want {
+			t.Errorf("%q: %+v, %v, want %s", line, c, err, want)
+		}
+	}
+}
+
+// The report says what the classes are, and not of hundreds.
+func TestAbout(t *testing.T) {
+	many := strings.Split(strings.Repeat("x ", 99)+"x", " ")
+	for want, r := range map[string]*report{
+		"The class of a graph is the kind of graph that it was drawn as: a, b.":           {Dataset: "generated", classes: []string{"a", "b"}},
+		"The classes are those of the collection: -1, 1.":                                 {Dataset: "MUTAG", classes: []string{"-1", "1"}},
+		"The classes are those of the collection: x, x, x, x, x, x, x, x, x, x, x, x, ….": {classes: many},
+	} {
+		if got := r.about(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

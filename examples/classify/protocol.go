@@ -108,12 +108,19 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 	return nil
 }
 
+// phases are what the trainings of a fold are for, by validation.Trial.Inner.
+var phases = map[bool]string{true: "choosing", false: "testing"}
+
 // networks learns in a trial by epochs.
 func (e *evaluation) networks(bar *cli.Progress) func(context.Context, validation.Trial) ([]validation.Score, error) {
 	var mu sync.Mutex
 	return func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 		j := e.training(t, e.epochs)
-		j.Checkpoint, j.OnEpoch = e.c.keep(t.Name()), func() { bar.Add(1) }
+		phase := fmt.Sprintf("fold %d of %d, %s", t.Fold+1, e.c.folds*e.c.repeats, phases[t.Inner])
+		j.Checkpoint, j.OnEpoch = e.c.keep(t.Name()), func() {
+			bar.Phase(phase)
+			bar.Add(1)
+		}
 		o, err := j.Learn(ctx, e.fields)
 		if err != nil {
 			return nil, err

@@ -53,8 +53,9 @@ type report struct {
 	Edges        bool      `json:"edges,omitempty"`
 	Pretrain     string    `json:"pretrain,omitempty"`
 
-	plan  string
-	model string // in words
+	plan    string
+	model   string   // in words
+	classes []string // their names
 
 	ofWords bool // nothing is said of fields
 }
@@ -82,7 +83,7 @@ func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluatio
 		Fields: f.Count, FieldsPerS: float64(f.Count) / f.Seconds,
 		ModelSHA256: hex.EncodeToString(sum[:]),
 		Edges:       c.edges,
-		plan:        f.Plan, model: c.modelWords(f), ofWords: c.ofWords(),
+		plan:        f.Plan, model: c.modelWords(f), classes: d.Layout.Classes, ofWords: c.ofWords(),
 	}
 	if c.kind != "cnn" {
 		r.ModelKind = c.kind
@@ -141,8 +142,8 @@ func (r *report) print(out io.Writer) error {
 	if !r.ofWords {
 		fields = fmt.Sprintf("w %d, k %d, stride %d; ", r.W, r.K, r.Stride)
 	}
-	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %s%s\n\n%s\n\n",
-		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, fields, r.model, r.plan)
+	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %s%s\n%s\n\n%s\n\n",
+		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, fields, r.model, r.about(), r.plan)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name string, s score, note string) {
 		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)
@@ -178,6 +179,21 @@ func (r *report) print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %s%.1f s\nmodel %s\n",
 		r.Folds, r.Repeats, r.Seed, made, r.Seconds, r.ModelSHA256)
 	return err
+}
+
+// mostNamed is how many classes a report names.
+const mostNamed = 12
+
+// about says in a sentence what the classes are.
+func (r *report) about() string {
+	names := strings.Join(r.classes[:min(mostNamed, len(r.classes))], ", ")
+	if len(r.classes) > mostNamed {
+		names += ", …"
+	}
+	if r.Dataset == "generated" {
+		return "The class of a graph is the kind of graph that it was drawn as: " + names + "."
+	}
+	return "The classes are those of the collection: " + names + "."
 }
 
 // majority is the share of the largest class.

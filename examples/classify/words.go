@@ -17,12 +17,15 @@ const (
 
 func (c *config) ofWords() bool { return c.kind == best || c.kind == machine }
 
+// ofFields are the flags that are about fields for a network.
+var ofFields = []string{"k", "w", "stride", "select", "normalize", "field-edges"}
+
 // checkWords refuses flags that mean nothing to those kinds.
 func (c *config) checkWords() error {
 	if !c.ofWords() {
 		return nil
 	}
-	for _, name := range []string{"k", "w", "stride", "select", "normalize", "edges"} {
+	for _, name := range ofFields {
 		if slices.Contains(c.given, name) {
 			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, c.kind)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -53,7 +54,8 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // downloaded anew; one without a checksum was put there by hand, and is taken
 // as it is. A download takes its place in one step, when it is complete and a
 // readable zip: a run that is cut short leaves no half of a file. When nothing
-// is found the error is one line that names every place. It wraps
+// is found the error is one line that names every place, and a collection whose name is
+// written otherwise, such as MUTAG for mutag. It wraps
 // [fs.ErrNotExist] unless the reason may pass, as a lost connection does.
 func Find(ctx context.Context, name string, o Options) (string, error) {
 	if _, err := os.Stat(name); err == nil {
@@ -80,6 +82,10 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("download: no collection %s: %s; %w: set Cache", name, strings.Join(looked, "; "), err)
 	}
+	asked := name
+	if other := alike(name, filepath.Join(first(o.Data, os.Getenv("SANFLOW_DATA")), "tu"), dir); other != "" {
+		asked += " (is " + other + " meant?)"
+	}
 	path := filepath.Join(dir, name+".zip")
 	switch err := verify(path); {
 	case err == nil:
@@ -91,13 +97,43 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 	}
 
 	if o.Offline {
-		return "", fmt.Errorf("download: no collection %s: %s; told to stay offline: %w", name, strings.Join(looked, "; "), fs.ErrNotExist)
+		return "", fmt.Errorf("download: no collection %s: %s; told to stay offline: %w", asked, strings.Join(looked, "; "), fs.ErrNotExist)
 	}
 	url := strings.TrimSuffix(first(o.URL, TU), "/") + "/" + name + ".zip"
 	if err := o.get(ctx, url, path); err != nil {
-		return "", fmt.Errorf("download: no collection %s: %s; %s: %w", name, strings.Join(looked, "; "), url, err)
+		return "", fmt.Errorf("download: no collection %s: %s; %s: %w", asked, strings.Join(looked, "; "), url, err)
 	}
 	return path, nil
+}
+
+// common are collections that papers use, for alike.
+var common = strings.Fields("AIDS COLLAB DD ENZYMES IMDB-BINARY IMDB-MULTI MUTAG Mutagenicity NCI1 NCI109 PROTEINS PTC_MR " +
+	"REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K")
+
+// alike returns a collection in one of some folders, or one that papers use, whose name
+// differs by case alone, or by what stands between its words; "" where there is none.
+func alike(name string, folders ...string) string {
+	plain := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune("-_.", r) {
+				return -1
+			}
+			return r
+		}, strings.ToLower(s))
+	}
+	known := slices.Clone(common)
+	for _, dir := range folders {
+		entries, _ := os.ReadDir(dir) // a folder that is not there has none
+		for _, e := range entries {
+			known = append(known, strings.TrimSuffix(e.Name(), ".zip"))
+		}
+	}
+	for _, other := range known {
+		if other != name && plain(other) == plain(name) {
+			return other
+		}
+	}
+	return ""
 }
 
 func (o *Options) cache() (string, error) {

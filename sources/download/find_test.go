@@ -294,6 +294,25 @@ func ExampleFind() {
 	// download: no collection MUTAG: not a path; not in data/tu; not in cache/tu; told to stay offline: file does not exist
 }
 
+// A name that is written otherwise is suggested: one that papers use, or one that is there.
+func TestFindSuggests(t *testing.T) {
+	data, cache := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(data, "tu", "My-Own.zip"), filepath.Join(cache, "tu", "KEPT", "a")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"mutag": "no collection mutag (is MUTAG meant?): not a path", "imdb_binary": "(is IMDB-BINARY meant?)",
+		"myown": "(is My-Own meant?)", "kept": "(is KEPT meant?)", "other": "no collection other: not a path",
+	} {
+		_, err := Find(context.Background(), name, Options{Cache: cache, Data: data, Offline: true})
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // A server that was asked by https does not get away with http.
 func TestFindRefusesPlainRedirects(t *testing.T) {
 	body := anyZip(t, "1, 2\n")
