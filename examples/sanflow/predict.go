@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sinks/scores"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
 )
 
@@ -91,6 +92,7 @@ func evaluate(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, start)
+	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.ModelSHA256, err = digest(c.model); err != nil {
 		return err
 	}
@@ -108,7 +110,10 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 		if err != nil {
 			return nil, "", nil, err
 		}
-		return p.test, "the test part", p.release, nil
+		if c.task == "links" || c.notes["rows"] == strconv.Itoa(p.rows) {
+			return p.test, "the test part", p.release, nil
+		}
+		p.release()
 	}
 	rows, _, _, err = c.rows(ctx)
 	return rows, "all rows whose target is known", func() {}, err
@@ -119,24 +124,21 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	if c.task == "graphs" {
 		src, err := c.graphs(ctx)
 		if len(c.names) > 0 {
-			return choose.GraphRows(src), func(p sinks.Prediction) []string { return []string{c.names[p.Graph]} }, graph.StringIDs, err
+			return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{c.names[p.Graph]} }, graph.StringIDs, err
 		}
-		return choose.GraphRows(src), nil, graph.Int64IDs, err
+		return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
 	}
 	set, err := c.set(ctx)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	if c.task == "nodes" {
-		// A set without classes is asked about as one with those of the model.
-		if len(set.Classes) == 0 {
-			set.Classes, set.Class = c.p.Classes(), slices.Repeat([]int32{-1}, set.Graph.N())
-		}
+		classesOf(set, c.p.Classes())
 		all := make([]int32, set.Graph.N())
 		for v := range all {
 			all[v] = int32(v)
 		}
-		return choose.NodeRows(set, all), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
+		return choose.NodeRows(set, all, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
 	pairs, err := choose.Candidates(ctx, set.Graph)
 	if err != nil {
@@ -173,6 +175,18 @@ func predict(ctx context.Context, args []string) error {
 	return rows(c.p.Recipe()).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(scores.Sink{
 		Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links"}, ID: name, To: to,
 	}).Run(ctx)
+}
+
+// classesOf gives the nodes of a set the classes of a model. One that the model does not
+// have is not known.
+func classesOf(set *sources.NodeSet, classes []string) {
+	class := slices.Repeat([]int32{-1}, set.Graph.N())
+	for v, c := range set.Class {
+		if c >= 0 {
+			class[v] = int32(slices.Index(classes, set.Classes[c]))
+		}
+	}
+	set.Class, set.Classes = class, classes
 }
 
 // scoresTo is the sink for a file of that name; CSV on standard output without one.

@@ -130,7 +130,7 @@ func (s *server) run(ctx context.Context, stamp string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	l, err := net.Listen("tcp", s.listen)
 	if err != nil {
-		return cli.Usage(fmt.Errorf("-listen: %w", err))
+		return fmt.Errorf("-listen: %w", err)
 	}
 	log.Info("listening", "address", l.Addr().String(), "tls", s.cert != "", "token", s.token != "", "model", s.model, "sha256", s.now.Load().sum, "task", s.task)
 	if s.reload > 0 {

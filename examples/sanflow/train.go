@@ -41,6 +41,7 @@ type training struct {
 type parts struct {
 	systems            []choose.System
 	classes            []string // none where numbers are learned
+	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
 	release            func()
 }
@@ -115,7 +116,7 @@ func train(ctx context.Context, args []string) error {
 		}
 		notes["columns"] = string(text)
 	}
-	notes["data"], notes["seed"] = c.name(), strconv.FormatUint(c.seed, 10)
+	notes["data"], notes["rows"], notes["seed"] = c.name(), strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10)
 	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
 		return err
 	}
@@ -166,7 +167,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{classes: set.Classes, release: func() {}}
+	p := &parts{classes: set.Classes, rows: set.Graph.N(), release: func() {}}
 	if d.task == "links" {
 		return p, d.linkParts(ctx, p, set, seed)
 	}
@@ -178,7 +179,8 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	p.systems = choose.Nodes(set, len(train))
-	p.train, p.valid, p.test = choose.NodeRows(set, train), choose.NodeRows(set, valid), choose.NodeRows(set, test)
+	p.train = choose.NodeRows(set, train, masked(seed))
+	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
 	return p, nil
 }
 
@@ -188,7 +190,7 @@ func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, se
 	if err != nil {
 		return err
 	}
-	p.classes, p.systems = links.Classes(), choose.Links(set.Graph)
+	p.classes, p.systems, p.rows = links.Classes(), choose.Links(set.Graph), set.Graph.M()
 	p.train, p.valid, p.test = choose.LinkRows(t.Folds[1:]...), choose.LinkRows(t.Folds[0]), choose.LinkRows(t.Test)
 	return nil
 }
@@ -204,7 +206,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	defer all.Release()
-	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes}
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class)}
 	train, valid, test, err := choose.Deal(all.Class, nil, seed)
 	if err != nil {
 		return nil, err
@@ -222,10 +224,18 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 			return nil, err
 		}
 		held = append(held, recs)
-		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs)
+		mask := operators.MaskWords{}
+		if i == 0 {
+			mask = masked(seed)
+		}
+		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs, mask)
 	}
 	return p, nil
 }
+
+// masked hides some words from a model that learns, which so learns what to say of words
+// that it has not met.
+func masked(seed uint64) operators.MaskWords { return operators.MaskWords{Rate: 0.05, Seed: seed} }
 
 // ask asks a model about rows.
 func ask(ctx context.Context, net nn.Predictor, recipe operators.Recipe, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {

@@ -276,10 +276,7 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	if err := again.To(sinks.Predict{Net: t.net, Each: m.Add}).Run(ctx); err != nil {
 		return err
 	}
-	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Accuracy()
-	if len(c.Classes) == 0 {
-		t.Score = m.RMSE()
-	}
+	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Score()
 	return nil
 }
 
@@ -288,15 +285,22 @@ func (c Choice) rows(p flow.Pipeline) flow.Pipeline {
 	return p.Via(operators.Batch{Size: 256}).With(flow.Options{Workers: c.Workers})
 }
 
-// GraphRows is rows of graphs.
-func GraphRows(src flow.Source) Rows {
-	return func(r operators.Recipe) flow.Pipeline { return r.Onto(flow.From(src)) }
+// GraphRows is rows of graphs. mask hides words from what learns, and is zero elsewhere.
+func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
+	return func(r operators.Recipe) flow.Pipeline {
+		p := flow.From(src)
+		if mask.Rate > 0 {
+			p = p.Via(mask)
+		}
+		return r.Onto(p)
+	}
 }
 
 // NodeRows is a row for each of some nodes of a graph. The recipe has an
 // operators.Roots, whose nodes they replace. Where a row of many nodes is not cut by an
-// operators.PerRoot, each has a row from the start.
-func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
+// operators.PerRoot, each has a row from the start, and mask, as in GraphRows, hides
+// nothing: a linear model says nothing of a word that it has not met.
+func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)
 		if _, ok := operators.Find[operators.PerRoot](r); !ok {
@@ -304,7 +308,7 @@ func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
 		}
 		r = slices.Clone(r)
 		r[at] = operators.Roots{Nodes: nodes}
-		return r.Onto(flow.From(set))
+		return GraphRows(set, mask)(r)
 	}
 }
 

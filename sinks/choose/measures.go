@@ -92,6 +92,14 @@ func (m *Measures) Accuracy() float64 {
 	return 100 * float64(right) / float64(m.Rows)
 }
 
+// Score is Accuracy, or RMSE where numbers are learned.
+func (m *Measures) Score() float64 {
+	if len(m.Classes) == 0 {
+		return m.RMSE()
+	}
+	return m.Accuracy()
+}
+
 // Error is the standard error of Accuracy in percent, or that of RMSE where numbers are
 // learned.
 func (m *Measures) Error() float64 {
