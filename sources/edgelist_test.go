@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
@@ -46,6 +48,10 @@ func TestEdgeList(t *testing.T) {
 		{"weights", "0 1 0.5\n1 2 x y z\n2,0,-3\n", 3, nil, "0-1 0-2 1-2", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 3, OneWay: 3}, Lines: 3}},
 		{"dropped", "0 1\n1 0\n0 1\n2 2\n", 3, nil, "0-1", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, SelfLoops: 1, Duplicates: 1}, Lines: 4, Isolated: 1}},
 		{"gap", "7 1000000000\n3 2147483647\n", 4, []int64{3, 7, 1000000000, 2147483647}, "3-2147483647 7-1000000000", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2}},
+		{"any integers", "-5 3\n9223372036854775807 -9223372036854775808\n3 9223372036854775807\n-5 3\n4294967296 4294967296\n0 3\n", 6,
+			[]int64{math.MinInt64, -5, 0, 3, 1 << 32, math.MaxInt64}, "-9223372036854775808-9223372036854775807 -5-3 0-3 3-9223372036854775807",
+			EdgeListStats{EdgeCounts: EdgeCounts{Edges: 4, SelfLoops: 1, Duplicates: 1, OneWay: 4}, Lines: 6, Isolated: 1}},
+		{"one large id, and a comment", "# 3 nodes\n0 1\n1 2147483648\n", 3, []int64{0, 1, 1 << 31}, "0-1 1-2147483648", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 2, OneWay: 2}, Lines: 2, Declared: 3}},
 		{"stated", "# five: 5 nodes, 1 edges\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
 		{"stated as SNAP does", "# Nodes: 5 Edges: 1\n3 1\n", 5, nil, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 5, Isolated: 3}},
 		{"stated, from 1", "% 3 nodes\n3 1\n", 3, []int64{1, 2, 3}, "1-3", EdgeListStats{EdgeCounts: EdgeCounts{Edges: 1, OneWay: 1}, Lines: 1, Declared: 3, Isolated: 1}},
@@ -75,12 +81,13 @@ func TestEdgeListErrors(t *testing.T) {
 		{"", "sources: x: no edge, and no comment with the number of nodes"},
 		{"#\n\n", "sources: x: no edge, and no comment with the number of nodes"},
 		{"0 1\n2\n", `sources: x:2: "2", want two nodes`},
-		{"0 1\n\n#\n2 a\n", `sources: x:4: "a", want the id of a node: an integer from 0`},
-		{"0 1.5\n", `sources: x:1: "1.5", want the id of a node: an integer from 0`},
-		{"0 -1\n", `sources: x:1: node -1, want 0 to 2147483647`},
-		{"0 2147483648\n", `sources: x:1: node "2147483648" is beyond 2147483647`},
-		{"99999999999999999999 0\n", `sources: x:1: node "99999999999999999999" is beyond 2147483647`},
-		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer from 0`},
+		{"0 1\n\n#\n2 a\n", `sources: x:4: "a", want the id of a node: an integer`},
+		{"0 1.5\n", `sources: x:1: "1.5", want the id of a node: an integer`},
+		{"0 --1\n", `sources: x:1: "--1", want the id of a node: an integer`},
+		{"0 -1\n1 9223372036854775808\n", `sources: x:2: node "9223372036854775808" is beyond 64 bits`},
+		{"99999999999999999999 0\n", `sources: x:1: node "99999999999999999999" is beyond 64 bits`},
+		{"-1\n", `sources: x:1: "-1", want two nodes`},
+		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer`},
 		{"# 2000000000 nodes\n\n0 1\n", `sources: x:1: a comment tells of 2000000000 nodes, but only 2 are named; correct it, or name the others in Labels`},
 		{"%%MatrixMarket matrix\n3 3 1\n1 2\n", `sources: x:1: a Matrix Market file, want an edge list: remove the line of sizes, and count from either end`},
 		{strings.Repeat("7", 3<<20), "sources: x:1: line of more than 1048576 bytes"},
@@ -128,10 +135,10 @@ func TestEdgeListLabels(t *testing.T) {
 		t.Errorf("classes %q, want 2 before 10; %v", n.Classes, err)
 	}
 	for labels, want := range map[string]string{
-		"3 1\n5 1\n":            "sources: l: no label for node 9",
-		"3 1\n5\n":              "sources: l:2: node 5 without a label",
-		"3 1\n3 2\n":            `sources: l:2: node 3 has label "2", and had "1" before`,
-		"3 1\n5 1\n9 1\n-1 1\n": "sources: l:4: node -1, want 0 to 2147483647",
+		"3 1\n5 1\n":           "sources: l: no label for node 9",
+		"3 1\n5\n":             "sources: l:2: node 5 without a label",
+		"3 1\n3 2\n":           `sources: l:2: node 3 has label "2", and had "1" before`,
+		"3 1\n5 1\n9 1\nx 1\n": `sources: l:4: "x", want the id of a node: an integer`,
 	} {
 		if _, err := readEdges(files(labels)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", labels, err, want)
@@ -323,4 +330,49 @@ func pack(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// A list with ids of 64 bits is, but for the ids, the list with their ranks, with weights
+// and without, at any number of workers; labels name such nodes too.
+func TestWideIDs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var ids []int64
+	for range 300 {
+		ids = append(ids, []int64{int64(rng.IntN(1000)), -int64(rng.IntN(1000)), int64(rng.Uint64()), 1<<31 + int64(rng.IntN(50))}[rng.IntN(4)])
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var wide, ranks, labels strings.Builder
+	for range 40_000 { // several pieces of text
+		u, v, w := rng.IntN(len(ids)), rng.IntN(len(ids)), rng.IntN(100)
+		fmt.Fprintln(&wide, ids[u], ids[v], w)
+		fmt.Fprintln(&ranks, u, v, w)
+	}
+	for v, id := range ids {
+		fmt.Fprintln(&labels, id, v%3)
+		fmt.Fprintln(&ranks, v, v, 1) // a loop, so that all are named
+		fmt.Fprintln(&wide, id, id, 1)
+	}
+	fsys := fstest.MapFS{"wide": {Data: []byte(wide.String())}, "ranks": {Data: []byte(ranks.String())}, "labels": {Data: []byte(labels.String())}}
+	for _, weights := range []bool{false, true} {
+		want, err := readEdges(EdgeList{Path: "ranks", FS: fsys, Weights: weights})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{1, 4} {
+			got, err := readEdges(EdgeList{Path: "wide", FS: fsys, Weights: weights, Workers: workers, Labels: "labels"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.IDs.Ints(), ids) || got.Stats != want.Stats || !slices.Equal(got.Graph.Offsets, want.Graph.Offsets) ||
+				!slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || !slices.Equal(got.Graph.EdgeAttr, want.Graph.EdgeAttr) {
+				t.Errorf("%t, %d workers: %d ids of %d, %+v, want %+v", weights, workers, got.IDs.Len(), len(ids), got.Stats, want.Stats)
+			}
+			for v, c := range got.NodeClass {
+				if int(c) != v%3 {
+					t.Fatalf("node %d has class %d", v, c)
+				}
+			}
+		}
+	}
 }

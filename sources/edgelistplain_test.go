@@ -34,7 +34,7 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 			return nil, err
 		}
 	}
-	ids, err := e.nodes(labels.ids)
+	ids, err := e.nodes(narrow(labels.ids))
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,12 @@ func (e *edgeLines) read() error {
 		}
 		if err != nil {
 			return err
+		}
+		if _, _, _, err := edgeOf(row, math.MaxInt32+1); err != nil && e.below == 0 { // as the other reader says it
+			if _, _, _, err := wideOf(row); err != nil {
+				return e.l.errorf("%w", err)
+			}
+			return errWide
 		}
 		u, rest, err := nodeID(row)
 		if err != nil {
@@ -167,6 +173,16 @@ func (e *edgeLines) nodes(more []int32) ([]int32, error) {
 func wide(ids []int32) (out []int64) {
 	for _, id := range ids {
 		out = append(out, int64(id))
+	}
+	return out
+}
+
+// errWide is of an edge list that is not read the plain way.
+var errWide = errors.New("an id outside 32 bits")
+
+func narrow(ids []int64) (out []int32) {
+	for _, id := range ids {
+		out = append(out, int32(id))
 	}
 	return out
 }

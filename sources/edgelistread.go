@@ -62,7 +62,16 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 // number gives the nodes of the lines, the labels and the comment their numbers,
 // and returns how many there are: at least one. IDs is set where an id is not its
 // number.
-func (e *edgeScan) number(n *Network, more []int32) (int, error) {
+func (e *edgeScan) number(n *Network, named []int64) (int, error) {
+	more := make([]int32, len(named))
+	for i, id := range named {
+		if more[i] = int32(id); id < 0 || id > math.MaxInt32 {
+			return e.numberWide(n, named)
+		}
+	}
+	if len(e.wide) > 0 {
+		return e.numberWide(n, named)
+	}
 	ids, err := e.edges.IDs(more)
 	if err != nil {
 		return 0, err

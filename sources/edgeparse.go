@@ -19,7 +19,8 @@ type edgeParser struct {
 	marks rows.Marks
 	piece piece
 
-	weights []float32 // of the list, where they are kept
+	weights []float32  // of the list, where they are kept
+	apart   []wideEdge // of the piece
 }
 
 // text reads whole lines, each with its end.
@@ -148,8 +149,16 @@ func (p *edgeParser) line(row []byte) (u, v int32, ok bool) {
 	if len(row) == 0 || p.comment(row) {
 		return 0, 0, false
 	}
-	u, v, _, p.piece.err = edgeOf(row, p.below)
-	return u, v, p.piece.err == nil
+	u, v, _, err := edgeOf(row, p.below)
+	if err != nil && p.scan.below == 0 {
+		var a, b int64
+		if a, b, _, err = wideOf(row); err == nil {
+			p.piece.err = p.wide(a, b, 0)
+			return 0, 0, false
+		}
+	}
+	p.piece.err = err
+	return u, v, err == nil
 }
 
 // comment reports whether a line is one, and reads it.
@@ -181,15 +190,24 @@ func (p *edgeParser) weighted(b []byte) {
 		var e graph.Edge
 		var rest []byte
 		var x float32
-		if e.U, e.V, rest, q.err = edgeOf(row, p.below); q.err == nil {
+		if e.U, e.V, rest, q.err = edgeOf(row, p.below); q.err != nil && p.scan.below == 0 {
+			var u, v int64
+			if u, v, rest, q.err = wideOf(row); q.err == nil {
+				if x, q.err = weight(row, rest); q.err == nil {
+					q.err = p.wide(u, v, x)
+				}
+			}
+			continue
+		}
+		if q.err == nil {
 			if x, q.err = weight(row, rest); q.err == nil {
 				p.list, p.weights = append(p.list, e), append(p.weights, x)
 				q.edges++
 			}
 		}
 	}
-	if q.err == nil && q.edges > 0 {
-		if q.err = p.scan.take(12 * q.edges); q.err == nil {
+	if q.err == nil && len(p.list) > 0 {
+		if q.err = p.scan.take(12 * int64(len(p.list))); q.err == nil {
 			p.scan.keep(part{q.at, slices.Clone(p.list), slices.Clone(p.weights)})
 		}
 	}

@@ -40,6 +40,7 @@ type edgeScan struct {
 	edges   rows.Edges
 	weights [][]float32 // of the lists of edges, which are then in the order of the file
 	parts   []part      // what these are made of
+	wide    []widePart  // edges that are in no list
 	pieces  []piece
 	failed  atomic.Bool // in some piece: no more are needed
 
@@ -176,6 +177,9 @@ func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
 			p.weighted(b)
 		} else {
 			p.text(b)
+		}
+		if err := p.handWide(); err != nil && p.piece.err == nil {
+			p.piece.err, p.piece.errAt = err, p.piece.lines
 		}
 		s.found(p.piece)
 		free <- t.b

@@ -11,7 +11,7 @@ import (
 // Ids with gaps are numbered anew; the comment does not fit them.
 func ExampleEdgeList() {
 	ctx := context.Background()
-	for _, text := range []string{"# 4 nodes\n0 1\n1,2\n", "# 4 nodes\n10 1000000000\n10 10\n7 10\n", "0 1\n1 -2\n"} {
+	for _, text := range []string{"# 4 nodes\n0 1\n1,2\n", "# 4 nodes\n10 1000000000\n10 10\n7 10\n", "0 1\n1 x\n"} {
 		net, err := sources.EdgeList{Path: "mine.edges", Reader: strings.NewReader(text)}.Read(ctx)
 		if err != nil {
 			fmt.Println(err)
@@ -22,5 +22,5 @@ func ExampleEdgeList() {
 	// Output:
 	// 4 nodes, 2 edges, 0 self-loop, ids []
 	// 3 nodes, 2 edges, 1 self-loop, ids [7 10 1000000000]
-	// sources: mine.edges:2: node -2, want 0 to 2147483647
+	// sources: mine.edges:2: "x", want the id of a node: an integer
 }

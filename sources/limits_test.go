@@ -32,7 +32,7 @@ func TestTooManyEntries(t *testing.T) {
 		{"graph6 of 2³⁶-1 nodes", "nodes on a line of", Graph6{Reader: strings.NewReader("~~~~~~~~??\n")}},
 		{"digraph6", "nodes on a line of", Graph6{Reader: strings.NewReader("&~~?B~~~~\n"), Directed: true}},
 		{"DOT of 2³⁰ edges", "more than 1073741823 edges", DOT{Reader: strings.NewReader("graph { {" + crowd("a") + "} -- {" + crowd("b") + "} }")}},
-		{"an edge list", "beyond 2147483647", EdgeList{Reader: strings.NewReader("0 2147483648\n")}},
+		{"an edge list", "beyond 64 bits", EdgeList{Reader: strings.NewReader("0 9223372036854775808\n")}},
 		{"an edge list that tells of nodes", "no edge", EdgeList{Reader: strings.NewReader("# 4294967296 nodes\n")}},
 		{"a list of nodes", "a comment tells of 2147483647 nodes", EdgeList{Reader: strings.NewReader("# 2147483647 nodes\n0 1\n")}},
 		{"TU of a graph beyond", "want 1 to 1", TU{FS: mapFS(map[string]string{"T_A.txt": "1, 1\n", "T_graph_indicator.txt": "2147483649\n", "T_graph_labels.txt": "0\n"})}},

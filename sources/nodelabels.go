@@ -13,8 +13,8 @@ import (
 // nodeLabels is the content of a file with an id and a label per line.
 type nodeLabels struct {
 	file  string
-	ids   []int32 // in file order
-	label map[int32]string
+	ids   []int64 // in file order
+	label map[int64]string
 }
 
 func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
@@ -25,7 +25,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		return n, err
 	}
 	defer l.close()
-	n.file, n.label = s.Labels, map[int32]string{}
+	n.file, n.label = s.Labels, map[int64]string{}
 	known := map[string]string{} // one copy of each label, not one per node
 	for {
 		row, err := l.data(func([]byte) error { return nil })
@@ -35,7 +35,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		if err != nil {
 			return n, err
 		}
-		id, rest, err := nodeID(row)
+		id, rest, err := wideID(row)
 		if err != nil {
 			return n, l.errorf("%w", err)
 		}
@@ -50,7 +50,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 			text = string(rest)
 			known[text] = text
 		}
-		if before, ok := n.label[int32(id)]; !ok {
+		if before, ok := n.label[id]; !ok {
 			if err := l.take(64); err != nil { // in ids, in label and as a class
 				return n, err
 			}
@@ -58,7 +58,7 @@ func (s EdgeList) readLabels(ctx context.Context) (n nodeLabels, err error) {
 		} else if before != text {
 			return n, l.errorf("node %d has label %s, and had %s before", id, quote(rest), quote([]byte(before)))
 		}
-		n.label[int32(id)] = text
+		n.label[id] = text
 	}
 }
 
@@ -80,7 +80,7 @@ func (n nodeLabels) classes(ids []int64, partial bool) (class []int32, names []s
 	}
 	class = make([]int32, len(ids))
 	for i, id := range ids {
-		text, ok := n.label[int32(id)]
+		text, ok := n.label[id]
 		switch {
 		case ok:
 			class[i] = index[text]
