@@ -16,6 +16,8 @@ type texts struct {
 	ends  []uint32 // of each text in bytes
 	bytes []byte
 	take  func(bytes int64) error
+
+	touched byte // so that reading ahead is not left out
 }
 
 func (t *texts) len() int { return len(t.ends) }
@@ -74,6 +76,50 @@ func (t *texts) add(text []byte) (int32, error) {
 	return int32(t.len()) - 1, nil
 }
 
+// block is how many texts are looked up together.
+const block = 256
+
+// addAll adds texts. Where they are is found for a block at a time, step by step, so that
+// the processor waits for many places in memory at once, and not for one after the other.
+func (t *texts) addAll(text []byte, spans []Span, dst []int32) error {
+	if t.slots == nil {
+		if err := t.grow(); err != nil {
+			return err
+		}
+	}
+	var hashes, slots [block]uint64
+	var touched byte
+	for len(spans) > 0 {
+		n := min(block, len(spans))
+		mask := uint64(len(t.slots) - 1)
+		for i, s := range spans[:n] {
+			hashes[i] = maphash.Bytes(t.seed, text[s.From:s.To])
+		}
+		for i, hash := range hashes[:n] {
+			slots[i] = t.slots[hash&mask]
+		}
+		for _, slot := range slots[:n] {
+			if slot != 0 {
+				touched ^= t.bytes[max(t.ends[uint32(slot)-1], 1)-1]
+			}
+		}
+		for i, s := range spans[:n] {
+			key, slot := text[s.From:s.To], slots[i]
+			if number := int32(uint32(slot)) - 1; slot != 0 && slot>>32 == hashes[i]>>32 && bytes.Equal(t.at(number), key) {
+				dst[i] = number
+				continue
+			}
+			var err error
+			if dst[i], err = t.add(key); err != nil {
+				return err
+			}
+		}
+		spans, dst = spans[n:], dst[n:]
+	}
+	t.touched = touched
+	return nil
+}
+
 func (t *texts) grow() error {
 	if t.slots == nil {
 		t.seed = maphash.MakeSeed()
@@ -97,13 +143,23 @@ func (t *texts) grow() error {
 // order returns the numbers in ascending order of the texts, bytewise.
 func (t *texts) order() []int32 {
 	type entry struct {
-		head   uint64 // the first 8 bytes
+		head   uint64 // the first 8 bytes behind these
 		number int32
 	}
 	all := make([]entry, t.len())
+	common := 0 // bytes that all begin with
+	for i := range all {
+		if first, text := t.at(0), t.at(int32(i)); i == 0 {
+			common = len(text)
+		} else if common = min(common, len(text)); !bytes.Equal(first[:common], text[:common]) {
+			for common = 0; first[common] == text[common]; {
+				common++
+			}
+		}
+	}
 	for i := range all {
 		var head [8]byte
-		copy(head[:], t.at(int32(i)))
+		copy(head[:], t.at(int32(i))[common:])
 		all[i] = entry{binary.BigEndian.Uint64(head[:]), int32(i)}
 	}
 	slices.SortFunc(all, func(a, b entry) int {

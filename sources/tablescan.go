@@ -389,11 +389,22 @@ func (f *tableField) readTexts(v *TableValues, dst []int32) (row int, err error)
 		if v.missing(i) {
 			return i, errNoKey
 		}
-		if dst[i], err = f.keys.texts.add(v.text(i, &f.scratch)); err != nil {
-			return i, err
+	}
+	if v.Spans != nil {
+		err = f.keys.texts.addAll(v.Text, v.Spans[:len(dst)], dst)
+	} else {
+		for i := range dst {
+			if dst[i], err = f.keys.texts.add(v.text(i, &f.scratch)); err != nil {
+				break
+			}
 		}
-		if dst[i] >= f.below {
-			return i, f.unknown(dst[i])
+	}
+	if err != nil {
+		return 0, err
+	}
+	for i, number := range dst {
+		if number >= f.below {
+			return i, f.unknown(number)
 		}
 	}
 	return 0, nil
