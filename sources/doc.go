@@ -29,6 +29,7 @@
 //	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
 //	Tables       integer *  always    words        numbers          words        numbers, weight  class or value; node_target
+//	NodeLink     index       always     words        numbers          words        numbers          class of the graph; node_target
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //

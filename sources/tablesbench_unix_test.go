@@ -41,3 +41,26 @@ func BenchmarkTables(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCSV splits rows of two strings, and finds where they are.
+func BenchmarkCSV(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var w bytes.Buffer
+	w.WriteString("source,target\n")
+	for range 1_000_000 {
+		fmt.Fprintf(&w, "user_%d,user_%d\n", r.IntN(100_000), r.IntN(100_000))
+	}
+	before := processorTime()
+	for b.Loop() {
+		t, err := sources.CSV{Reader: bytes.NewReader(w.Bytes())}.OpenTable(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		t.Choose([]int{0, 1})
+		for err == nil {
+			_, err = t.Next()
+		}
+		t.Close()
+	}
+	b.ReportMetric(float64(b.N)*float64(w.Len())/1e6/(processorTime()-before).Seconds(), "MB/cpu-s")
+}

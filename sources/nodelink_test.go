@@ -1,0 +1,166 @@
+package sources_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// A graph of NetworkX, and one of D3.
+const nodeLink = `{"directed": false, "multigraph": false, "graph": {"class": "a"}, "nodes": [{"color": "red", "size": 1.5, "id": 7}, {"color": "bl\u00fce", "size": 2, "id": "x"}], "links": [{"weight": 0.5, "source": 7, "target": "x"}, {"weight": 9, "source": "x", "target": 7}]}
+
+{"nodes":[{"id":"Myriel","color":"red","size":0,"index":0},{"id":"Napoleon","size":-1}],"edges":[{"source":"Napoleon","target":"Myriel","weight":1,"key":0}],"graph":{"class":"b","name":"D3"}}
+{"graph":{"class":"a"},"nodes":[],"links":[]}
+`
+
+func nodeLinkFile(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "graphs.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// readAll returns what the graphs of a source print as.
+func readAll(t *testing.T, s sources.NodeLink) (all []string, l record.Layout, err error) {
+	defer leak.VerifyNone(t)
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	r, err := s.Open(context.Background(), mem)
+	if err != nil {
+		return nil, l, err
+	}
+	defer r.Close()
+	for {
+		var rec arrow.Record
+		if rec, err = r.Next(context.Background()); err == io.EOF {
+			return all, l, nil
+		}
+		if err != nil {
+			return all, l, err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = gs.Layout
+		for i := range gs.Len() {
+			if err := gs.Check(i); err != nil {
+				t.Fatal(err)
+			}
+			var g graph.Graph
+			gs.At(i, &g)
+			row := gs.Row(i)
+			names := []string{}
+			for v := range int32(g.N()) {
+				names = append(names, row.NodeID.Name(v))
+			}
+			all = append(all, fmt.Sprint(names, g.NodeCat, g.NodeAttr, g.Offsets, g.Neighbors, g.EdgeAttr, row.Class, row.NodeClass))
+		}
+		rec.Release()
+	}
+}
+
+func TestNodeLink(t *testing.T) {
+	path := nodeLinkFile(t, nodeLink)
+	got, l, err := readAll(t, sources.NodeLink{Path: path, Class: "class", Rows: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"[7 x] [1 0] [1.5 2] [0 1 2] [1 0] [0.5 0.5] 0 []",
+		"[Myriel Napoleon] [1 2] [0 -1] [0 1 2] [1 0] [1 1] 1 []",
+		"[] [] [] [0] [] [] 0 []",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if fmt.Sprint(l.NodeCat, l.NodeAttr, l.EdgeAttr, l.Classes, l.NodeIDs) != "[{color 3 [blüe red]}] [{size 0 []}] [{weight 0 []}] [a b]string" {
+		t.Errorf("%+v", l)
+	}
+	// The layout of a model, and a class of nodes.
+	got, _, err = readAll(t, sources.NodeLink{Path: path, Layout: &l, Class: "class"})
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	got, l, err = readAll(t, sources.NodeLink{Path: path, NodeClass: "color", Ignore: []string{"weight"}})
+	if err != nil || got[1] != "[Myriel Napoleon] [] [0 -1] [0 1 2] [1 0] [] 0 [1 -1]" || fmt.Sprint(l.NodeClasses) != "[blüe red]" {
+		t.Errorf("%q, %v, %v", got, err, l.NodeClasses)
+	}
+}
+
+func TestParseNodeLink(t *testing.T) {
+	l := record.Layout{NodeCat: []record.Channel{record.WordsChannel("role", []string{"C", "N"})}, EdgeCat: []record.Channel{record.WordsChannel("type", []string{"card"})}}
+	it, unseen, err := sources.ParseNodeLink([]byte(`{"nodes":[{"id":9007199254740993,"type":"N"},{"id":-2,"role":"X"},{"id":3}],"edges":[{"source":3,"target":-2,"type":"card"},{"source":-2,"target":9007199254740993}]}`), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(it.NodeID.Ints(), it.Graph.NodeCat, it.Graph.Neighbors, it.Graph.EdgeCat, unseen); got != "[9007199254740993 -2 3] [1 2 2] [1 0 2 1] [1 1 0 0] 1" {
+		t.Error(got)
+	}
+	for _, c := range []struct{ text, want string }{
+		{`{"nodes":[{"id":1},{"id":1}]}`, `node 1: id: "1" is that of node 0 too`},
+		{`{"nodes":[{"id":1},{"type":"C"}]}`, `node 1: id: there is none`},
+		{`{"nodes":[{"id":1.5}]}`, `node 0: id: "1.5", want a string or an integer`},
+		{`{"nodes":[{"id":1}],"links":[{"source":1,"target":2}]}`, `link 0: target: there is no node "2"`},
+		{`{"nodes":[{"id":1}],"links":[{"source":1}]}`, `link 0: target: there is none`},
+		{`{"directed":true}`, `directed is true, want false`},
+		{`{"nodes":{}}`, `it is no JSON: "{}}" at byte 10, want an array`},
+		{`[]`, `it is no JSON: "[]" at byte 1, want an object`},
+		{`{} x`, `it is no JSON: "x" at byte 4, want nothing behind the graph`},
+	} {
+		if _, _, err := sources.ParseNodeLink([]byte(c.text), l); err == nil || err.Error() != "sources: node-link JSON: "+c.want {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+	}
+	_, _, err = readAll(t, sources.NodeLink{Path: nodeLinkFile(t, nodeLink+"\n{\"nodes\":[{\"id\":1,\"color\":\"red\"}]}\n"), Class: "class"})
+	if err == nil || !strings.HasSuffix(err.Error(), `graphs.jsonl:6: node 0: size: there is no value, want a number`) {
+		t.Error(err)
+	}
+}
+
+// FuzzNodeLink: whatever a text has, it is an error or a graph that keeps the rules.
+func FuzzNodeLink(f *testing.F) {
+	for _, line := range strings.Split(nodeLink, "\n") {
+		f.Add([]byte(line), true)
+	}
+	l := record.Layout{
+		NodeCat: []record.Channel{record.WordsChannel("color", []string{"red"})}, NodeAttr: []record.Channel{{Name: "size"}},
+		EdgeAttr: []record.Channel{{Name: "weight"}},
+	}
+	f.Fuzz(func(t *testing.T, text []byte, attributes bool) {
+		layout := l
+		if !attributes {
+			layout = record.Layout{}
+		}
+		it, _, err := sources.ParseNodeLink(text, layout)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%q is not one line", err)
+			}
+			return
+		}
+		if err := it.Graph.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if err := it.NodeID.Check(); err != nil {
+			t.Fatal(err)
+		}
+		layout.NodeIDs = it.NodeID.Kind()
+		if err := layout.Holds(it.Graph, &record.Row{NodeID: it.NodeID}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
