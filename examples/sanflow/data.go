@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -151,6 +152,9 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		if tables, err = d.tables(ctx); err == nil {
 			it := tables.Items[0]
 			set = &sources.NodeSet{Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: tables.Layout.NodeClasses, Split: tables.Parts, Channels: tables.Layout}
+			if d.task == "links" { // whose systems read the edges alone
+				set.Graph, set.Channels = &graph.Graph{Offsets: it.Graph.Offsets, Neighbors: it.Graph.Neighbors, Directed: d.Directed}, record.Layout{}
+			}
 		}
 	case d.data == "":
 		set = new(sources.NodeSet)
@@ -178,13 +182,20 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 // tables reads -edges and -nodes. Of a model that is asked they have the attributes that
 // it has learned from, and other columns are not read.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
-	ignore := strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' })
 	edges, err := open(d.edges)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
+	ignore := map[string]bool{} // and whether a table has the column
+	for _, name := range strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' }) {
+		ignore[name] = false
+	}
+	ignored, err := among(ctx, edges, ignore)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
 	t := sources.Tables{
-		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Ignore: ignore},
+		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Ignore: ignored},
 		Directed: d.Directed, Workers: d.workers,
 	}
 	if d.nodes != "" {
@@ -192,16 +203,26 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
+		if ignored, err = among(ctx, nodes, ignore); err != nil {
+			return nil, cli.Cause(ctx, err)
+		}
 		if d.Graph == "" || d.hasID {
-			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part, Ignore: ignore}
+			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part, Ignore: ignored}
 		}
 		if d.Graph != "" {
-			t.Nodes.Ignore = append(t.Nodes.Ignore, d.Class, d.Value) // are of graphs
+			if target := d.Class + d.Value; target != "" { // of graphs
+				t.Nodes.Ignore = append(t.Nodes.Ignore, target)
+			}
 			if d.targets && d.Class+d.Value != "" {
 				t.Graphs = sources.GraphTable{Table: nodes, Graph: d.Graph, Class: d.Class, Value: d.Value}
 			}
 		} else if d.targets {
 			t.Nodes.Class = d.Class
+		}
+	}
+	for name, has := range ignore {
+		if !has && d.like == nil {
+			return nil, cli.Usage(fmt.Errorf("-ignore: no table has a column %q", name))
 		}
 	}
 	if d.like != nil {
@@ -224,6 +245,21 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	}
 	set.Layout.NodeCat, set.Layout.EdgeCat = d.like.NodeCat, d.like.EdgeCat
 	return set, nil
+}
+
+// among returns the columns of a table that are among some, and marks these.
+func among(ctx context.Context, t sources.Table, some map[string]bool) (names []string, err error) {
+	r, err := t.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for _, c := range r.Columns() {
+		if _, ok := some[c.Name]; ok {
+			names, some[c.Name] = append(names, c.Name), true
+		}
+	}
+	return names, nil
 }
 
 // open returns the table in a file.

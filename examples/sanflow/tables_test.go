@@ -113,6 +113,39 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// Links between named nodes are found, and asked about by name.
+func TestTablesOfLinks(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	people, friends := []string{"name,job"}, []string{"source,target,since"}
+	for v := range 120 {
+		people = append(people, fmt.Sprintf("p%d,%s", v, []string{"baker", "clerk"}[v%2]))
+		for _, step := range []int{1, 2, 3} {
+			friends = append(friends, fmt.Sprintf("p%d,p%d,%d", v, (v+step)%120, v))
+		}
+	}
+	e, n, model := write(t, dir, "e.csv", friends), write(t, dir, "n.csv", people), filepath.Join(dir, "m")
+	r := clitest.JSON[report](t, run, "train", "-task", "links", "-edges", e, "-nodes", n, "-id", "name", "-time", "since", "-out", model, "-systems", "linear,cnn")
+	if r.AUC == nil || *r.AUC < 0.8 || r.Task != "links" {
+		t.Errorf("%+v", r)
+	}
+	out := filepath.Join(dir, "s.jsonl")
+	must(t, "predict", "-model", model, "-edges", e, "-nodes", n, "-out", out)
+	line, _, _ := strings.Cut(read(t, out), "\n")
+	var first struct {
+		Source, Target string
+		P              float32
+	}
+	if err := json.Unmarshal([]byte(line), &first); err != nil || !strings.HasPrefix(first.Source, "p") {
+		t.Fatalf("%s, %v", line, err)
+	}
+	_, url := started(t, "-model", model, "-edges", e, "-nodes", n)
+	status, text := post(t, url, fmt.Sprintf(`{"ids": [[%q, %q]]}`, first.Source, first.Target))
+	if want := fmt.Sprintf(`[{"source":%q,"target":%q,"p":`, first.Source, first.Target); status != 200 || !strings.HasPrefix(text, want) {
+		t.Errorf("%d, %s, want %s", status, text, want)
+	}
+}
+
 // toParquet writes a table whose last column is integers, and the others strings.
 func toParquet(t *testing.T, path string, lines []string) {
 	t.Helper()
@@ -201,6 +234,7 @@ func TestTableErrors(t *testing.T) {
 		"-value is a number":    "-edges " + e + " -nodes " + n + " -value class",
 		"-edges: e.txt: want a": "-edges e.txt",
 		"-class":                "-edges " + e,
+		"-ignore: no table has": "-edges " + e + " -nodes " + n + " -class class -ignore class,age",
 		"no such file":          "-edges " + dir + "/none.csv",
 	} {
 		err := run(t.Context(), append([]string{"train", "-out", filepath.Join(dir, "m")}, strings.Fields(args)...))
