@@ -27,6 +27,7 @@ type OpenGraph struct {
 	schema  *arrow.Schema // of graph, with roots
 	width   int           // roots of a row; 0: an operators.Chunk cuts them
 	fields  *flow.Direct  // which workers have forks of
+	said    []float32     // of all nodes, (nodes, classes), by OpenSmoothed; or nil
 	workers workers
 }
 
@@ -59,6 +60,7 @@ type OpenGraph struct {
 // by itself. A count.Fields indexes the graph for each row, and is slow here.
 //
 // The answers are those of the graph as it was: one that has changed is opened anew.
+// OpenSmoothed lets them propagate over the edges.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
 	o, err := p.openGraph(ctx, g)
 	if err != nil {
@@ -187,6 +189,9 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 		if v < -1 || int(v) >= o.nodes {
 			return nil, fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
 		}
+	}
+	if o.said != nil {
+		return o.lookup(nodes)
 	}
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		size := o.width

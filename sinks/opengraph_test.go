@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -363,4 +364,98 @@ func TestOpenGraphRecipe(t *testing.T) {
 		}
 		q.Close()
 	}
+}
+
+// Smoothed answers are those of a stream over all nodes, once they have propagated over
+// the edges, to the byte, with known classes in place of answers and without.
+func TestOpenSmoothed(t *testing.T) {
+	const n = 300
+	set := halves(t, n)
+	var roots []int32
+	known := make([]int32, n)
+	for v := range int32(n) {
+		roots = append(roots, v)
+		if known[v] = -1; v%5 == 0 {
+			known[v] = set.Class[v]
+		}
+	}
+	for _, trial := range openTrials(set) {
+		if trial.name == "pairs" {
+			continue
+		}
+		t.Run(trial.name, func(t *testing.T) {
+			defer leak.VerifyNone(t)
+			p, all := trial.predictor(t, set, roots)
+			defer p.Close()
+			for _, s := range []sinks.Smoothing{{}, {Share: 0.5}, {Share: 0.8, Class: known}} {
+				var want []float32
+				for v, a := range all {
+					if s.Class != nil && known[v] >= 0 {
+						row := make([]float32, 2)
+						row[known[v]] = 1
+						a.Probs = row
+					}
+					want = append(want, a.Probs...)
+				}
+				if err := (propagation.Walk{Share: s.Share}).Rows(t.Context(), set.Graph, want, 2); err != nil {
+					t.Fatal(err)
+				}
+				open, err := p.OpenSmoothed(t.Context(), set.Graph, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range []int32{0, 7, n - 1, 7} {
+					got, err := open.Predict(t.Context(), v, 3)
+					if err != nil || len(got) != 2 || got[0].Root != v || !slices.Equal(got[0].Probs, want[2*v:2*v+2]) || !slices.Equal(got[1].Probs, want[6:8]) {
+						t.Fatalf("%+v: node %d: %v, %+v, want %v", s, v, err, got, want[2*v:2*v+2])
+					}
+					index := 0
+					if want[2*v+1] > want[2*v] {
+						index = 1
+					}
+					if got[0].Index != index || got[0].Class != set.Classes[index] {
+						t.Errorf("%+v: node %d: %+v", s, v, got[0])
+					}
+				}
+				for _, v := range []int32{-1, n} {
+					if _, err := open.Predict(t.Context(), v); err == nil || !strings.Contains(err.Error(), "is not among") {
+						t.Errorf("node %d: %v", v, err)
+					}
+				}
+				if err := open.Close(); err != nil {
+					t.Error(err)
+				}
+				if _, err := open.Predict(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "closed") {
+					t.Errorf("after Close: %v", err)
+				}
+			}
+			for want, s := range map[string]sinks.Smoothing{
+				"Share is 1": {Share: 1}, "the classes of 2 nodes": {Class: []int32{0, 1}}, "the class 7 of node 0": {Class: append([]int32{7}, known[1:]...)},
+			} {
+				if _, err := p.OpenSmoothed(t.Context(), set.Graph, s); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+			}
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := p.OpenSmoothed(gone, set.Graph, sinks.Smoothing{}); !errors.Is(err, context.Canceled) {
+				t.Errorf("after the end of the context: %v", err)
+			}
+		})
+	}
+	if _, err := pairs(t, set).OpenSmoothed(t.Context(), set.Graph, sinks.Smoothing{}); err == nil || !strings.Contains(err.Error(), "has 2 roots") {
+		t.Errorf("pairs: %v", err)
+	}
+}
+
+// pairs is a predictor of pairs of nodes.
+func pairs(t *testing.T, set *sources.NodeSet) *sinks.Predictor {
+	for _, trial := range openTrials(set) {
+		if trial.name == "pairs" {
+			p, _ := trial.predictor(t, set, []int32{0, 1, 2, 3})
+			t.Cleanup(func() { p.Close() })
+			return p
+		}
+	}
+	return nil
 }

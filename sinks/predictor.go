@@ -254,12 +254,14 @@ type workers struct {
 	closed bool
 }
 
+var errClosed = errors.New("sinks: predictor: it is closed")
+
 // take returns a worker that nobody has.
 func (s *workers) take() (w *worker, err error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, errors.New("sinks: predictor: it is closed")
+		return nil, errClosed
 	}
 	s.taken++
 	if n := len(s.idle); n > 0 {
@@ -398,13 +400,18 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	err = each(rec, w.shape, said.Float32s(), func(one Prediction) error {
 		a := Answer{Index: -1, Probs: one.Probs, Value: one.Value, Root: one.Root}
 		if w.shape.Classes > 0 {
-			a.Index = one.Class
-			if a.Class = fmt.Sprint(one.Class); len(p.classes) > 0 {
-				a.Class = p.classes[one.Class]
-			}
+			a.Index, a.Class = one.Class, p.className(one.Class)
 		}
 		all = append(all, a)
 		return nil
 	})
 	return all, err
+}
+
+// className is the name of a class, or its number where it has none.
+func (p *Predictor) className(i int) string {
+	if len(p.classes) > 0 {
+		return p.classes[i]
+	}
+	return fmt.Sprint(i)
 }
