@@ -17,7 +17,8 @@ const mostWeights = 1 << 26
 //
 // The fields may be changed before Init. Width is 131072; for more than 51 classes Init
 // halves it until the table has at most 2²⁶ weights. A weight takes 12 bytes: 31 MB for
-// two classes, 0.8 GB at most. A row with n different counts costs O(Heads·n·classes) a
+// two classes, 0.8 GB at most. A file has the rows of the table that are in use: 3.8 MB
+// for the 1 500 graphs of IMDB-MULTI, where the table has 15.7 MB. A row with n different counts costs O(Heads·n·classes) a
 // step.
 func Best() *Logistic {
 	return &Logistic{

@@ -6,7 +6,8 @@
 //
 // The graph and the attributes of all nodes are known from the start, as is usual for
 // such data. One model for nodes that come later is made of the operators and sinks
-// that Fit is made of: see the example ExampleSave_nodes of package sinks.
+// that Fit is made of: see the example ExampleSave_nodes of package sinks. It answers for
+// single nodes of a large graph by sinks.Predictor.Open, and OpenSmoothed.
 package nodes
 
 import (
