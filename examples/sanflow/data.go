@@ -29,6 +29,7 @@ type data struct {
 	workers int
 
 	like    *record.Layout // of a model that is asked; nil where one is to learn
+	classes []string       // of the model
 	targets bool           // are read
 	unseen  int            // words that the model does not have
 	hasID   bool           // -id was given
@@ -46,7 +47,7 @@ var tasks = []string{"graphs", "nodes", "links"}
 
 func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.task, "task", "", "graphs, nodes or links: what is told apart; "+task)
-	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
+	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl, one graph a line, with -class KEY; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
@@ -97,7 +98,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return nil
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) {
+		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) {
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges", name))
 		}
 	}
@@ -130,6 +131,16 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	switch {
 	case ext == ".arrow" || isDir(path) && !isMissing(filepath.Join(path, "manifest.json")):
 		return input.Arrow(path), nil
+	case ext == ".jsonl" || ext == ".ndjson":
+		src := sources.NodeLink{Path: path, Class: d.Class}
+		if d.like != nil {
+			l := *d.like
+			if d.targets {
+				l.Classes = d.classes
+			}
+			src.Layout = &l
+		}
+		return src, nil
 	case ext == ".parquet":
 		return parquet.Source{Path: path}, nil
 	case ext == ".g6" || ext == ".d6":

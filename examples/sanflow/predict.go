@@ -47,7 +47,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	}
 	c.notes = nn.MetadataOf(c.p.Net())
 	layout := c.p.Layout()
-	c.like = &layout
+	c.like, c.classes = &layout, c.p.Classes()
 	if text := c.notes["columns"]; text != "" && c.edges != "" {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}

@@ -146,6 +146,33 @@ func TestTablesOfLinks(t *testing.T) {
 	}
 }
 
+// Node-link JSON, a graph a line, is data too.
+func TestNodeLink(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	var lines []string
+	for g := range 60 {
+		var links []string
+		for v := range 6 - g%2 {
+			links = append(links, fmt.Sprintf(`{"source":%d,"target":%d}`, v, (v+1)%6))
+		}
+		lines = append(lines, fmt.Sprintf(`{"graph":{"kind":"%s"},"nodes":[{"id":0,"type":"a"},{"id":1,"type":"b"},{"id":2,"type":"a"},{"id":3,"type":"a"},{"id":4,"type":"a"},{"id":5,"type":"a"}],"links":[%s]}`,
+			[]string{"ring", "path"}[g%2], strings.Join(links, ",")))
+	}
+	data, model, out := write(t, dir, "g.jsonl", lines), filepath.Join(dir, "m"), filepath.Join(dir, "s.csv")
+	r := clitest.JSON[report](t, run, "train", "-data", data, "-class", "kind", "-out", model, "-systems", "linear")
+	again := clitest.JSON[report](t, run, "evaluate", "-data", data, "-class", "kind", "-model", model)
+	if *r.Accuracy < 90 || *again.Accuracy != *r.Accuracy {
+		t.Errorf("%v, %v", *r.Accuracy, *again.Accuracy)
+	}
+	must(t, "predict", "-data", data, "-model", model, "-out", out)
+	_, url := started(t, "-model", model)
+	_, text := post(t, url, lines[1])
+	if rows := strings.Split(read(t, out), "\n"); !strings.HasPrefix(rows[2], "1,path,") || !strings.Contains(text, `"class":"path"`) {
+		t.Errorf("%s, %s", rows[2], text)
+	}
+}
+
 // toParquet writes a table whose last column is integers, and the others strings.
 func toParquet(t *testing.T, path string, lines []string) {
 	t.Helper()
