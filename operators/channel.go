@@ -72,7 +72,7 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 	}
 	for v, x := range labels {
 		if math.IsInf(float64(float32(x)), 0) {
-			return fmt.Errorf("%s of node %d is %v, beyond float32", c.By, v, x)
+			return fmt.Errorf("%s of node %s is %v, beyond float32", c.By, c.Graphs.Row(row).NodeID.Quoted(int32(v)), x)
 		}
 	}
 	old := g.NodeAttrs

@@ -118,7 +118,8 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	}
 	walk.Progress = labeling.ProgressOf(ctx)
 	x := make([]float32, n*s.width)
-	if err := s.dense(ctx, &g, x); err != nil {
+	ids := s.Graphs.Row(row).NodeID
+	if err := s.dense(ctx, &g, ids, x); err != nil {
 		return err
 	}
 	if err := walk.Rows(ctx, &g, x, s.width); err != nil {
@@ -127,7 +128,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	for v := range n {
 		row := x[v*s.width : (v+1)*s.width]
 		if c := slices.IndexFunc(row, notFinite); c >= 0 {
-			return fmt.Errorf("what has propagated to node %d is %v in channel %d, beyond float32", v, row[c], c)
+			return fmt.Errorf("what has propagated to node %s is %v in channel %d, beyond float32", ids.Quoted(int32(v)), row[c], c)
 		}
 		if s.Unit {
 			unit(row)
@@ -138,7 +139,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 }
 
 // dense writes the attributes that are to propagate to x, (nodes, width).
-func (s *propagator) dense(ctx context.Context, g *graph.Graph, x []float32) error {
+func (s *propagator) dense(ctx context.Context, g *graph.Graph, ids graph.IDs, x []float32) error {
 	first := s.width - g.NodeAttrs
 	for v := range g.N() {
 		if v&(1<<10-1) == 0 && ctx.Err() != nil {
@@ -150,14 +151,14 @@ func (s *propagator) dense(ctx context.Context, g *graph.Graph, x []float32) err
 			share := float32(1 / math.Sqrt(float64(len(set))))
 			for _, i := range set {
 				if i < 0 || int(i) >= first {
-					return fmt.Errorf("node %d has the sparse attribute %d, want 0 to %d", v, i, first-1)
+					return fmt.Errorf("node %s has the sparse attribute %d, want 0 to %d", ids.Quoted(int32(v)), i, first-1)
 				}
 				row[i] = share
 			}
 		}
 		copy(row[first:], g.NodeAttr[v*g.NodeAttrs:(v+1)*g.NodeAttrs])
 		if c := slices.IndexFunc(row[first:], notFinite); c >= 0 {
-			return fmt.Errorf("attribute %d of node %d is %v, want a finite number", c, v, row[first+c])
+			return fmt.Errorf("attribute %d of node %s is %v, want a finite number", c, ids.Quoted(int32(v)), row[first+c])
 		}
 	}
 	return nil

@@ -184,6 +184,10 @@ func TestWords(t *testing.T) {
 	if c.Index("red") != 2 || c.Index("") != 0 || c.Index("green") != 3 || c.Unseen() != 3 {
 		t.Error(c.Index("red"), c.Index(""), c.Index("green"), c.Unseen())
 	}
+	none := record.Layout{EdgeCat: []record.Channel{record.WordsChannel("x", nil)}}
+	if got, err := record.LayoutOf(none.Schema()); err != nil || !got.EdgeCat[0].Equal(none.EdgeCat[0]) || got.EdgeCat[0].Index("a") != 0 {
+		t.Errorf("a channel of no words comes back as %+v, %v", got.EdgeCat, err)
+	}
 	if w, ok := c.Word(1); w != "blue" || !ok {
 		t.Error(w, ok)
 	}

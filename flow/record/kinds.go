@@ -161,13 +161,13 @@ const (
 	perEdge per = "edge" // or rather, CSR entry
 )
 
-// name says which of them the i-th is.
-func (p per) name(g *graph.Graph, i int) string {
+// name says which of them the i-th is, by the ids of its nodes where there are some.
+func (p per) name(g *graph.Graph, ids graph.IDs, i int) string {
 	if p == perNode {
-		return fmt.Sprintf("node %d", i)
+		return "node " + ids.Quoted(int32(i))
 	}
 	u := sort.Search(g.N(), func(u int) bool { return int(g.Offsets[u+1]) > i })
-	return fmt.Sprintf("edge %d-%d", u, g.Neighbors[i])
+	return fmt.Sprintf("edge %s-%s", ids.Quoted(int32(u)), ids.Quoted(g.Neighbors[i]))
 }
 
 // dense is a column of lists with a value per channel for each node or edge.
@@ -211,13 +211,13 @@ func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 	case *[]Channel:
 		for i, x := range indices {
 			if c := (*about)[i%len(*about)]; x < 0 || int(x) >= c.Card {
-				return fmt.Errorf("attribute %s of %s is %d, want 0 to %d", c.Name, d.per.name(g, i/len(*about)), x, c.Card-1)
+				return fmt.Errorf("attribute %s of %s is %d, want 0 to %d", c.Name, d.per.name(g, r.NodeID, i/len(*about)), x, c.Card-1)
 			}
 		}
 	case *[]string:
 		for v, x := range indices {
 			if x < -1 || int(x) >= len(*about) {
-				return fmt.Errorf("node %d has class %d, want -1 to %d", v, x, len(*about)-1)
+				return fmt.Errorf("node %s has class %d, want -1 to %d", r.NodeID.Quoted(int32(v)), x, len(*about)-1)
 			}
 		}
 	}

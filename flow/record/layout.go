@@ -58,7 +58,7 @@ type Channel struct {
 	Card int `json:"card,omitempty"`
 	// Words are the names of the values 0 … Card-2, strictly ascending, where values
 	// have names. The last value is for words that are not among them: see Unseen.
-	Words []string `json:"words,omitempty"`
+	Words []string `json:"words,omitzero"`
 }
 
 // Layout says which columns a record of graphs has, and what they mean.

@@ -21,6 +21,9 @@ const maxChannels = 8 * MaxWordBytes
 // ascending, without repeats. Value i is word i; the last value, Unseen, is for all other
 // words.
 func WordsChannel(name string, words []string) Channel {
+	if words == nil {
+		words = []string{}
+	}
 	return Channel{Name: name, Card: len(words) + 1, Words: words}
 }
 

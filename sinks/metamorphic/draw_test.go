@@ -24,11 +24,48 @@ type plan struct {
 // draw makes the plan of a seed.
 func draw(rng *rand.Rand) plan {
 	p := plan{layout: drawLayout(rng)}
-	for range rng.IntN(9) {
+	name(&p.layout)
+	for i := range rng.IntN(9) {
 		p.items = append(p.items, drawItem(rng, p.layout))
+		p.items[i].NodeID = idsOf(p.layout.NodeIDs, i, p.items[i].Graph.N())
 	}
 	p.ops = drawOperators(rng, p.layout)
 	return p
+}
+
+// name gives some layouts ids of nodes and words, and draws nothing for it.
+func name(l *record.Layout) {
+	l.NodeIDs = []graph.IDKind{graph.NoIDs, graph.Int64IDs, graph.StringIDs}[(len(l.NodeCat)+2*len(l.NodeAttr))%3]
+	for _, list := range [][]record.Channel{l.NodeCat, l.EdgeCat} {
+		for i, c := range list {
+			if i > 0 || len(l.NodeAttr) == 1 {
+				list[i] = record.WordsChannel(c.Name, []string{"", "blue", "red"}[:c.Card-1])
+			}
+		}
+	}
+}
+
+// idsOf are the ids of graph i, which do not ascend.
+func idsOf(kind graph.IDKind, i, n int) graph.IDs {
+	switch kind {
+	case graph.Int64IDs:
+		var list []int64
+		for v := range int64(n) {
+			list = append(list, (5-v)<<40+int64(i))
+		}
+		return graph.IDsOf(list)
+	case graph.StringIDs:
+		var list []string
+		for v := range n {
+			list = append(list, fmt.Sprintf("%d of %d", n-v, i))
+		}
+		ids, err := graph.IDsOfStrings(list)
+		if err != nil {
+			panic(err) // they are short
+		}
+		return ids
+	}
+	return graph.IDs{}
 }
 
 func coin(rng *rand.Rand, one int) bool { return rng.IntN(one) == 0 }

@@ -157,6 +157,7 @@ func uses(t *testing.T) []use {
 		of(families, operators.Part{Of: 2}),
 		of(families, operators.Replay{Epochs: 2}),
 		of(families, operators.Shuffle{Size: 3}),
+		of(families, operators.MaskWords{}),
 		of(families.Via(operators.Select{}), operators.Chunk{Size: 3}),
 		of(families.Via(operators.Select{}), operators.Assemble{K: 3}),
 		of(families.Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}), operators.Normalize{}),

@@ -1,6 +1,7 @@
 package metamorphic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -272,8 +273,16 @@ func (p plan) texts(rows []modelRow) (lines []string) {
 		}
 		if ok {
 			line += r.fieldText(norm, len(p.layout.EdgeCat) == 0)
+			for _, root := range r.roots {
+				if p.layout.NodeIDs != graph.NoIDs {
+					line += fmt.Sprintf(" id %q", r.item.NodeID.At(root))
+				}
+			}
 		} else {
 			line += fmt.Sprintf(" n %d neighbours %v", r.g.N(), r.g.Neighbors)
+			for v := range int32(r.item.NodeID.Len()) {
+				line += fmt.Sprintf(" id %q", r.item.NodeID.At(v))
+			}
 		}
 		lines = append(lines, line)
 	}
@@ -390,6 +399,20 @@ func describe(recs []arrow.Record) (lines []string, err error) {
 				line += fmt.Sprintf(" members %v cats %v attrs %v mask %v edge cats %v edges %v",
 					part(d.i[0], row, len(ids)), part(d.i[1], row, len(ids)), part(d.f[0], row, len(ids)), part(mask, row, len(ids)),
 					part(d.i[2], row, len(ids)), part(d.f[1], row, len(ids)))
+				if has(record.RootIDs) {
+					roots, err1 := record.ListsOf[int32](rec, record.Roots)
+					names, err2 := record.IDsOfColumn(rec, record.RootIDs)
+					if err1 != nil || err2 != nil {
+						return nil, errors.Join(err1, err2)
+					}
+					for i, root := range roots.Row(row) {
+						id := names.Row(row).At(int32(i))
+						if root < 0 && (id == graph.IDOf(0) || id == graph.IDOfString("")) {
+							id = graph.ID{}
+						}
+						line += fmt.Sprintf(" id %q", id)
+					}
+				}
 			} else {
 				gs, err := record.GraphsOf(rec)
 				if err != nil {
@@ -398,6 +421,10 @@ func describe(recs []arrow.Record) (lines []string, err error) {
 				var g graph.Graph
 				gs.At(row, &g)
 				line += fmt.Sprintf(" n %d neighbours %v", g.N(), g.Neighbors)
+				named := gs.Row(row).NodeID
+				for v := range int32(named.Len()) {
+					line += fmt.Sprintf(" id %q", named.At(v))
+				}
 			}
 			lines = append(lines, line)
 		}

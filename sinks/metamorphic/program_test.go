@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sources"
@@ -106,6 +107,13 @@ func literal(v any) string {
 		if _, exported := v.(labeling.WeisfeilerLehman); !exported {
 			return fmt.Sprintf("func() labeling.Labeling { l, _ := labeling.Parse(%q); return l }()", l.String())
 		}
+	}
+	if ids, ok := v.(graph.IDs); ok {
+		if ids.Kind() == graph.Int64IDs {
+			return "graph.IDsOf(" + literal(ids.Ints()) + ")"
+		}
+		ends, text := ids.Text()
+		return fmt.Sprintf("graph.IDsOfText(%s, []byte(%q))", literal(ends), text)
 	}
 	x := reflect.ValueOf(v)
 	name := strings.TrimPrefix(x.Type().String(), "metamorphic.")
