@@ -11,8 +11,8 @@ import (
 )
 
 // RecordTable is a [Table] of any reader of Arrow records: of DuckDB, ADBC, Flight SQL or
-// an Iceberg scan. Package flow/record/arrow18 adapts the readers of newer versions of
-// Arrow. Columns may have integers, floats, truth values, which are the words false and
+// an Iceberg scan. arrow18.Rows of package flow/record/arrow18 adapts the readers of
+// newer versions of Arrow. Columns may have integers, floats, truth values, which are the words false and
 // true, strings, dictionaries of strings, and dates and timestamps, which are floats, the
 // seconds since 1970. A null is no value.
 type RecordTable struct {

@@ -70,7 +70,10 @@ import (
 //
 // O(rows + m log m). All rows are read when Open returns. At the peak a single graph
 // takes, beside its own memory and the names, 8 bytes for each row and 4 more for each
-// attribute, and what [EdgeList] says of sorting.
+// attribute, and what [EdgeList] says of sorting: 10 M rows between 100 000 nodes with
+// string ids peak at 2.3 times the CSR (172 MB), with a type and a weight at 2.1 times.
+// On one processor a CSV becomes columns at about 1 GB/s, and of such ids the
+// finished graph at 170 MB/s; of 1 M nodes in random order, at 70 MB/s.
 type Tables struct {
 	// Edges must have a table.
 	Edges EdgeTable
