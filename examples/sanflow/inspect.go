@@ -61,15 +61,28 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 	case bytes.HasPrefix(head, []byte("ARROW1")):
 		return describeArrow(out, path)
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s: Parquet\n", path)
+		return describeParquet(ctx, out, path)
+	}
+	return describeModel(out, path)
+}
+
+// describeParquet lists the columns: of graphs and fields with their shapes, else of a table.
+func describeParquet(ctx context.Context, out io.Writer, path string) error {
+	if schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx); err == nil {
+		fmt.Fprintf(out, "%s: Parquet, records of graphs or fields\n", path)
 		listColumns(out, schema)
 		return nil
 	}
-	return describeModel(out, path)
+	table, err := parquet.Table{Path: path}.OpenTable(ctx)
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	fmt.Fprintf(out, "%s: Parquet, a table\n", path)
+	for _, c := range table.Columns() {
+		fmt.Fprintf(out, "  %s: %s\n", c.Name, c.Type)
+	}
+	return nil
 }
 
 // describeModel reads the header of a safetensors file: a model, or a checkpoint.

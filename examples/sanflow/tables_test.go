@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -98,6 +99,17 @@ func TestTables(t *testing.T) {
 	}
 	answers := filepath.Join(dir, "scores.parquet")
 	must(t, "predict", "-model", model, "-edges", packed, "-nodes", nodes, "-out", answers)
+	var told bytes.Buffer
+	for _, path := range []string{model, answers} {
+		if err := describe(t.Context(), &told, path); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []string{"the file is whole; classes: fraud, honest", "edge_cat: type (3 values)", "system: ", "a table\n  id: string\n  class: string\n  p_fraud: float"} {
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("inspect: %s; want %s", told.String(), want)
+		}
+	}
 	table, err := parquet.Table{Path: answers}.OpenTable(t.Context())
 	if err != nil || len(table.Columns()) != 4 || table.Columns()[1].Name != "class" {
 		t.Fatal(table, err)
