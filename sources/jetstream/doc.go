@@ -49,7 +49,7 @@
 //	trainer          resumes from its checkpoint, which holds its place in the stream (flow.Seeker): it reads the last batch
 //	                 again, and the messages across its boundary. Behind Shuffle, Replay or a stage that several workers
 //	                 cannot share it reads the stream from its beginning, and drops the rows that were learned
-//	one of 3 servers the others continue (Replicas: 3); clients reconnect, and count that (flow.Noter)
+//	one of 3 servers the others continue (Connection.Replicas: 3); clients reconnect, and count that (flow.Noter)
 //	the only server  all wait for Connection.Patience, and Connection.Logger gets a line after 3 s; acknowledged messages
 //	                 are in its files, by default not synced: against loss of power set its sync_interval to always
 //	broker's clock   set forward, messages come again early; set back, idle workers replace the consumer
