@@ -48,6 +48,7 @@ type Index struct {
 	// the list; it is empty where no one asks, for undirected edges without attributes.
 	off, other, entry []int32
 	longest           int // of these lists
+	most              int // entries of a row that rowsWhole reads without looking at its length
 
 	next []int32 // scratch of Reset
 
@@ -177,6 +178,10 @@ func (ix *Index) listEdges() {
 		longest = max(longest, at-first)
 	}
 	ix.longest = longest
+	ix.most = 4
+	if mean := len(ix.g.Neighbors) / len(ix.g.Offsets); mean >= 4 && mean < 6 { // as those of D&D
+		ix.most = 8
+	}
 	ix.other, ix.entry = other[:at], entry
 }
 

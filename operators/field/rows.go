@@ -22,10 +22,7 @@ func (n *numbering) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 	high, place := uint64(0), n.place
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
 	rows = rows[:maxWords]
-	most := 4
-	if mean := len(neighbors) / len(off); mean >= 4 && mean < 6 { // as those of D&D
-		most = 8
-	}
+	most := ix.most
 	for i, u := range nodes {
 		begin, end := int(off[u]), int(off[u+1])
 		own := uint64(0)
