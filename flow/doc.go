@@ -51,7 +51,7 @@
 //	Restarter       Stage   operators
 //	DurableWriter   Writer  sinks sinks/internal/parts sinks/jetstream
 //	TimedWriter     Writer  sinks sinks/internal/parts sinks/jetstream
-//	RefusingWriter  Writer  sinks
+//	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
 //
 // A Writer can be a Noter too.

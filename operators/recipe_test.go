@@ -249,7 +249,7 @@ func TestExpect(t *testing.T) {
 	}{
 		{change(func(l *record.Layout) {}), ""},
 		{change(func(l *record.Layout) { l.NodeCat = []record.Channel{{Name: "colour", Card: 4}} }),
-			`the graphs have the channels ["colour (3 values)"] in node_cat, want ["colour (4 values)"]`},
+			`the graphs have the channels ["colour (2 words)"] in node_cat, want ["colour (4 values)"]`},
 		{change(func(l *record.Layout) { l.NodeAttr = nil }), `the graphs have the channels ["x" "y"] in node_attr, want none`},
 		{change(func(l *record.Layout) { l.EdgeCat[0].Name = "bond" }), ""},
 		{change(func(l *record.Layout) { l.EdgeAttr = []record.Channel{{Name: "weight"}} }), `the graphs have the channels ["length"] in edge_attr, want ["weight"]`},

@@ -319,7 +319,7 @@ func TestWeights(t *testing.T) {
 	if !strings.Contains(string(lines), line) {
 		t.Errorf("lines\n%s\nhave no\n%s", lines, line)
 	}
-	if got := strings.Join(rows(t, dir+"/three"), "\n"); !strings.Contains(got, "members=[2,3,1] edges=[0,1000000000,-4,1000000000,0,0.5,-4,0.5,0]") {
+	if got := strings.Join(rows(t, dir+"/three"), "\n"); !strings.Contains(got, "members=[1,2,0] edges=[0,1000000000,-4,1000000000,0,0.5,-4,0.5,0] root_ids=[2] member_ids=[2,3,1]") {
 		t.Errorf("rows\n%s\nhave not the weights of the lines", got)
 	}
 	if got, want := rows(t, dir+"/again"), rows(t, dir+"/mapped"); !slices.Equal(got, want) || !strings.Contains(want[0], "edge_attr=[-4,0.5,") {

@@ -261,10 +261,16 @@ func TestArrowFile(t *testing.T) {
 	if int(rec.NumRows()) != len(lines) {
 		t.Fatalf("%d rows, want %d", rec.NumRows(), len(lines))
 	}
-	column := func(name string) []int32 {
+	column := func(name string) (values []int32) {
 		col := rec.Column(rec.Schema().FieldIndices(name)[0])
-		if l, ok := col.(*array.FixedSizeList); ok {
+		if l, ok := col.(array.ListLike); ok {
 			col = l.ListValues()
+		}
+		if ids, ok := col.(*array.Int64); ok {
+			for _, id := range ids.Int64Values() {
+				values = append(values, int32(id))
+			}
+			return values
 		}
 		return col.(*array.Int32).Int32Values()
 	}
@@ -273,7 +279,7 @@ func TestArrowFile(t *testing.T) {
 		roots, members, dist = append(roots, l.Root), append(members, l.Members...), append(dist, l.Dist...)
 		edges = append(edges, slices.Concat(l.Edges...)...)
 	}
-	for name, want := range map[string][]int32{"root": roots, "members": members, "dist": dist, "edges": edges} {
+	for name, want := range map[string][]int32{"root_ids": roots, "member_ids": members, "root": {0, 1, 2}, "members": {0, 1, 1, 0, 2, 1}, "dist": dist, "edges": edges} {
 		if got := column(name); !slices.Equal(got, want) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
