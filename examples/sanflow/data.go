@@ -32,7 +32,7 @@ type data struct {
 	classes []string       // of the model
 	targets bool           // are read
 	unseen  int            // words that the model does not have
-	hasID   bool           // -id was given
+	foreign int            // rows of a class that the model does not have
 	names   []string       // of the graphs of tables
 }
 
@@ -41,6 +41,7 @@ type columns struct {
 	Source, Target, Graph, Type, Weight, Time string
 	ID, Class, Value, Ignore, Part            string
 	Directed                                  bool
+	HasID                                     bool // -id was given
 }
 
 var tasks = []string{"graphs", "nodes", "links"}
@@ -94,13 +95,32 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	case d.task != "graphs" && d.Graph != "":
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and -graph is a column of many", d.task))
 	case d.edges != "":
-		d.hasID = slices.Contains(given, "id")
-		return nil
+		d.HasID = d.HasID || slices.Contains(given, "id")
+		return d.roles()
 	}
 	for _, name := range tables {
 		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) {
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges", name))
 		}
+	}
+	return nil
+}
+
+// roles reports a column that is named for two uses in a table.
+func (d *data) roles() error {
+	use := map[string]string{}
+	for _, c := range [][3]string{
+		{"edges", "source", d.Source}, {"edges", "target", d.Target}, {"edges", "graph", d.Graph}, {"edges", "type", d.Type}, {"edges", "weight", d.Weight}, {"edges", "time", d.Time},
+		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"nodes", "class", d.Class}, {"nodes", "value", d.Value}, {"nodes", "part", d.Part},
+	} {
+		table, flag, column := c[0], c[1], c[2]
+		if column == "" || flag == "id" && d.Graph != "" && !d.HasID {
+			continue
+		}
+		if other := use[table+" "+column]; other != "" {
+			return cli.Usage(fmt.Errorf("-%s and -%s both name the column %q of -%s", other, flag, column, table))
+		}
+		use[table+" "+column] = flag
 	}
 	return nil
 }
@@ -122,6 +142,14 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 			return nil, err
 		}
 		d.names = set.Names
+		if d.like != nil {
+			for i := range set.Items {
+				if err := d.adapt(&set.Items[i].Graph, set.Layout); err != nil {
+					return nil, err
+				}
+			}
+			set.Layout.NodeCat, set.Layout.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+		}
 		return sources.Graphs{Items: set.Items, Layout: set.Layout}, nil
 	case d.data == "":
 		return sources.Families{}, nil
@@ -191,7 +219,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 }
 
 // tables reads -edges and -nodes. Of a model that is asked they have the attributes that
-// it has learned from, and other columns are not read.
+// it has learned from, in words of their own, and other columns are not read.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	edges, err := open(d.edges)
 	if err != nil {
@@ -217,7 +245,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		if ignored, err = among(ctx, nodes, ignore); err != nil {
 			return nil, cli.Cause(ctx, err)
 		}
-		if d.Graph == "" || d.hasID {
+		if d.Graph == "" || d.HasID {
 			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part, Ignore: ignored}
 		}
 		if d.Graph != "" {
@@ -240,6 +268,14 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, map[string]string{"type": d.Type, "weight": d.Weight, "time": d.Time})
 		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, nil)
 		t.Edges.Ignore, t.Nodes.Ignore = nil, nil
+		if len(t.Nodes.Attributes) > 0 && t.Nodes.Table == nil {
+			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(t.Nodes.Attributes, ", ")))
+		}
+		for _, name := range slices.Concat(t.Edges.Attributes, t.Nodes.Attributes) {
+			if _, ok := ignore[name]; ok {
+				return nil, cli.Usage(fmt.Errorf("-ignore: the model reads the column %q", name))
+			}
+		}
 	}
 	set, err := t.Read(ctx)
 	if err != nil {
@@ -249,12 +285,37 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		for _, c := range set.Columns {
 			fmt.Fprintln(os.Stderr, c)
 		}
-		return set, nil
 	}
-	for i := range set.Items {
-		d.unseen += choose.Adapt(set.Items[i].Graph, set.Layout, *d.like)
+	if n := set.Stats.SelfLoops; n > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d rows that join a node to itself are left out\n", d.edges, n)
 	}
-	set.Layout.NodeCat, set.Layout.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+	return set, nil
+}
+
+// adapt gives a graph of tables the words of the model that is asked, and counts those
+// that this does not have.
+func (d *data) adapt(g **graph.Graph, from record.Layout) error {
+	adapted, unseen, err := choose.Adapt(*g, from, *d.like)
+	if err == nil {
+		*g = adapted
+		d.unseen += unseen
+	}
+	return err
+}
+
+// adapted is set with the words and the classes of the model that is asked.
+func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
+	set, err := d.set(ctx)
+	if err != nil || d.like == nil || d.task != "nodes" {
+		return set, err
+	}
+	if d.edges != "" {
+		if err := d.adapt(&set.Graph, set.Channels); err != nil {
+			return nil, err
+		}
+		set.Channels.NodeCat, set.Channels.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+	}
+	d.foreign = classesOf(set, d.classes)
 	return set, nil
 }
 

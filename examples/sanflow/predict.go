@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -64,6 +65,15 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	return c.check(f, c.notes["task"])
 }
 
+// needsData reports that no data are named. Generated ones are meant where the model has
+// learned from such.
+func (c *asking) needsData() error {
+	if c.data.data+c.edges == "" && c.notes["data"] != "generated" {
+		return cli.Usage(errors.New("there are no data: set -edges or -data"))
+	}
+	return nil
+}
+
 func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), &asking{}
 	f := flags("evaluate", "\nOf the data that the model learned from, only the part to test on counts.")
@@ -73,6 +83,9 @@ func evaluate(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.p.Close()
+	if err := c.needsData(); err != nil {
+		return err
+	}
 	c.targets = true
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
@@ -92,6 +105,7 @@ func evaluate(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, start)
+	r.Foreign = c.foreign
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.ModelSHA256, err = digest(c.model); err != nil {
 		return err
@@ -128,12 +142,11 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		}
 		return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
 	}
-	set, err := c.set(ctx)
+	set, err := c.adapted(ctx)
 	if err != nil {
 		return nil, nil, "", err
 	}
 	if c.task == "nodes" {
-		classesOf(set, c.p.Classes())
 		all := make([]int32, set.Graph.N())
 		for v := range all {
 			all[v] = int32(v)
@@ -161,6 +174,9 @@ func predict(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.p.Close()
+	if err := c.needsData(); err != nil {
+		return err
+	}
 	to, err := scoresTo(c.out)
 	if err != nil {
 		return err
@@ -178,15 +194,18 @@ func predict(ctx context.Context, args []string) error {
 }
 
 // classesOf gives the nodes of a set the classes of a model. One that the model does not
-// have is not known.
-func classesOf(set *sources.NodeSet, classes []string) {
+// have is not known, and counts.
+func classesOf(set *sources.NodeSet, classes []string) (foreign int) {
 	class := slices.Repeat([]int32{-1}, set.Graph.N())
 	for v, c := range set.Class {
 		if c >= 0 {
-			class[v] = int32(slices.Index(classes, set.Classes[c]))
+			if class[v] = int32(slices.Index(classes, set.Classes[c])); class[v] < 0 {
+				foreign++
+			}
 		}
 	}
 	set.Class, set.Classes = class, classes
+	return foreign
 }
 
 // scoresTo is the sink for a file of that name; CSV on standard output without one.

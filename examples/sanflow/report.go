@@ -29,6 +29,8 @@ type report struct {
 	Confusion   [][]int        `json:"confusion"`    // class, answer
 	Classes     []string       `json:"classes"`
 	Rows        int            `json:"rows"`
+	Unknown     int            `json:"unknown"` // rows that are left out: the model does not have their class, or they have none
+	Foreign     int            `json:"foreign"` // those of a class that the model does not have
 	Calibration *float64       `json:"calibration_error"`
 	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
 	Data        string         `json:"data"`
@@ -47,7 +49,7 @@ func number(x float64) *float64 {
 
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, start time.Time) *report {
 	r := &report{
-		Task: task, Model: model, Data: data, Systems: tried, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows,
+		Task: task, Model: model, Data: data, Systems: tried, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: m.Unknown,
 		Error: number(m.Error()), Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
 	}
 	if r.Systems == nil {
@@ -90,6 +92,9 @@ func (r *report) print(out io.Writer, what string) error {
 		fmt.Fprintf(w, "RMSE\t%.4g ± %.2g\tof %d rows\n", *r.RMSE, *r.Error, r.Rows)
 	}
 	show("RMSE of the mean", r.Spread, "", "where the mean target answers")
+	if r.Foreign > 0 {
+		fmt.Fprintf(w, "left out\t%d rows\tof a class that the model does not have\n", r.Foreign)
+	}
 	show("calibration error", r.Calibration, " %", "mean distance of confidence and accuracy")
 	if err := w.Flush(); err != nil {
 		return err

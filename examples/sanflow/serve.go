@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -117,7 +118,6 @@ func (s *server) open(ctx context.Context) error {
 		if s.set, err = s.data.set(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}
-		s.stats.unknown.Add(int64(s.unseen))
 		if s.index, err = s.set.IDs.Index(); err != nil {
 			return err
 		}
@@ -189,7 +189,15 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		return err
 	}
 	if s.set != nil {
-		if next.open, err = p.Open(ctx, s.set.Graph); err != nil {
+		g := s.set.Graph
+		if s.edges != "" && s.task == "nodes" { // the graph keeps its own words, which another model may not have
+			var unseen int
+			if g, unseen, err = choose.Adapt(g, s.set.Channels, p.Layout()); err != nil {
+				return fmt.Errorf("%s: %w", s.model, err)
+			}
+			s.stats.unknown.Add(int64(unseen))
+		}
+		if next.open, err = p.Open(ctx, g); err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sinks"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -281,4 +282,105 @@ func TestTableErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
+}
+
+// town writes tables of people, whose role depends on the kind of what they pay by, and
+// trains a model of them. The kinds are those of words.
+func town(t *testing.T, dir, name string, words [2]string) (edges, nodes, model string) {
+	t.Helper()
+	people, payments := []string{"name,city,role"}, []string{"from,to,kind,amount"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("n%d,%s,%s", v, []string{"east", "west"}[v%2], []string{"buyer", "seller"}[v%2]))
+		for step := 1; step < 3; step++ {
+			payments = append(payments, fmt.Sprintf("n%d,n%d,%s,%d", v, (v+2*step)%60, words[v%2], v%7))
+		}
+	}
+	edges, nodes, model = write(t, dir, name+"e.csv", payments), write(t, dir, name+"n.csv", people), filepath.Join(dir, name+"model")
+	must(t, "train", "-edges", edges, "-source", "from", "-target", "to", "-type", "kind", "-weight", "amount", "-nodes", nodes, "-id", "name", "-class", "role", "-systems", "linear", "-out", model)
+	return edges, nodes, model
+}
+
+// A model with other words that takes the place of another answers as predict does, and
+// one whose attributes have other names does not take it.
+func TestReloadOfOtherWords(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes, model := town(t, dir, "a", [2]string{"card", "wire"})
+	_, _, other := town(t, dir, "b", [2]string{"zebra", "card"})
+	s, url := started(t, "-model", model, "-edges", edges, "-nodes", nodes)
+	// Every node pays by card or by wire: the 60 people have 120 payments, 60 by wire.
+	out := filepath.Join(dir, "out.csv")
+	for _, path := range []string{model, other, model} {
+		p, err := sinks.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.model = path; s.take(t.Context(), p) != nil {
+			t.Fatal(err)
+		}
+		must(t, "predict", "-model", path, "-edges", edges, "-nodes", nodes, "-out", out)
+		for _, line := range strings.Split(read(t, out), "\n")[1:20] {
+			row := strings.Split(line, ",")
+			if status, text := post(t, url, fmt.Sprintf(`{"ids": [%q]}`, row[0])); status != 200 || !strings.Contains(text, fmt.Sprintf(`"class":%q,"probs":{"buyer":%s,`, row[1], row[2])) {
+				t.Errorf("%s: %d, %s, want %s", path, status, text, line)
+			}
+		}
+	}
+	if n := s.stats.unknown.Load(); n != 60 {
+		t.Errorf("%d unknown words, want the 60 payments by wire", n)
+	}
+	renamed := write(t, dir, "r.csv", strings.Split(strings.TrimSpace(strings.Replace(read(t, nodes), "city", "town", 1)), "\n"))
+	must(t, "train", "-edges", edges, "-source", "from", "-target", "to", "-type", "kind", "-nodes", renamed, "-id", "name", "-class", "role", "-systems", "linear", "-out", other)
+	p, err := sinks.Load(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := s.take(t.Context(), p); err == nil || !strings.Contains(err.Error(), `["city"], the model reads ["town"]`) {
+		t.Error(err)
+	}
+}
+
+// What a model that is asked lacks is an error of the command line that says what to do.
+func TestAskingErrors(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes, model := town(t, dir, "a", [2]string{"card", "wire"})
+	for args, want := range map[string]string{
+		"predict":                 "there are no data: set -edges or -data",
+		"evaluate":                "there are no data: set -edges or -data",
+		"predict -edges " + edges: "the model reads city of nodes: set -nodes",
+		"predict -ignore city -edges " + edges + " -nodes " + nodes: `-ignore: the model reads the column "city"`,
+		"predict -target from -edges " + edges + " -nodes " + nodes: `-source and -target both name the column "from" of -edges`,
+		"evaluate -class name -edges " + edges + " -nodes " + nodes: `-id and -class both name the column "name" of -nodes`,
+	} {
+		if err := run(t.Context(), append(strings.Fields(args), "-model", model)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	// Rows of a class that the model does not have are counted.
+	more := write(t, dir, "more.csv", append(strings.Split(strings.TrimSpace(read(t, nodes)), "\n"), "n60,east,agent", "n61,east,"))
+	r := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", more)
+	if r.Rows != 60 || r.Unknown != 2 || r.Foreign != 1 {
+		t.Errorf("%d rows, %d unknown, %d foreign", r.Rows, r.Unknown, r.Foreign)
+	}
+}
+
+// A model of graphs of tables keeps that the nodes have ids.
+func TestGraphsKeepTheirID(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes := []string{"source,target,g"}, []string{"g,id,atom,label"}
+	for g := range 30 {
+		for v := range 5 {
+			nodes = append(nodes, fmt.Sprintf("g%d,%d,%s,%s", g, v, []string{"C", "N"}[v*g%2], []string{"act", "in"}[g%2]))
+			if v < 4+g%2 {
+				edges = append(edges, fmt.Sprintf("%d,%d,g%d", v, (v+1)%5, g))
+			}
+		}
+	}
+	e, n, model := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes), filepath.Join(dir, "m")
+	must(t, "train", "-edges", e, "-graph", "g", "-nodes", n, "-id", "id", "-class", "label", "-systems", "linear", "-out", model)
+	must(t, "predict", "-edges", e, "-nodes", n, "-model", model, "-out", filepath.Join(dir, "s.csv"))
+	must(t, "evaluate", "-edges", e, "-nodes", n, "-model", model)
 }

@@ -163,7 +163,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if d.task == "graphs" {
 		return d.graphParts(ctx, seed)
 	}
-	set, err := d.set(ctx)
+	set, err := d.adapted(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -122,31 +123,60 @@ func Release(s flow.Records) {
 	}
 }
 
-// Adapt gives a graph the words of a model: the discrete attributes of nodes and edges,
-// which are words of the channels in from, become the same words of those in to, which
-// stand in the same order. It returns how many words the model does not have, which become
-// its reserved one. The graph must not be shared. O(values).
-func Adapt(g *graph.Graph, from, to record.Layout) (unseen int) {
-	channels := func(values []int32, width int, from, to []record.Channel) {
-		for i := range min(width, len(from), len(to)) {
-			if from[i].Words == nil || to[i].Words == nil || from[i].Equal(to[i]) {
-				continue
+// Adapt maps the categories of a graph to the indices of a model: the words of the channels
+// in from become the same words of those in to. A word that the model does not have
+// becomes its reserved one, and counts in unseen: once for a node or an edge. A channel of
+// another name, or another number of them, is an error. The graph is not changed, and the
+// result has its memory but for what differs. O(values).
+func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen int, err error) {
+	for _, c := range []struct {
+		what     string
+		from, to []record.Channel
+	}{{"nodes", slices.Concat(from.NodeCat, from.NodeAttr), slices.Concat(to.NodeCat, to.NodeAttr)}, {"edges", slices.Concat(from.EdgeCat, from.EdgeAttr), slices.Concat(to.EdgeCat, to.EdgeAttr)}} {
+		if has, want := channelNames(c.from), channelNames(c.to); !slices.Equal(has, want) {
+			return nil, 0, fmt.Errorf("choose: the attributes of %s are %q, the model reads %q", c.what, has, want)
+		}
+	}
+	if len(from.NodeCat) != len(to.NodeCat) || len(from.EdgeCat) != len(to.EdgeCat) {
+		return nil, 0, errors.New("choose: an attribute has words, and numbers in the model, or the reverse")
+	}
+	out := *g
+	var nodes, edges int
+	out.NodeCat, nodes = adapt(g.NodeCat, from.NodeCat, to.NodeCat)
+	out.EdgeCat, edges = adapt(g.EdgeCat, from.EdgeCat, to.EdgeCat)
+	if !g.Directed { // an edge is stored as two arcs
+		edges /= 2
+	}
+	return &out, nodes + edges, nil
+}
+
+func channelNames(channels []record.Channel) (names []string) {
+	for _, c := range channels {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// adapt returns values with the indices of other channels, and the number of words that
+// these do not have.
+func adapt(values []int32, from, to []record.Channel) (adapted []int32, unseen int) {
+	adapted = slices.Clone(values)
+	for i, c := range from {
+		if c.Words == nil || to[i].Words == nil || c.Equal(to[i]) {
+			continue
+		}
+		as := make([]int32, c.Card)
+		for x := range as {
+			as[x] = to[i].Unseen()
+			if word, ok := c.Word(int32(x)); ok {
+				as[x] = to[i].Index(word)
 			}
-			as := make([]int32, from[i].Card)
-			for x := range as {
-				as[x] = to[i].Unseen()
-				if word, ok := from[i].Word(int32(x)); ok {
-					as[x] = to[i].Index(word)
-				}
-			}
-			for at := i; at < len(values); at += width {
-				if values[at] = as[values[at]]; values[at] == to[i].Unseen() {
-					unseen++
-				}
+		}
+		for at := i; at < len(values); at += len(from) {
+			if adapted[at] = as[values[at]]; adapted[at] == to[i].Unseen() && values[at] != c.Unseen() {
+				unseen++
 			}
 		}
 	}
-	channels(g.NodeCat, g.NodeCats, from.NodeCat, to.NodeCat)
-	channels(g.EdgeCat, g.EdgeCats, from.EdgeCat, to.EdgeCat)
-	return unseen
+	return adapted, unseen
 }
