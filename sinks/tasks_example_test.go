@@ -27,6 +27,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// check ends the program where there is an error. A program handles the error.
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // show prints a test.
 func show(r nn.Result) error {
 	fmt.Printf("%d of %d right\n", r.Correct, r.Rows)
@@ -43,13 +50,9 @@ func ExampleSave_graphs() {
 	net := nn.Best()
 	fit := must(sinks.Fit{Net: net, Epochs: 10}.Run(ctx, recipe.Onto(train)))
 	fmt.Println("best epoch:", fit.Best)
-	if err := recipe.Onto(test).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	check(recipe.Onto(test).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
-	if err := sinks.Write(&file, net, recipe); err != nil {
-		log.Fatal(err)
-	}
+	check(sinks.Write(&file, net, recipe))
 	loaded := must(sinks.Read(&file))
 	torus := must(generate.Torus(6, 6))
 	fmt.Println("6 × 6 torus:", must(loaded.Predict(ctx, torus)).Class)
@@ -68,20 +71,14 @@ func ExampleSave_nodes() {
 	for v := range int32(g.N()) {
 		set.Class, parts[v%2] = append(set.Class, v/120), append(parts[v%2], v)
 	}
-	if err := set.Identify(); err != nil {
-		log.Fatal(err)
-	}
+	check(set.Identify())
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}}
 	net := nn.Best()
 	must(sinks.Fit{Net: net, Patience: 10}.Run(ctx, rows.Onto(flow.From(set.Rooted(parts[0])))))
-	if err := rows.Onto(flow.From(set.Rooted(parts[1]))).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	check(rows.Onto(flow.From(set.Rooted(parts[1]))).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}
-	if err := sinks.Write(&file, net, append(asked, rows...)); err != nil {
-		log.Fatal(err)
-	}
+	check(sinks.Write(&file, net, append(asked, rows...)))
 	loaded := must(sinks.Read(&file))
 	fmt.Println("node 237:", must(loaded.PredictRoots(ctx, g, 237))[0].Class)
 	// Output:
@@ -97,15 +94,11 @@ func ExampleSave_links() {
 	net := nn.Best()
 	must(sinks.Fit{Net: net, Patience: 10, Epochs: 20}.Run(ctx, rows.Onto(flow.From(links.Rows(false, trial.Folds...)))))
 	test := sinks.NewProbabilities(len(trial.Test.Pairs), 2)
-	if err := rows.Onto(flow.From(links.Rows(false, trial.Test))).To(test.Ask(net)).Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	check(rows.Onto(flow.From(links.Rows(false, trial.Test))).To(test.Ask(net)).Run(ctx))
 	fmt.Printf("AUC %.3f, average precision %.3f\n", validation.AUC(test.Ranking(1)), validation.AveragePrecision(test.Ranking(1)))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
-	if err := sinks.Write(&file, net, append(asked, rows...)); err != nil {
-		log.Fatal(err)
-	}
+	check(sinks.Write(&file, net, append(asked, rows...)))
 	loaded := must(sinks.Read(&file))
 	pair := trial.Test.Pairs[0] // an edge that was hidden
 	fmt.Println("a hidden edge:", must(loaded.PredictRoots(ctx, trial.Test.Graph, pair[0], pair[1]))[0].Class)

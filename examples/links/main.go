@@ -169,7 +169,7 @@ func run(ctx context.Context, args []string) error {
 // try hides edges once, and finds them.
 func try(ctx context.Context, c *config, g *graph.Graph, r *report, i uint64) error {
 	rng := rand.New(rand.NewPCG(c.seed, i))
-	t, err := links.Split{Share: c.share, Folds: c.folds, Most: c.most}.Hide(ctx, g, rng)
+	t, err := links.Split{Share: c.share, Folds: c.folds, MaxEdges: c.most}.Hide(ctx, g, rng)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}

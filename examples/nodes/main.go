@@ -186,7 +186,7 @@ func (c *config) settle(d *dataset) {
 			c.fit.Decays = []float64{0}
 		}
 	}
-	c.fit = c.fit.For(len(d.train), len(d.Classes))
+	c.fit = c.fit.WithDefaults(len(d.train), len(d.Classes))
 }
 
 // newNet returns the network that -model-kind names.

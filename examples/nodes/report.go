@@ -107,7 +107,7 @@ func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
 	if err != nil {
 		return err
 	}
-	for _, one := range f.Each {
+	for _, one := range f.PerNetwork {
 		r.EachAccuracy = append(r.EachAccuracy, one.Of(d.test).Accuracy())
 	}
 	switch {
@@ -119,7 +119,7 @@ func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
 	r.Epochs, r.curve, r.Decay = f.Epochs, f.Curve, f.Decay
 	r.NeighbourLabels, r.Propagated = f.Known, f.Propagated
 	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
-	r.ValAccuracy, r.Accuracy = f.Said.Of(d.val).Accuracy(), f.Said.Of(d.test).Accuracy()
+	r.ValAccuracy, r.Accuracy = f.Probabilities.Of(d.val).Accuracy(), f.Probabilities.Of(d.test).Accuracy()
 	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
 	return nil
 }

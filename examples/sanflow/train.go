@@ -186,7 +186,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 
 // linkParts hides edges to find again.
 func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
-	t, err := links.Split{Most: 20000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
+	t, err := links.Split{MaxEdges: 20000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
 	if err != nil {
 		return err
 	}

@@ -68,12 +68,12 @@ func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err erro
 			if share == 0 {
 				continue
 			}
-			said, err := t.walk(ctx, a.Said, share, classes)
+			said, err := t.walk(ctx, a.Probabilities, share, classes)
 			if err != nil {
 				return best, err
 			}
-			if said.Better(best.Said, t.val) || len(t.Smooth) == 1 && !classes {
-				best.Said, best.Smooth, best.SmoothClasses = said, share, classes
+			if said.Better(best.Probabilities, t.val) || len(t.Smooth) == 1 && !classes {
+				best.Probabilities, best.Smooth, best.SmoothClasses = said, share, classes
 			}
 			t.Progress("smoothing", 2*i+j+1, 2*len(t.Smooth))
 		}

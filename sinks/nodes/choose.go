@@ -53,7 +53,7 @@ func (t *fitting) networks(ctx context.Context) (*sinks.Probabilities, error) {
 			return nil, err
 		}
 		said.Add(one)
-		t.out.Each, t.out.Epochs = append(t.out.Each, one), append(t.out.Epochs, n.epoch)
+		t.out.PerNetwork, t.out.Epochs = append(t.out.PerNetwork, one), append(t.out.Epochs, n.epoch)
 	}
 	t.out.Decay, t.out.Curve, t.out.Known, t.out.Propagated = best.decay, best.nets[0].curve, best.view.known, best.view.propagate
 	return said, nil

@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d of %d right; node 299 is in the %s\n", fitted.Said.Of(test).Correct(), len(test), set.Classes[fitted.Said.Class(299)])
+	fmt.Printf("%d of %d right; node 299 is in the %s\n", fitted.Probabilities.Of(test).Correct(), len(test), set.Classes[fitted.Probabilities.Class(299)])
 	// Output:
 	// 91 of 100 right; node 299 is in the west
 }

@@ -2,7 +2,7 @@
 //
 //	set, err := sources.Nodes{Path: "Cora.zip"}.Read(ctx)
 //	fitted, err := nodes.Fit{Seed: 1}.Run(ctx, set, set.Subset(sources.Train), set.Subset(sources.Val))
-//	fmt.Println(fitted.Said.Of(set.Subset(sources.Test)).Accuracy(), "%")
+//	fmt.Println(fitted.Probabilities.Of(set.Subset(sources.Test)).Accuracy(), "%")
 //
 // The graph and the attributes of all nodes are known from the start, as is usual for
 // such data. One model for nodes that come later is made of the operators and sinks
@@ -24,7 +24,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Choice is a part of a Fit that is left to the validation nodes, or is not.
+// Choice says whether a part of a Fit is used: Auto, as the validation nodes decide, On or Off.
 type Choice int
 
 const (
@@ -33,8 +33,8 @@ const (
 	Off
 )
 
-// Few is how many nodes to learn from count as few: learning is cheap then, and
-// over-fitting is to be feared.
+// Few is the largest number of training nodes that counts as few: training is cheap then, and
+// over-fitting is likely.
 const Few = 5000
 
 // Fit learns from the classes of some nodes of a graph, and chooses on validation nodes
@@ -98,14 +98,14 @@ type Fit struct {
 	Progress func(stage string, done, total int)
 }
 
-// Answer is what is said of all nodes, and by what.
+// Answer holds the predictions for all nodes, and which models made them.
 type Answer struct {
-	Said *sinks.Probabilities // by node
-	// Nets and Words tell what answers: networks, logistic regression, or the mean of both.
+	Probabilities *sinks.Probabilities // of all nodes
+	// Nets and Words report which models are used: networks, logistic regression, or the mean of both.
 	Nets, Words bool
-	Smooth      float64 // share of what is said that propagates; 0 = none
-	// SmoothClasses reports whether the classes of training nodes propagate in place of what
-	// is said of them.
+	Smooth      float64 // share of the predictions that propagates; 0 = none
+	// SmoothClasses reports whether the classes of training nodes propagate in place of the
+	// predictions for them.
 	SmoothClasses bool
 }
 
@@ -115,7 +115,7 @@ type Fitted struct {
 	Propagated bool                   // networks read propagated features
 	Known      bool                   // networks read fields with known classes
 	Decay      float64                // of networks
-	Each       []*sinks.Probabilities // what each network says of all nodes
+	PerNetwork []*sinks.Probabilities // predictions of each network for all nodes
 	Epochs     []int                  // of each network, at the best validation
 	Curve      []float64              // validation accuracy of the first network after each epoch
 
@@ -124,9 +124,9 @@ type Fitted struct {
 	Took   time.Duration
 }
 
-// For returns f with its zero fields replaced by what they stand for with so many nodes
+// WithDefaults returns f with its zero fields replaced by their defaults for so many nodes
 // to learn from and so many classes.
-func (f Fit) For(train, classes int) Fit {
+func (f Fit) WithDefaults(train, classes int) Fit {
 	few := train <= Few
 	f.K, f.Epochs, f.Batch = cmp.Or(f.K, 20), cmp.Or(f.Epochs, 200), cmp.Or(f.Batch, 32)
 	f.Maps, f.Workers = cmp.Or(f.Maps, max(64, 4*classes)), cmp.Or(f.Workers, runtime.GOMAXPROCS(0))
@@ -167,7 +167,7 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	if words && set.Graph.SparseCard == 0 {
 		return nil, errors.New("nodes: Words is on, and the nodes have no sparse features, nor numbers in their place")
 	}
-	t := &fitting{Fit: f.For(len(train), len(set.Classes)), pooled: f.New == nil, set: set, train: train, val: val}
+	t := &fitting{Fit: f.WithDefaults(len(train), len(set.Classes)), pooled: f.New == nil, set: set, train: train, val: val}
 	if t.pooled {
 		t.New = func(seed uint64, rate, decay float64) nn.Model {
 			return &nn.Pooled{Maps: t.Maps, Seed: seed, Optimizer: nn.Adam{Rate: rate, WeightDecay: decay}}
@@ -177,18 +177,18 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	if err != nil {
 		return nil, err
 	}
-	if t.out.Answer, err = t.smoothed(ctx, Answer{Said: networks, Nets: true}); err != nil || !words {
+	if t.out.Answer, err = t.smoothed(ctx, Answer{Probabilities: networks, Nets: true}); err != nil || !words {
 		return &t.out, err
 	}
 	said, err := t.words(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, rival := range []Answer{{Said: said, Words: true}, {Said: networks.Mean(said), Nets: true, Words: true}} {
+	for _, rival := range []Answer{{Probabilities: said, Words: true}, {Probabilities: networks.Mean(said), Nets: true, Words: true}} {
 		if rival, err = t.smoothed(ctx, rival); err != nil {
 			return nil, err
 		}
-		if rival.Said.Better(t.out.Said, val) {
+		if rival.Probabilities.Better(t.out.Probabilities, val) {
 			t.out.Answer = rival
 		}
 	}

@@ -29,7 +29,7 @@ func TestSmooth(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &fitting{set: &sources.NodeSet{Graph: g, Classes: []string{"a", "b"}}, train: []int32{0, 11}, val: []int32{2, 3, 8, 9}}
-	d.Fit = Fit{Workers: 2}.For(2, 2)
+	d.Fit = Fit{Workers: 2}.WithDefaults(2, 2)
 	a := sinks.NewProbabilities(12, 2)
 	a.Models = 2
 	for v := range 12 {
@@ -40,14 +40,14 @@ func TestSmooth(t *testing.T) {
 			a.Row(v)[v/6], a.Row(v)[1-v/6] = 0.9, 1.1
 		}
 	}
-	best, err := d.smoothed(t.Context(), Answer{Said: a})
-	if err != nil || best.Smooth != 0.5 || best.SmoothClasses || best.Said.Of(d.val).Correct() != 4 {
-		t.Errorf("%v, %+v: %v", err, best, best.Said.Sum)
+	best, err := d.smoothed(t.Context(), Answer{Probabilities: a})
+	if err != nil || best.Smooth != 0.5 || best.SmoothClasses || best.Probabilities.Of(d.val).Correct() != 4 {
+		t.Errorf("%v, %+v: %v", err, best, best.Probabilities.Sum)
 	}
 	for _, share := range []float64{0, 0.3} {
 		d.Smooth = []float64{share}
 		d.val = []int32{2, 8} // right already
-		if best, err = d.smoothed(t.Context(), Answer{Said: a}); err != nil || best.Smooth != share || best.SmoothClasses || (best.Said == a) != (share == 0) {
+		if best, err = d.smoothed(t.Context(), Answer{Probabilities: a}); err != nil || best.Smooth != share || best.SmoothClasses || (best.Probabilities == a) != (share == 0) {
 			t.Errorf("Smooth %v: %v, %+v", share, err, best)
 		}
 	}
@@ -98,10 +98,10 @@ func TestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := one.Said.Of(test).Accuracy(); a < 60 {
+	if a := one.Probabilities.Of(test).Accuracy(); a < 60 {
 		t.Errorf("%v %% of the test nodes right", a)
 	}
-	if len(one.Each) != 2 || len(one.Epochs) != 2 || one.Fields != 250 || !one.Nets && !one.Words {
+	if len(one.PerNetwork) != 2 || len(one.Epochs) != 2 || one.Fields != 250 || !one.Nets && !one.Words {
 		t.Errorf("%+v", one)
 	}
 	hidden := *set
@@ -114,7 +114,7 @@ func TestFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(one.Said.Sum, two.Said.Sum) || one.Smooth != two.Smooth || one.Words != two.Words {
+	if !reflect.DeepEqual(one.Probabilities.Sum, two.Probabilities.Sum) || one.Smooth != two.Smooth || one.Words != two.Words {
 		t.Errorf("with other workers, and without classes of test nodes: %+v, want %+v", two.Answer, one.Answer)
 	}
 }

@@ -43,8 +43,8 @@ type Split struct {
 	Share float64
 	// Folds is the number of parts of the other edges; 0 = 10.
 	Folds int
-	// Most is how many hidden edges all folds keep to learn from; 0 = all.
-	Most int
+	// MaxEdges bounds the hidden edges of all folds together; 0 = no bound.
+	MaxEdges int
 }
 
 // Hide splits a graph, which is undirected. The numbers are drawn from rng. A fold's
@@ -54,8 +54,8 @@ type Split struct {
 func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial, error) {
 	share, folds := cmp.Or(s.Share, 0.1), cmp.Or(s.Folds, 10)
 	switch {
-	case !(share > 0 && share <= 0.5) || folds < 1 || s.Most < 0:
-		return nil, fmt.Errorf("links: Share is %v, Folds %d, Most %d, want a share up to 0.5 and numbers that are not negative", s.Share, s.Folds, s.Most)
+	case !(share > 0 && share <= 0.5) || folds < 1 || s.MaxEdges < 0:
+		return nil, fmt.Errorf("links: Share is %v, Folds %d, MaxEdges %d, want a share up to 0.5 and numbers that are not negative", s.Share, s.Folds, s.MaxEdges)
 	case g == nil || g.Directed:
 		return nil, fmt.Errorf("links: there is no graph, or it is directed, want an undirected one")
 	}
@@ -84,8 +84,8 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 		from, to := len(rest)*i/folds, len(rest)*(i+1)/folds
 		left := append(append([]Pair(nil), rest[:from]...), rest[to:]...)
 		links := rest[from:to] // in the order that was drawn
-		if s.Most > 0 {
-			links = links[:min(len(links), max(1, s.Most/folds))]
+		if s.MaxEdges > 0 {
+			links = links[:min(len(links), max(1, s.MaxEdges/folds))]
 		}
 		f, err := h.cut(links, left)
 		if err != nil {

@@ -56,7 +56,7 @@ func TestHide(t *testing.T) {
 			}
 		}
 	}
-	few, err := Split{Share: 0.1, Folds: 6, Most: 60}.Hide(t.Context(), g, rand.New(rand.NewPCG(3, 3)))
+	few, err := Split{Share: 0.1, Folds: 6, MaxEdges: 60}.Hide(t.Context(), g, rand.New(rand.NewPCG(3, 3)))
 	if err != nil || len(few.Folds[2].Pairs) != 20 || few.Folds[2].Graph.M() != 150 || len(few.Test.Pairs) != 40 {
 		t.Errorf("%v, with 60 to learn from a fold has %d pairs and %d edges are left", err, len(few.Folds[2].Pairs), few.Folds[2].Graph.M())
 	}
