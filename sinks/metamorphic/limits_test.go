@@ -32,6 +32,7 @@ import (
 	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/nodes"
 	parquetsink "github.com/sanflow/sanflow/sinks/parquet"
@@ -68,6 +69,7 @@ func uses(t *testing.T) []use {
 		}
 	}
 	edges := lines.String()
+	const nodeLink = `{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}` + "\n"
 	node := fstest.MapFS{
 		"edges.txt":  {Data: []byte(edges)},
 		"labels.txt": {Data: bytes.Repeat([]byte("a\nb\n"), g.N()/2)},
@@ -203,6 +205,14 @@ func uses(t *testing.T) []use {
 			s.Reader = strings.NewReader("graph { a -- b }")
 			return source(ctx, s)
 		}),
+		by(sources.NodeLink{}, func(ctx context.Context, s sources.NodeLink) error {
+			s.FS, s.Path = fstest.MapFS{"a.jsonl": {Data: []byte(nodeLink)}}, "a.jsonl"
+			return source(ctx, s)
+		}),
+		by(sources.Tables{}, func(ctx context.Context, s sources.Tables) error {
+			s.Edges.Table = sources.CSV{Path: "edges.csv", Reader: strings.NewReader("source,target,kind\na,b,x\nb,c,y\n")}
+			return source(ctx, s)
+		}),
 		src(sources.Nodes{FS: node}),
 		src(sources.TU{FS: tu, Real: true}),
 		src(sources.IPC{Path: arrows}),
@@ -238,6 +248,16 @@ func uses(t *testing.T) []use {
 		by(sinks.Fit{Epochs: 2}, func(ctx context.Context, f sinks.Fit) error {
 			f.Net = &nn.PSLR{}
 			_, err := f.Run(ctx, fields)
+			return err
+		}),
+		by(choose.Choice{}, func(ctx context.Context, c choose.Choice) error {
+			c.Systems = []choose.System{{
+				Name: "linear", Recipe: operators.Recipe{operators.Count{Of: []count.Counter{count.WL{}}, DropGraph: true}}, Epochs: 1,
+				New: func(_ uint64, workers int) choose.Net { return &nn.Logistic{Width: 64, Workers: workers} },
+			}}
+			c.Train = choose.GraphRows(sources.Families{Graphs: 12}, operators.MaskWords{})
+			c.Valid = c.Train
+			_, err := c.Run(ctx)
 			return err
 		}),
 		by(sinks.Checkpoint{}, func(ctx context.Context, c sinks.Checkpoint) error {
