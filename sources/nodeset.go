@@ -43,7 +43,7 @@ type NodesStats struct {
 	Weights  int64 // entries whose value, neither 0 nor 1, was dropped
 }
 
-// NodeSet is a graph whose nodes are to be told apart.
+// NodeSet is a graph whose nodes are to be classified, or have a number to be learned.
 type NodeSet struct {
 	Graph *graph.Graph
 	// IDs holds the id of every node in its file, ascending. There are none where
@@ -52,6 +52,9 @@ type NodeSet struct {
 	// Class is the class of every node, an index into Classes, or -1.
 	Class   []int32
 	Classes []string
+	// Value, if set, is the number to be learned of every node, NaN where it is not known.
+	// There are no classes then.
+	Value []float32
 	// Split is the subset that each node belongs to; nil where there is no split.
 	Split []Subset
 	// Channels names the attributes of nodes and edges. Without it those of nodes are
@@ -60,13 +63,22 @@ type NodeSet struct {
 	Stats    NodesStats
 }
 
-// Subset returns the nodes of a subset, ascending, of which the class is known.
+// Subset returns the nodes of a subset, ascending, of which the class or the value is known.
 func (n *NodeSet) Subset(p Subset) []int32 {
 	var nodes []int32
 	for v, q := range n.Split {
-		if q == p && n.Class[v] >= 0 {
+		if q == p && (n.Value == nil && n.Class[v] >= 0 || n.Value != nil && n.Value[v] == n.Value[v]) {
 			nodes = append(nodes, int32(v))
 		}
+	}
+	return nodes
+}
+
+// All returns all nodes, ascending.
+func (n *NodeSet) All() []int32 {
+	nodes := make([]int32, n.Graph.N())
+	for v := range nodes {
+		nodes[v] = int32(v)
 	}
 	return nodes
 }

@@ -24,10 +24,11 @@ import (
 //		To(sinks.Train{Net: nn.Best()})
 //
 // All rows of a graph share the memory of the graph, one row a record. graph_id is the
-// place of the graph in Graphs, pos the number of the row. An operator that drops the
+// place of the graph in Graphs, pos the number of the row, and root_ids has the ids of the
+// roots where the graphs have IDs. An operator that drops the
 // graph, Normalize or Count, stands before any that copies rows, such as Batch.
 type Rooted struct {
-	// Layout describes the graphs, and by Classes the targets. The zero Layout is
+	// Layout describes the graphs, and by Classes or Real the targets. The zero Layout is
 	// derived from Graphs as that of [Graphs] is.
 	Layout record.Layout
 	// W is the number of roots of a row. The default is 1.
@@ -44,15 +45,25 @@ type RootedGraph struct {
 	// Target is the class of each row, -1 where it is not known. It is read where
 	// Layout has Classes.
 	Target []int32
+	// Value is the number to be learned of each row, NaN where it is not known. It is read
+	// where Layout has Real.
+	Value []float32
+	// IDs are the ids of the nodes, of one kind in all graphs, or none.
+	IDs graph.IDs
 }
 
-// Rooted returns a source of a row for each of some nodes, whose class is the target.
+// Rooted returns a source of a row for each of some nodes, whose class or value is the
+// target.
 func (n *NodeSet) Rooted(nodes []int32) Rooted {
 	l := n.Layout()
-	l.Classes, l.NodeClasses, l.NodeIDs = n.Classes, nil, graph.NoIDs
-	g := RootedGraph{Graph: n.Graph, Roots: nodes, Target: make([]int32, len(nodes))}
-	for i, v := range nodes {
-		g.Target[i] = n.Class[v]
+	l.Classes, l.Real, l.NodeClasses, l.NodeIDs = n.Classes, n.Value != nil, nil, graph.NoIDs
+	g := RootedGraph{Graph: n.Graph, Roots: nodes, IDs: n.IDs}
+	for _, v := range nodes {
+		if n.Value != nil {
+			g.Value = append(g.Value, n.Value[v])
+		} else {
+			g.Target = append(g.Target, n.Class[v])
+		}
 	}
 	return Rooted{Layout: l, Graphs: []RootedGraph{g}}
 }
@@ -81,6 +92,12 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d roots, want %d for each row", i, len(g.Roots), s.W)
 		case len(s.Layout.Classes) > 0 && len(g.Target) != len(g.Roots)/s.W:
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d targets for %d rows", i, len(g.Target), len(g.Roots)/s.W)
+		case s.Layout.Real && len(g.Value) != len(g.Roots)/s.W:
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values for %d rows", i, len(g.Value), len(g.Roots)/s.W)
+		case g.IDs.Kind() != s.Graphs[0].IDs.Kind():
+			return nil, fmt.Errorf("sources: Rooted: graph %d has ids of the kind %q, graph 0 of %q, want one kind", i, g.IDs.Kind(), s.Graphs[0].IDs.Kind())
+		case g.IDs.Len() > 0 && g.IDs.Len() != g.Graph.N():
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d ids for %d nodes", i, g.IDs.Len(), g.Graph.N())
 		}
 		items = append(items, Item{Graph: g.Graph})
 	}
@@ -88,7 +105,11 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 		s.Layout = layoutOf(items)
 	}
 	build := record.NewBuilder(mem, s.Layout)
-	schema, err := record.Extend(build.Schema(), record.ListField[int32](record.Roots, []int{s.W}))
+	fields := []arrow.Field{record.ListField[int32](record.Roots, []int{s.W})}
+	if len(s.Graphs) > 0 && s.Graphs[0].IDs.Len() > 0 {
+		fields = append(fields, record.IDsField(record.RootIDs, []int{s.W}, s.Graphs[0].IDs.Kind()))
+	}
+	schema, err := record.Extend(build.Schema(), fields...)
 	return &rootedReader{Rooted: s, mem: mem, build: build, schema: schema}, err
 }
 
@@ -133,6 +154,16 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		target := record.NewColumn[int32](r.mem)
 		target.Append(g.Target[r.row])
 		cols[record.Target] = target.Finish()
+	}
+	if r.Layout.Real {
+		value := record.NewColumn[float32](r.mem)
+		value.Append(g.Value[r.row])
+		cols[record.Target] = value.Finish()
+	}
+	if g.IDs.Len() > 0 {
+		ids := record.NewIDs(r.mem, g.IDs.Kind())
+		ids.AppendOf(g.IDs, g.Roots[r.row*r.W:(r.row+1)*r.W])
+		cols[record.RootIDs] = ids.Finish()
 	}
 	r.row, r.pos = r.row+1, r.pos+1
 	return record.Project(r.schema, r.base, cols)

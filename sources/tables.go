@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // Tables makes graphs of a table of edges and, if there is one, a table of nodes:
@@ -129,6 +131,9 @@ type NodeTable struct {
 	Words []string
 	// Class has the class of the node, column node_target.
 	Class string
+	// Value has the number to be learned of the node, in [TableSet.Values], in place of
+	// Class. It may be missing.
+	Value string
 	// Part says what a node is for, in [TableSet.Parts]: train, valid, val, test, none, or
 	// nothing.
 	Part string
@@ -159,9 +164,29 @@ type TableSet struct {
 	Names []string
 	// Parts is what each node of a single graph is for, where NodeTable.Part is set.
 	Parts []Subset
-	// Columns says what became of each column that was read.
+	// Values is the number to be learned of each node of a single graph, NaN where it is not
+	// known, where NodeTable.Value is set.
+	Values []float32
+	// Columns describes how each column is used.
 	Columns []ColumnUse
 	Stats   TableStats
+}
+
+// NodeSet returns the nodes of a single graph as a set to learn from, which shares the
+// memory of the TableSet. A table of several graphs, or of none, is an error.
+func (t *TableSet) NodeSet() (*NodeSet, error) {
+	if len(t.Items) != 1 {
+		return nil, fmt.Errorf("sources: Tables: there are %d graphs, want one whose nodes are a set", len(t.Items))
+	}
+	it, l := t.Items[0], t.Layout
+	set := &NodeSet{
+		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Value: t.Values, Split: t.Parts, Channels: l,
+		Stats: NodesStats{EdgeCounts: t.Stats.EdgeCounts, Isolated: rows.Isolated(it.Graph)},
+	}
+	if set.Class == nil {
+		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())
+	}
+	return set, nil
 }
 
 // TableStats says what became of the rows.

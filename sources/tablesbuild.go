@@ -187,6 +187,9 @@ func (b *tableBuild) single() error {
 	if err := b.parts(of); err != nil {
 		return err
 	}
+	if b.nodeValue != nil {
+		b.values(of)
+	}
 	if err := b.singleEdges(g, rankOf(order)); err != nil {
 		return err
 	}
@@ -253,6 +256,17 @@ func (b *tableBuild) parts(of []int32) error {
 		b.set.Parts = append(b.set.Parts, p)
 	}
 	return nil
+}
+
+// values finds the number to be learned of each node.
+func (b *tableBuild) values(of []int32) {
+	for _, row := range of {
+		x := float32(math.NaN())
+		if row >= 0 {
+			x = b.nodeValue.attrs.at(int(row))
+		}
+		b.set.Values = append(b.set.Values, x)
+	}
 }
 
 // many makes a graph for each value of the column of graphs.

@@ -110,6 +110,7 @@ type tableField struct {
 	channel string // name of the channel
 	words   texts  // of words and classes
 	most    int    // words
+	mayMiss bool   // a number, which is then NaN
 
 	below   int32   // if set, a key of that number or above is new, and an error
 	where   string  // and not in that table
@@ -348,6 +349,9 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 	for i := range dst {
 		var x float64
 		switch {
+		case v.missing(i) && f.mayMiss:
+			dst[i] = float32(math.NaN())
+			continue
 		case v.missing(i):
 			return i, errors.New("there is no value, want a number")
 		case v.Integers != nil:

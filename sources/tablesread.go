@@ -26,6 +26,7 @@ type tableBuild struct {
 	// Columns, nil where there is none.
 	source, target, edgeGraph *tableField
 	id, nodeGraph, class      *tableField
+	nodeValue                 *tableField
 	part                      *tableField
 	graphKey, graphClass      *tableField
 	value                     *tableField
@@ -51,8 +52,10 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 		return nil, errors.New("sources: Tables: the edges have a column Graph, and the nodes have none")
 	case s.Graphs.Table != nil && (s.Graphs.Class == "") == (s.Graphs.Value == ""):
 		return nil, errors.New("sources: Tables: Graphs wants one of Class and Value")
-	case s.Edges.Graph != "" && s.Nodes.Part != "":
-		return nil, errors.New("sources: Tables: Part is for a single graph")
+	case s.Edges.Graph != "" && s.Nodes.Part+s.Nodes.Value != "":
+		return nil, errors.New("sources: Tables: Part and Value of nodes are for a single graph")
+	case s.Nodes.Class != "" && s.Nodes.Value != "":
+		return nil, errors.New("sources: Tables: Nodes has Class and Value, want one")
 	}
 	most := cmp.Or(s.Memory, 4<<30)
 	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, purse: purse{left: most, most: most}}
@@ -170,6 +173,11 @@ func (b *tableBuild) chooseNodes() (err error) {
 	}
 	if s.Class != "" {
 		if b.class, err = t.add(s.Class, tableField{use: "class of a node", kind: wordField}); err != nil {
+			return err
+		}
+	}
+	if s.Value != "" {
+		if b.nodeValue, err = t.add(s.Value, tableField{use: "value of a node", kind: numberField, mayMiss: true}); err != nil {
 			return err
 		}
 	}

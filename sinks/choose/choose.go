@@ -1,12 +1,7 @@
 // Package choose learns by each of a list of systems, in order, and keeps the model that
-// is best on validation rows:
-//
-//	train, valid, test := choose.Deal(class, 1)
-//	c := choose.Choice{
-//		Systems: choose.Graphs(layout, 18), Train: rows(train), Valid: rows(valid), Budget: time.Minute, Seed: 1,
-//	}
-//	chosen, err := c.Run(ctx)
-//	err = sinks.Save("model.safetensors", chosen.Net, chosen.Recipe)
+// is best on validation rows. [Deal] deals rows into parts, [Choice] tries the systems of
+// [Graphs], [Nodes] or [Links], and [Measures] tests the model. The example shows them for
+// graphs; ExampleSave_tables of package sinks, for the nodes of tables.
 //
 // The clock decides only how many systems of the list are tried. A Choice of the systems
 // that were tried, without a Budget, gives the same model, byte for byte.
@@ -42,7 +37,7 @@ type Net interface {
 	nn.Saver
 }
 
-// System is a way to learn.
+// System is a recipe with a model and its training settings.
 type System struct {
 	Name  string
 	About string // in one line
@@ -63,10 +58,11 @@ type System struct {
 // NodeRows and LinkRows do.
 type Rows func(operators.Recipe) flow.Pipeline
 
-// Choice is systems, and rows to learn from and to choose by.
+// Choice is systems, training rows and validation rows.
 type Choice struct {
 	Systems []System
-	// Train is learned from, Valid chosen by. They are run once for each system.
+	// Train has the training rows, Valid the validation rows. They are run once for each
+	// system.
 	Train, Valid Rows
 	// Classes are those of the rows; none where numbers are learned.
 	Classes []string
@@ -299,7 +295,9 @@ func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
 // NodeRows is a row for each of some nodes of a graph. The recipe has an
 // operators.Roots, whose nodes they replace. Where a row of many nodes is not cut by an
 // operators.PerRoot, each has a row from the start, and mask, as in GraphRows, hides
-// nothing: a linear model says nothing of a word that it has not met.
+// nothing: a linear model has no weight for a word that it has not met. The words of the
+// set are those of the recipe, see Adapt. A row has the id of its node, which
+// scores.RootID writes.
 func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)

@@ -83,7 +83,7 @@ func (c *Collection) survey() error {
 	case len(c.Class) == 0:
 		return errors.New("there are no graphs")
 	case !c.Layout.Real && len(c.Layout.Classes) < 2:
-		return fmt.Errorf("all %d graphs are of class %s; there is nothing to tell apart", len(c.Class), c.Layout.Classes[0])
+		return fmt.Errorf("all %d graphs are of class %s; there is nothing to classify", len(c.Class), c.Layout.Classes[0])
 	case nodes == 0:
 		return errors.New("no graph has a node")
 	}

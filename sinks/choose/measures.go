@@ -29,7 +29,7 @@ type Measures struct {
 	positive                       []bool
 }
 
-// Bin is rows about which a model is equally sure.
+// Bin is the rows whose predicted probability is in one interval.
 type Bin struct {
 	Rows       int     `json:"rows"`
 	Confidence float64 `json:"confidence"` // mean probability of the class that was said

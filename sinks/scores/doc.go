@@ -1,6 +1,6 @@
-// Package scores writes what a model says to files for other tools: CSV, lines of JSON,
-// or, by a sink of package sinks/parquet, Parquet. There is a row for each answer, and
-// the columns are
+// Package scores writes predictions to files for other tools: CSV, lines of JSON, or, by a
+// sink of package sinks/parquet, Parquet. There is a row for each prediction, and the
+// columns are
 //
 //	id, class, p_CLASS …   the id of a node or a graph, its most probable class, the probability of each class
 //	id, value              where a number was learned
@@ -11,6 +11,7 @@
 //	err := flow.From(src).Via(recipe).To(scores.Sink{
 //		Net:     net,
 //		Columns: scores.Columns{Classes: classes},
+//		ID:      scores.RootID,                  // of rows of nodes
 //		To:      scores.CSV{Path: "scores.csv"}, // or JSONLines, parquet.Sink, ipc.Sink
 //	}).Run(ctx)
 //

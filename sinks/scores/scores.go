@@ -54,6 +54,7 @@ type Writer struct {
 	to      flow.Writer
 	build   *array.RecordBuilder
 	rows    int
+	written int64 // rows of the records before
 }
 
 // batch is the rows of a record.
@@ -77,8 +78,8 @@ func (c Columns) Open(to flow.Sink, mem memory.Allocator) (*Writer, error) {
 	return &Writer{columns: c, to: w, build: array.NewRecordBuilder(mem, s)}, nil
 }
 
-// Write writes an answer about what has these ids: one, or two for a link. Integer ids
-// are decimal.
+// Write writes one prediction, with the ids of its node, graph or pair: one id, or two for
+// a link. Integer ids are decimal. An empty id is an error.
 func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
 	want := 1
 	if w.columns.Links {
@@ -88,11 +89,14 @@ func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
 		return fmt.Errorf("scores: %d ids and %d probabilities, want %d and %d", len(ids), len(p.Probs), want, len(w.columns.Classes))
 	}
 	numbers := make([]int64, len(ids)) // before anything is appended
-	if w.columns.IDs != graph.StringIDs {
-		for i, id := range ids {
+	for i, id := range ids {
+		if id == "" {
+			return fmt.Errorf("scores: row %d: column %q: the id is empty", w.written+int64(w.rows)+1, w.build.Schema().Field(i).Name)
+		}
+		if w.columns.IDs != graph.StringIDs {
 			var err error
 			if numbers[i], err = strconv.ParseInt(id, 10, 64); err != nil {
-				return fmt.Errorf("scores: the id %.80q is no integer", id)
+				return fmt.Errorf("scores: row %d: column %q: the id %.80q is no integer", w.written+int64(w.rows)+1, w.build.Schema().Field(i).Name, id)
 			}
 		}
 	}
@@ -128,7 +132,7 @@ func (w *Writer) flush() error {
 	}
 	rec := w.build.NewRecord()
 	defer rec.Release()
-	w.rows = 0
+	w.rows, w.written = 0, w.written+int64(w.rows)
 	return w.to.Write(context.Background(), rec)
 }
 
@@ -151,15 +155,25 @@ type Sink struct {
 	// Net is the model.
 	Net nn.Predictor
 	Columns
-	// ID returns the id of a row. The default is the number of the graph.
+	// ID returns the id of a row: RootID for rows of nodes. The default is the number of
+	// the graph.
 	ID func(sinks.Prediction) []string
 	// To takes the records of answers.
 	To flow.Sink
 }
 
+// RootID is a Sink.ID for rows of nodes: the id of the root, or the number of the root where
+// nodes have no ids.
+func RootID(p sinks.Prediction) []string {
+	if p.ID.IsZero() {
+		return []string{strconv.Itoa(int(p.Root))}
+	}
+	return []string{p.ID.String()}
+}
+
 var _ flow.Sink = Sink{}
 
-// Name is what plans and errors call it.
+// Name returns the name shown in plans and errors.
 func (Sink) Name() string { return "scores" }
 
 // String says where the answers go, for the plan of a pipeline.

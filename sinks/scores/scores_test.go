@@ -22,6 +22,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
@@ -132,6 +133,8 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		{scores.Columns{}, sinks.Prediction{}, []string{"x"}, `the id "x" is no integer`},
+		{scores.Columns{IDs: graph.StringIDs}, sinks.Prediction{}, []string{""}, `row 1: column "id": the id is empty`},
+		{scores.Columns{}, sinks.Prediction{}, []string{""}, `row 1: column "id": the id is empty`},
 		{scores.Columns{}, sinks.Prediction{}, []string{"1", "2"}, "2 ids and 0 probabilities, want 1 and 0"},
 		{scores.Columns{Links: true}, sinks.Prediction{}, nil, "want two"},
 		{scores.Columns{Classes: []string{"a"}}, sinks.Prediction{}, []string{"1"}, "1 ids and 0 probabilities, want 1 and 1"},
@@ -177,5 +180,57 @@ func TestSink(t *testing.T) {
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) || got.Len() == 0 {
 		t.Fatalf("%s\nwant\n%s", &got, &want)
+	}
+}
+
+// TestRootID: the rows of nodes have the ids of a table, with every kind of recipe, and the
+// numbers of nodes where there are no ids.
+func TestRootID(t *testing.T) {
+	ctx := context.Background()
+	var edges strings.Builder
+	for i := range 30 {
+		edges.WriteString("P-" + strconv.Itoa(100+i) + ",P-" + strconv.Itoa(100+(i+1)%30) + "\n")
+	}
+	tables, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: "e.csv", Reader: strings.NewReader("source,target\n" + edges.String())}}}.Read(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tables.NodeSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	set.Classes = []string{"a", "b"}
+	for v := range set.Class {
+		set.Class[v] = int32(v % 2)
+	}
+	for _, kind := range []graph.IDKind{graph.StringIDs, graph.NoIDs} {
+		want := "P-100"
+		if kind == graph.NoIDs {
+			set.IDs, want = graph.IDs{}, "0"
+		}
+		for _, system := range choose.Nodes(set, 30) {
+			rows := choose.NodeRows(set, set.All(), operators.MaskWords{})
+			net := system.New(1, 1)
+			if _, err := (sinks.Fit{Net: net, Epochs: 1}).Run(ctx, rows(system.Recipe)); err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			s := scores.Sink{Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: set.Classes}, ID: scores.RootID, To: scores.CSV{W: &b}}
+			if err := rows(system.Recipe).Via(operators.Batch{Size: 7}).To(s).Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(b.String(), "\n")
+			if len(lines) != 32 || !strings.HasPrefix(lines[1], want+",") {
+				t.Errorf("%s: %d lines, the first is %s, want %s", system.Name, len(lines), lines[1], want)
+			}
+			s.ID = func(p sinks.Prediction) []string { return []string{p.ID.String()} }
+			err := rows(system.Recipe).To(s).Run(ctx)
+			if refused := err != nil && strings.Contains(err.Error(), "the id is empty"); refused != (kind == graph.NoIDs) {
+				t.Errorf("%s: ids of kind %q: %v", system.Name, kind, err)
+			}
+		}
 	}
 }

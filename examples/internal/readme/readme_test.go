@@ -31,7 +31,7 @@ func TestREADME(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compiled string
-	for _, name := range []string{"example_test.go", "../../online/main.go", "../../../sources/example_mapped_test.go"} {
+	for _, name := range []string{"example_test.go", "../../online/main.go", "../../../sources/example_mapped_test.go", "../../../sinks/tables_example_test.go"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
