@@ -12,6 +12,28 @@
 // [Export] and [Import] do the same for single records, and [Records] runs a
 // pipeline as an iterator.
 //
+// # Tables
+//
+// [Rows] adapts a reader of rows: sources.Tables makes a graph of the answer of any query.
+// That of a Flight SQL server, for which c is a *flightsql.Client of arrow-go:
+//
+//	info, err := c.Execute(ctx, "SELECT payer, payee, kind, amount FROM payments")
+//	…
+//	answer, err := c.DoGet(ctx, info.Endpoint[0].Ticket) // each endpoint has a part of the rows
+//	…
+//	defer answer.Release()
+//	rows, err := arrow18.Rows(answer)
+//	…
+//	defer rows.Release()
+//	src := sources.Tables{Edges: sources.EdgeTable{
+//		Table: sources.RecordTable{Reader: rows, Title: "payments"},
+//		Source: "payer", Target: "payee", Type: "kind", Weight: "amount",
+//	}}
+//
+// The module flightsql beside this one runs that against arrow-go's own server. DuckDB
+// needs no adapter: what it exports as Parquet is read by parquet.Table of package
+// sources/parquet.
+//
 // # Ownership
 //
 // A record that was exported or imported has buffers that hold on to those of
