@@ -336,7 +336,7 @@ func TestErrors(t *testing.T) {
 		{"-out " + t.TempDir() + "/../.jsonl/x.arrow", "cannot write"},
 		{"-graph " + clitest.File(t, "empty.edges", ""), "empty.edges: no edge"},
 		{"-graph " + clitest.File(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
-		{"-graph " + clitest.File(t, "far.edges", "0 1\n2147483648 1\n"), "far.edges:2: "},
+		{"-graph " + clitest.File(t, "far.edges", "0 1\n9223372036854775808 1\n"), "far.edges:2: "},
 		{"-graph " + clitest.File(t, "bad.g6", "Bw\nBww\n"), "bad.g6:2: "},
 		{"-graph " + clitest.File(t, "bad.dot", "graph {\na -- b"), "bad.dot:2: "},
 		{"stray", "unexpected argument"},
