@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -44,18 +45,24 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		return err
 	}
 	if c.p, err = sinks.Load(c.model); err != nil {
+		if strings.Contains(err.Error(), "not a safetensors file") {
+			err = fmt.Errorf("%s: not a model file", c.model)
+		}
 		return err
 	}
 	c.notes = nn.MetadataOf(c.p.Net())
 	layout := c.p.Layout()
 	c.like, c.classes = &layout, c.p.Classes()
-	if text := c.notes["columns"]; text != "" && c.edges != "" {
+	text := c.notes["columns"]
+	trained, err := columnsOf(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.model, err)
+	}
+	if text != "" && c.edges != "" {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}
 		f.Visit(func(one *flag.Flag) { given[one.Name] = one.Value.String() })
-		if err := json.Unmarshal([]byte(text), &c.columns); err != nil {
-			return fmt.Errorf("%s: columns: %w", c.model, err)
-		}
+		c.columns = trained
 		for name, value := range given {
 			if err := f.Set(name, value); err != nil {
 				return err
@@ -63,6 +70,16 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		}
 	}
 	return c.check(f, c.notes["task"])
+}
+
+// columnsOf is the columns that a model keeps; "" is none.
+func columnsOf(text string) (c columns, err error) {
+	if text != "" {
+		if err = json.Unmarshal([]byte(text), &c); err != nil {
+			err = fmt.Errorf("columns: %w", err)
+		}
+	}
+	return c, err
 }
 
 // needsData reports that no data are named. Generated ones are meant where the model has

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -28,7 +29,7 @@ import (
 type server struct {
 	asking
 	listen, cert, key, tokenFile string
-	body, concurrent             int
+	body, ids, concurrent        int
 	timeout, reload, grace       time.Duration
 
 	token string
@@ -37,6 +38,8 @@ type server struct {
 	now   atomic.Pointer[loaded]
 	work  chan struct{} // a place for each request in work
 	stats metrics
+
+	ending context.Context // that of the command
 }
 
 // loaded is a model that answers.
@@ -45,6 +48,7 @@ type loaded struct {
 	open   *sinks.OpenGraph // of set, or nil
 	sum    string
 	system string
+	columns
 
 	use    sync.RWMutex // held by requests that ask it
 	closed bool
@@ -81,6 +85,7 @@ func (s *server) flags(f *flag.FlagSet) {
 	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
 	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
 	cli.Int(f, &s.body, "max-body", 8<<20, 1, 1<<30, "most bytes of a body")
+	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
 	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "most requests at work; the others are answered by 503")
 	for _, d := range []struct {
 		p     *time.Duration
@@ -112,7 +117,7 @@ func (s *server) open(ctx context.Context) error {
 			return err
 		}
 	}
-	s.work = make(chan struct{}, s.concurrent)
+	s.work, s.ending = make(chan struct{}, s.concurrent), ctx
 	if s.task != "graphs" && s.data.data+s.edges != "" {
 		var err error
 		if s.set, err = s.data.set(ctx); err != nil {
@@ -185,6 +190,9 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
 	}
 	var err error
+	if next.columns, err = columnsOf(notes["columns"]); err != nil {
+		return fmt.Errorf("%s: %w", s.model, err)
+	}
 	if next.sum, err = digest(s.model); err != nil {
 		return err
 	}
@@ -338,16 +346,20 @@ type answer struct {
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
+	text, err := s.read(w, r)
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", s.body)
+	} else if err != nil {
+		return nil, fail(http.StatusBadRequest, "%w", err)
+	}
 	select {
 	case s.work <- struct{}{}:
 	default:
 		return nil, errBusy
 	}
 	defer func() { <-s.work }()
-	q, err := parseQuestion(http.MaxBytesReader(w, r.Body, int64(s.body)))
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", s.body)
-	} else if err != nil {
+	q, err := parseQuestion(text)
+	if err != nil {
 		return nil, fail(http.StatusBadRequest, "%w", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
@@ -363,15 +375,33 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
+	if f := (failure{}); errors.As(err, &f) {
+		return nil, f
+	}
 	return nil, fail(http.StatusUnprocessableEntity, "%w", err)
+}
+
+// lastByte is the time for a body to come when the command ends.
+const lastByte = time.Second
+
+// read reads a body, before the request has a place.
+func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > int64(s.body) {
+		return nil, &http.MaxBytesError{Limit: int64(s.body)}
+	}
+	stop := context.AfterFunc(s.ending, func() {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(lastByte, s.grace)))
+	})
+	defer stop()
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.body)))
 }
 
 // ask asks a model about the graph of a question, or the open one.
 func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
 	var g *posted
-	if q.Nodes != nil || q.Edges != nil {
+	if q.hasGraph() {
 		var err error
-		if g, err = q.build(m.p.Layout()); err != nil {
+		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
 			return nil, err
 		}
 		s.stats.unknown.Add(int64(g.unknown))
@@ -393,6 +423,13 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 	width := 1
 	if s.task == "links" {
 		width = 2
+	}
+	asked := len(q.IDs)
+	if q.IDs == nil && g != nil {
+		asked = g.graph.N()
+	}
+	if asked > s.ids {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d nodes or links, want at most %d (-max-ids)", asked, s.ids)
 	}
 	names, roots, err := s.roots(g, q.IDs, width)
 	if err != nil {
@@ -421,13 +458,19 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 // roots returns the nodes that a question names: without names all of a graph that came.
 func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
 	if ids == nil && g != nil && width == 1 {
-		for v := range g.names {
-			roots = append(roots, int32(v))
+		for v := range int32(g.graph.N()) {
+			names, roots = append(names, g.raw(v)), append(roots, v)
 		}
-		return g.names, roots, nil
+		return names, roots, nil
 	}
 	if g == nil && s.set == nil {
 		return nil, nil, errors.New("ids are those of an open graph, and there is none: start serve with -data or -edges")
+	}
+	index := s.index
+	if g != nil && len(ids) > 0 {
+		if index, err = g.ids.Index(); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, raw := range ids {
 		these := []json.RawMessage{raw}
@@ -441,10 +484,8 @@ func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []jso
 			if err != nil {
 				return nil, nil, err
 			}
-			v, ok := int32(0), false
-			if g != nil {
-				v, ok = g.index[name]
-			} else if v, ok = s.index.Name(name); s.set.IDs.Len() == 0 {
+			v, ok := index.Name(name)
+			if g == nil && s.set.IDs.Len() == 0 {
 				v, ok = numbered(name, s.set.Graph.N())
 			}
 			if !ok {

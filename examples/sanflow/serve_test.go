@@ -158,13 +158,13 @@ func TestServeAnswers(t *testing.T) {
 		{open, `{"id": "g", "nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2}]}`, 200, `[{"id":"g","class":`, nil},
 		{open, `{"nodes": [{"id": "a"}], "links": []}`, 200, `"probs":{`, nil},
 		{open, `{"edges": [{"source": "a", "target": "b"}]}`, 200, `[{"id":null,`, nil},
-		{open, `{"nodes": [{"id": "a"}, {"id": "a"}]}`, 422, `node 1: id: "a" is that of another node`, nil},
-		{open, `{"nodes": [{"id": 0.5}]}`, 422, `node 0: id: 0.5 is no name`, nil},
-		{open, `{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": "2"}]}`, 422, `edge 0: target: there is no node "2"`, nil},
+		{open, `{"nodes": [{"id": "a"}, {"id": "a"}]}`, 422, `node 1: id: "a" is that of node 0 too`, nil},
+		{open, `{"nodes": [{"id": 0.5}]}`, 422, `node 0: id: "0.5", want a string or an integer`, nil},
+		{open, `{"nodes": [{"id": 1}], "edges": [{"source": 1, "target": "2"}]}`, 422, `link 0: target: there is no node "2"`, nil},
 		{open, `{"ids": [1]}`, 422, "wants nodes and edges", nil},
-		{open, `{"nodes": [`, 400, "unexpected EOF", nil},
+		{open, `{"nodes": [`, 400, "unexpected end of JSON input", nil},
 		{open, `{}`, 400, "want {", nil},
-		{open, `{"ids": []} more`, 400, "behind", nil},
+		{open, `{"ids": []} more`, 400, "after top-level value", nil},
 		{open, `{"id": "` + strings.Repeat("x", 2000) + `"}`, 413, "2000 bytes", nil},
 		{shut, `{"nodes": []}`, 401, "Authorization", nil},
 		{shut, `{"nodes": []}`, 401, "Authorization", []string{"Authorization", "Bearer wrong"}},
@@ -262,6 +262,44 @@ func TestBusy(t *testing.T) {
 	s.timeout = time.Nanosecond
 	if status, text := post(t, url, `{"nodes": [{"id": 1}]}`); status != 503 || !strings.Contains(text, "too long") {
 		t.Errorf("%d, %s", status, text)
+	}
+}
+
+// A client that sends its body slowly takes no place, and holds no end up.
+func TestSlowBody(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	s, url := started(t, "-model", model, "-concurrent", "1")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s.ending = ctx
+	s.grace = time.Minute
+	body, slow := io.Pipe()
+	defer slow.Close()
+	done := make(chan int)
+	go func() {
+		got, err := http.Post(url+"/predict", "application/json", body)
+		if err != nil {
+			done <- 0
+			return
+		}
+		got.Body.Close()
+		done <- got.StatusCode
+	}()
+	if _, err := slow.Write([]byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if status, text := post(t, url, `{"nodes": [{"id": 1}]}`); status != 200 {
+			t.Errorf("%d, %s", status, text)
+		}
+	}
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("the request is still there")
 	}
 }
 

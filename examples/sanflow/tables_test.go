@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -267,15 +269,15 @@ func TestTableErrors(t *testing.T) {
 	e := write(t, dir, "e.csv", []string{"source,target", "a,b", "b,c"})
 	n := write(t, dir, "n.csv", []string{"id,class", "a,x", "b,y"})
 	for want, args := range map[string]string{
-		"e.csv":                 "-edges " + e + " -source from",
-		"n.csv":                 "-edges " + e + " -nodes " + n + " -id name",
+		"e.csv":                 "-edges " + e + " -source from -class class -nodes " + n,
+		"n.csv":                 "-edges " + e + " -nodes " + n + " -id name -class class",
 		`"c"`:                   "-edges " + e + " -nodes " + n + " -class class",
 		"-task graphs wants":    "-task graphs -edges " + e,
 		"-value is a number":    "-edges " + e + " -nodes " + n + " -value class",
-		"-edges: e.txt: want a": "-edges e.txt",
-		"-class":                "-edges " + e,
+		"-edges: e.txt: want a": "-edges e.txt -class class",
+		"wants -class":          "-edges " + e + " -nodes " + n,
 		"-ignore: no table has": "-edges " + e + " -nodes " + n + " -class class -ignore class,age",
-		"no such file":          "-edges " + dir + "/none.csv",
+		"no such file":          "-edges " + dir + "/none.csv -class class",
 	} {
 		err := run(t.Context(), append([]string{"train", "-out", filepath.Join(dir, "m")}, strings.Fields(args)...))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -383,4 +385,112 @@ func TestGraphsKeepTheirID(t *testing.T) {
 	must(t, "train", "-edges", e, "-graph", "g", "-nodes", n, "-id", "id", "-class", "label", "-systems", "linear", "-out", model)
 	must(t, "predict", "-edges", e, "-nodes", n, "-model", model, "-out", filepath.Join(dir, "s.csv"))
 	must(t, "evaluate", "-edges", e, "-nodes", n, "-model", model)
+}
+
+// A train that was stopped does not go on with other rows, nor with other parts.
+func TestOtherRows(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes, model := town(t, dir, "a", [2]string{"card", "wire"})
+	args := []string{"train", "-task", "nodes", "-edges", edges, "-source", "from", "-target", "to", "-type", "kind", "-nodes", nodes, "-id", "name", "-class", "role", "-part", "part", "-out", model, "-systems", "linear"}
+	table := strings.Split(strings.TrimSpace(read(t, nodes)), "\n")
+	begin := func(change func(line string, row int) string) error {
+		var lines []string
+		for i, line := range table {
+			part := ",part"
+			if i > 0 {
+				part = "," + []string{"train", "valid", "test"}[i/2%3]
+			}
+			lines = append(lines, change(line+part, i))
+		}
+		write(t, dir, "an.csv", lines)
+		c := &training{}
+		f := flags("train", "")
+		f.StringVar(&c.out, "out", "", "")
+		f.StringVar(&c.systems, "systems", "", "")
+		c.flags(f, "")
+		if err := f.Parse(args[1:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.check(f, ""); err != nil {
+			t.Fatal(err)
+		}
+		c.targets = true
+		p, err := c.parts(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.release()
+		keep, err := c.store(model+".train", p.digest)
+		if err == nil {
+			_, err = keep.Get("linear", &choose.Tried{})
+			err = errors.Join(err, keep.Put("linear", choose.Tried{Name: "linear"}), keep.Close())
+		}
+		return err
+	}
+	same := func(line string, _ int) string { return line }
+	for range 2 {
+		if err := begin(same); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, change := range map[string]func(string, int) string{
+		"a city": func(line string, row int) string {
+			if row == 5 {
+				return strings.Replace(line, "east", "west", 1)
+			}
+			return line
+		},
+		"a class": func(line string, row int) string {
+			if row == 5 {
+				return strings.Replace(line, "buyer", "seller", 1)
+			}
+			return line
+		},
+		"a part": func(line string, row int) string {
+			if row == 4 {
+				return strings.Replace(line, "test", "train", 1)
+			}
+			return line
+		},
+	} {
+		if err := begin(change); err == nil || !strings.Contains(err.Error(), "holds the progress of a train with other data or settings; remove") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// What is posted has attributes by the names of columns, or those of channels.
+func TestServeColumns(t *testing.T) {
+	clitest.Silence(t)
+	edges, nodes, model := town(t, t.TempDir(), "a", [2]string{"card", "wire"})
+	_, url := started(t, "-model", model, "-edges", edges, "-nodes", nodes, "-max-ids", "2")
+	graph := func(edge string) string {
+		return `{"nodes": [{"id": "a", "city": "east"}, {"id": 2, "city": null}], "edges": [{` + edge + `}]}`
+	}
+	var first string
+	for _, edge := range []string{`"source": "a", "target": 2, "kind": "wire", "amount": 2`, `"source": "a", "target": 2, "type": "wire", "weight": 2`} {
+		status, text := post(t, url, graph(edge))
+		if first == "" {
+			first = text
+		}
+		if status != 200 || text != first || !strings.Contains(text, `{"id":"2","class":`) {
+			t.Errorf("%s: %d, %s", edge, status, text)
+		}
+	}
+	for body, want := range map[string]string{
+		graph(`"from": "a", "to": 2`):                          "422 sources: node-link JSON: link 0: source: there is none",
+		graph(`"source": "a", "target": 2, "kind": "wire"`):    "422 sources: node-link JSON: link 0: amount: there is no value",
+		`{"nodes": [{"id": null, "city": "east"}, {"id": 1}]}`: "422 sources: node-link JSON: node 0: id: there is none",
+		`{"ids": [null]}`:             "422 null is no name",
+		`{"ids": ["n1", "n2", "n3"]}`: "413 the request is about 3 nodes or links, want at most 2",
+		`{"ids": "n1"}`:               "400 ids is a JSON string, want an array; want {",
+		`x`:                           "400 invalid character 'x' looking for beginning of value; want {",
+		`{"nodes": [{"id":1},{"id":2},{"id":3}]}`: "413 the request is about 3 nodes",
+	} {
+		status, text := post(t, url, body)
+		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
 )
@@ -43,6 +44,7 @@ type parts struct {
 	classes            []string // none where numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
+	digest             string // of the rows and of the parts that they are dealt into
 	release            func()
 }
 
@@ -62,6 +64,9 @@ func train(ctx context.Context, args []string) error {
 	}
 	if err := c.check(f, ""); err != nil {
 		return err
+	}
+	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
+		return cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
 	}
 	c.targets = true
 	// Places that cannot be written to are found before the work, not after it.
@@ -86,7 +91,7 @@ func train(ctx context.Context, args []string) error {
 			return cli.Usage(fmt.Errorf("-systems: %w", err))
 		}
 	}
-	keep, err := c.store(c.out + ".train")
+	keep, err := c.store(c.out+".train", p.digest)
 	if err != nil {
 		return err
 	}
@@ -97,6 +102,9 @@ func train(ctx context.Context, args []string) error {
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+			fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
+		}
 		return err
 	}
 	m := choose.NewMeasures(p.classes)
@@ -137,16 +145,16 @@ func train(ctx context.Context, args []string) error {
 }
 
 // store opens the directory that holds what was tried.
-func (c *training) store(dir string) (*store.Store, error) {
+func (c *training) store(dir, rows string) (*store.Store, error) {
 	s, err := store.Open(nil, dir)
 	if err != nil {
 		return nil, err
 	}
 	err = s.Begin([]store.Setting{
-		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("revision", revision),
+		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("data with SHA-256", rows), cli.Setting("revision", revision),
 	}, true)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s holds what a train with other settings tried; remove it to begin anew: %w", dir, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s holds the progress of a train with other data or settings; remove %[1]s to begin anew: %w", dir, err), s.Close())
 	}
 	return s, nil
 }
@@ -156,6 +164,18 @@ func digest(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
+}
+
+// digestRows is the SHA-256 of records and of the numbers of rows.
+func digestRows(ctx context.Context, of []flow.Source, rows ...[]int32) (string, error) {
+	h := sha256.New()
+	for _, src := range of {
+		if err := flow.From(src).With(flow.Options{Workers: 1}).To(ipc.Sink{W: h}).Run(ctx); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprint(h, rows) // a hash returns no error
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // parts reads the rows and deals them.
@@ -178,6 +198,9 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.digest, err = digestRows(ctx, []flow.Source{set}, train, valid, test); err != nil {
+		return nil, err
+	}
 	p.systems = choose.Nodes(set, len(train))
 	p.train = choose.NodeRows(set, train, masked(seed))
 	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
@@ -188,6 +211,9 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
 	t, err := links.Split{MaxEdges: 20000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
 	if err != nil {
+		return err
+	}
+	if p.digest, err = digestRows(ctx, []flow.Source{set}); err != nil {
 		return err
 	}
 	p.classes, p.systems, p.rows = links.Classes(), choose.Links(set.Graph), set.Graph.M()
@@ -212,6 +238,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	var held []flow.Records
+	var some []flow.Source
 	p.release = func() {
 		for _, recs := range held {
 			choose.Release(recs)
@@ -224,11 +251,16 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 			return nil, err
 		}
 		held = append(held, recs)
+		some = append(some, recs)
 		mask := operators.MaskWords{}
 		if i == 0 {
 			mask = masked(seed)
 		}
 		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs, mask)
+	}
+	if p.digest, err = digestRows(ctx, some, train, valid, test); err != nil {
+		p.release()
+		return nil, err
 	}
 	return p, nil
 }
