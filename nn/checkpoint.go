@@ -20,16 +20,17 @@ type Checkpointer interface {
 
 	// Checkpoint writes the weights, the memory of the optimizer and the counts,
 	// as a safetensors file. Dropout is a function of the seed and the count of
-	// steps, so there is no other state. note is kept for the caller: where the
-	// stream was, for one.
-	Checkpoint(w io.Writer, note string) error
+	// steps, so there is no other state. note and best are kept for the caller: note
+	// tells where the stream was, for one; the header of the file, with note, has at
+	// most 16 MiB. best is what AppendWeights returned at another step, or empty.
+	Checkpoint(w io.Writer, note string, best []float32) error
 
 	// Resume makes an initialised model what it was at Checkpoint, and returns
-	// the note. A file that is damaged, or was written by a model of other
-	// settings or for data of another shape, is an error, and the model is as
-	// before. ErrKernels alone comes with a model that has been resumed, and with
-	// the note.
-	Resume(r io.Reader) (note string, err error)
+	// note and best, which is the caller's, and nil where it was empty. A file that is
+	// damaged, or was written by a model of other settings or for data of another
+	// shape, is an error, and the model is as before. ErrKernels alone comes with a
+	// model that has been resumed, and with note and best.
+	Resume(r io.Reader) (note string, best []float32, err error)
 }
 
 var _ Checkpointer = (*CNN)(nil)
@@ -51,9 +52,8 @@ var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernel
 // round differently from one architecture to the next too.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
-// checkpointKind is put before the model's name, so that the file is not taken
-// for a model.
-const checkpointKind = "checkpoint of "
+// bestName is the tensor of the weights that are kept for the caller, the last one.
+const bestName = "best"
 
 // counts is what a core counts.
 type counts struct {
@@ -65,11 +65,17 @@ type counts struct {
 }
 
 // Checkpoint writes all that training goes on from; see Checkpointer.
-func (c *core) Checkpoint(w io.Writer, note string) error {
+func (c *core) Checkpoint(w io.Writer, note string, best []float32) error {
 	if c == nil {
 		return ErrNotReady
 	}
 	f := c.checkpoint()
+	if len(best) > 0 {
+		if err := c.fitWeights(best); err != nil {
+			return fmt.Errorf("nn: checkpoint: the best: %w", err)
+		}
+		f.Tensors = append(f.Tensors, modelfile.Vector(bestName, best))
+	}
 	if err := modelfile.Save(w, f, map[string]any{
 		keyCounts: counts{c.steps, c.seen, c.correct, c.lossSum, c.abs}, keyNote: note, keyKernels: Kernels(), keyUnit: c.unit, keyMoments: c.moments,
 	}); err != nil {
@@ -81,7 +87,7 @@ func (c *core) Checkpoint(w io.Writer, note string) error {
 // checkpoint returns a file that tells whose checkpoint it is, with the tensors. They
 // share memory with c.
 func (c *core) checkpoint() *modelfile.File {
-	f := &modelfile.File{Kind: checkpointKind + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
+	f := &modelfile.File{Kind: modelfile.Checkpoint + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
 	for _, s := range c.opt.state() {
 		f.Tensors = append(f.Tensors, modelfile.Vector("optimizer."+s.name, s.x))
 	}
@@ -89,20 +95,30 @@ func (c *core) checkpoint() *modelfile.File {
 }
 
 // Resume goes on from what Checkpoint wrote; see Checkpointer.
-func (c *core) Resume(r io.Reader) (note string, err error) {
+func (c *core) Resume(r io.Reader) (note string, best []float32, err error) {
 	if c == nil {
-		return "", ErrNotReady
+		return "", nil, ErrNotReady
 	}
 	f, err := modelfile.Read(r)
 	if err != nil {
-		return "", fmt.Errorf("nn: resume: %w", err)
+		return "", nil, fmt.Errorf("nn: resume: %w", err)
 	}
 	var n counts
 	var kernels string
 	var u unit
 	var m moments
 	into := c.checkpoint()
+	last := len(f.Tensors) - 1
+	kept := last == len(into.Tensors) && f.Tensors[last].Name == bestName
+	if kept {
+		best, f.Tensors = f.Tensors[last].F32, f.Tensors[:last]
+	}
 	err = c.fitCheckpoint(f, into)
+	if err == nil && kept {
+		if err = c.fitWeights(best); err != nil {
+			err = fmt.Errorf("tensor %s: %w", bestName, err)
+		}
+	}
 	if err == nil {
 		err = errors.Join(f.Get(keyCounts, &n), f.Get(keyNote, &note), f.Get(keyKernels, &kernels), f.Get(keyUnit, &u), f.Get(keyMoments, &m))
 	}
@@ -110,7 +126,7 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 		err = errors.Join(n.check(), u.check(), m.check())
 	}
 	if err != nil {
-		return "", fmt.Errorf("nn: resume: %w", err)
+		return "", nil, fmt.Errorf("nn: resume: %w", err)
 	}
 	for i, t := range into.Tensors {
 		copy(t.F32, f.Tensors[i].F32)
@@ -120,7 +136,7 @@ func (c *core) Resume(r io.Reader) (note string, err error) {
 	if kernels != Kernels() {
 		err = fmt.Errorf("%w: %s, these are %s", ErrKernels, kernels, Kernels())
 	}
-	return note, err
+	return note, best, err
 }
 
 // fitCheckpoint returns an error unless the file is a checkpoint of this model: of

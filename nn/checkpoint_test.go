@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,7 @@ func TestCheckpoint(t *testing.T) {
 					return coreOf(m)
 				}
 				whole, parts := fresh(), fresh()
+				var best []float32
 				for i := range 5 {
 					b := randomBatch(test.s, 20+60*(i%2), uint64(i))
 					for _, c := range []*core{whole, parts} {
@@ -33,13 +35,16 @@ func TestCheckpoint(t *testing.T) {
 						}
 					}
 					var file bytes.Buffer
-					if err := parts.Checkpoint(&file, fmt.Sprint("after ", i)); err != nil {
+					if err := parts.Checkpoint(&file, fmt.Sprint("after ", i), best); err != nil {
 						t.Fatal(err)
 					}
 					parts = fresh()
-					note, err := parts.Resume(&file)
-					if err != nil || note != fmt.Sprint("after ", i) {
-						t.Fatalf("note %q, %v", note, err)
+					note, again, err := parts.Resume(&file)
+					if err != nil || note != fmt.Sprint("after ", i) || !slices.Equal(again, best) {
+						t.Fatalf("note %q, %d best weights of %d, %v", note, len(again), len(best), err)
+					}
+					if i%2 == 0 {
+						best = parts.AppendWeights(nil)
 					}
 				}
 				if parts.Hash() != whole.Hash() || parts.Seen() != whole.Seen() || parts.steps != whole.steps ||
@@ -65,7 +70,7 @@ func TestResumeErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := c.Checkpoint(&file, ""); err != nil {
+	if err := c.Checkpoint(&file, "", c.AppendWeights(nil)); err != nil {
 		t.Fatal(err)
 	}
 	other := small
@@ -80,7 +85,7 @@ func TestResumeErrors(t *testing.T) {
 		{fresh(CNN{Seed: 1, Hidden: 3}, other), "another shape of the data"},
 	} {
 		hash := test.into.Hash()
-		_, err := test.into.Resume(bytes.NewReader(file.Bytes()))
+		_, _, err := test.into.Resume(bytes.NewReader(file.Bytes()))
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, test.want)
 		}
@@ -95,14 +100,17 @@ func TestResumeErrors(t *testing.T) {
 	if err := c.Save(&model); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fresh(CNN{Seed: 1, Hidden: 3}, small).Resume(&model); err == nil || !strings.Contains(err.Error(), `another model: "cnn"`) {
+	if _, _, err := fresh(CNN{Seed: 1, Hidden: 3}, small).Resume(&model); err == nil || !strings.Contains(err.Error(), `another model: "cnn"`) {
 		t.Errorf("a model as a checkpoint: %v", err)
 	}
+	if err := c.Checkpoint(io.Discard, "", make([]float32, 3)); err == nil || !strings.Contains(err.Error(), "3 weights, the model has ") {
+		t.Errorf("the best weights of another model: %v", err)
+	}
 	none := new(CNN)
-	if err := none.Checkpoint(io.Discard, ""); !errors.Is(err, ErrNotReady) {
+	if err := none.Checkpoint(io.Discard, "", nil); !errors.Is(err, ErrNotReady) {
 		t.Error(err)
 	}
-	if _, err := none.Resume(&file); !errors.Is(err, ErrNotReady) {
+	if _, _, err := none.Resume(&file); !errors.Is(err, ErrNotReady) {
 		t.Error(err)
 	}
 }

@@ -228,22 +228,30 @@ func (c *core) SetWeights(w []float32) error {
 	if c == nil {
 		return ErrNotReady
 	}
-	want := len(c.work.W)
+	if err := c.fitWeights(w); err != nil {
+		return fmt.Errorf("nn: %w", err)
+	}
+	if n := len(c.work.W); c.loss == Squared {
+		c.unit, c.moments = unit{w[n], w[n+1]}, fixed
+	}
+	copy(c.work.W, w)
+	c.taught = true
+	return nil
+}
+
+// fitWeights returns an error unless w is what AppendWeights returns of such a model.
+func (c *core) fitWeights(w []float32) error {
+	n := len(c.work.W)
+	want := n
 	if c.loss == Squared {
 		want += 2
 	}
 	if len(w) != want {
-		return fmt.Errorf("nn: %d weights, the model has %d", len(w), want)
+		return fmt.Errorf("%d weights, the model has %d", len(w), want)
 	}
 	if c.loss == Squared {
-		u := unit{w[want-2], w[want-1]}
-		if err := u.check(); err != nil {
-			return fmt.Errorf("nn: %w", err)
-		}
-		c.unit, c.moments = u, fixed
+		return unit{w[n], w[n+1]}.check()
 	}
-	copy(c.work.W, w)
-	c.taught = true
 	return nil
 }
 

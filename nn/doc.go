@@ -132,7 +132,8 @@
 // writes a model for other runtimes.
 //
 // A file has a version and a checksum of all its bytes, the header and Info
-// included. A file of another version than 4 is refused by its number, and a file in which
+// included. A file of another version is refused by its number: that of a model is 4,
+// that of a checkpoint 5. A file in which
 // any bit has changed is refused too. What a header claims is compared with the
 // tensors before memory is taken: sizes, classes and numbers that no training leads
 // to are errors of Load.

@@ -16,7 +16,7 @@ func TestResumeOtherKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := c.Checkpoint(&file, "note"); err != nil {
+	if err := c.Checkpoint(&file, "note", nil); err != nil {
 		t.Fatal(err)
 	}
 	f, err := modelfile.Read(&file)
@@ -29,7 +29,7 @@ func TestResumeOtherKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := smallCNN(t)
-		note, err := d.Resume(&other)
+		note, _, err := d.Resume(&other)
 		if !errors.Is(err, ErrKernels) || !strings.Contains(err.Error(), Kernels()) || note != "note" {
 			t.Errorf("%q, %v, want ErrKernels", note, err)
 		}

@@ -142,11 +142,11 @@ func TestUnitFixed(t *testing.T) {
 	a := start()
 	step(a, 0, 100)
 	var kept bytes.Buffer
-	if err := a.Checkpoint(&kept, ""); err != nil {
+	if err := a.Checkpoint(&kept, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	b := start()
-	if _, err := b.Resume(bytes.NewReader(kept.Bytes())); err != nil || b.unit != a.unit || b.moments != a.moments {
+	if _, _, err := b.Resume(bytes.NewReader(kept.Bytes())); err != nil || b.unit != a.unit || b.moments != a.moments {
 		t.Fatalf("%v: resumed with %+v, %+v", err, b.unit, b.moments)
 	}
 	step(a, 100, 400)

@@ -65,6 +65,8 @@ type Checkpoint struct {
 
 	// FS is where File is. The default is the operating system's.
 	FS file.FS
+
+	best *[]float32 // of a Fit, which are in File too
 }
 
 // progress is a Checkpoint at work. It is the note of the model's file.
@@ -153,7 +155,7 @@ func (p *progress) resume() error {
 }
 
 func (p *progress) read(r io.Reader) error {
-	note, err := p.net.Resume(r)
+	note, best, err := p.net.Resume(r)
 	switch {
 	case err == nil, errors.Is(err, nn.ErrKernels) && p.set.AnyKernels:
 	case errors.Is(err, nn.ErrKernels):
@@ -175,6 +177,9 @@ func (p *progress) read(r io.Reader) error {
 	}
 	p.saved = saved.Place
 	p.skip, p.First, p.want = saved.Batches, saved.First, [2]string{saved.First, saved.Stream}
+	if p.set.best != nil {
+		*p.set.best = best
+	}
 	if p.set.Restore != nil {
 		return p.set.Restore(saved.State)
 	}
@@ -314,7 +319,11 @@ func (p *progress) write() (err error) {
 	if err != nil {
 		return err
 	}
-	err = file.Write(p.set.FS, p.set.File, func(w io.Writer) error { return p.net.Checkpoint(w, string(note)) })
+	var best []float32
+	if p.set.best != nil {
+		best = *p.set.best
+	}
+	err = file.Write(p.set.FS, p.set.File, func(w io.Writer) error { return p.net.Checkpoint(w, string(note), best) })
 	if err != nil {
 		return err
 	}

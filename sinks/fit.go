@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -218,7 +217,7 @@ func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 		return t.OnStep(r)
 	}}
-	train.Checkpoint.State, train.Checkpoint.Restore = t.save, t.restore
+	train.Checkpoint.State, train.Checkpoint.Restore, train.Checkpoint.best = t.save, t.restore, &t.best
 	w, err := train.Open(in)
 	if err != nil {
 		return nil, err
@@ -231,14 +230,13 @@ func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
 type fitState struct {
 	Done []Epoch `json:"done"`
 	Now  Epoch   `json:"now"`
-	Best []byte  `json:"best,omitempty"` // weights, in the order of bytes of the machine
 	User string  `json:"user,omitempty"` // of Checkpoint.State
 }
 
 func (t *fitting) save() (string, error) {
 	now := t.now
 	now.Took += time.Since(t.since)
-	s := fitState{Done: t.done, Now: now, Best: arrow.Float32Traits.CastToBytes(t.best)}
+	s := fitState{Done: t.done, Now: now}
 	var err error
 	if t.Checkpoint.State != nil {
 		if s.User, err = t.Checkpoint.State(); err != nil {
@@ -254,8 +252,10 @@ func (t *fitting) restore(text string) error {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return fmt.Errorf("it is not of a Fit: %w", err)
 	}
+	if len(s.Done) > 0 && (len(t.best) > 0) != (t.scored() && !t.Last) {
+		return errors.New("it was made with another of the fields Last, Valid, Test and HeldOut")
+	}
 	t.done, t.now = s.Done, s.Now
-	t.best = slices.Clone(arrow.Float32Traits.CastFromBytes(s.Best))
 	if t.Checkpoint.Restore != nil {
 		return t.Checkpoint.Restore(s.User)
 	}

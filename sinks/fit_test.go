@@ -1,13 +1,16 @@
 package sinks_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -150,6 +153,54 @@ func TestFitCheckpoint(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The best weights of a model of 31 MB are in the checkpoint: stopped after the best epoch
+// and resumed, the model has the same bytes.
+func TestFitCheckpointLarge(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "checkpoint")
+	p := flow.From(sources.Families{Graphs: 30}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}})
+	power := errors.New("no power")
+	train := func(limit int, last bool, c sinks.Checkpoint) ([]byte, error) {
+		net, tests := &nn.Logistic{Width: 1 << 17, Heads: 10}, 0.0
+		fit, err := sinks.Fit{
+			Net: net, Epochs: 3, Batch: 16, Last: last,
+			Test: func(context.Context) (float64, error) { tests++; return tests, nil },
+			OnEpoch: func(e sinks.Epoch) error {
+				if e.Number == limit {
+					return power
+				}
+				return nil
+			},
+			Checkpoint: c,
+		}.Run(context.Background(), p)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(net.AppendWeights(nil)); 4*n < 20<<20 || fit.Best != 1 {
+			t.Fatalf("%d weights, the best epoch is %d, want 7 Mi and 1", n, fit.Best)
+		}
+		var b bytes.Buffer
+		err = net.Save(&b)
+		return b.Bytes(), err
+	}
+	want, err := train(0, false, sinks.Checkpoint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := sinks.Checkpoint{File: file, Every: time.Hour, Resume: true}
+	if _, err := train(2, false, c); !errors.Is(err, power) {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() < 60<<20 {
+		t.Fatalf("%v, %v: want weights, the memory of the optimizer and the best weights", info, err)
+	}
+	if got, err := train(0, false, c); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("resumed: %v, %d bytes, want %d", err, len(got), len(want))
+	}
+	if _, err := train(0, true, c); err == nil || !strings.Contains(err.Error(), "another of the fields Last") {
+		t.Errorf("with Last: %v", err)
+	}
 }
 
 // Stopped while it tests and resumed: what the epoch has learned is not lost.

@@ -6,7 +6,7 @@
 // that begin with "sanflow."; all others are the Info of the user:
 //
 //	sanflow.model     the kind of model, such as "cnn"
-//	sanflow.version   the version of the format, such as "4"
+//	sanflow.version   the version of the format: 4 of a model, 5 of a checkpoint
 //	sanflow.sha256    the SHA-256 of the whole file, in hexadecimal; the 64 digits
 //	                  of the sum itself count as zeros
 //	sanflow.…         what the kind of model adds, such as its shape and settings

@@ -12,8 +12,22 @@ import (
 	"strings"
 )
 
-// Version is the version of the files that Write writes and Read reads.
-const Version = "4"
+// Versions of the files that Write writes and Read reads: of a model, and of a
+// checkpoint.
+const (
+	Version           = "4"
+	CheckpointVersion = "5"
+)
+
+// Checkpoint begins the Kind of a checkpoint, so that no file is taken for a model.
+const Checkpoint = "checkpoint of "
+
+func versionOf(kind string) string {
+	if strings.HasPrefix(kind, Checkpoint) {
+		return CheckpointVersion
+	}
+	return Version
+}
 
 // Metadata of sanflow begin with this; all others are the user's Info.
 const prefix = "sanflow."
@@ -72,7 +86,7 @@ func (f *File) Write(w io.Writer) error {
 	if err := finite(f.Tensors); err != nil {
 		return err
 	}
-	meta := map[string]string{keyKind: f.Kind, keyVersion: Version, keySum: zeros}
+	meta := map[string]string{keyKind: f.Kind, keyVersion: versionOf(f.Kind), keySum: zeros}
 	for k, v := range f.Meta {
 		meta[prefix+k] = v
 	}
@@ -131,8 +145,8 @@ func Read(r io.Reader) (*File, error) {
 	switch version, ok := meta[keyVersion]; {
 	case !ok:
 		return nil, errors.New("the file has no sanflow.version, so it is not a model of sanflow")
-	case version != Version:
-		return nil, fmt.Errorf("the file is of version %q, want %q", version, Version)
+	case version != versionOf(meta[keyKind]):
+		return nil, fmt.Errorf("the file is of version %q, want %q", version, versionOf(meta[keyKind]))
 	}
 	data, err := readData(r, list)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -63,18 +64,24 @@ func kinds(t testing.TB) []kind {
 			}
 			return ask(p)
 		}})
-		var checkpoint bytes.Buffer
-		check(t, model.(nn.Checkpointer).Checkpoint(&checkpoint, "a note"))
-		all = append(all, kind{"checkpoint of " + name, checkpoint.Bytes(), func(file []byte) ([]float64, error) {
-			p := m.new().(nn.Checkpointer)
-			if err := p.Init(m.s); err != nil {
-				return nil, err
-			}
-			if note, err := p.Resume(bytes.NewReader(file)); err != nil || note != "a note" {
-				return nil, errors.Join(errors.New("another note"), err)
-			}
-			return ask(p)
-		}})
+		best := model.(nn.Weighted).AppendWeights(nil)
+		_, err := model.Step(batchOf(m.s, 8, 3))
+		check(t, err)
+		for what, best := range map[string][]float32{"checkpoint of ": nil, "checkpoint, with the best, of ": best} {
+			var checkpoint bytes.Buffer
+			check(t, model.(nn.Checkpointer).Checkpoint(&checkpoint, "a note", best))
+			all = append(all, kind{what + name, checkpoint.Bytes(), func(file []byte) ([]float64, error) {
+				p := m.new().(nn.Checkpointer)
+				if err := p.Init(m.s); err != nil {
+					return nil, err
+				}
+				note, again, err := p.Resume(bytes.NewReader(file))
+				if err != nil || note != "a note" || !slices.Equal(again, best) {
+					return nil, errors.Join(errors.New("another note, or other weights"), err)
+				}
+				return ask(p)
+			}})
+		}
 	}
 	return append(append(all, machines(t)...), encoders(t)...)
 }
