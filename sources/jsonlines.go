@@ -53,11 +53,30 @@ type jsonReader struct {
 	columns []TableColumn
 	place   map[string]int // of a column
 	seen    []int64        // of each column, the row that had it last
+	since   []typeSince    // of each column, the value that gave it its type
 	chosen  []int
 	value   []int // of each column, its place in chosen, or -1
 	batch   TableBatch
 	row     int64 // rows that were read
 	err     error // behind them
+}
+
+// typeSince is the first value of a type, on a line and in a row, both from 1.
+type typeSince struct {
+	line int
+	row  int64
+	text string
+}
+
+// blame blames the value that gave a column its type, where the table knows that.
+func blame(r TableReader, column string, err error) error {
+	if j, ok := r.(*jsonReader); ok {
+		if at, ok := j.place[column]; ok && j.since[at].row > 0 {
+			s := j.since[at]
+			return &FileError{r.Name(), s.line, fmt.Errorf("row %d: column %s: %s, %w", s.row, quote([]byte(column)), quote([]byte(s.text)), err)}
+		}
+	}
+	return &FileError{r.Name(), 0, fmt.Errorf("column %s: %w", quote([]byte(column)), err)}
 }
 
 func (r *jsonReader) Name() string           { return r.l.file }
@@ -88,6 +107,7 @@ func (r *jsonReader) header() error {
 		}
 		err = r.object(&l, line, true, func(at int, kind jsonKind, text []byte, _ bool) {
 			c := &r.columns[at]
+			before := c.Type
 			switch _, integer := canonical(text); {
 			case kind == jsonNumber && integer:
 				c.Type = max(c.Type, Integer)
@@ -97,6 +117,9 @@ func (r *jsonReader) header() error {
 				c.Type = max(c.Type, String)
 			case kind == jsonObject || kind == jsonArray:
 				c.Type = Unusable
+			}
+			if c.Type != before {
+				r.since[at] = typeSince{l.line + 1, r.row + 1, string(text[:min(len(text), 80)])}
 			}
 		})
 		l.skip(line)
@@ -120,7 +143,7 @@ func (r *jsonReader) object(l *lines, line []byte, first bool, do func(column in
 			return fmt.Errorf("the key %s is in none of the first rows", quote(key))
 		case !ok:
 			at = len(r.columns)
-			r.columns, r.seen = append(r.columns, TableColumn{Name: string(key)}), append(r.seen, 0)
+			r.columns, r.seen, r.since = append(r.columns, TableColumn{Name: string(key)}), append(r.seen, 0), append(r.since, typeSince{})
 			r.place[string(key)] = at
 		}
 		kind, text, escaped, err := s.value(0)

@@ -28,15 +28,17 @@ import (
 //
 // # Types
 //
-// A table of text has no types: the first rows, up to 16 384, tell them. A column whose
+// A table of text has no types: types are inferred from the first 16 384 rows. A column whose
 // values there are all decimal integers that fit an int64, as a program writes them, is
 // an integer column: 7 and -7, not 007 and not +7. Of other columns one whose values are
 // all finite decimal numbers is a float column, any other a string column. A later value
-// that does not fit is an error that names the row; Types declares what the
-// first rows do not tell. [TableSet.Columns] has the types, which prints.
+// that does not fit is an error that names the row; Types overrides the inferred types.
+// [TableSet.Columns] has the types, which prints.
 //
 // Ids are integers or strings. Both ends of an edge and the id of a node have one type:
-// string, where one of them is a string, which the others then become.
+// string, where one of them is a string, which the others then become. Where a later id is
+// no integer, and those before are, the tables are read again, with strings as ids; a
+// table that can be read only once is an error.
 //
 // Words are values of a string column, and those of Type, Types and Class. A channel of
 // words has the words that occur, sorted bytewise, in its metadata. An integer is the
@@ -55,16 +57,16 @@ import (
 //
 // Nodes are in ascending order of their ids, which are in the column node_ids. Where
 // there is a table of nodes, an edge that names another node is an error, unless
-// AddNodes is set. Self-loops are dropped and counted. Of rows that join the same nodes,
-// in either direction unless Directed is set, one holds: the least by its words in the
+// AddNodes is set. Self-loops are dropped and counted. Of rows with the same ends,
+// in either direction unless Directed is set, one is kept: the smallest by its words in the
 // order of the channels, then by its numbers. So the graphs do not depend on the order
 // of rows, nor on that of columns, but for the inference of types.
 //
 // # Weight and time
 //
 // The weight is a continuous attribute of the edge, channel weight of edge_attr, and the
-// time another one, channel time. A CNN reads them where operators.Normalize is told of
-// edges; words and kernels read the discrete attributes, such as the type, and not
+// time another one, channel time. A CNN reads them where operators.Normalize has
+// Edges set; words and kernels read the discrete attributes, such as the type, and not
 // these. A time is a number of any unit; the float32 nearest to a number of seconds
 // since 1970 is up to 64 s off, so days, or seconds since the first event, are better.
 //
@@ -72,7 +74,7 @@ import (
 //
 // O(rows + m log m). All rows are read when Open returns. At the peak a single graph
 // takes, beside its own memory and the names, 8 bytes for each row and 4 more for each
-// attribute, and what [EdgeList] says of sorting: 10 M rows between 100 000 nodes with
+// attribute, plus the sorting cost documented at [EdgeList]: 10 M rows between 100 000 nodes with
 // string ids peak at 2.3 times the CSR (172 MB), with a type and a weight at 2.1 times.
 // On one processor a CSV becomes columns at about 1 GB/s, and of such ids the
 // finished graph at 170 MB/s; of 1 M nodes in random order, at 70 MB/s.
@@ -98,6 +100,8 @@ type Tables struct {
 	Workers int
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
+
+	texts []keyKind // ids that are strings, as an earlier reading of the tables has shown
 }
 
 // EdgeTable is a table with an edge per row. Fields name columns.
@@ -189,14 +193,14 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	return set, nil
 }
 
-// TableStats says what became of the rows.
+// TableStats counts rows.
 type TableStats struct {
 	EdgeCounts
 	EdgeRows, NodeRows int64
 	Added              int64 // nodes that only edges name, where there is a table of nodes
 }
 
-// ColumnUse says what a column of a table is. It prints as
+// ColumnUse describes how a column of a table is used. It prints as
 //
 //	payments.csv: column "amount": float, edge attribute weight
 type ColumnUse struct {

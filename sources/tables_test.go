@@ -22,6 +22,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
@@ -427,13 +428,74 @@ func TestTablesBad(t *testing.T) {
 		{"twice", `{"source":1,"target":2,"source":3}`, `e.json:1: row 1: column "source": it is there twice`},
 		{"json", "{\"source\":1,\"target\":2}\n{\"source\":1 \"target\":2}", `e.json:2: row 2: it is no JSON: "\"target\":2}" at byte 13, want a comma or }`},
 		{"behind", `{"source":1,"target":2} {}`, `e.json:1: row 1: it is no JSON: "{}" at byte 25, want nothing behind the object`},
-		{"array", `{"source":[1],"target":2}`, `e.json: column "source": its values are neither integers nor floats nor strings`},
-		{"float", `{"source":1.5,"target":2}`, `e.json: column "source" is float, want integers or strings, which are ids`},
+		{"array", `{"source":[1],"target":2}`, `e.json:1: row 1: column "source": "[1]", want integers, floats or strings`},
+		{"float", "{\"source\":1,\"target\":2}\n{\"source\":2.0,\"target\":2}", `e.json:2: row 2: column "source": "2.0", a column of floats, want ids: integers or strings`},
 	} {
 		_, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.JSONLines{Path: "e.json", Reader: strings.NewReader(c.edges)}}}.Read(context.Background())
 		if err == nil || err.Error() != "sources: "+c.want {
 			t.Errorf("%s: %v\nwant sources: %s", c.name, err, c.want)
 		}
+	}
+}
+
+// TestTablesLateText: where a later id is no integer, all are strings, as if it came first.
+func TestTablesLateText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e.csv")
+	if err := os.WriteFile(path, []byte("source,target\n"+strings.Repeat("1,2\n", 100_000)+"2,x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	late, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: path}}}.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := late.Items[0].NodeID
+	if ids.Kind() != graph.StringIDs || ids.Len() != 3 || ids.Name(2) != "x" || late.Stats.EdgeRows != 100_001 {
+		t.Errorf("%v, %d ids, %+v", ids.Kind(), ids.Len(), late.Stats)
+	}
+	edges, names := "1,2,3\n", "graph,source,target\n"
+	if err := os.WriteFile(path, []byte(names+strings.Repeat(edges, 100_000)+"m,2,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	late, err = sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: path}, Graph: "graph"}}.Read(context.Background())
+	if err != nil || fmt.Sprint(late.Names) != "[1 m]" || late.Layout.NodeIDs != graph.Int64IDs {
+		t.Errorf("%v, %v", late, err)
+	}
+}
+
+// TestTablesValue: numbers to learn of nodes may be missing, and a set of nodes has them.
+func TestTablesValue(t *testing.T) {
+	csv := func(text string) sources.Table { return sources.CSV{Path: "t.csv", Reader: strings.NewReader(text)} }
+	read := func(nodes, part string) (*sources.TableSet, error) {
+		return sources.Tables{
+			Edges: sources.EdgeTable{Table: csv("source,target\na,b\nb,c\n")},
+			Nodes: sources.NodeTable{Table: csv(nodes), Value: "y", Part: part},
+		}.Read(context.Background())
+	}
+	tables, err := read("id,y\nc,1.5\na,\nb,-2\n", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := tables.NodeSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(set.Value, set.Class, set.Graph.NodeAttrs, set.IDs.Name(2)); got != "[NaN -2 1.5] [-1 -1 -1] 0 c" {
+		t.Error(got)
+	}
+	for nodes, want := range map[string]string{
+		"id,y\na,1\nb,x\nc,2\n":                    `t.csv:3: row 2: column "y": "x", want a finite decimal number`,
+		"id,y,part\na,1,train\nb,2,foo\nc,3,foo\n": `t.csv: row 2: column "part": "foo", want train, valid, val, test, or none`,
+	} {
+		part := ""
+		if strings.Contains(nodes, "part") {
+			part = "part"
+		}
+		if _, err := read(nodes, part); err == nil || err.Error() != "sources: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := new(sources.TableSet).NodeSet(); err == nil {
+		t.Error("no graph is a set of nodes")
 	}
 }
 

@@ -244,7 +244,11 @@ func (b *tableBuild) parts(of []int32) error {
 	for i := range int32(b.part.words.len()) {
 		p, ok := names[string(b.part.words.at(i))]
 		if !ok {
-			return b.nodes.inFile(fmt.Errorf("column %s: %s, want train, valid, val, test, or none", quote([]byte(b.part.Name)), quote(b.part.words.at(i))))
+			row := 0
+			for b.part.cats.at(row) != i {
+				row++
+			}
+			return b.nodes.failAt(row, b.part, fmt.Errorf("%s, want train, valid, val, test, or none", quote(b.part.words.at(i))))
 		}
 		part[i] = p
 	}

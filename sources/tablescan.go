@@ -76,6 +76,7 @@ func (c *chunks[T]) len() int {
 
 // keys is a dictionary of ids of nodes, or of names of graphs.
 type keys struct {
+	kind     keyKind
 	typ      ColumnType // Integer or String
 	integers integers64
 	texts    texts
@@ -102,6 +103,7 @@ func (k *keys) print(number int32) string {
 type tableField struct {
 	TableColumn
 	table string // its name
+	from  TableReader
 	typed bool   // the table has types
 	use   string // for the report
 	kind  fieldKind
@@ -157,9 +159,9 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	}
 	f.TableColumn = t.r.Columns()[at]
 	if f.Type == Unusable {
-		return nil, &FileError{t.r.Name(), 0, fmt.Errorf("column %s: its values are neither integers nor floats nor strings", quote([]byte(column)))}
+		return nil, blame(t.r, column, errors.New("want integers, floats or strings"))
 	}
-	f.table, f.typed = t.r.Name(), f.Type != Untyped
+	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
 	f.words.take, f.cats.purse, f.attrs.purse = t.purse.take, t.purse, t.purse
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
@@ -427,7 +429,7 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 			var ok bool
 			if text := v.text(i, &f.scratch); v.Spans != nil {
 				if x, ok = canonical(text); !ok {
-					return i, fmt.Errorf("%s, want an integer, as the rows before have, or declare the type of the column to be String", quote(text))
+					return i, &lateText{f.keys.kind, quote(text)}
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)

@@ -57,6 +57,49 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	case s.Nodes.Class != "" && s.Nodes.Value != "":
 		return nil, errors.New("sources: Tables: Nodes has Class and Value, want one")
 	}
+	for {
+		set, err := s.read(ctx)
+		late := (*lateText)(nil)
+		if !errors.As(err, &late) || !opensAgain(s.Edges.Table) || !opensAgain(s.Nodes.Table) || !opensAgain(s.Graphs.Table) {
+			return set, err
+		}
+		s.texts = append(s.texts[:len(s.texts):len(s.texts)], late.keys)
+	}
+}
+
+// lateText is a key that is no integer, behind rows whose keys are.
+type lateText struct {
+	keys keyKind
+	text string
+}
+
+func (e *lateText) Error() string {
+	return e.text + ", want an integer, as the rows before have, or declare the type of the column to be String"
+}
+
+// keyKind is what keys name.
+type keyKind int8
+
+const (
+	nodeKeys keyKind = iota
+	graphKeys
+)
+
+// opensAgain reports whether a table can be read a second time.
+func opensAgain(t Table) bool {
+	switch t := t.(type) {
+	case CSV:
+		return t.Reader == nil
+	case JSONLines:
+		return t.Reader == nil
+	case RecordTable:
+		return false
+	}
+	return true
+}
+
+// read reads the tables once.
+func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	most := cmp.Or(s.Memory, 4<<30)
 	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, purse: purse{left: most, most: most}}
 	defer b.close()
@@ -103,22 +146,26 @@ func (b *tableBuild) open() (err error) {
 			return err
 		}
 	}
-	if err := b.ids.take(b.purse.take, b.source, b.target, b.id); err != nil {
+	b.ids.kind, b.names.kind = nodeKeys, graphKeys
+	if err := b.ids.take(b.Tables, b.purse.take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.Tables, b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
-func (k *keys) take(take func(int64) error, fields ...*tableField) error {
+func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) error {
 	k.typ = Integer
+	if slices.Contains(s.texts, k.kind) {
+		k.typ = String
+	}
 	k.integers.take, k.texts.take = take, take
 	for _, f := range fields {
 		switch {
 		case f == nil:
 			continue
 		case f.Type == Float && f.typed:
-			return &FileError{f.table, 0, fmt.Errorf("column %s is float, want integers or strings, which are ids", quote([]byte(f.Name)))}
+			return blame(f.from, f.Name, errors.New("a column of floats, want ids: integers or strings"))
 		case f.Type != Integer:
 			k.typ = String
 		}
