@@ -452,6 +452,10 @@ func TestTablesLateText(t *testing.T) {
 	if ids.Kind() != graph.StringIDs || ids.Len() != 3 || ids.Name(2) != "x" || late.Stats.EdgeRows != 100_001 {
 		t.Errorf("%v, %d ids, %+v", ids.Kind(), ids.Len(), late.Stats)
 	}
+	declared := sources.EdgeTable{Table: sources.CSV{Path: path}, Types: map[string]sources.ColumnType{"target": sources.Integer}}
+	if _, err := (sources.Tables{Edges: declared}).Read(context.Background()); err == nil || !strings.Contains(err.Error(), `row 100001: column "target": "x", want an integer, as is declared`) {
+		t.Error(err)
+	}
 	edges, names := "1,2,3\n", "graph,source,target\n"
 	if err := os.WriteFile(path, []byte(names+strings.Repeat(edges, 100_000)+"m,2,3\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -479,7 +483,7 @@ func TestTablesValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(set.Value, set.Class, set.Graph.NodeAttrs, set.IDs.Name(2)); got != "[NaN -2 1.5] [-1 -1 -1] 0 c" {
+	if got := fmt.Sprint(set.Value, set.Class, set.Graph.NodeAttrs, set.IDs.Name(2)); got != "[NaN -2 1.5] [-1 -1 -1] 0c" {
 		t.Error(got)
 	}
 	for nodes, want := range map[string]string{

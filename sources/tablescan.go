@@ -105,6 +105,7 @@ type tableField struct {
 	table string // its name
 	from  TableReader
 	typed bool   // the table has types
+	fixed bool   // the type was declared
 	use   string // for the report
 	kind  fieldKind
 	keys  *keys // of keys
@@ -212,7 +213,7 @@ func (t *tableScan) begin(declared map[string]ColumnType) error {
 	}
 	for i, f := range t.fields {
 		if want := declared[f.Name]; want != Untyped {
-			f.Type = want
+			f.Type, f.fixed = want, true
 		} else if f.Type == Untyped {
 			f.Type = infer(&t.first.Values[i], t.first.Rows)
 		}
@@ -429,6 +430,9 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 			var ok bool
 			if text := v.text(i, &f.scratch); v.Spans != nil {
 				if x, ok = canonical(text); !ok {
+					if f.fixed {
+						return i, fmt.Errorf("%s, want an integer, as is declared", quote(text))
+					}
 					return i, &lateText{f.keys.kind, quote(text)}
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {

@@ -39,7 +39,7 @@ type data struct {
 // columns is the flags that say what is in tables. A model keeps them.
 type columns struct {
 	Source, Target, Graph, Type, Weight, Time string
-	ID, Class, Value, Ignore, Part            string
+	ID, Class, Value, Ignore, Part, Types     string
 	Directed                                  bool
 	HasID                                     bool // -id was given
 }
@@ -61,6 +61,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Class, "class", "", "column of -nodes: the class, empty where it is not known")
 	f.StringVar(&d.Value, "value", "", "column of -nodes: in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "columns that are no attributes, with commas; all columns that no flag names are")
+	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
 	f.StringVar(&d.Part, "part", "", "column of -nodes: train, valid or test")
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
 	cli.Workers(f, &d.workers)
@@ -77,7 +78,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "id", "class", "value", "ignore", "part"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "id", "class", "value", "ignore", "part", "types"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):
@@ -276,6 +277,9 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 				return nil, cli.Usage(fmt.Errorf("-ignore: the model reads the column %q", name))
 			}
 		}
+	}
+	if err := d.declare(ctx, &t); err != nil {
+		return nil, err
 	}
 	set, err := t.Read(ctx)
 	if err != nil {

@@ -269,15 +269,18 @@ func TestTableErrors(t *testing.T) {
 	e := write(t, dir, "e.csv", []string{"source,target", "a,b", "b,c"})
 	n := write(t, dir, "n.csv", []string{"id,class", "a,x", "b,y"})
 	for want, args := range map[string]string{
-		"e.csv":                 "-edges " + e + " -source from -class class -nodes " + n,
-		"n.csv":                 "-edges " + e + " -nodes " + n + " -id name -class class",
-		`"c"`:                   "-edges " + e + " -nodes " + n + " -class class",
-		"-task graphs wants":    "-task graphs -edges " + e,
-		"-value is a number":    "-edges " + e + " -nodes " + n + " -value class",
-		"-edges: e.txt: want a": "-edges e.txt -class class",
-		"wants -class":          "-edges " + e + " -nodes " + n,
-		"-ignore: no table has": "-edges " + e + " -nodes " + n + " -class class -ignore class,age",
-		"no such file":          "-edges " + dir + "/none.csv -class class",
+		"e.csv":                  "-edges " + e + " -source from -class class -nodes " + n,
+		"n.csv":                  "-edges " + e + " -nodes " + n + " -id name -class class",
+		`"c"`:                    "-edges " + e + " -nodes " + n + " -class class",
+		"-task graphs wants":     "-task graphs -edges " + e,
+		"-value is a number":     "-edges " + e + " -nodes " + n + " -value class",
+		"-edges: e.txt: want a":  "-edges e.txt -class class",
+		"wants -class":           "-edges " + e + " -nodes " + n,
+		"-ignore: no table has":  "-edges " + e + " -nodes " + n + " -class class -ignore class,age",
+		"-types: \"class=text\"": "-edges " + e + " -nodes " + n + " -class class -types class=text",
+		"-types: no table has":   "-edges " + e + " -nodes " + n + " -class class -types age=float",
+		`"id": "a", want an`:     "-edges " + e + " -nodes " + n + " -class class -types source=integer,target=integer,id=integer",
+		"no such file":           "-edges " + dir + "/none.csv -class class",
 	} {
 		err := run(t.Context(), append([]string{"train", "-out", filepath.Join(dir, "m")}, strings.Fields(args)...))
 		if err == nil || !strings.Contains(err.Error(), want) {
