@@ -47,7 +47,7 @@ type columns struct {
 var tasks = []string{"graphs", "nodes", "links"}
 
 func (d *data) flags(f *flag.FlagSet, task string) {
-	f.StringVar(&d.task, "task", "", "graphs, nodes or links: what is told apart; "+task)
+	f.StringVar(&d.task, "task", "", "what the model classifies or predicts: graphs, nodes or links; "+task)
 	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl, one graph a line, with -class KEY; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
@@ -56,11 +56,11 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id is given")
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
-	f.StringVar(&d.Time, "time", "", "column of -edges: when the edge came, an attribute of the edge")
+	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node")
-	f.StringVar(&d.Class, "class", "", "column of -nodes: the class, empty where it is not known")
+	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown")
 	f.StringVar(&d.Value, "value", "", "column of -nodes: in place of -class, the number to learn")
-	f.StringVar(&d.Ignore, "ignore", "", "columns that are no attributes, with commas; all columns that no flag names are")
+	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
 	f.StringVar(&d.Part, "part", "", "column of -nodes: train, valid or test")
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
@@ -134,6 +134,16 @@ func (d *data) name() string {
 	return cli.DataName(d.data + d.edges)
 }
 
+// in is an error about the data, which names them.
+func (d *data) in(err error) error {
+	for _, path := range []string{d.data, d.edges, d.nodes} {
+		if path != "" && strings.Contains(err.Error(), path) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", d.name(), err)
+}
+
 // graphs returns the source of a collection.
 func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	switch {
@@ -181,7 +191,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	return sources.TU{Path: path, Directed: d.Directed}, err
 }
 
-// set reads the graph whose nodes or links are told apart.
+// set reads the graph whose nodes or links are classified.
 func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()

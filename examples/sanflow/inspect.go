@@ -28,19 +28,18 @@ import (
 )
 
 func inspect(ctx context.Context, args []string) error {
-	f := flags("inspect", "\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a train that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
+	f := flags("inspect", "\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a training that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
 	if err := cli.ParseArgs(f, args); err != nil {
 		return err
 	}
 	if f.NArg() == 0 {
 		return cli.Usage(errors.New("want the files to inspect"))
 	}
-	for _, path := range f.Args() {
-		if err := describe(ctx, os.Stdout, path); err != nil {
-			return err
-		}
+	var all error
+	for _, path := range f.Args() { // the others too, if one fails
+		all = errors.Join(all, describe(ctx, os.Stdout, path))
 	}
-	return nil
+	return all
 }
 
 // describe says what a file or a directory is.
@@ -161,7 +160,9 @@ func describeLayout(l record.Layout) string {
 			if i == 0 {
 				what += ", " + a.Column + ":"
 			}
-			if what += " " + c.Name; c.Card > 0 {
+			if what += " " + c.Name; c.Words != nil {
+				what += fmt.Sprintf(" (%d words, and one value for unseen words)", len(c.Words))
+			} else if c.Card > 0 {
 				what += fmt.Sprintf(" (%d values)", c.Card)
 			}
 		}

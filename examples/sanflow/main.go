@@ -15,10 +15,11 @@
 // choose by and a sixth to test on, or takes the parts of -part. It tries the systems of
 // its list in order, as long as -budget lasts, and keeps the model that is best on the
 // rows to choose by. -systems with those that were tried repeats the model byte for byte.
-// A train that was killed is resumed by the same command: what it had is beside -out.
+// A train that was killed is resumed by the same command: FILE.train beside -out holds the
+// progress.
 //
-// The exit code is 0 where all went well, 1 after a failure, 2 where the command line is
-// at fault and 130 after an interrupt.
+// The exit code is 0 on success, 1 on failure, 2 for an invalid command line and 130 after
+// an interrupt.
 package main
 
 import (
@@ -46,9 +47,9 @@ func init() { // not above: commands tell about themselves by it
 	commands = []command{
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
-		{"predict", "writes what a model says of all rows as CSV, JSON lines or Parquet", predict},
-		{"serve", "answers over HTTP by a model", serve},
-		{"inspect", "says what a model, a graph, an export or a checkpoint is", inspect},
+		{"predict", "writes the predictions of a model for all rows as CSV, JSON lines or Parquet", predict},
+		{"serve", "answers requests over HTTP with the predictions of a model", serve},
+		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},
 	}
 }
 
@@ -66,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 		for _, c := range commands {
 			fmt.Printf("  sanflow %-9s %s\n", c.name, c.about)
 		}
-		fmt.Print("\nsanflow COMMAND -h lists the flags of a command. The exit code is 0 where all went well,\n1 after a failure, 2 where the command line is at fault, 130 after an interrupt.\n")
+		fmt.Print("\nsanflow COMMAND -h lists the flags of a command. The exit code is 0 on success, 1 on\nfailure, 2 for an invalid command line, 130 after an interrupt.\n")
 		return flag.ErrHelp
 	}
 	return cli.Usage(fmt.Errorf("unknown command %q, want one of %s", args[0], names()))

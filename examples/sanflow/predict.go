@@ -111,7 +111,7 @@ func evaluate(ctx context.Context, args []string) error {
 	defer jsonFile.Cleanup()
 	rows, what, release, err := c.known(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name(), err)
+		return c.in(err)
 	}
 	defer release()
 	m := choose.NewMeasures(c.p.Classes())
@@ -200,7 +200,7 @@ func predict(ctx context.Context, args []string) error {
 	}
 	rows, name, ids, err := c.rows(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name(), err)
+		return c.in(err)
 	}
 	if c.unseen > 0 {
 		fmt.Fprintf(os.Stderr, "%d values are words that the model does not have\n", c.unseen)

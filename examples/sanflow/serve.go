@@ -63,9 +63,11 @@ func serve(ctx context.Context, args []string) error {
   GET  /healthz, /metrics
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
-are learned, or [{"source": …, "target": …, "p": …}]. 400 is a body that is no question, 401 a
-wrong token, 413 one that is too large, 422 a graph or a name that the model has no answer to.
-503 with Retry-After: -concurrent requests are at work, or the answer took more than -timeout.`)
+are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request.
+401: wrong token. 413: the body is too large, or names too many nodes. 422: a graph or an id for
+which the model cannot predict. 503 with Retry-After: -concurrent requests are in progress, or the
+answer took more than -timeout. Attributes have the names of the columns that the model has learned
+from, such as "amount" with -weight amount; of edges type, weight and time are names too.`)
 	s.asking.flags(f)
 	s.flags(f)
 	if err := s.load(f, args); err != nil {
@@ -84,9 +86,9 @@ func (s *server) flags(f *flag.FlagSet) {
 	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
 	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
 	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
-	cli.Int(f, &s.body, "max-body", 8<<20, 1, 1<<30, "most bytes of a body")
+	cli.Int(f, &s.body, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
 	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
-	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "most requests at work; the others are answered by 503")
+	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "maximum number of concurrent requests; others are answered with 503")
 	for _, d := range []struct {
 		p     *time.Duration
 		name  string
@@ -94,9 +96,9 @@ func (s *server) flags(f *flag.FlagSet) {
 		least time.Duration
 		usage string
 	}{
-		{&s.timeout, "timeout", 10 * time.Second, time.Millisecond, "most time for an answer"},
-		{&s.reload, "reload", time.Second, 0, "how often the file of the model is looked at; one that changed is loaded; 0 = never"},
-		{&s.grace, "grace", 10 * time.Second, 0, "time for requests at work when the command is to end"},
+		{&s.timeout, "timeout", 10 * time.Second, time.Millisecond, "maximum time for an answer"},
+		{&s.reload, "reload", time.Second, 0, "interval between checks of the model file; a changed file is loaded; 0 = never"},
+		{&s.grace, "grace", 10 * time.Second, 0, "time for requests in progress to finish at shutdown"},
 	} {
 		f.DurationVar(d.p, d.name, d.value, d.usage)
 		cli.Range(f, d.p, d.name, d.least, time.Duration(1<<63-1))
@@ -121,7 +123,7 @@ func (s *server) open(ctx context.Context) error {
 	if s.task != "graphs" && s.data.data+s.edges != "" {
 		var err error
 		if s.set, err = s.data.set(ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+			return s.in(err)
 		}
 		if s.index, err = s.set.IDs.Index(); err != nil {
 			return err
@@ -206,7 +208,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 			s.stats.unknown.Add(int64(unseen))
 		}
 		if next.open, err = p.Open(ctx, g); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+			return s.in(err)
 		}
 	}
 	if old := s.now.Swap(next); old != nil {

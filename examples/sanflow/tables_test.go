@@ -108,7 +108,7 @@ func TestTables(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, want := range []string{"the file is whole; classes: fraud, honest", "edge_cat: type (3 values)", "system: ", "a table\n  id: string\n  class: string\n  p_fraud: float"} {
+	for _, want := range []string{"the file is whole; classes: fraud, honest", "edge_cat: type (2 words, and one value for unseen words)", "system: ", "a table\n  id: string\n  class: string\n  p_fraud: float"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("inspect: %s; want %s", told.String(), want)
 		}
@@ -283,7 +283,7 @@ func TestTableErrors(t *testing.T) {
 		"no such file":           "-edges " + dir + "/none.csv -class class",
 	} {
 		err := run(t.Context(), append([]string{"train", "-out", filepath.Join(dir, "m")}, strings.Fields(args)...))
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.HasPrefix(err.Error(), "e: sources: ") {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
@@ -495,5 +495,20 @@ func TestServeColumns(t *testing.T) {
 		if got := fmt.Sprint(status, " ", text); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
+	}
+}
+
+// inspect describes all files, also behind one that fails, and predict refuses a file that
+// is no model.
+func TestInspectGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	text := write(t, dir, "text", []string{"this is no model"})
+	clitest.Silence(t)
+	err := run(t.Context(), []string{"inspect", text, filepath.Join(dir, "none")})
+	if err == nil || !strings.Contains(err.Error(), "text: neither a model") || !strings.Contains(err.Error(), "none: no such file") {
+		t.Error(err)
+	}
+	if err := run(t.Context(), []string{"predict", "-model", text}); err == nil || err.Error() != text+": not a model file" {
+		t.Error(err)
 	}
 }

@@ -50,12 +50,12 @@ type parts struct {
 
 func train(ctx context.Context, args []string) error {
 	start, c := time.Now(), &training{}
-	f := flags("train", "\nThe systems, in order: linear, a linear model of counts; cnn, a network on receptive fields;\nwords, the recommended model; cnn-edges, a network that reads edges too. One that is not\nended within -budget does not count, but the first always does.")
-	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until it is there, FILE.train beside it holds what was tried, and the same command goes on")
+	f := flags("train", "\nThe systems, in order: linear, a linear model of counts; cnn, a network on receptive fields;\nwords, the recommended model; cnn-edges, a network that reads edges too. A system that\ndoes not finish within -budget is discarded, except the first.")
+	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for trying systems; 0 = all are tried")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
-	f.StringVar(&c.systems, "systems", "", "systems to try, with commas, whatever the clock says; those that a report names repeat its model byte for byte")
+	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
@@ -82,7 +82,7 @@ func train(ctx context.Context, args []string) error {
 	defer model.Cleanup()
 	p, err := c.parts(ctx, c.seed)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name(), err)
+		return c.in(err)
 	}
 	defer p.release()
 	if c.systems != "" {
