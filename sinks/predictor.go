@@ -29,11 +29,11 @@ import (
 //
 // No more than GOMAXPROCS graphs are worked on at a time, each with operators and
 // a copy of the weights of its own, which is all the memory that a Predictor
-// needs; who comes later waits, or goes when ctx ends. What a graph costs beyond
+// needs; further calls wait, and return an error when ctx ends. What a graph costs beyond
 // the operators and the model is some tens of microseconds
 // (BenchmarkPredictor).
 //
-// A model that goes on learning in a pipeline answers by what it knew at the last
+// A model that goes on learning in a pipeline predicts with the weights of the last
 // Update.
 type Predictor struct {
 	net     nn.Predictor

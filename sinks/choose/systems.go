@@ -235,10 +235,14 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			Epochs: 50, Patience: 10,
 		})
 	}
-	return append(all, System{
+	all = append(all, System{
 		Name: "words", About: fmt.Sprintf("the most accurate linear model of what is up to %d edges around a node", hops), Recommended: true,
 		Recipe: then(asked, counts(count.Around{Hops: hops})), New: words, Epochs: 50, Patience: 10,
 	})
+	if set.Value != nil {
+		all = slices.DeleteFunc(all, func(s System) bool { _, ok := operators.Find[operators.PerRoot](s.Recipe); return ok })
+	}
+	return all
 }
 
 // Links are the systems for pairs of nodes, the quickest first.
