@@ -177,7 +177,8 @@ const widest = 1 << 16
 // Nodes are the systems for the nodes of a graph, so many of which are learned from, the
 // quickest first. Networks are left out where the attributes have more than 65 536
 // values, and features that propagate where these are more than 2²⁴ numbers, many nodes
-// are learned from, or a feature stands for one node.
+// are learned from, or a feature stands for one node. Where numbers are learned, only linear
+// models are listed.
 func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
 	rooted := set.Rooted(nil).Layout
