@@ -1,0 +1,472 @@
+package smiles
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Parse reads a string. All of it must be SMILES: blanks and what may follow them are
+// not. Each error is an [*Error]. O(len(text)).
+func Parse(text string) (*Molecule, error) {
+	p := &parser{text: text, last: -1, m: &Molecule{}}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	p.m.rings()
+	p.finish()
+	return p.m, nil
+}
+
+type parser struct {
+	text string
+	at   int
+	m    *Molecule
+
+	last     int32             // atom that the next one is bonded to; -1: none
+	bond     BondType          // that was read and joins nothing yet; 0: none
+	bondAt   int               // where it stands
+	dot      bool              // the last character was a dot
+	branches []branch          // that are open
+	open     []ring            // closures
+	organic  []bool            // of each atom: hydrogens are implied
+	implied  []int             // bonds without a symbol between aromatic atoms
+	seen     map[[2]int32]bool // pairs that bonds join
+	counted  int               // bonds in seen
+}
+
+type branch struct {
+	from  int32
+	at    int
+	atoms int // before the branch
+}
+
+type ring struct {
+	number, at int
+	atom       int32
+	bond       BondType
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	e := &Error{At: at, Problem: fmt.Sprintf(format, args...)}
+	if at < len(p.text) {
+		_, size := utf8.DecodeRuneInString(p.text[at:])
+		e.Character = p.text[at : at+size]
+	}
+	return e
+}
+
+// peek returns the next byte, or 0 at the end.
+func (p *parser) peek() byte {
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (p *parser) parse() error {
+	for p.at < len(p.text) {
+		if err := p.token(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(p.m.Atoms) == 0:
+		return p.fail(p.at, "there is no atom")
+	case p.bond != 0:
+		return p.fail(p.bondAt, "no atom follows the bond")
+	case p.dot:
+		return p.fail(p.at, "no atom follows the dot")
+	case len(p.branches) > 0:
+		return p.fail(p.branches[len(p.branches)-1].at, "the branch is never closed")
+	case len(p.open) > 0:
+		return p.fail(p.open[0].at, "the ring %d is never closed", p.open[0].number)
+	}
+	return nil
+}
+
+func (p *parser) token() error {
+	at, c := p.at, p.text[p.at]
+	switch c {
+	case '(':
+		switch {
+		case p.last < 0 || p.dot:
+			return p.fail(at, "a branch with no atom before it")
+		case p.bond != 0:
+			return p.fail(at, "a branch behind a bond, want an atom")
+		}
+		p.branches = append(p.branches, branch{p.last, at, len(p.m.Atoms)})
+		p.at++
+		return nil
+	case ')':
+		top := len(p.branches) - 1
+		switch {
+		case top < 0:
+			return p.fail(at, "no branch is open")
+		case p.bond != 0 || p.dot || p.branches[top].atoms == len(p.m.Atoms):
+			return p.fail(at, "the branch ends where an atom is due")
+		}
+		p.last, p.branches = p.branches[top].from, p.branches[:top]
+		p.at++
+		return nil
+	case '.':
+		if p.last < 0 || p.bond != 0 || p.dot {
+			return p.fail(at, "a dot with no atom before it")
+		}
+		p.dot = true
+		p.at++
+		return nil
+	case '-', '/', '\\', '=', '#', '$', ':':
+		switch {
+		case p.last < 0 || p.dot:
+			return p.fail(at, "a bond with no atom before it")
+		case p.bond != 0:
+			return p.fail(at, "a second bond, want an atom")
+		}
+		p.bondAt = at
+		switch c {
+		case '=':
+			p.bond = Double
+		case '#':
+			p.bond = Triple
+		case '$':
+			p.bond = Quadruple
+		case ':':
+			p.bond = Aromatic
+		default:
+			p.bond = Single
+		}
+		p.at++
+		return nil
+	case '%':
+		return p.closure()
+	case '[':
+		return p.bracket()
+	}
+	if digit(c) {
+		return p.closure()
+	}
+	return p.organicAtom()
+}
+
+// organicAtom reads an atom without brackets.
+func (p *parser) organicAtom() error {
+	at, size := p.at, 1
+	switch c := p.text[at]; c {
+	case 'C', 'B':
+		if next := p.text[at+1:]; next != "" && (c == 'C' && next[0] == 'l' || c == 'B' && next[0] == 'r') {
+			size = 2
+		}
+	case '*', 'N', 'O', 'P', 'S', 'F', 'I', 'b', 'c', 'n', 'o', 'p', 's':
+	default:
+		return p.fail(at, "no atom, bond, branch or ring begins so; other elements stand in brackets")
+	}
+	symbol := p.text[at : at+size]
+	e, aromatic := aromatics[symbol]
+	if !aromatic {
+		e = numbers[symbol]
+	}
+	p.at += size
+	p.add(Atom{Element: e, Aromatic: aromatic}, true)
+	return nil
+}
+
+// add adds an atom and its bond to the last one.
+func (p *parser) add(a Atom, organic bool) {
+	v := int32(len(p.m.Atoms))
+	p.m.Atoms, p.organic = append(p.m.Atoms, a), append(p.organic, organic)
+	if p.last >= 0 && !p.dot {
+		p.join(p.last, v, p.bond)
+	}
+	p.last, p.bond, p.dot = v, 0, false
+}
+
+// join adds a bond, whose type is 0 where no symbol is given.
+func (p *parser) join(a, b int32, t BondType) {
+	if t == 0 {
+		t = Single
+		if p.m.Atoms[a].Aromatic && p.m.Atoms[b].Aromatic {
+			p.implied = append(p.implied, len(p.m.Bonds))
+		}
+	}
+	p.m.Bonds = append(p.m.Bonds, Bond{A: a, B: b, Type: t})
+}
+
+// closure reads the number of a ring, and opens or closes that.
+func (p *parser) closure() error {
+	at := p.at
+	if p.last < 0 || p.dot {
+		return p.fail(at, "a ring with no atom before it")
+	}
+	number := 0
+	switch {
+	case p.text[at] != '%':
+		number = int(p.text[at] - '0')
+		p.at++
+	case at+1 < len(p.text) && p.text[at+1] == '(':
+		p.at += 2
+		n, digits := p.number(5)
+		if digits == 0 || p.peek() != ')' {
+			return p.fail(p.at, "want one to five digits in the parentheses of a ring")
+		}
+		number = n
+		p.at++
+	default:
+		p.at++
+		n, digits := p.number(2)
+		if digits != 2 {
+			return p.fail(p.at, "want two digits behind %%")
+		}
+		number = n
+	}
+	t := p.bond
+	p.bond = 0
+	for i, r := range p.open {
+		if r.number != number {
+			continue
+		}
+		p.open = append(p.open[:i], p.open[i+1:]...)
+		pair := [2]int32{min(r.atom, p.last), max(r.atom, p.last)}
+		switch {
+		case r.atom == p.last:
+			return p.fail(at, "the ring %d joins an atom to itself", number)
+		case t != 0 && r.bond != 0 && t != r.bond:
+			return p.fail(at, "the ring %d closes by a %s bond and opens by a %s one", number, t, r.bond)
+		case p.bonded(pair):
+			return p.fail(at, "the ring %d joins two atoms that a bond joins", number)
+		}
+		p.join(r.atom, p.last, max(t, r.bond))
+		return nil
+	}
+	if len(p.open) == 1000 {
+		return p.fail(at, "more than 1000 rings are open")
+	}
+	p.open = append(p.open, ring{number, at, p.last, t})
+	return nil
+}
+
+// bonded reports whether a bond joins these atoms.
+func (p *parser) bonded(pair [2]int32) bool {
+	if p.seen == nil {
+		p.seen = map[[2]int32]bool{}
+	}
+	for ; p.counted < len(p.m.Bonds); p.counted++ {
+		b := p.m.Bonds[p.counted]
+		p.seen[[2]int32{min(b.A, b.B), max(b.A, b.B)}] = true
+	}
+	return p.seen[pair]
+}
+
+// number reads up to that many digits.
+func (p *parser) number(most int) (n, digits int) {
+	for digits < most && digit(p.peek()) {
+		n = 10*n + int(p.peek()-'0')
+		p.at++
+		digits++
+	}
+	return n, digits
+}
+
+// bracket reads [isotope symbol chirality hydrogens charge class].
+func (p *parser) bracket() error {
+	begin := p.at
+	p.at++
+	var a Atom
+	n, _ := p.number(3)
+	a.Isotope = int16(n)
+	symbol := ""
+	for size := min(2, len(p.text)-p.at); size > 0 && symbol == ""; size-- {
+		s := p.text[p.at : p.at+size]
+		if e, ok := numbers[s]; ok {
+			symbol, a.Element = s, e
+		} else if e, ok := aromatics[s]; ok {
+			symbol, a.Element, a.Aromatic = s, e, true
+		}
+	}
+	if symbol == "" {
+		return p.fail(p.at, "want the symbol of an element")
+	}
+	p.at += len(symbol)
+	if err := p.chirality(); err != nil {
+		return err
+	}
+	if at := p.at; p.peek() == 'H' {
+		p.at++
+		a.Hydrogens = 1
+		if n, digits := p.number(1); digits > 0 {
+			a.Hydrogens = int8(n)
+		}
+		if a.Element == 1 && a.Hydrogens > 0 {
+			return p.fail(at, "a hydrogen has no hydrogens")
+		}
+	}
+	if err := p.charge(&a); err != nil {
+		return err
+	}
+	if p.peek() == ':' {
+		p.at++
+		n, digits := p.number(9)
+		if digits == 0 {
+			return p.fail(p.at, "want one to nine digits behind the colon of a class")
+		}
+		a.Class = int32(n)
+	}
+	switch {
+	case p.at == len(p.text):
+		return p.fail(begin, "the bracket is never closed")
+	case p.peek() != ']':
+		return p.fail(p.at, "want ], or what may follow in a bracket: chirality, hydrogens, charge, class")
+	}
+	p.at++
+	p.add(a, false)
+	return nil
+}
+
+var chiralities = map[string]int{"TH": 2, "AL": 2, "SP": 3, "TB": 20, "OH": 30}
+
+// chirality skips @, @@, @TH1, @AL2, @SP3, @TB20, @OH30.
+func (p *parser) chirality() error {
+	if p.peek() != '@' {
+		return nil
+	}
+	p.at++
+	if p.peek() == '@' {
+		p.at++
+		return nil
+	}
+	if len(p.text)-p.at < 2 {
+		return nil
+	}
+	most, ok := chiralities[p.text[p.at:p.at+2]]
+	if !ok {
+		return nil
+	}
+	p.at += 2
+	at := p.at
+	if n, _ := p.number(2); n < 1 || n > most {
+		return p.fail(at, "want a number from 1 to %d for the chirality", most)
+	}
+	return nil
+}
+
+func (p *parser) charge(a *Atom) error {
+	at, sign := p.at, p.peek()
+	if sign != '+' && sign != '-' {
+		return nil
+	}
+	p.at++
+	n := 1
+	if digit(p.peek()) {
+		n, _ = p.number(2)
+	} else if p.peek() == sign {
+		for ; p.peek() == sign && n <= 15; n++ {
+			p.at++
+		}
+	}
+	if n > 15 {
+		return p.fail(at, "a charge of more than 15")
+	}
+	if a.Charge = int8(n); sign == '-' {
+		a.Charge = -a.Charge
+	}
+	return nil
+}
+
+// finish sets the types of implied bonds, and the implied hydrogens.
+func (p *parser) finish() {
+	for _, i := range p.implied {
+		if p.m.Bonds[i].Ring {
+			p.m.Bonds[i].Type = Aromatic
+		}
+	}
+	order := make([]int, len(p.m.Atoms))
+	for _, b := range p.m.Bonds {
+		o := int(b.Type)
+		if b.Type == Aromatic {
+			o = 1 // and one more of the atom as a whole
+		}
+		order[b.A] += o
+		order[b.B] += o
+	}
+	for v := range p.m.Atoms {
+		a := &p.m.Atoms[v]
+		if !p.organic[v] {
+			continue
+		}
+		normal := valences(a.Element)
+		if a.Aromatic {
+			order[v]++
+			normal = normal[:1]
+		}
+		for _, n := range normal {
+			if n >= order[v] {
+				a.Hydrogens = int8(n - order[v])
+				break
+			}
+		}
+	}
+}
+
+// rings finds the bonds that are on a cycle, which are those that are no bridges.
+func (m *Molecule) rings() {
+	n := len(m.Atoms)
+	ends := make([]int32, n+2)
+	for _, b := range m.Bonds {
+		ends[b.A+2]++
+		ends[b.B+2]++
+	}
+	for v := range n {
+		ends[v+2] += ends[v+1]
+	}
+	bonds := make([]int32, 2*len(m.Bonds))
+	for i, b := range m.Bonds {
+		for _, v := range [2]int32{b.A, b.B} {
+			bonds[ends[v+1]] = int32(i)
+			ends[v+1]++
+		}
+	}
+	// Depth first: a bond to a new atom is a bridge where nothing below reaches above.
+	type step struct{ atom, by, next int32 }
+	depth, low := make([]int32, n), make([]int32, n)
+	var stack []step
+	for root := range int32(n) {
+		if depth[root] > 0 {
+			continue
+		}
+		depth[root], low[root] = 1, 1
+		stack = append(stack[:0], step{root, -1, ends[root]})
+		for len(stack) > 0 {
+			s := &stack[len(stack)-1]
+			v := s.atom
+			if s.next == ends[v+1] {
+				by := s.by
+				stack = stack[:len(stack)-1]
+				if by >= 0 {
+					up := m.Bonds[by].A + m.Bonds[by].B - v
+					low[up] = min(low[up], low[v])
+					m.Bonds[by].Ring = low[v] <= depth[up]
+				}
+				continue
+			}
+			i := bonds[s.next]
+			s.next++
+			if i == s.by {
+				continue
+			}
+			w := m.Bonds[i].A + m.Bonds[i].B - v
+			if depth[w] == 0 {
+				depth[w], low[w] = depth[v]+1, depth[v]+1
+				stack = append(stack, step{w, i, ends[w]})
+				continue
+			}
+			m.Bonds[i].Ring = true
+			low[v] = min(low[v], depth[w])
+		}
+	}
+	for _, b := range m.Bonds {
+		if b.Ring {
+			m.Atoms[b.A].Ring, m.Atoms[b.B].Ring = true, true
+		}
+	}
+}
