@@ -234,15 +234,16 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) error {
 	return nil
 }
 
+var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
+
 // parts finds what each node is for.
 func (b *tableBuild) parts(of []int32) error {
 	if b.part == nil {
 		return nil
 	}
-	names := map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
 	part := map[int32]Subset{-1: None}
 	for i := range int32(b.part.words.len()) {
-		p, ok := names[string(b.part.words.at(i))]
+		p, ok := partNames[string(b.part.words.at(i))]
 		if !ok {
 			row := 0
 			for b.part.cats.at(row) != i {

@@ -1,0 +1,207 @@
+package sources_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+)
+
+const moleculeTable = `smiles,active,p
+CCO,yes,1.5
+"c1ccccc1",no,2
+C.[Na+],,
+N#N,yes,-1
+`
+
+// molecules returns number, size and target of each graph of a source.
+func molecules(t *testing.T, s sources.SMILES) (all []string, l record.Layout, err error) {
+	defer leak.VerifyNone(t)
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	r, err := s.Open(context.Background(), mem)
+	if err != nil {
+		return nil, l, err
+	}
+	defer r.Close()
+	err = each(r, func(gs *record.Graphs, i int) {
+		if err := gs.Check(i); err != nil {
+			t.Fatal(err)
+		}
+		l = gs.Layout
+		var g graph.Graph
+		gs.At(i, &g)
+		row := gs.Row(i)
+		all = append(all, fmt.Sprint(row.ID, row.Pos, g.N(), len(g.Neighbors)/2, row.Class, row.Value))
+	})
+	return all, l, err
+}
+
+// each calls do for each graph of a reader.
+func each(r flow.Reader, do func(gs *record.Graphs, i int)) error {
+	for {
+		rec, err := r.Next(context.Background())
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			return err
+		}
+		for i := range gs.Len() {
+			do(gs, i)
+		}
+		rec.Release()
+	}
+}
+
+func TestSMILES(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "molecules.csv")
+	if err := os.WriteFile(path, []byte(moleculeTable), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := sources.CSV{Path: path}
+	parts := []sources.Subset{sources.Train, sources.Test, sources.None, sources.Train}
+	for _, c := range []struct {
+		s    sources.SMILES
+		want string
+	}{
+		{sources.SMILES{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
+		{sources.SMILES{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
+		{sources.SMILES{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
+		{sources.SMILES{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
+		{sources.SMILES{Parts: parts, Part: sources.Train}, "[0 0 3 2 0 0 3 3 2 1 0 0]"},
+		{sources.SMILES{Parts: parts, Part: sources.Val}, "[]"},
+	} {
+		c.s.Table = table
+		got, l, err := molecules(t, c.s)
+		if err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("%v: %v, %v, want %s", c.s, got, err, c.want)
+		}
+		if c.s.Class != "" && c.s.Classes == nil && fmt.Sprint(l.Classes) != "[no yes]" {
+			t.Error(l.Classes)
+		}
+	}
+	for _, c := range []struct {
+		s    sources.SMILES
+		want string
+	}{
+		{sources.SMILES{}, "SMILES: there is no Table"},
+		{sources.SMILES{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
+		{sources.SMILES{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
+		{sources.SMILES{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
+		{sources.SMILES{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
+		{sources.SMILES{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
+		{sources.SMILES{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
+		{sources.SMILES{Table: table, Part: sources.Val}, `SMILES: Part without Parts`},
+	} {
+		if _, _, err := molecules(t, c.s); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	bad := sources.CSV{Path: path, Header: []string{"smiles", "active", "p"}} // the first row has names
+	var refused []string
+	got, _, err := molecules(t, sources.SMILES{Table: bad, Refused: func(row int64, err error) { refused = append(refused, fmt.Sprint(row, " ", err)) }})
+	if err != nil || len(got) != 4 || len(refused) != 1 || !strings.HasSuffix(refused[0], `molecules.csv:1: row 1: column "smiles": character 2, "m": no atom, bond, branch or ring begins so; other elements stand in brackets`) {
+		t.Errorf("%v, %q, %v", got, refused, err)
+	}
+	read, err := sources.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nvalid\ntest\nnone\n"), Header: []string{"part"}}, "part")
+	if err != nil || fmt.Sprint(read) != "[train val test none]" {
+		t.Error(read, err)
+	}
+	_, err = sources.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nx\n"), Header: []string{"part"}}, "part")
+	if err == nil || err.Error() != `sources: parts:2: row 2: column "part": "x", want train, valid, val, test, or none` {
+		t.Error(err)
+	}
+}
+
+func TestParseSMILES(t *testing.T) {
+	g, err := sources.ParseSMILES("[NH4+].c1ccccc1=O")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := sources.MoleculeLayout()
+	if err := l.Holds(g, &record.Row{}); err != nil {
+		t.Fatal(err)
+	}
+	words := func(c []record.Channel, cat []int32) (all []string) {
+		for i, x := range cat {
+			w, _ := c[i].Word(x)
+			all = append(all, w)
+		}
+		return all
+	}
+	if got := fmt.Sprint(words(l.NodeCat, g.NodeCat[:5]), words(l.NodeCat, g.NodeCat[5:10]), words(l.EdgeCat, g.EdgeCat[:2]), words(l.EdgeCat, g.EdgeCat[len(g.EdgeCat)-2:])); got != "[N 1 4 no no] [C 0 1 yes yes] [aromatic yes] [double no]" {
+		t.Error(got)
+	}
+	if _, err := sources.ParseSMILES("C1"); err == nil || err.Error() != `sources: SMILES: character 2, "1": the ring 1 is never closed` {
+		t.Error(err)
+	}
+}
+
+// The molecules of ogbg-molhiv, with its counts.
+func TestSMILESData(t *testing.T) {
+	data := os.Getenv("SANFLOW_DATA")
+	table := sources.CSV{Path: filepath.Join(data, "mol", "HIV.csv.gz")}
+	if _, err := os.Stat(table.Path); data == "" || err != nil {
+		t.Skip("SANFLOW_DATA has no mol/HIV.csv.gz")
+	}
+	parts, err := sources.ReadParts(context.Background(), sources.CSV{Path: filepath.Join(data, "mol", "HIV-scaffold.txt.gz"), Header: []string{"part"}}, "part")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[sources.Subset][2]int{sources.Train: {32901, 1232}, sources.Val: {4113, 81}, sources.Test: {4113, 130}}
+	start, n := time.Now(), 0
+	for part, want := range want {
+		r, err := sources.SMILES{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts, Part: part}.Open(context.Background(), memory.DefaultAllocator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [2]int{}
+		if err := each(r, func(gs *record.Graphs, i int) {
+			got[0]++
+			got[1] += int(gs.Row(i).Class)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if r.Close(); got != want {
+			t.Errorf("%v: %v, want %v", part, got, want)
+		}
+		n += got[0]
+	}
+	t.Logf("%d molecules in %v", n, time.Since(start))
+}
+
+func BenchmarkSMILES(b *testing.B) {
+	path := filepath.Join(os.Getenv("SANFLOW_DATA"), "mol", "HIV.csv.gz")
+	if _, err := os.Stat(path); err != nil {
+		b.Skip("SANFLOW_DATA has no mol/HIV.csv.gz")
+	}
+	n := 0
+	for b.Loop() {
+		r, err := sources.SMILES{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := each(r, func(*record.Graphs, int) { n++ }); err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "molecules/s")
+}
