@@ -213,6 +213,10 @@ func uses(t *testing.T) []use {
 			s.Edges.Table = sources.CSV{Path: "edges.csv", Reader: strings.NewReader("source,target,kind\na,b,x\nb,c,y\n")}
 			return source(ctx, s)
 		}),
+		by(sources.SMILES{}, func(ctx context.Context, s sources.SMILES) error {
+			s.Table = sources.CSV{Path: "molecules.csv", Reader: strings.NewReader("smiles\nCCO\nc1ccccc1\n")}
+			return source(ctx, s)
+		}),
 		src(sources.Nodes{FS: node}),
 		src(sources.TU{FS: tu, Real: true}),
 		src(sources.IPC{Path: arrows}),
