@@ -89,8 +89,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
 	case d.Class != "" && d.Value != "":
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
-	case d.Value != "" && d.task != "graphs":
-		return cli.Usage(errors.New("-value is a number to learn of graphs, see -graph; nodes and links have classes"))
+	case d.Value != "" && d.task == "links":
+		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))
 	case d.task == "graphs" && d.edges != "" && d.Graph == "":
 		return cli.Usage(errors.New("-task graphs wants -graph, the column of the graph"))
 	case d.task != "graphs" && d.Graph != "":
@@ -200,11 +200,10 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	case d.edges != "":
 		var tables *sources.TableSet
 		if tables, err = d.tables(ctx); err == nil {
-			it := tables.Items[0]
-			set = &sources.NodeSet{Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: tables.Layout.NodeClasses, Split: tables.Parts, Channels: tables.Layout}
-			if d.task == "links" { // whose systems read the edges alone
-				set.Graph, set.Channels = &graph.Graph{Offsets: it.Graph.Offsets, Neighbors: it.Graph.Neighbors, Directed: d.Directed}, record.Layout{}
-			}
+			set, err = tables.NodeSet()
+		}
+		if err == nil && d.task == "links" { // whose systems read the edges alone
+			set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: d.Directed}, record.Layout{}
 		}
 	case d.data == "":
 		set = new(sources.NodeSet)
@@ -267,7 +266,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 				t.Graphs = sources.GraphTable{Table: nodes, Graph: d.Graph, Class: d.Class, Value: d.Value}
 			}
 		} else if d.targets {
-			t.Nodes.Class = d.Class
+			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
 		}
 	}
 	for name, has := range ignore {

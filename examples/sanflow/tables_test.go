@@ -512,3 +512,35 @@ func TestInspectGoesOn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Numbers of nodes are learned, measured and predicted: a node's is that of its job, where
+// it is known.
+func TestValuesOfNodes(t *testing.T) {
+	clitest.Silence(t)
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(2, 2))
+	people, payments := []string{"name,job,income"}, []string{"source,target"}
+	for v := range 240 {
+		job := rng.IntN(3)
+		income := fmt.Sprint(1e6 + 1000*float64(job) + rng.Float64())
+		if v%6 == 0 {
+			income = ""
+		}
+		people = append(people, fmt.Sprintf("p%d,%s,%s", v, []string{"baker", "clerk", "cook"}[job], income))
+		payments = append(payments, fmt.Sprintf("p%d,p%d", v, rng.IntN(240)))
+	}
+	nodes, edges, model := write(t, dir, "people.csv", people), write(t, dir, "payments.csv", payments), filepath.Join(dir, "model")
+	r := clitest.JSON[report](t, run, "train", "-task", "nodes", "-edges", edges, "-nodes", nodes, "-id", "name", "-value", "income", "-systems", "linear,words", "-out", model)
+	if r.RMSE == nil || *r.RMSE > 0.8**r.Spread {
+		t.Errorf("%+v", r)
+	}
+	again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", nodes)
+	if again.RMSE == nil || *again.RMSE != *r.RMSE || again.Rows != r.Rows {
+		t.Errorf("%+v, want the RMSE of %+v", again, r)
+	}
+	out := filepath.Join(dir, "out.csv")
+	must(t, "predict", "-model", model, "-edges", edges, "-nodes", nodes, "-out", out)
+	text, err := os.ReadFile(out)
+	if err != nil || !strings.HasPrefix(string(text), "id,value\np0,1.00") || strings.Count(string(text), "\n") != 241 {
+		t.Errorf("%v\n%.100s", err, text)
+	}
+}

@@ -191,10 +191,19 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if d.task == "links" {
 		return p, d.linkParts(ctx, p, set, seed)
 	}
-	if len(set.Classes) < 2 {
+	if set.Value == nil && len(set.Classes) < 2 {
 		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
 	}
-	train, valid, test, err := choose.Deal(set.Class, set.Split, seed)
+	class := set.Class
+	if set.Value != nil { // a node without a value is in no part
+		class = make([]int32, len(set.Value))
+		for v, y := range set.Value {
+			if y != y {
+				class[v] = -1
+			}
+		}
+	}
+	train, valid, test, err := choose.Deal(class, set.Split, seed)
 	if err != nil {
 		return nil, err
 	}
