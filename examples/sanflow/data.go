@@ -182,9 +182,9 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		return src, nil
 	case ext == ".parquet":
 		return parquet.Source{Path: path}, nil
-	case ext == ".g6" || ext == ".d6":
+	case input.FormatOf(path) == "graph6":
 		return sources.Graph6{Path: path, Directed: d.Directed, Rows: 256}, nil
-	case ext == ".dot" || ext == ".gv":
+	case input.FormatOf(path) == "dot":
 		return sources.DOT{Path: path}, nil
 	}
 	path, err := cli.Find(ctx, path)

@@ -36,6 +36,11 @@ var extensions = map[string]string{
 	".arrow": "arrow",
 }
 
+// FormatOf returns the format that the name of a file tells, or "".
+func FormatOf(path string) string {
+	return extensions[filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))]
+}
+
 // Check checks the format, or finds that of the file, and the file itself.
 func (g *Graph) Check() (err error) {
 	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
@@ -64,9 +69,7 @@ func (g *Graph) Check() (err error) {
 		}
 		return nil
 	}
-	ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(g.Path, ".gz"), ".zst"))
-	if f, ok := extensions[ext]; ok {
-		g.Format = f
+	if g.Format = FormatOf(g.Path); g.Format != "" {
 		return nil
 	}
 	if _, err := os.Stat(g.Path); err != nil {
