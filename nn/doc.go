@@ -42,13 +42,12 @@
 //
 // # The most accurate one
 //
-// Where nothing speaks for another, begin with a [Logistic] of the kernel [Min] and
-// ten Heads on the words that operators.Count{Of: count.Standard()} finds: colours
-// of nodes, coarse ones and fine ones, canonical receptive fields, shortest paths,
-// degrees and those around them, each with how often it stands in the graph, and what
-// the graph is like as a whole.
+// By default, begin with [Best]: a [Logistic] of the kernel [Min] with ten Heads on the
+// words that operators.Count{Of: count.Standard()} finds. Words are colours of nodes,
+// coarse and fine, canonical receptive fields, shortest paths, degrees and the degrees
+// around them, each with the number of its occurrences, and statistics of the whole graph.
 //
-//	graph ─ words, counted ─ levels 1, 2, 4 … that a count reaches, │x│ = 1 ─ hash ┬ head 1 ┐
+//	graph ─ words, counted ─ levels 1, 2, 4 … up to the count, │x│ = 1 ─ hash ┬ head 1 ┐
 //	                                                                               ├   ⋮    ┼ mean ─ out
 //	                                                                               └ head 10┘
 //
@@ -86,11 +85,11 @@
 // [RMSprop], which is the paper's, [SGD], [Adam] or [AdaGrad], each with weight decay and
 // gradient clipping. [EarlyStop] ends a training when it helps no more.
 //
-// A row from which nothing can be learned, such as one with an attribute of NaN or
-// of 10²⁵, is a [RowError] and a gradient that is not finite an error, before
-// they touch the weights or what an optimizer remembers. A model that has learned
-// nothing yet does not answer, nor is it saved: that is an [ErrUntrained]. Several models
-// answer together as an [Ensemble], and a [Cloner] in several goroutines.
+// A row with an attribute of NaN or of 10²⁵ is a [RowError]. A gradient that is not
+// finite is an error. Both leave the weights and the state of the optimizer as they were.
+// An untrained model neither predicts nor is saved: that is an [ErrUntrained]. An
+// [Ensemble] averages several models. A [Cloner] makes copies that predict in several
+// goroutines.
 //
 // What a step reports was predicted before the model learned from it, without
 // dropout, so over a stream in which no row comes twice Accuracy, RMSE and MAE
@@ -98,23 +97,21 @@
 //
 // # Numbers
 //
-// Numbers are learned as they come: a model standardises them, and what it predicts, and
-// its losses and errors, are in their unit. Mean and deviation are those of the first 256
-// rows that it learns from, running while these come, a batch at a time, and fixed then:
-// so a stream has them too, and the same batches give the same bytes. They are kept with
-// the weights, in files, in checkpoints and at the end of what AppendWeights returns, and
-// a model that was loaded keeps those that it has. A stream whose first 256 rows are not
-// like the rest, one sorted by value say, is standardised by less than it could be; it is
-// learned from all the same.
+// A model standardises the numbers that it learns. Its predictions, losses and errors are in
+// their unit. The mean and the deviation are updated with each batch until row 256, then
+// fixed; the same batches give the same bytes. Files, checkpoints and the end of
+// AppendWeights have them, and a loaded model keeps them. A stream whose first 256 rows
+// differ from the rest, such as one sorted by value, is standardised badly; a model still
+// learns from it.
 //
-// The Wiener index of the molecules of NCI1, of 3652 ± 6550, is learned from 822 of them to
-// a root mean square error on 822 others of so many deviations:
+// An example is the Wiener index of the molecules of NCI1, 3652 ± 6550, learned from 822
+// molecules. The table has the root mean square error on 822 others, divided by the
+// standard deviation:
 //
 //	                        Best     CNN      GRU      PSLR
 //	as it is                0.224    0.722    0.734    0.848
 //	standardised by hand    0.224    0.725    0.734    0.848
-//	as it is, and not       1.047    0.862    1.055    1.047
-//	standardised at all
+//	never standardised      1.047    0.862    1.055    1.047
 //
 // # Shapes
 //
@@ -126,17 +123,17 @@
 //
 // # Files
 //
-// Save and [Load] are of a trained model, as a safetensors file. That of a [Logistic] has
-// the rows of the table that are in use, with their numbers. Checkpoint and
-// Resume are of a training that has not ended, see [Checkpointer]. [ExportONNX]
+// Save and [Load] write and read a trained model, as a safetensors file. The file of a
+// [Logistic] has only the used rows of its table, and their indices. Checkpoint and
+// Resume write and read a training that has not ended, see [Checkpointer]. [ExportONNX]
 // writes a model for other runtimes.
 //
 // A file has a version and a checksum of all its bytes, the header and Info
 // included. A file of another version is refused by its number: that of a model is 4,
 // that of a checkpoint 5. A file in which
 // any bit has changed is refused too. What a header claims is compared with the
-// tensors before memory is taken: sizes, classes and numbers that no training leads
-// to are errors of Load.
+// tensors before memory is taken: impossible sizes, classes and numbers are errors of
+// Load.
 //
 // # Same bytes
 //

@@ -46,12 +46,10 @@ type Checkpoint struct {
 	// the run ends, whatever ends it. 0 = 1 s, negative = after each step.
 	Every time.Duration
 
-	// Resume goes on from File where there is one. One that was made with other
-	// settings of the model or on a machine whose kernels round otherwise, or from
-	// another stream, is an error. Of streams are compared the columns, with their
-	// names of channels and classes, and of every row its id, its target, be it a
-	// class or a number, and its fields: so another labeling does not go
-	// unnoticed.
+	// Resume continues from File where there is one. A checkpoint of a model with other
+	// settings, of a machine whose kernels round otherwise, or of another stream is an
+	// error. Resume compares the columns, with the names of channels and classes, and of
+	// every row the id, the target and the fields. So another labeling is an error.
 	Resume bool
 
 	// AnyKernels goes on with a checkpoint of another machine all the same. The

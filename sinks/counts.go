@@ -28,9 +28,8 @@ func CountNames(s *arrow.Schema) (names []string) {
 	return names
 }
 
-// CountsOf returns the counts of those names, one row for each row of rec. Those
-// of several names stand side by side, and where two have an id in common their
-// counts are added.
+// CountsOf returns the counts of the named columns, one row for each row of rec. Counts of
+// several names are joined; counts with the same id are added.
 func CountsOf(rec arrow.Record, names ...string) (*nn.Counts, error) {
 	if len(names) == 0 {
 		return nil, errors.New("sinks: no counts are named")

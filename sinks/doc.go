@@ -39,7 +39,7 @@
 // flow.Options.Refused says what happens then.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse, an nn.Logistic counts.
-// Letters are those of package record. a graphkernel.SVM that has learned from
-// counts answers only: Predict, Predictor and Evaluate take one, Train does not;
-// CollectCounts collects what it is fitted to.
+// Letters are those of package record. Predict, Predictor and Evaluate take a
+// graphkernel.SVM on counts; Train does not. CollectCounts collects the counts that an
+// SVM is fitted to.
 package sinks

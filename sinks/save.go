@@ -25,9 +25,9 @@ var errNoLayout = errors.New("the recipe does not say what its graphs are like: 
 // Save keeps a model with the recipe that makes fields for it, as one file,
 // which Load reads. The file appears whole or not at all. The recipe must begin
 // with an operators.Expect, which keeps the names of classes and channels: Load
-// needs it. One that does not open for such graphs, or makes fields that the model
-// is not for, is an error. A graphkernel.SVM which has learned from what operators.Count
-// counted is kept as a network is:
+// needs it. A recipe that does not open for such graphs, or makes fields of another shape
+// than the model reads, is an error. A graphkernel.SVM on counts of operators.Count is
+// saved like a network:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)

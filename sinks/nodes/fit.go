@@ -86,9 +86,9 @@ type Fit struct {
 	// Words lets logistic regression answer, which needs sparse features. Auto is On with
 	// few nodes to learn from; with more it takes minutes.
 	Words Choice
-	// Smooth are the shares to choose from, of what is said of a node that it gives on to
-	// its neighbours; nil = 0.5, 0.8, 0.9 and 0.95. A single one is taken whether it is
-	// better or not; 0 stands for none.
+	// Smooth are the weights of smoothing to try; nil = 0.5, 0.8, 0.9 and 0.95. A weight is
+	// the share of a prediction that comes from the neighbours. A single weight is used
+	// without a comparison; 0 = no smoothing.
 	Smooth []float64
 
 	Seed uint64 // of weights and orders

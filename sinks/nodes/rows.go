@@ -21,9 +21,8 @@ import (
 // more.
 const distances = 3
 
-// Fields has a row with the receptive field of each of some nodes of a graph, in order:
-// what the networks of a Fit read, and what a stream of nodes is made of. K and Bound
-// are those of f.
+// Fields adds the stages that make one receptive field for each of some nodes of a graph, in
+// order. The networks of a Fit read such rows. K and Bound are those of f.
 func (f Fit) Fields(p flow.Pipeline, nodes []int32) flow.Pipeline {
 	return p.Via(operators.Roots{Nodes: nodes}).
 		Via(operators.Chunk{Size: 256}).

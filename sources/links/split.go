@@ -18,8 +18,7 @@ import (
 // Pair is two nodes.
 type Pair [2]int32
 
-// Fold is pairs of which none is joined in Graph: the edges among them were taken out
-// of it.
+// Fold has candidate pairs, and the graph without the edges among them.
 type Fold struct {
 	Graph *graph.Graph
 	Pairs []Pair
