@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -112,3 +113,232 @@ func (s savedOptimizer) adopt(o *Optimizer) (err error) {
 func parse[T Optimizer](fields json.RawMessage) (o T, err error) {
 	return o, modelfile.StrictJSON(fields, &o)
 }
+
+// RMSprop divides each weight's step by a running root mean square of its
+// gradient (Tieleman and Hinton, 2012), in the form of Keras:
+//
+//	v = Rho·v + (1-Rho)·g²
+//	w = w - Rate·g/(√v + Epsilon)
+type RMSprop struct {
+	Rate    float64 // learning rate; 0 = 1e-3
+	Rho     float64 // how much of the mean square a step keeps, below 1; 0 = 0.9
+	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
+
+	WeightDecay float64 // see Optimizer; 0 = none
+	ClipNorm    float64 // see Optimizer; 0 = none
+}
+
+func (o RMSprop) name() string { return "rmsprop" }
+
+func (o RMSprop) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+
+func (o RMSprop) resolve() (Optimizer, error) {
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Rho = cmp.Or(o.Rho, 0.9)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
+	if err := o.rule().resolve("RMSprop"); err != nil {
+		return nil, err
+	}
+	if err := checkShare("RMSprop", "Rho", o.Rho); err != nil {
+		return nil, err
+	}
+	return o, checkEpsilon("RMSprop", o.Epsilon)
+}
+
+func (o RMSprop) start(n int) stepper { return &rmsprop{o, make([]float32, n)} }
+
+type rmsprop struct {
+	set RMSprop
+	v   []float32
+}
+
+func (o *rmsprop) step(_ int, w, g []float32) {
+	kernel.RMSprop(w, g, o.v, float32(o.set.Rate), float32(o.set.Rho), float32(o.set.Epsilon))
+}
+
+func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v, true}} }
+
+// checkShare returns an error unless x, as float32, is between 0 and 1.
+func checkShare(optimizer, field string, x float64) error {
+	if !(x > 0 && float32(x) < 1) {
+		return fmt.Errorf("%s: %s is %v, want between 0 and 1", optimizer, field, x)
+	}
+	return nil
+}
+
+func checkEpsilon(optimizer string, x float64) error {
+	if eps := float32(x); !(eps > 0 && eps <= math.MaxFloat32) {
+		return fmt.Errorf("%s: Epsilon is %v, want a positive number", optimizer, x)
+	}
+	return nil
+}
+
+// SGD steps against the gradient, with momentum when that is set (Sutskever et
+// al., ICML 2013, in the form of PyTorch, where Rate scales the whole step):
+//
+//	v = Momentum·v + g
+//	w = w - Rate·v                   or, with Nesterov,
+//	w = w - Rate·(g + Momentum·v)
+type SGD struct {
+	Rate     float64 // learning rate; 0 = 1e-2
+	Momentum float64 // how much of the last step a step keeps, below 1; 0 = none
+	Nesterov bool    // look ahead: Nesterov's momentum
+
+	WeightDecay float64 // see Optimizer; 0 = none
+	ClipNorm    float64 // see Optimizer; 0 = none
+}
+
+func (o SGD) name() string { return "sgd" }
+
+func (o SGD) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+
+func (o SGD) resolve() (Optimizer, error) {
+	o.Rate = cmp.Or(o.Rate, 1e-2)
+	if err := o.rule().resolve("SGD"); err != nil {
+		return nil, err
+	}
+	if o.Momentum != 0 {
+		if err := checkShare("SGD", "Momentum", o.Momentum); err != nil {
+			return nil, err
+		}
+	} else if o.Nesterov {
+		return nil, fmt.Errorf("SGD: Nesterov is set, Momentum is not")
+	}
+	return o, nil
+}
+
+func (o SGD) start(n int) stepper {
+	s := &sgd{set: o}
+	if o.Momentum != 0 {
+		s.v = make([]float32, n)
+	}
+	return s
+}
+
+type sgd struct {
+	set SGD
+	v   []float32 // nil without momentum
+}
+
+func (o *sgd) step(_ int, w, g []float32) {
+	rate, momentum := float32(o.set.Rate), float32(o.set.Momentum)
+	switch {
+	case o.v == nil:
+		kernel.Axpy(-rate, g, w)
+		return
+	case o.set.Nesterov:
+		kernel.Momentum(w, g, o.v, momentum, rate*momentum, rate)
+	default:
+		kernel.Momentum(w, g, o.v, momentum, rate, 0)
+	}
+}
+
+func (o *sgd) state() []state {
+	if o.v == nil {
+		return nil
+	}
+	return []state{{"sgd.v", o.v, false}}
+}
+
+// Adam steps by a running mean of the gradient over a running root mean square
+// of it, both corrected for having begun at 0 (Kingma and Ba, ICLR 2015,
+// algorithm 1; with WeightDecay, AdamW):
+//
+//	m = Beta1·m + (1-Beta1)·g
+//	v = Beta2·v + (1-Beta2)·g²
+//	w = w - Rate·(m/(1-Beta1ᵗ)) / (√(v/(1-Beta2ᵗ)) + Epsilon)
+type Adam struct {
+	Rate    float64 // learning rate; 0 = 1e-3
+	Beta1   float64 // how much of the mean a step keeps, below 1; 0 = 0.9
+	Beta2   float64 // how much of the mean square a step keeps, below 1; 0 = 0.999
+	Epsilon float64 // keeps the quotient finite; 0 = 1e-8
+
+	WeightDecay float64 // see Optimizer; 0 = none
+	ClipNorm    float64 // see Optimizer; 0 = none
+}
+
+func (o Adam) name() string { return "adam" }
+
+func (o Adam) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+
+func (o Adam) resolve() (Optimizer, error) {
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Beta1 = cmp.Or(o.Beta1, 0.9)
+	o.Beta2 = cmp.Or(o.Beta2, 0.999)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-8)
+	if err := o.rule().resolve("Adam"); err != nil {
+		return nil, err
+	}
+	if err := checkShare("Adam", "Beta1", o.Beta1); err != nil {
+		return nil, err
+	}
+	if err := checkShare("Adam", "Beta2", o.Beta2); err != nil {
+		return nil, err
+	}
+	return o, checkEpsilon("Adam", o.Epsilon)
+}
+
+func (o Adam) start(n int) stepper { return &adam{o, make([]float32, n), make([]float32, n)} }
+
+type adam struct {
+	set  Adam
+	m, v []float32
+}
+
+func (o *adam) step(n int, w, g []float32) {
+	// The corrections are numbers, moved out of the loop: √(v/c) + ε is
+	// (√v + ε√c)/√c.
+	c1 := 1 - math.Pow(o.set.Beta1, float64(n))
+	c2 := math.Sqrt(1 - math.Pow(o.set.Beta2, float64(n)))
+	rate, eps := float32(o.set.Rate*c2/c1), float32(o.set.Epsilon*c2)
+	kernel.Adam(w, g, o.m, o.v, rate, float32(o.set.Beta1), float32(o.set.Beta2), eps)
+}
+
+func (o *adam) state() []state { return []state{{"adam.m", o.m, false}, {"adam.v", o.v, true}} }
+
+// AdaGrad divides each weight's step by the root of the sum of all squares of its
+// gradient so far (Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR
+// 12, 2011), so that a weight that is rarely looked at still moves when it is:
+//
+//	v = v + g²
+//	w = w - Rate·g/(√v + Epsilon)
+//
+// Without WeightDecay and ClipNorm a weight without a gradient stays as it is, so
+// that a Logistic takes a step in the time of the words that a batch has, and not
+// in that of its whole table.
+type AdaGrad struct {
+	Rate    float64 // learning rate; 0 = 0.01
+	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
+
+	WeightDecay float64 // see Optimizer; 0 = none
+	ClipNorm    float64 // see Optimizer; 0 = none
+}
+
+func (o AdaGrad) name() string { return "adagrad" }
+
+func (o AdaGrad) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+
+func (o AdaGrad) resolve() (Optimizer, error) {
+	o.Rate = cmp.Or(o.Rate, 0.01)
+	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
+	if err := o.rule().resolve("AdaGrad"); err != nil {
+		return nil, err
+	}
+	return o, checkEpsilon("AdaGrad", o.Epsilon)
+}
+
+func (o AdaGrad) start(n int) stepper { return &adagrad{o, make([]float32, n)} }
+
+type adagrad struct {
+	set AdaGrad
+	v   []float32
+}
+
+func (o *adagrad) step(_ int, w, g []float32) { o.part(w, g, 0) }
+
+// part steps the weights from number at on, of which w and g are.
+func (o *adagrad) part(w, g []float32, at int) {
+	kernel.AdaGrad(w, g, o.v[at:at+len(w)], float32(o.set.Rate), float32(o.set.Epsilon))
+}
+
+func (o *adagrad) state() []state { return []state{{"adagrad.v", o.v, true}} }
