@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -199,6 +200,12 @@ func TestPeersWrite(t *testing.T) {
 				src = in.Source{Path: path, Layout: &flowtest.Layout}
 			}
 			r, err := src.Open(context.Background(), memory.DefaultAllocator)
+			if c.file == "p.arrow" { // Polars writes views of strings, which Arrow v15 does not read
+				if err == nil || !strings.Contains(err.Error(), `column "node_ids" is large_list<utf8_view>`) {
+					t.Errorf("%v, want that node_ids is of views", err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

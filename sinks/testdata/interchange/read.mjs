@@ -4,11 +4,10 @@ import { readFileSync } from "node:fs";
 
 const [tool, file] = process.argv.slice(2);
 
-// plain turns vectors, big integers, and the texts that stand for them, into
-// arrays and numbers.
+// plain turns vectors, big integers, and texts of digits, into arrays and numbers.
 function plain(x) {
   if (typeof x === "bigint") return Number(x);
-  if (typeof x === "string") return Number(x);
+  if (typeof x === "string") return x === "" || Number.isNaN(Number(x)) ? x : Number(x);
   if (x === null || typeof x === "number") return x;
   return Array.from(x, plain);
 }

@@ -130,10 +130,12 @@ func write(from, path string) error {
 	var cols []arrow.Array
 	for _, name := range names {
 		number := arrow.DataType(arrow.PrimitiveTypes.Int64)
-		if strings.HasSuffix(name, "_attr") {
+		switch {
+		case strings.HasSuffix(name, "_attr"):
 			number = arrow.PrimitiveTypes.Float64
-		}
-		if name == "node_sparse" {
+		case name == "node_ids":
+			number = arrow.BinaryTypes.String
+		case name == "node_sparse":
 			number = arrow.ListOf(number)
 		}
 		switch lists := bytes.HasPrefix(columns[name], []byte("[[")); {
