@@ -132,48 +132,65 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 	}
 	var dictionary []T
 	values := roomOf[T](&p.mem.values, int(p.left))[:0]
+	err = p.each(&out, rows, func(b []byte, n int) error {
+		if err := p.budget.Take(int64(n), 8); err != nil {
+			return err
+		}
+		dictionary = roomOf[T](&p.mem.dictionary, n)
+		if err := decode(dictionary, b, encodingPlain, nil, nil); err != nil {
+			return fmt.Errorf("the dictionary: %w", err)
+		}
+		return nil
+	}, func(h page, b []byte, n int) error {
+		at := len(values)
+		values = values[:at+n]
+		return decode(values[at:], b, h.encoding, dictionary, &p.mem.places)
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Values = values
+	if p.column.wide {
+		out.Values = unsigned(values)
+	}
+	return out, nil
+}
+
+// each decodes the pages of a column of so many rows: dictionary reads the n entries of a
+// dictionary, values the n values of a page. The lists and nulls go to out.
+func (p *pages) each(out *tabular.Data, rows int, dictionary func(b []byte, n int) error, values func(h page, b []byte, n int) error) error {
 	a := &assembler{column: p.column}
 	for {
 		h, b, ok, err := p.next()
 		if err != nil {
-			return out, err
+			return err
 		}
 		if !ok {
 			break
 		}
 		if h.kind == pageDictionary {
-			if err := p.budget.Take(int64(h.values), 8); err != nil {
-				return out, err
-			}
-			dictionary = roomOf[T](&p.mem.dictionary, h.values)
-			if err := decode(dictionary, b, encodingPlain, nil, nil); err != nil {
-				return out, fmt.Errorf("the dictionary: %w", err)
+			if err := dictionary(b, h.values); err != nil {
+				return err
 			}
 			continue
 		}
 		if p.encodings>>uint(h.encoding)&1 == 0 {
-			return out, fmt.Errorf("values in the encoding %d, which their column does not name", h.encoding)
+			return fmt.Errorf("values in the encoding %d, which their column does not name", h.encoding)
 		}
 		n, err := a.add(h.values, p.rep, p.def)
 		if err != nil {
-			return out, err
+			return err
 		}
-		at := len(values)
-		values = values[:at+n]
-		if err := decode(values[at:], b, h.encoding, dictionary, &p.mem.places); err != nil {
-			return out, err
+		if err := values(h, b, n); err != nil {
+			return err
 		}
 	}
 	out.Ends, out.Nulls = a.finish(), a.nulls
-	out.Values = values
-	if p.column.wide {
-		out.Values = unsigned(values)
-	}
 	if len(p.b) > 0 {
-		return out, fmt.Errorf("%d bytes are left after the last of its values", len(p.b))
+		return fmt.Errorf("%d bytes are left after the last of its values", len(p.b))
 	}
 	if got := a.rows(); got != rows {
-		return out, fmt.Errorf("there are %d rows, want %d", got, rows)
+		return fmt.Errorf("there are %d rows, want %d", got, rows)
 	}
-	return out, nil
+	return nil
 }

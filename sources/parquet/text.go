@@ -16,53 +16,27 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 	t := &texts{budget: p.budget}
 	t.Ends = append(make([]int32, 0, p.left+1), 0)
 	var dictionary texts
-	a := &assembler{column: p.column}
-	for {
-		h, b, ok, err := p.next()
-		if err != nil {
-			return out, err
+	err = p.each(&out, rows, func(b []byte, n int) error {
+		dictionary = texts{budget: p.budget}
+		if err := p.budget.Take(int64(n)+1, 4); err != nil {
+			return err
 		}
-		if !ok {
-			break
+		dictionary.Ends = append(make([]int32, 0, n+1), 0)
+		if err := dictionary.plain(b, n); err != nil {
+			return fmt.Errorf("the dictionary: %w", err)
 		}
-		if h.kind == pageDictionary {
-			dictionary = texts{budget: p.budget}
-			if err := p.budget.Take(int64(h.values)+1, 4); err != nil {
-				return out, err
-			}
-			dictionary.Ends = append(make([]int32, 0, h.values+1), 0)
-			if err := dictionary.plain(b, h.values); err != nil {
-				return out, fmt.Errorf("the dictionary: %w", err)
-			}
-			continue
-		}
-		if p.encodings>>uint(h.encoding)&1 == 0 {
-			return out, fmt.Errorf("values in the encoding %d, which their column does not name", h.encoding)
-		}
-		n, err := a.add(h.values, p.rep, p.def)
-		if err != nil {
-			return out, err
-		}
+		return nil
+	}, func(h page, b []byte, n int) error {
 		switch h.encoding {
 		case encodingPlain:
-			err = t.plain(b, n)
+			return t.plain(b, n)
 		case encodingDictionary, encodingPlainDictionary:
-			err = t.entries(b, n, &dictionary, &p.mem.places)
-		default:
-			err = fmt.Errorf("strings in the encoding %d, which is not read", h.encoding)
+			return t.entries(b, n, &dictionary, &p.mem.places)
 		}
-		if err != nil {
-			return out, err
-		}
-	}
-	out.Ends, out.Nulls, out.Values = a.finish(), a.nulls, t.Text
-	if len(p.b) > 0 {
-		return out, fmt.Errorf("%d bytes are left after the last of its values", len(p.b))
-	}
-	if got := a.rows(); got != rows {
-		return out, fmt.Errorf("there are %d rows, want %d", got, rows)
-	}
-	return out, nil
+		return fmt.Errorf("strings in the encoding %d, which is not read", h.encoding)
+	})
+	out.Values = t.Text
+	return out, err
 }
 
 // texts grows within a budget.
