@@ -52,12 +52,6 @@ func Nodes(f *flag.FlagSet, p *int) {
 	Int(f, p, "n", 10000, 1, 1<<28, "nodes of a generated graph")
 }
 
-// Roots adds the flag -w, for which a graph has room, and -stride.
-func Roots(f *flag.FlagSet, w, stride *int, usage string) {
-	Int(f, w, "w", 0, 0, 1<<20, usage)
-	Int(f, stride, "stride", 1, 1, Many, "distance between two roots in the order of nodes")
-}
-
 // Workers adds the flag -workers. The library bounds the number.
 func Workers(f *flag.FlagSet, p *int) {
 	Int(f, p, "workers", 0, 0, math.MaxInt, "goroutines; 0 = all cores; results do not depend on it")
