@@ -71,8 +71,8 @@
 //	NCI1       1600         82.4     66.9      6.71    0.20      0.20    0.04
 //	COLLAB      400         75.4     62.8      8.37    0.38     13.5     1.06
 //
-// So words suit whoever has few graphs, or wants the best accuracy: training takes 12 to
-// 34 times as long, and an answer 3 to 13 times. A CNN suits streams that are too fast
+// Words suit few graphs, and the best accuracy: training takes 12 to 34 times as long as that
+// of a CNN, and an answer 3 to 13 times. A CNN suits streams that are too fast
 // for that, exports of fields, and data whose edges and continuous attributes matter. It
 // is nearly as fast for large graphs as for small ones, since it reads w fields of each.
 //

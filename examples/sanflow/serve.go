@@ -184,7 +184,8 @@ func (s *server) run(ctx context.Context, stamp string) error {
 	return context.Cause(ctx)
 }
 
-// take makes a model the one that answers. That before is closed once nobody asks it.
+// take makes a model the one that answers. The model before is closed when its last request
+// has ended.
 func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	notes := nn.MetadataOf(p.Net())
 	next := &loaded{p: p, system: notes["system"]}

@@ -45,7 +45,7 @@ func NewMeasures(classes []string) *Measures {
 	return m
 }
 
-// Add counts what is said of a row: it is for sinks.Predict.Each.
+// Add counts the prediction for a row. It is for sinks.Predict.Each.
 func (m *Measures) Add(p sinks.Prediction) error {
 	if len(m.Classes) == 0 {
 		if math.IsNaN(float64(p.TargetValue)) {

@@ -57,9 +57,9 @@ func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err err
 	return said, rows(t.all()).Via(operators.Batch{Size: 1024}).To(ask).Run(ctx)
 }
 
-// smoothed lets what is said of all nodes propagate over the edges, as far as the
-// validation nodes bear out: by any of some shares, and with what is said of training
-// nodes or their classes. Unless there is one share, it must be better by more than
+// smoothed smooths the predictions of all nodes over the edges, where that is better on the
+// validation nodes. It tries some shares, and the predictions of training nodes or their
+// classes. Unless there is one share, it must be better by more than
 // chance. O(edges·classes) a round.
 func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err error) {
 	best = a

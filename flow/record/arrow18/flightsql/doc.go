@@ -2,6 +2,6 @@
 // server: that of arrow-go, which asks SQLite, over gRPC on this machine. Its example is
 // what a program writes. See sources.Tables and arrow18.Rows.
 //
-// It is a module of its own, since the server needs modernc.org/sqlite, which nobody
-// who reads records of arrow-go v18 should find in a go.sum.
+// This package is a module of its own. The server needs modernc.org/sqlite, which so stays out
+// of the go.sum of module arrow18.
 package flightsql
