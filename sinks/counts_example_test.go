@@ -1,0 +1,31 @@
+package sinks_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// A support vector machine learns from the counts of all graphs at once: a kernel
+// compares the words of two graphs.
+func ExampleCollectCounts() {
+	ctx, src := context.Background(), sources.Families{Graphs: 600} // or a sources.TU
+	words := operators.Count{Of: []count.Counter{count.WL{Height: 2}}}
+	var bags sinks.CollectCounts
+	check(flow.From(src).Via(operators.Part{Of: 10, Rest: true}).Via(words).To(&bags).Run(ctx)) // nine tenths of the graphs
+	gram := must(graphkernel.GramOf(ctx, bags.Counts[0], nn.Cosine, 2))                         // the kernel of all pairs
+	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
+	svm := &graphkernel.SVM{C: 10, Kernel: nn.Cosine}
+	check(svm.FitCounts(ctx, bags.Counts[0], bags.Class))
+	check(flow.From(src).Via(operators.Part{Of: 10}).Via(words).To(sinks.Evaluate{Net: svm, Done: show}).Run(ctx)) // the others
+	// Output:
+	// 531 graphs, the first two alike by 0.87
+	// 52 of 69 right
+}
