@@ -8,7 +8,7 @@ require (
 	github.com/klauspost/compress v1.20.3 // files: zstd and Snappy into memory of a known size
 	github.com/nats-io/jwt/v2 v2.8.2 // tests: credentials that expire
 	github.com/nats-io/nats-server/v2 v2.15.2 // tests and examples/cluster: a broker to embed
-	github.com/nats-io/nats.go v1.55.0 // sinks/jetstream and sources/jetstream, and nobody else
+	github.com/nats-io/nats.go v1.55.0 // sinks/jetstream and sources/jetstream, alone
 	github.com/nats-io/nkeys v0.4.16 // tests: who signs them
 	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline

@@ -17,7 +17,7 @@ type delivery struct {
 // claim. The caller holds mu.
 func (t *tracker) receive(spans []span) error {
 	if len(spans) == 0 {
-		return fmt.Errorf("a record has no rows, or no positions, and nobody could tell when it has left")
+		return fmt.Errorf("a record has no rows, or no positions, so the end of its way cannot be known")
 	}
 	d := &delivery{spans: spans, open: len(spans)}
 	for i, s := range spans {

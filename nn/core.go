@@ -52,7 +52,7 @@ type pointer[M any] interface {
 // core is a model after Init or Load: the weights and what changes them. It
 // serves every architecture, which embeds it and is asked for its layers only.
 type core struct {
-	arch  architecture      // a copy that nobody else has
+	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them
 	shape Shape
 	loss  Loss

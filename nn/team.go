@@ -10,7 +10,7 @@ import (
 // A large batch is cut into parts of up to maxPart rows, an even number of them
 // and at most maxParts. The cut depends on the rows alone, each part is computed
 // by itself, and gradients are added in the order of the parts: the result is
-// the same, to the last bit, whoever computes which part.
+// the same, to the last bit, for any assignment of parts to workers.
 //
 // Parts of 64 rows keep the dense layers' products within a few percent of their
 // speed on the whole batch (BenchmarkTrain), and adding up their gradients cheap.
@@ -27,9 +27,9 @@ func parts(rows int) int {
 	return min(maxParts, 2*((rows+2*maxPart-1)/(2*maxPart)))
 }
 
-// linger is how long a goroutine that has nothing to do looks out for more before
-// it goes: longer than the pause between two steps, since to wake a processor
-// can take as long as a step, and short enough for nobody to miss it.
+// linger is how long an idle goroutine polls for work before it ends. It is longer
+// than the pause between two steps, since to wake a processor can take as long as a
+// step, and short enough to cost little.
 const linger = 200 * time.Microsecond
 
 // team is the goroutines that share the steps of a model: the one that calls
@@ -38,7 +38,7 @@ type team struct {
 	core    *core
 	workers int
 	own     *replica   // of the caller of learn, beside core.work, which takes part 0
-	free    []*replica // nobody's
+	free    []*replica // in no use
 
 	mu      sync.Mutex
 	turn    sync.Cond // added has grown
@@ -92,7 +92,7 @@ func (t *team) begin(b batch, n int) {
 	}
 }
 
-// replica returns one that nobody has.
+// replica returns a replica in no use.
 func (t *team) replica() *replica {
 	if n := len(t.free); n > 0 {
 		r := t.free[n-1]

@@ -65,7 +65,7 @@ type batch struct {
 	values  []float32
 	unit    unit      // of predictions
 	learned unit      // of the outputs that are learned
-	said    []float32 // (rows, columns): what is predicted; nil where nobody asks
+	said    []float32 // (rows, columns): what is predicted; nil where not asked for
 }
 
 // open checks the shapes of b against s and returns it as slices. Of the

@@ -32,8 +32,8 @@ func columnsOf(s *arrow.Schema) map[string]string {
 	return columns
 }
 
-// castagnoli is quick enough to cost little beside a step, and tells streams of
-// different settings apart; it is no protection against anybody.
+// castagnoli is the checksum that distinguishes streams of different settings. It
+// costs little beside a step. It is no protection against forgery.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // addDigest adds the rows of a record to a digest of those before.

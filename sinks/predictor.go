@@ -243,7 +243,7 @@ func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error
 // ones do not. What was opened is closed by itself.
 func (p *Predictor) Close() error { return p.workers.close() }
 
-// workers are those that nobody has.
+// workers are the workers in no use.
 type workers struct {
 	open func() (*worker, error)
 	free func() error // called when all are closed; or nil
@@ -256,7 +256,7 @@ type workers struct {
 
 var errClosed = errors.New("sinks: predictor: it is closed")
 
-// take returns a worker that nobody has.
+// take returns a worker in no use.
 func (s *workers) take() (w *worker, err error) {
 	s.mu.Lock()
 	if s.closed {

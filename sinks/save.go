@@ -49,8 +49,8 @@ func Write(w io.Writer, m nn.Saver, r operators.Recipe) error {
 	return m.Save(w)
 }
 
-// note adds the recipe to the notes of a model, and, for whoever lists them, the
-// names of classes and channels.
+// note adds the recipe to the notes of a model, and the
+// names of classes and channels for listings.
 func note(m nn.Saver, r operators.Recipe) error {
 	if m != nil && !nn.Trained(m) {
 		return nil // its own Save refuses it

@@ -84,9 +84,9 @@ func (OS) Open(name string) (File, error) {
 	return f, nil
 }
 
-// Create opens, holds and empties a file, in this order: it is not emptied while
-// somebody else writes it, and one that was given another name in between is
-// left alone.
+// Create opens, holds and empties a file, in this order: a file that
+// another process writes is not emptied, and a file that was renamed in between
+// is left alone.
 func (OS) Create(name string) (File, error) {
 	for range 100 {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -165,7 +165,7 @@ func MkdirAll(fsys FS, dir string) (made []string, err error) {
 	}
 	err = fsys.Mkdir(dir)
 	if errors.Is(err, fs.ErrExist) {
-		return made, nil // somebody else was quicker
+		return made, nil // another process made it first
 	}
 	if err == nil {
 		made, err = append(made, dir), fsys.SyncDir(above)

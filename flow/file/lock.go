@@ -7,8 +7,8 @@ import (
 
 // Lock keeps other runs off a directory: their Lock is [ErrHeld]. It is given
 // back by Close, and by the end of the process, however that ends. It is the file
-// LockName, which a process that was killed leaves behind, and which then locks
-// nobody out.
+// LockName. A process that was killed leaves that file behind; the file then
+// excludes no other process.
 func Lock(fsys FS, dir string) (io.Closer, error) {
 	fsys = Or(fsys)
 	f, err := fsys.Create(LockName(dir))

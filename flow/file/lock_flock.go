@@ -10,7 +10,7 @@ import (
 
 // hold takes the lock of a file. It belongs to the open file: two of one process
 // exclude each other too, and the end of a process, however it ends, gives it
-// back. On a file system without locks nobody is kept off.
+// back. On a file system without locks it excludes no process.
 func hold(f *os.File) error {
 	c, err := f.SyscallConn()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Module otel exports the statistics of a run by OpenTelemetry, as metrics and spans. It
-// is a module of its own so that nobody else downloads that.
+// is a module of its own: other programs do not download OpenTelemetry.
 module github.com/sanflow/sanflow/flow/otel
 
 go 1.26.0

@@ -1,7 +1,6 @@
 // Package otel exports the statistics of a run by OpenTelemetry, as metrics and as
 // spans. Metrics are instruments whose callback takes a snapshot (flow.Running.Stats)
-// whenever somebody collects. Nothing is done in between, and which exporter there is, if
-// any, is the caller's affair.
+// at each collection. Nothing is done in between. The caller chooses the exporter.
 //
 //	run := pipeline.Start(ctx)
 //	reg, err := otel.Observe(provider.Meter("myprogram"), run)

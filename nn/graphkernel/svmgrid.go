@@ -28,7 +28,7 @@ type SVMGrid struct {
 	// high C, and are no better for it. A C at which that ends the search scores as
 	// the one before; see Bounded.
 	SVM SVM
-	// Gram returns the matrix of a variant, which may then be changed by nobody. It
+	// Gram returns the matrix of a variant, which must not change afterwards. Gram
 	// must be set. Where its error is an ErrDiverges the variant is missing.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 

@@ -57,7 +57,7 @@ type CrossValidation struct {
 	Learn func(context.Context, Trial) ([]Score, error)
 	// Prepare, if set, is called before the trials of a variant, after the last
 	// trial of the variant before it. An error that is an ErrNoVariant leaves the
-	// variant out: it has no trials, and nobody chooses it.
+	// variant out: it has no trials and is never chosen.
 	Prepare func(ctx context.Context, variant int) error
 	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
 	Workers int
@@ -233,7 +233,7 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		}
 	}
 	rounds := byVariant
-	if v.Prepare == nil { // one round, so that nobody waits
+	if v.Prepare == nil { // one round, so that no worker waits
 		rounds = [][]task{nil}
 		for _, tasks := range byVariant {
 			rounds[0] = append(rounds[0], tasks...)

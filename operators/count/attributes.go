@@ -10,9 +10,9 @@ import (
 )
 
 // Attributes counts the continuous attributes of nodes and edges. It needs no scale
-// that somebody would have to learn from other graphs first: what tells how finely a
-// channel is looked at is how far its values in the graph itself are apart, rounded to
-// a power of 2, so that graphs of the same sort are looked at alike.
+// learned from other graphs: the resolution of a channel is the spread of its values in
+// the graph itself, rounded to a power of 2, so that similar graphs have the same
+// resolution.
 //
 // A channel has as numbers of the whole graph its mean, deviation, smallest, middle and
 // largest value, each as one of those of Statistics, and one below 0 as others than one

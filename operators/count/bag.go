@@ -40,7 +40,7 @@ func (b *Bag) Add(id uint64, n float64) {
 	}
 }
 
-// place spreads ids over the table that somebody has made without a hash.
+// place spreads ids over the table, also ids that were made without a hash.
 func place(id uint64) uint64 { return id * 0x9e3779b97f4a7c15 >> 24 }
 
 // rebuild makes a table for at least twice as many entries.

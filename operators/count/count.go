@@ -42,8 +42,8 @@ type Contexter interface {
 // Input is what a counter may look at.
 type Input struct {
 	Graph *graph.Graph
-	// Roots are the nodes that were chosen, -1 for none; nil where nobody has
-	// chosen. Only counters that say so look at them.
+	// Roots are the nodes that were chosen, -1 for none; nil where none were
+	// chosen. Only counters that say so use them.
 	Roots []int32
 	// Context ends work that is no longer wanted; nil never ends.
 	Context context.Context

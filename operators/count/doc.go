@@ -25,11 +25,11 @@
 //
 // What is counted is known by an id of 64 bits, a hash of its content: no
 // vocabulary is kept, so that an id means the same in another stream, on another
-// machine, and for a graph that nobody has seen before. Of a million different
+// machine, and for an unseen graph. Of a million different
 // things two have the same id with a probability of 3·10⁻⁸. [Hash] gives the
-// function in full; it does not change from one version to the next. Whoever wants
-// fewer dimensions takes ids modulo a width, or makes a vocabulary; both come
-// after.
+// function in full; it does not change from one version to the next. For
+// fewer dimensions take ids modulo a width, or make a vocabulary, behind the
+// counters.
 //
 // Discrete attributes take part as the indices that graphs carry, so two streams
 // agree where their layouts do. Of two counters none have ids in common, but for

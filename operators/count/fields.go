@@ -103,7 +103,7 @@ var kindField = Kind("field")
 
 func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	if f.Selected && in.Roots == nil {
-		return fmt.Errorf("nobody has selected roots: put Select before it, or leave Selected out")
+		return fmt.Errorf("the rows have no selected roots: put Select before it, or leave Selected out")
 	}
 	g, err := f.graph(in.Graph)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package ipc writes records as Arrow IPC, for whoever reads Arrow or Feather,
-// and for sources.IPC and sources.Mapped, which give back what came in.
+// Package ipc writes records as Arrow IPC, for readers of Arrow and Feather.
+// sources.IPC and sources.Mapped read the same records back.
 //
 //	err := flow.From(src).
 //		Via(operators.Select{W: 18}).

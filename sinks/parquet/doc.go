@@ -1,6 +1,5 @@
 // Package parquet writes records as Parquet, for DuckDB, Polars, pandas and
-// whoever else reads it, and for package sources/parquet, which gives back what
-// came in.
+// other readers. Package sources/parquet reads the same records back.
 //
 //	err := flow.From(src).
 //		Via(operators.Select{W: 18}).

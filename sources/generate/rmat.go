@@ -81,5 +81,5 @@ func RMATLines(scale, lines int, seed uint64) iter.Seq2[int32, int32] {
 	}
 }
 
-// reaches is 1 if x ≥ least, else 0, without a branch that nobody could foresee.
+// reaches is 1 if x ≥ least, else 0, without an unpredictable branch.
 func reaches(x, least int32) int32 { return int32(uint32(least-1-x) >> 31) }

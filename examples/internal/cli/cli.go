@@ -293,8 +293,8 @@ func (f Files) Finish(path string, content func() ([]byte, error)) error {
 	return one.Finish()
 }
 
-// OutFile is a file that gets its name when it is complete. A nil one is a file
-// that nobody asked for.
+// OutFile is a file that gets its name when it is complete. A nil one stands
+// for no file.
 type OutFile struct{ *file.Pending }
 
 // Create begins a file; the path "" gives nil. It fails at once where the place

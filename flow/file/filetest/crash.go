@@ -131,7 +131,7 @@ func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
 	return to
 }
 
-// lastsOf decides which of n changes are on disk though nobody asked for it.
+// lastsOf decides which of n changes are on disk without a sync.
 func lastsOf(loss Loss, n int, rng *rand.Rand) func(i int) bool {
 	switch {
 	case loss == None:

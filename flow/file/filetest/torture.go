@@ -10,7 +10,7 @@ import (
 
 // Outcome is a directory after something went wrong.
 type Outcome struct {
-	// Dir is the directory as whoever comes next finds it.
+	// Dir is the directory as the next process finds it.
 	Dir string
 	// What went wrong, for messages.
 	What string

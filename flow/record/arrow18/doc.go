@@ -55,6 +55,6 @@
 //
 // It lies beside package record, since it is about records in both directions,
 // and not one source or sink more. As a nested module it keeps v18, and what
-// that needs, out of the builds of everybody else. A program that uses it adds
+// that needs, out of other builds. A program that uses it adds
 // both modules: go get github.com/sanflow/sanflow/flow/record/arrow18.
 package arrow18

@@ -220,8 +220,8 @@ func (b *batch) column(f *Field) (arrow.ArrayData, error) {
 	return array.NewData(f.Type, int(n), bufs, children, int(nulls), 0), nil
 }
 
-// textEnd is where the last of n strings ends; a negative offset is 0, and is an error of
-// whoever follows it.
+// textEnd is where the last of n strings ends; a negative offset counts as 0; the
+// reader that follows it returns the error.
 func (b *batch) textEnd(ends *memory.Buffer, n int64) int64 {
 	if n == 0 {
 		return 0

@@ -25,8 +25,8 @@
 // footer's blocks, which cover the file from its beginning to its end; the
 // buffers, which cover the body of their block in order; the rows of a batch and
 // of each of its columns; the nulls and the bits that tell them. So a file that
-// opens has all of its records, in their order. Values are not looked at: what
-// is damaged there is seen by whoever knows their rules, if there are any.
+// opens has all of its records, in their order. Values are not checked: only
+// a reader that knows their rules sees damage there.
 //
 // A stream has no footer. It ends at its mark of the end, or where its bytes do,
 // between two messages: one that was cut off there cannot be told from one that

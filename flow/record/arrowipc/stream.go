@@ -12,7 +12,7 @@ type Stream struct {
 	Schema *Schema
 
 	r    io.Reader
-	left int64 // bytes to come; -1 where nobody knows
+	left int64 // bytes to come; -1 where unknown
 	take Take
 	meta space
 	body space

@@ -29,7 +29,7 @@
 // lists are checked by the views of package record, and graphs by
 // graph.Graph.Check; Verify reads all of a file that has a checksum.
 //
-// A file that is cut off by somebody else while it is mapped faults the program,
+// A file that another process truncates while it is mapped faults the program,
 // as it does with every mapping; write a new file and rename it instead. On
 // systems without mmap the file is read as a whole.
 package mapped

@@ -13,7 +13,7 @@ type fragment struct {
 	list  []uint32
 }
 
-// split finds the fragments of cells that nobody has taken yet, puts their nodes
+// split finds the fragments of cells that are not taken yet, puts their nodes
 // in order, and writes where they begin. Names stay as they are, since lists are
 // made of those.
 func (c *Coloring) split(int) {

@@ -18,8 +18,8 @@
 //
 // Number gives the order that decides fields and labels: the textbook numbering,
 // which renumbers in rounds by the sorted signature (old colour, ascending list
-// of the neighbours' old colours). Whoever programs it again, in whatever way,
-// gets the same order.
+// of the neighbours' old colours). Each implementation of that definition
+// gives the same order.
 //
 // Refine is for what needs some invariant order only: ties between whole-graph
 // labels, and the searches. A first-in first-out worklist holds cells that still

@@ -61,8 +61,8 @@ func newDirectory(t Target, ext string, s *arrow.Schema) (*directory, error) {
 
 func (d *directory) path(name string) string { return filepath.Join(d.dir, name) }
 
-// begin looks at what is there. A part that no manifest names would be read
-// together with ours by whoever reads *.parquet: it is not ours to remove.
+// begin looks at what is there. A reader of *.parquet would read a part that
+// no manifest names together with ours. begin refuses it and does not remove it.
 func (d *directory) begin() error {
 	old, err := tidy(d.fs, d.dir)
 	if err != nil {
@@ -208,7 +208,7 @@ func (d *directory) discard() error {
 		err = unlocked
 	}
 	for i := len(d.made) - 1; i >= 0; i-- {
-		d.fs.Remove(d.made[i]) // fails where somebody else has put something there
+		d.fs.Remove(d.made[i]) // fails where another process has put a file there
 	}
 	return file.CannotWrite(d.dir, err)
 }

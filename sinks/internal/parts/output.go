@@ -12,7 +12,7 @@ import (
 // writers of Arrow drop some.
 type output struct {
 	w   *bufio.Writer
-	h   hash.Hash // nil where nobody wants it
+	h   hash.Hash // nil where not asked for
 	n   int64
 	err error
 }

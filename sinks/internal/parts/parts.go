@@ -164,7 +164,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	w.records++
 	switch {
 	case w.W != nil:
-		if err := w.out.flush(); err != nil { // somebody may read while we write
+		if err := w.out.flush(); err != nil { // another process may read meanwhile
 			return err
 		}
 		if w.format.Live {

@@ -93,7 +93,7 @@ func tidy(fsys file.FS, dir string) (*manifest.Manifest, error) {
 }
 
 // unnamed returns the files of list that are there and not of m. One that is
-// still hidden, or of another size, was put there by somebody else.
+// still hidden, or of another size, was put there by another process.
 func unnamed(fsys file.FS, dir string, list, m *manifest.Manifest) (paths []string, err error) {
 	for _, f := range list.Files {
 		if m != nil {

@@ -13,7 +13,7 @@ import (
 // whose lists stand in the order in which they came and have the values in lists
 // beside them, all of them finite. Of an edge that comes again the first value holds,
 // for both directions; others are counted. Each worker looks at all edges for those of
-// its rows, so that nobody waits: O(edges · (workers + log degree)). The values stand in
+// its rows, so that no worker waits: O(edges · (workers + log degree)). The values stand in
 // the memory of 8 bytes an edge in which Rows has sorted them; beside it there are 4
 // bytes for each node, and for each worker less than Rows had.
 func (e *Edges) Values(offsets, neighbors []int32, directed bool, values [][]float32) (of []float32, conflicts int64, err error) {
