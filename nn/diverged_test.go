@@ -119,7 +119,7 @@ func TestUntrained(t *testing.T) {
 			t.Helper()
 			_, predict := m.Predict(b, nil)
 			_, evaluate := m.Evaluate(b)
-			_, together := Ensemble{m, m}.Predict(b, nil)
+			_, together := (&Ensemble{Nets: []Predictor{m, m}}).Predict(b, nil)
 			uses := []error{predict, evaluate, together, m.Save(io.Discard)}
 			if e, ok := m.(Exporter); ok && test.s.Sparse == 0 {
 				uses = append(uses, ExportONNX(io.Discard, e))
@@ -129,7 +129,7 @@ func TestUntrained(t *testing.T) {
 					t.Errorf("%s, use %d: %v, want %v", test.name, i, err, want)
 				}
 			}
-			if is := want == nil; Trained(m) != is || Trained(Ensemble{m}) != is || Trained(m.(Cloner).Clone()) != is {
+			if is := want == nil; Trained(m) != is || Trained(&Ensemble{Nets: []Predictor{m}}) != is || Trained(m.(Cloner).Clone()) != is {
 				t.Errorf("%s: trained: %t, want %t", test.name, Trained(m), is)
 			}
 		}
@@ -144,7 +144,7 @@ func TestUntrained(t *testing.T) {
 			t.Errorf("use %d of a model before Init: %v", i, err)
 		}
 	}
-	if Trained(Ensemble{}) {
+	if Trained(&Ensemble{}) {
 		t.Error("nothing is trained")
 	}
 }

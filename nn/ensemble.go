@@ -1,24 +1,43 @@
 package nn
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
 
 	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Ensemble is models that answer together: the mean of what each predicts. Those
 // that differ in their seed alone are wrong about different rows, so the mean is
-// right more often than most of them. Each learns by itself; see sinks.Fit.
-type Ensemble []Model
+// right more often than most of them. Each learns by itself; see sinks.Fit. An Ensemble
+// is saved as one file.
+type Ensemble struct {
+	// Nets are the models, of one shape. There is one or more.
+	Nets []Predictor
 
-var _ Predictor = Ensemble{}
+	// Info is saved with the models and loaded with them; that of each model is not. Keys
+	// may not begin with "sanflow.".
+	Info map[string]string
+}
+
+var (
+	_ Saver  = (*Ensemble)(nil)
+	_ Cloner = (*Ensemble)(nil)
+)
 
 // Init fits every model to the records, or checks it.
-func (e Ensemble) Init(s Shape) error {
-	if len(e) == 0 {
+func (e *Ensemble) Init(s Shape) error {
+	if len(e.Nets) == 0 {
 		return errors.New("an ensemble of no models")
 	}
-	for _, m := range e {
+	for _, m := range e.Nets {
 		if err := m.Init(s); err != nil {
 			return err
 		}
@@ -27,34 +46,37 @@ func (e Ensemble) Init(s Shape) error {
 }
 
 // Trained reports whether every model has learned.
-func (e Ensemble) Trained() bool {
-	for _, m := range e {
+func (e *Ensemble) Trained() bool {
+	for _, m := range e.Nets {
 		if !Trained(m) {
 			return false
 		}
 	}
-	return len(e) > 0
+	return len(e.Nets) > 0
 }
 
 // Shape returns that of the first model.
-func (e Ensemble) Shape() Shape {
-	if len(e) == 0 {
+func (e *Ensemble) Shape() Shape {
+	if len(e.Nets) == 0 {
 		return Shape{}
 	}
-	return e[0].Shape()
+	return e.Nets[0].Shape()
 }
 
-// Predict returns the mean over the models of what Model.Predict returns.
-func (e Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	if len(e) == 0 {
+// Metadata returns Info, which it makes where it is nil.
+func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.Info) }
+
+// Predict returns the mean over the models of what Predictor.Predict returns.
+func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	if len(e.Nets) == 0 {
 		return nil, ErrNotReady
 	}
-	dst, err := e[0].Predict(b, dst)
-	if err != nil || len(e) == 1 {
+	dst, err := e.Nets[0].Predict(b, dst)
+	if err != nil || len(e.Nets) == 1 {
 		return dst, err
 	}
 	sum := dst.Float32s()
-	for _, m := range e[1:] {
+	for _, m := range e.Nets[1:] {
 		one, err := m.Predict(b, nil)
 		if err != nil {
 			return nil, err
@@ -64,7 +86,123 @@ func (e Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 		}
 	}
 	for i := range sum {
-		sum[i] /= float32(len(e))
+		sum[i] /= float32(len(e.Nets))
 	}
 	return dst, nil
+}
+
+// Clone returns a predictor with the weights of now. It is nil before Init, and where a
+// model is no Cloner.
+func (e *Ensemble) Clone() Predictor {
+	c := new(Ensemble)
+	for _, m := range e.Nets {
+		one, ok := m.(Cloner)
+		if !ok {
+			return nil
+		}
+		next := one.Clone()
+		if next == nil {
+			return nil
+		}
+		c.Nets = append(c.Nets, next)
+	}
+	if len(c.Nets) == 0 {
+		return nil
+	}
+	return c
+}
+
+const (
+	ensembleKind = "ensemble"
+	keyNets      = "nets"
+)
+
+// savedNet is what the file of an Ensemble says of a model. Its tensors have the number of
+// the model and a dot before their names.
+type savedNet struct {
+	Kind string                     `json:"kind"`
+	Meta map[string]json.RawMessage `json:"meta"`
+}
+
+// Save writes all models as one file. A model that the package cannot load again is an
+// error, and one that has learned nothing yet is ErrUntrained.
+func (e *Ensemble) Save(w io.Writer) error {
+	if len(e.Nets) == 0 {
+		return ErrNotReady
+	}
+	var nets []savedNet
+	all := &modelfile.File{Kind: ensembleKind, Info: e.Info}
+	for i, m := range e.Nets {
+		s, ok := m.(interface{ Save(io.Writer) error })
+		if !ok {
+			return fmt.Errorf("nn: save: model %d of the ensemble is a %T, which has no Save", i, m)
+		}
+		var file bytes.Buffer
+		if err := s.Save(&file); err != nil {
+			return err
+		}
+		f, err := modelfile.Read(&file)
+		if err != nil {
+			return fmt.Errorf("nn: save: model %d of the ensemble: %w", i, err)
+		}
+		one := savedNet{f.Kind, map[string]json.RawMessage{}}
+		for key, text := range f.Meta {
+			one.Meta[key] = json.RawMessage(text)
+		}
+		nets = append(nets, one)
+		for _, t := range f.Tensors {
+			t.Name = netName(i, t.Name)
+			all.Tensors = append(all.Tensors, t)
+		}
+	}
+	return modelfile.Save(w, all, map[string]any{keyNets: nets})
+}
+
+func netName(i int, tensor string) string { return fmt.Sprintf("%d.%s", i, tensor) }
+
+// Load reads what Save wrote, as CNN.Load does.
+func (e *Ensemble) Load(r io.Reader) error {
+	return modelfile.Load(e, r, len(e.Nets) > 0, (*Ensemble).restore)
+}
+
+// restore makes e the ensemble that a file holds.
+func (e *Ensemble) restore(f *modelfile.File) error {
+	if f.Kind != ensembleKind {
+		return fmt.Errorf("the file holds a model %q, want %q", f.Kind, ensembleKind)
+	}
+	var nets []savedNet
+	if err := f.Get(keyNets, &nets); err != nil {
+		return err
+	}
+	if len(nets) == 0 || len(f.Meta) > 1 {
+		return fmt.Errorf("an ensemble of %d models, with %d entries", len(nets), len(f.Meta))
+	}
+	var loaded []Predictor
+	rest := f.Tensors
+	for i, net := range nets {
+		one := &modelfile.File{Kind: net.Kind, Meta: map[string]string{}, Info: map[string]string{}}
+		for key, text := range net.Meta {
+			one.Meta[key] = string(text)
+		}
+		for len(rest) > 0 && strings.HasPrefix(rest[0].Name, netName(i, "")) {
+			t := rest[0]
+			t.Name = strings.TrimPrefix(t.Name, netName(i, ""))
+			one.Tensors, rest = append(one.Tensors, t), rest[1:]
+		}
+		if net.Kind == ensembleKind {
+			return errors.New("an ensemble of an ensemble")
+		}
+		m, err := modelfile.Restore[Predictor](one, "model that predicts")
+		if err != nil {
+			return fmt.Errorf("model %d of the ensemble: %w", i, err)
+		}
+		if loaded = append(loaded, m); !reflect.DeepEqual(m.Shape(), loaded[0].Shape()) {
+			return fmt.Errorf("model %d of the ensemble is for rows of the shape %+v, the first for %+v", i, m.Shape(), loaded[0].Shape())
+		}
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("the ensemble has no model for the tensor %q", rest[0].Name)
+	}
+	e.Nets, e.Info = loaded, f.Info
+	return nil
 }

@@ -1,8 +1,12 @@
 package nn
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -19,16 +23,16 @@ func TestEnsemble(t *testing.T) {
 	for seed := range uint64(3) {
 		m := &PSLR{}
 		if seed > 0 {
-			e = append(e, &CNN{Seed: seed})
+			e.Nets = append(e.Nets, &CNN{Seed: seed})
 			continue
 		}
-		e = append(e, m)
+		e.Nets = append(e.Nets, m)
 	}
 	if err := e.Init(small); err != nil || e.Shape().W != small.W {
 		t.Fatal(err)
 	}
-	for _, m := range e {
-		if _, err := m.Step(b); err != nil {
+	for _, m := range e.Nets {
+		if _, err := m.(Model).Step(b); err != nil {
 			t.Fatal(err)
 		}
 		p, err := m.Predict(b, nil)
@@ -49,6 +53,73 @@ func TestEnsemble(t *testing.T) {
 				t.Errorf("%v, want %v", p, want)
 				break
 			}
+		}
+	}
+}
+
+// What was saved answers as before, bit for bit, and so does a clone; saved again it has the
+// same bytes.
+func TestEnsembleFile(t *testing.T) {
+	b := tensorsOf(small, smallBatch(5))
+	e := &Ensemble{Nets: []Predictor{&Pooled{Seed: 1, Maps: 3}, &Pooled{Seed: 2, Maps: 3}, &PSLR{}}, Info: map[string]string{"a": "b"}}
+	if e.Clone() != nil || (&Ensemble{}).Clone() != nil {
+		t.Error("a clone before Init")
+	}
+	if err := e.Init(small); err != nil {
+		t.Fatal(err)
+	}
+	var file, again bytes.Buffer
+	if err := e.Save(&file); !errors.Is(err, ErrUntrained) {
+		t.Errorf("untrained: %v", err)
+	}
+	for _, m := range e.Nets {
+		if _, err := m.(Model).Step(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "no network; *nn.Ensemble.Load reads it") {
+		t.Errorf("as a network: %v", err)
+	}
+	loaded := new(Ensemble)
+	if err := loaded.Load(bytes.NewReader(file.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Load(bytes.NewReader(file.Bytes())); err == nil {
+		t.Error("loaded twice")
+	}
+	if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) || loaded.Metadata()["a"] != "b" {
+		t.Errorf("other bytes, or %v", err)
+	}
+	want, err := e.Predict(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Predictor{loaded, e.Clone(), loaded.Clone().(Cloner).Clone()} {
+		got, err := p.Predict(b, nil)
+		if err != nil || !slices.Equal(got.Float32s(), want.Float32s()) {
+			t.Errorf("%T: %v, %v, want %v", p, got, err, want)
+		}
+	}
+	type unsaved struct{ Predictor }
+	nested, other := &Ensemble{Nets: []Predictor{e}}, &PSLR{}
+	if err := other.Init(Shape{W: 4, K: 2, Attrs: 2, Classes: 3}); err != nil {
+		t.Fatal(err)
+	}
+	coreOf(other).taught = true
+	for want, bad := range map[string]*Ensemble{
+		"neither been initialised": {}, "has no Save": {Nets: []Predictor{unsaved{e.Nets[0]}}},
+		"an ensemble of an ensemble": nested, "for rows of the shape": {Nets: []Predictor{e.Nets[0], other}},
+	} {
+		file.Reset()
+		err := bad.Save(io.Writer(&file))
+		if err == nil {
+			err = new(Ensemble).Load(&file)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -65,7 +65,7 @@ type Weighted interface {
 	SetWeights([]float32) error
 }
 
-// Saver is a [Model], or a graphkernel.SVM, whose file has metadata, such as how its
+// Saver is a [Model], an [Ensemble] or a graphkernel.SVM, whose file has metadata, such as how its
 // fields were made; sinks.Save keeps a recipe there.
 type Saver interface {
 	Predictor

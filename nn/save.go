@@ -11,6 +11,7 @@ import (
 )
 
 func init() {
+	modelfile.Register(ensembleKind, (*Ensemble).restore)
 	modelfile.Register("cnn", restoreNet[CNN])
 	modelfile.Register("gru", restoreNet[GRU])
 	modelfile.Register("link", restoreNet[Link])
@@ -25,7 +26,7 @@ func init() {
 // that is damaged, or holds something else, is an error.
 func Load(r io.Reader) (Model, error) { return modelfile.New[Model](r, "network") }
 
-// LoadPredictor is Load for everything that answers: a network, or a
+// LoadPredictor is Load for everything that answers: a network, an [Ensemble], or a
 // graphkernel.SVM, which learns by no steps, where package graphkernel is imported.
 func LoadPredictor(r io.Reader) (Saver, error) {
 	return modelfile.New[Saver](r, "model that predicts")

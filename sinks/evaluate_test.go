@@ -132,7 +132,7 @@ func TestUntrained(t *testing.T) {
 		}{
 			{sinks.Evaluate{Net: net, Done: func(nn.Result) error { return errors.New("it was tested") }}, "evaluate"},
 			{sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return errors.New("it was asked") }}, "predict"},
-			{sinks.Predict{Net: nn.Ensemble{net}, Each: func(sinks.Prediction) error { return errors.New("it was asked") }}, "predict"},
+			{sinks.Predict{Net: &nn.Ensemble{Nets: []nn.Predictor{net}}, Each: func(sinks.Prediction) error { return errors.New("it was asked") }}, "predict"},
 		} {
 			checked(t, func(o flow.Options) {
 				err := fields(10, 4).With(o).To(test.sink).Run(context.Background())

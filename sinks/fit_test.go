@@ -250,8 +250,11 @@ func TestFitEach(t *testing.T) {
 	if fitted(t, alone, p); second.Hash() != nets[1].(*nn.CNN).Hash() {
 		t.Error("the second model is not what it is alone")
 	}
-	rows := 0
-	err = valid.To(sinks.Predict{Net: nn.Ensemble(nets), Each: func(p sinks.Prediction) error { rows++; return nil }}).Run(context.Background())
+	rows, together := 0, new(nn.Ensemble)
+	for _, m := range nets {
+		together.Nets = append(together.Nets, m)
+	}
+	err = valid.To(sinks.Predict{Net: together, Each: func(p sinks.Prediction) error { rows++; return nil }}).Run(context.Background())
 	if err != nil || rows != 30 {
 		t.Errorf("%d rows, %v", rows, err)
 	}

@@ -23,20 +23,28 @@ func Register[M any](kind string, restore func(*M, *File) error) {
 // New reads a model of any kind that was registered and is a T. what says what a T is.
 func New[T any](r io.Reader, what string) (t T, err error) {
 	f, err := Read(r)
+	if err == nil {
+		t, err = Restore[T](f, what)
+	}
 	if err != nil {
 		return t, fmt.Errorf("nn: load: %w", err)
 	}
+	return t, nil
+}
+
+// Restore is New for a file that was read.
+func Restore[T any](f *File, what string) (t T, err error) {
 	restore, ok := kinds[f.Kind]
 	if !ok {
-		return t, fmt.Errorf("nn: load: the file holds a model %q, want one of %q; that of another package has to be imported", f.Kind, slices.Sorted(maps.Keys(kinds)))
+		return t, fmt.Errorf("the file holds a model %q, want one of %q; that of another package has to be imported", f.Kind, slices.Sorted(maps.Keys(kinds)))
 	}
 	m, err := restore(f)
 	if err != nil {
-		return t, fmt.Errorf("nn: load: %w", err)
+		return t, err
 	}
 	t, ok = m.(T)
 	if !ok {
-		return t, fmt.Errorf("nn: load: the file holds a model %q, which is no %s; %T.Load reads it", f.Kind, what, m)
+		return t, fmt.Errorf("the file holds a model %q, which is no %s; %T.Load reads it", f.Kind, what, m)
 	}
 	return t, nil
 }

@@ -83,7 +83,28 @@ func kinds(t testing.TB) []kind {
 			}})
 		}
 	}
-	return append(append(all, machines(t)...), encoders(t)...)
+	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields))
+}
+
+// ensemble returns a file of two networks of different kinds.
+func ensemble(t testing.TB, s nn.Shape) kind {
+	m := &nn.Ensemble{Nets: []nn.Predictor{&nn.Pooled{Maps: 3, Seed: 1}, &nn.PSLR{}}, Info: map[string]string{"note": "two"}}
+	check(t, m.Init(s))
+	for i, one := range m.Nets {
+		_, err := one.(nn.Model).Step(batchOf(s, 8, uint64(i)))
+		check(t, err)
+	}
+	return kind{"ensemble", saved(t, m), func(file []byte) ([]float64, error) {
+		p, err := nn.LoadPredictor(bytes.NewReader(file))
+		if err != nil {
+			return nil, err
+		}
+		if err := p.Init(s); err != nil {
+			return nil, err
+		}
+		y, err := p.Predict(batchOf(s, 5, 9), nil)
+		return numbers(y), err
+	}}
 }
 
 // machines returns files of support vector machines and of a Deep.
