@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
@@ -38,7 +37,7 @@ type Assembler struct {
 //
 // A root outside the graph or a k outside 1 … MaxK panics.
 func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
-	n := ix.g.N()
+	n := ix.N()
 	if root < 0 || int(root) >= n {
 		panic(fmt.Sprintf("field: root %d, want 0 to %d", root, n-1))
 	}
@@ -78,9 +77,9 @@ func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist 
 
 // lists is Assemble without a bound.
 func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
-	n := ix.g.N()
+	n := ix.N()
 	// Where one row is enough, nothing can be met twice.
-	if !ix.g.Directed && k > 1 && ix.g.Degree(root) >= k-1 && a.star(ix.g, root) {
+	if !ix.g.Directed && k > 1 && ix.adj.degree(root) >= k-1 && a.star(ix, root) {
 		return a.hood, a.dist
 	}
 	a.seen.next(n)
@@ -92,14 +91,14 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 		if ix.g.Directed {
 			for _, u := range a.hood[begin:end] {
 				if ix.dir != In {
-					a.hood = a.seen.meet(ix.g.Adj(u), a.hood)
+					a.hood = a.seen.meet(ix.adj.row(u), a.hood)
 				}
 				if ix.dir != Out {
-					a.hood = a.seen.meet(ix.in(u), a.hood)
+					a.hood = a.seen.meet(ix.in.row(u), a.hood)
 				}
 			}
 		} else {
-			a.hood = a.seen.meetAll(ix.g, a.hood, begin)
+			a.hood = a.seen.meetAll(&ix.adj, a.hood, begin)
 		}
 		if len(a.hood) == end {
 			break
@@ -122,8 +121,8 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 
 // star makes a.hood a root and its neighbours, and reports whether these are nodes:
 // if not, meeting them says so.
-func (a *Assembler) star(g *graph.Graph, root int32) bool {
-	row, last := g.Adj(root), int32(g.N()-1)
+func (a *Assembler) star(ix *Index, root int32) bool {
+	row, last := ix.adj.row(root), int32(ix.N()-1)
 	a.hood = append(append(a.hood[:0], root), row...)
 	a.dist = scratch.Resize(a.dist, len(a.hood))
 	a.dist[0] = 0
@@ -207,12 +206,12 @@ func (m *marks) meet(row, nodes []int32) []int32 {
 }
 
 // meetAll is meet for the rows of all nodes from the given one on.
-func (m *marks) meetAll(g *graph.Graph, nodes []int32, begin int) []int32 {
+func (m *marks) meetAll(adj *adjacency, nodes []int32, begin int) []int32 {
 	stamp, now := m.stamp, m.now
-	off, neighbors := g.Offsets, g.Neighbors
+	begins, ends, items := adj.begin, adj.end, adj.items
 	n := len(nodes)
 	for _, u := range nodes[begin:] {
-		row := neighbors[off[u]:off[u+1]]
+		row := items[begins[u]:ends[u]]
 		if n+len(row) > len(nodes) {
 			nodes = slices.Grow(nodes[:n], len(row))
 			nodes = nodes[:cap(nodes)]

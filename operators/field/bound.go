@@ -99,7 +99,7 @@ func (c cursor) full() bool { return c&maxBound != 0 }
 
 // placeRows decides where the rows are, and leaves the cursors of all nodes in b.next.
 func (ix *Index) placeRows() {
-	b, n := &ix.bound, ix.g.N()
+	b, n := &ix.bound, ix.N()
 	b.at, b.next = scratch.Resize(b.at, n), scratch.Resize(b.next, n)
 	unit := 0
 	for _, key := range b.keys {
@@ -148,10 +148,10 @@ func (ix *Index) fillRows() {
 func (ix *Index) walkedDegree(v int32) int {
 	d := 0
 	if !ix.g.Directed || ix.dir != In {
-		d = ix.g.Degree(v)
+		d = ix.adj.degree(v)
 	}
 	if ix.g.Directed && ix.dir != Out {
-		d += len(ix.in(v))
+		d += ix.in.degree(v)
 	}
 	return d
 }
@@ -159,9 +159,9 @@ func (ix *Index) walkedDegree(v int32) int {
 // walkedFrom hands over the nodes from which a walk comes to v.
 func (ix *Index) walkedFrom(v int32, do func(row []int32)) {
 	if !ix.g.Directed || ix.dir != Out {
-		do(ix.g.Adj(v))
+		do(ix.adj.row(v))
 	}
 	if ix.g.Directed && ix.dir != In {
-		do(ix.in(v))
+		do(ix.in.row(v))
 	}
 }

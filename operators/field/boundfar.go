@@ -57,7 +57,7 @@ func (ix *Index) fillFar() {
 	for _, x := range f.order {
 		v := b.keys[uint32(x)].node
 		at, h := uint32(b.at[v]), uint32(x>>32)
-		for _, u := range ix.g.Adj(v) {
+		for _, u := range ix.adj.row(v) {
 			// An edge that is there twice is entered once.
 			if c := farCursor(next[u]); c.at() < at && hash[c.last()] != h {
 				hash[c.last()+1] = h

@@ -83,8 +83,8 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	}
 	c.types = !ignore && (g.HasNodeAttributes() || g.EdgeCats+g.EdgeAttrs > 0)
 	c.steps, c.ranked, c.by = cutSteps, maxWords, byRank
-	if n > g.N()/2 { // the general way would copy nearly all of the graph
-		c.steps = max(c.steps, len(g.Neighbors))
+	if n > ix.N()/2 { // the general way would copy nearly all of the graph
+		c.steps = max(c.steps, len(ix.adj.items))
 	}
 	m := n - c.base
 	c.begin(k-c.base, m)
@@ -118,9 +118,9 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 // row returns the neighbours of u by arcs that have a code in the list of u.
 func (c *cut) row(u int32, code int) []int32 {
 	if c.codes == 2 && code == 0 {
-		return c.ix.in(u)
+		return c.ix.in.row(u)
 	}
-	return c.ix.g.Adj(u)
+	return c.ix.adj.row(u)
 }
 
 // readBefore reads the rows of the nodes before the last level, at the given
@@ -312,7 +312,7 @@ func (c *cut) looksAlone(j int32) bool {
 	}
 	base, place := int32(c.base), c.place
 	// Neighbours of high degree are the likeliest.
-	for _, w := range ix.other[ix.off[u]:ix.off[u+1]] {
+	for _, w := range ix.short.row(u) {
 		if place[w] > base {
 			return false
 		}
@@ -354,11 +354,11 @@ func (c *cut) countAside() {
 	clear(c.counts)
 	counts := c.counts[base+1:]
 	for j, u := range c.nodes[base:] {
-		if ix.g.Degree(u) == bits.OnesCount64(c.around[0][base+1+j]) {
+		if ix.adj.degree(u) == bits.OnesCount64(c.around[0][base+1+j]) {
 			continue
 		}
 		own := uint32(0)
-		for _, v := range ix.other[ix.off[u]:ix.off[u+1]] {
+		for _, v := range ix.short.row(u) {
 			at := c.place[v]
 			c.counts[at]++
 			own += uint32(int32(base)-at) >> 31

@@ -16,7 +16,7 @@ func (c *cut) listAside() bool {
 	m := len(c.alone)
 	all := 0
 	for _, j := range c.tied {
-		all += len(c.ix.g.Adj(c.nodes[c.base+int(j)]))
+		all += c.ix.adj.degree(c.nodes[c.base+int(j)])
 	}
 	// Lists of a dense last level must not grow in steps.
 	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), scratch.Resize(c.from, m)
@@ -183,7 +183,7 @@ func (c *cut) thirdRound() bool {
 		order[n] = uint8(u)
 		n++
 		begin := len(c.colors)
-		for _, v := range c.ix.g.Adj(c.nodes[u]) {
+		for _, v := range c.ix.adj.row(c.nodes[u]) {
 			at := int(c.place[v]) - 1
 			switch j := at - c.base; {
 			case at < 0: // cut off by a bound
@@ -342,9 +342,9 @@ func (c *cut) sameTypes(side bool) bool {
 			before := c.nodes[bits.TrailingZeros64(m)]
 			entry := func(u int32) int32 {
 				if c.codes == 2 && code == 0 {
-					return int32(g.Entry(before, u))
+					return c.ix.adj.find(before, u)
 				}
-				return int32(g.Entry(u, before))
+				return c.ix.adj.find(u, before)
 			}
 			for _, j := range c.tied[1:] {
 				if refine.CompareEdges(g, entry(first), entry(at(j))) != 0 {

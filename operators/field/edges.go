@@ -14,13 +14,24 @@ type EdgeFinder struct {
 // O(k + degrees of the members): a row is walked where it is short, and searched for the
 // k members where it is that of a hub. Members are different nodes, or -1.
 func (f *EdgeFinder) Edges(g *graph.Graph, members []int32, entry []int32) {
+	adj := adjacencyOf(g.Offsets, g.Neighbors)
+	f.edges(&adj, members, entry)
+}
+
+// EdgesOf is Edges for the graph of an index. The entries are positions in the
+// attributes of edges of ix.Graph().
+func (f *EdgeFinder) EdgesOf(ix *Index, members []int32, entry []int32) {
+	f.edges(&ix.adj, members, entry)
+}
+
+func (f *EdgeFinder) edges(adj *adjacency, members []int32, entry []int32) {
 	k := len(members)
 	entry = entry[:k*k]
 	for i := range entry {
 		entry[i] = -1
 	}
-	if len(f.place) < g.N() {
-		f.place = make([]int32, g.N())
+	if n := len(adj.begin); len(f.place) < n {
+		f.place = make([]int32, n)
 	}
 	for i, v := range members {
 		if v >= 0 {
@@ -32,17 +43,17 @@ func (f *EdgeFinder) Edges(g *graph.Graph, members []int32, entry []int32) {
 			continue
 		}
 		row := entry[i*k : (i+1)*k]
-		if g.Degree(u) > 8*k {
+		if adj.degree(u) > 8*k {
 			for j, v := range members {
 				if v >= 0 && u != v {
-					row[j] = int32(g.Entry(u, v))
+					row[j] = adj.find(u, v)
 				}
 			}
 			continue
 		}
-		for e, v := range g.Adj(u) {
+		for e, v := range adj.row(u) {
 			if j := f.place[v]; j > 0 && u != v {
-				row[j-1] = g.Offsets[u] + int32(e)
+				row[j-1] = adj.begin[u] + int32(e)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func (n *numbering) gather(p *problem, ix *Index, nodes []int32, dist []uint8, w
 			return
 		}
 	}
-	n.number(ix.g.N(), nodes)
+	n.number(ix.N(), nodes)
 	switch {
 	case p.onWords && !p.edgeAttrs:
 		n.rows(ix, nodes, p.rowMemory[:])
@@ -62,13 +62,13 @@ func (n *numbering) forget(nodes []int32) {
 // once. It reads the short lists of ix only.
 func (n *numbering) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 	for i, u := range nodes {
-		begin, end := ix.off[u], ix.off[u+1]
-		for j, v := range ix.other[begin:end] {
+		begin := ix.short.begin[u]
+		for j, v := range ix.short.row(u) {
 			at := n.place[v]
 			if at == 0 {
 				continue
 			}
-			if e := ix.listed(begin + int32(j)); e >= 0 {
+			if e := ix.listed(u, begin+int32(j)); e >= 0 {
 				arcs = append(arcs, arc{int32(i), at - 1, e})
 			} else {
 				arcs = append(arcs, arc{at - 1, int32(i), ^e})
@@ -89,11 +89,11 @@ func (n *numbering) typedRows(ix *Index, p *problem) bool {
 	table := p.typeTable()
 	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that some, or every, type has
 	for i, u := range p.nodes {
-		adj := g.Adj(u)
+		adj := ix.adj.row(u)
 		if len(adj) > 4*maxWords {
 			return false // the row of a hub is not read for a few of its edges
 		}
-		cats := g.EdgeCat[g.Offsets[u]:][:len(adj)]
+		cats := g.EdgeCat[ix.adj.begin[u]:][:len(adj)]
 		types := table[i<<6:][:maxWords]
 		row := uint64(0)
 		for e, v := range adj {

@@ -1,6 +1,8 @@
 package field
 
 import (
+	"slices"
+
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 )
@@ -38,19 +40,24 @@ type Index struct {
 	// walks says that ix is good for walks only.
 	walks bool
 
-	// in holds the tails of arriving arcs, for directed graphs.
-	inOff, inTails []int32
+	adj adjacency // the rows of g
+	in  adjacency // the tails of arriving arcs, for directed graphs
 
 	// Every edge, or arc, is listed once more, at the end with the lower degree
 	// (the lower number, if equal). Hubs then have short lists, so that inducing
 	// a subgraph that holds a hub does not cost the degree of the hub. entry is
 	// the CSR position, or its complement where the arc arrives at the owner of
 	// the list; it is empty where no one asks, for undirected edges without attributes.
-	off, other, entry []int32
-	longest           int // of these lists
-	most              int // entries of a row that rowsWhole reads without looking at its length
+	short   adjacency
+	entry   []int32
+	longest int // of these lists
+	most    int // entries of a row that rowsWhole reads without looking at its length
 
-	next []int32 // scratch of Reset
+	// level holds for each node of an index that changes about the logarithm of its
+	// degree, by which the owners of edges are told; nil where nothing changes.
+	level []uint8
+
+	off, next []int32 // scratch of Reset
 
 	bound bound
 
@@ -71,10 +78,12 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 // for a directed graph or one of at most 64 nodes, and nothing for others.
 func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir, ix.walks = g, dir, true
-	ix.bound.most = 0
+	ix.bound.most, ix.level = 0, nil
 	ix.rows = nil
+	ix.adj = adjacencyOf(g.Offsets, g.Neighbors)
 	if g.Directed {
-		ix.inOff, ix.inTails, _ = g.Transpose()
+		offsets, tails, _ := g.Transpose()
+		ix.in = adjacencyOf(offsets, tails)
 	} else if g.N() <= maxWords {
 		ix.setRows()
 	}
@@ -123,13 +132,14 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 		ix.longest = max(ix.longest, int(ix.off[v+1]))
 		ix.off[v+1] += ix.off[v]
 	}
-	ix.other = scratch.Resize(ix.other, int(ix.off[n]))
+	other := scratch.Resize(ix.short.items, int(ix.off[n]))
+	ix.short = adjacencyOf(ix.off, other)
 	ix.entry = scratch.Resize(ix.entry, int(ix.off[n]))
 	ix.next = scratch.Resize(ix.next, n)
 	next := ix.next
 	copy(next, ix.off)
-	put := func(owner, other, entry int32) {
-		ix.other[next[owner]], ix.entry[next[owner]] = other, entry
+	put := func(owner, to, entry int32) {
+		other[next[owner]], ix.entry[next[owner]] = to, entry
 		next[owner]++
 	}
 	for u := range int32(n) {
@@ -150,7 +160,7 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 func (ix *Index) listEdges() {
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
 	half := len(neighbors)/2 + 1 // one is written that does not stay
-	other, entry := scratch.Resize(ix.other, half), ix.entry[:0]
+	other, entry := scratch.Resize(ix.short.items, half), ix.entry[:0]
 	typed := ix.g.EdgeCats+ix.g.EdgeAttrs > 0
 	if typed {
 		entry = scratch.Resize(entry, half)
@@ -182,14 +192,17 @@ func (ix *Index) listEdges() {
 	if mean := len(ix.g.Neighbors) / len(ix.g.Offsets); mean >= 4 && mean < 6 { // as those of D&D
 		ix.most = 8
 	}
-	ix.other, ix.entry = other[:at], entry
+	ix.short, ix.entry = adjacencyOf(ix.off, other[:at]), entry
 }
 
-// listed returns, for a place in other, the CSR position in entry, and any
+// listed returns, for a place in the short list of u, the position in entry, and any
 // number from 0 where that is not kept.
-func (ix *Index) listed(e int32) int32 {
+func (ix *Index) listed(u, e int32) int32 {
 	if len(ix.entry) == 0 {
 		return e
+	}
+	if ix.level != nil && ix.g.EdgeCats+ix.g.EdgeAttrs > 0 {
+		return ix.lookUp(u, e)
 	}
 	return ix.entry[e]
 }
@@ -197,20 +210,47 @@ func (ix *Index) listed(e int32) int32 {
 // owns tells which end of an arc lists it; of the two entries of an undirected
 // edge only the one in the owner's row counts.
 func (ix *Index) owns(u, v int32) bool {
+	if ix.level != nil {
+		return before(ix.level[u], ix.level[v], u, v)
+	}
 	du, dv := ix.degree(u), ix.degree(v)
 	return du < dv || du == dv && u < v
 }
 
 func (ix *Index) degree(v int32) int {
-	d := ix.g.Degree(v)
+	d := ix.adj.degree(v)
 	if ix.g.Directed {
-		d += int(ix.inOff[v+1] - ix.inOff[v])
+		d += ix.in.degree(v)
 	}
 	return d
 }
 
-// Graph returns the indexed graph.
+// Graph returns the indexed graph. That of a DynamicIndex has attributes and no rows.
 func (ix *Index) Graph() *graph.Graph { return ix.g }
 
-// in returns the tails of the arcs that arrive at v.
-func (ix *Index) in(v int32) []int32 { return ix.inTails[ix.inOff[v]:ix.inOff[v+1]] }
+// N returns n, the number of nodes.
+func (ix *Index) N() int { return len(ix.adj.begin) }
+
+// adjacency is a list of nodes for every node v: items[begin[v]:end[v]].
+type adjacency struct{ begin, end, items []int32 }
+
+func adjacencyOf(offsets, items []int32) adjacency {
+	if len(offsets) == 0 {
+		return adjacency{}
+	}
+	n := len(offsets) - 1
+	return adjacency{offsets[:n], offsets[1:], items}
+}
+
+func (a *adjacency) row(v int32) []int32 { return a.items[a.begin[v]:a.end[v]] }
+
+func (a *adjacency) degree(v int32) int { return int(a.end[v] - a.begin[v]) }
+
+// find returns the position of v in the ascending row of u, or -1.
+func (a *adjacency) find(u, v int32) int32 {
+	i, ok := slices.BinarySearch(a.row(u), v)
+	if !ok {
+		return -1
+	}
+	return a.begin[u] + int32(i)
+}

@@ -109,8 +109,8 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 		panic(fmt.Sprintf("field: normalize: %d members, %d nodes and %d distances, want %d members and a distance per node",
 			len(members), len(hood), len(dist), z.K))
 	}
-	if global != nil && len(global) != ix.g.N() {
-		panic(fmt.Sprintf("field: normalize: %d global labels, want %d", len(global), ix.g.N()))
+	if global != nil && len(global) != ix.N() {
+		panic(fmt.Sprintf("field: normalize: %d global labels, want %d", len(global), ix.N()))
 	}
 	if len(hood) == 0 {
 		return ErrNoRoot
@@ -156,7 +156,7 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8) ([]int32, [
 	if z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
 		return hood, dist
 	}
-	z.numbers.number(ix.g.N(), hood)
+	z.numbers.number(ix.N(), hood)
 	defer z.numbers.forget(hood)
 	c := &z.cut
 	c.noting = z.Reads != nil

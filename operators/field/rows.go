@@ -20,11 +20,11 @@ func (n *numbering) rows(ix *Index, nodes []int32, rows []uint64) {
 // Nodes with long rows are left to the short lists.
 func (n *numbering) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 	high, place := uint64(0), n.place
-	off, neighbors := ix.g.Offsets, ix.g.Neighbors
+	begins, ends, neighbors := ix.adj.begin, ix.adj.end, ix.adj.items
 	rows = rows[:maxWords]
 	most := ix.most
 	for i, u := range nodes {
-		begin, end := int(off[u]), int(off[u+1])
+		begin, end := int(begins[u]), int(ends[u])
 		own := uint64(0)
 		switch {
 		case end-begin <= most && begin+most <= len(neighbors):
@@ -71,7 +71,7 @@ func (n *numbering) rowsOfHubs(ix *Index, nodes []int32, high uint64, rows []uin
 	place := n.place
 	for m := high; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
-		for _, v := range ix.other[ix.off[nodes[i]]:ix.off[nodes[i]+1]] {
+		for _, v := range ix.short.row(nodes[i]) {
 			if at := place[v]; at > 0 {
 				rows[i] |= 1 << ((at - 1) & 63)
 				rows[(at-1)&63] |= 1 << i
@@ -98,19 +98,19 @@ func (n *numbering) rowsListed(ix *Index, nodes []int32, rows []uint64) {
 	var begin, end [maxWords]int32
 	for i, v := range nodes {
 		few.add(v)
-		begin[i&63], end[i&63] = ix.off[v], ix.off[v+1]
+		begin[i&63], end[i&63] = ix.short.begin[v], ix.short.end[v]
 	}
 	looked := int32(0)
 	for i := range nodes {
 		if begin[i&63] < end[i&63] {
-			looked += ix.other[begin[i&63]]
+			looked += ix.short.items[begin[i&63]]
 		}
 	}
 	n.looked = looked
 	rows = rows[:maxWords]
 	clear(rows[:len(nodes)])
 	for i := range nodes {
-		list := ix.other[begin[i&63]:end[i&63]]
+		list := ix.short.items[begin[i&63]:end[i&63]]
 		if len(list) > searched*len(nodes) {
 			ix.search(list, nodes, i, rows)
 			continue
