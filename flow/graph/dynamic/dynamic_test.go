@@ -1,0 +1,318 @@
+package dynamic_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+)
+
+// plain is the same graph as a list of occurrences.
+type plain struct {
+	s     dynamic.Settings
+	n     int
+	now   int64
+	list  []occurrence // all additions since the beginning, by age
+	cat   map[graph.Edge]int32
+	node  map[int32]int32
+	class map[int32]int32
+}
+
+type occurrence struct {
+	e    graph.Edge
+	time int64
+	gone bool
+}
+
+func (p *plain) key(u, v int32) graph.Edge {
+	if !p.s.Directed && u > v {
+		u, v = v, u
+	}
+	return graph.Edge{U: u, V: v}
+}
+
+func (p *plain) count(e graph.Edge) (n int) {
+	for _, o := range p.list {
+		if o.e == e && !o.gone {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *plain) remove(match func(graph.Edge) bool, all bool) {
+	for i, o := range p.list {
+		if match(o.e) && !o.gone {
+			p.list[i].gone = true
+			if !all {
+				return
+			}
+		}
+	}
+}
+
+func (p *plain) trim(room int) {
+	if p.s.Within > 0 {
+		p.list = slices.DeleteFunc(p.list, func(o occurrence) bool { return o.time <= p.now-p.s.Within })
+	}
+	if p.s.Last > 0 {
+		p.list = p.list[max(0, len(p.list)+room-p.s.Last):]
+	}
+}
+
+func (p *plain) apply(e event.Event) {
+	p.now = max(p.now, e.Time)
+	p.trim(0)
+	k, u := p.key(e.Source, e.Target), e.Source
+	c := int32(0)
+	if len(e.Cat) > 0 {
+		c = e.Cat[0]
+	}
+	switch e.Kind {
+	case event.AddEdge:
+		p.n = max(p.n, int(max(u, e.Target))+1)
+		if u == e.Target || p.s.Within > 0 && e.Time <= p.now-p.s.Within {
+			return
+		}
+		p.trim(1)
+		at := len(p.list)
+		for p.s.Within > 0 && at > 0 && p.list[at-1].time > e.Time {
+			at--
+		}
+		p.list = slices.Insert(p.list, at, occurrence{e: k, time: e.Time})
+		p.cat[k] = c
+	case event.RemoveEdge:
+		p.remove(func(o graph.Edge) bool { return o == k }, p.s.RemoveAll)
+	case event.SetEdge:
+		if p.count(k) > 0 {
+			p.cat[k] = c
+		}
+	case event.SetNode:
+		p.n = max(p.n, int(u)+1)
+		p.node[u] = c
+	case event.SetClass:
+		p.n = max(p.n, int(u)+1)
+		p.class[u] = e.Class
+	case event.RemoveNode:
+		p.remove(func(o graph.Edge) bool { return o.U == u || o.V == u }, true)
+		delete(p.node, u)
+		delete(p.class, u)
+	}
+}
+
+// compare reports the first way in which v is not p.
+func (p *plain) compare(v *dynamic.View) error {
+	if v.N() != p.n {
+		return fmt.Errorf("%d nodes, want %d", v.N(), p.n)
+	}
+	g := v.Graph()
+	if err := g.Check(); err != nil {
+		return err
+	}
+	m, in := 0, 0
+	for u := range int32(p.n) {
+		in += len(v.In(u))
+		for w := range int32(p.n) {
+			want := p.count(p.key(u, w))
+			if want > 0 {
+				m++
+			}
+			if got := v.Occurrences(u, w); got != want || slices.Contains(v.Adj(u), w) != (want > 0) || g.Entry(u, w) >= 0 != (want > 0) {
+				return fmt.Errorf("%d-%d occurs %d times, want %d", u, w, got, want)
+			}
+			if p.s.Directed && slices.Contains(v.In(w), u) != (want > 0) {
+				return fmt.Errorf("arc %d-%d: rows of arriving arcs differ", u, w)
+			}
+			if want > 0 && p.s.EdgeCats > 0 && g.EdgeCat[g.Entry(u, w)] != p.cat[p.key(u, w)] {
+				return fmt.Errorf("%d-%d has the attribute %d, want %d", u, w, g.EdgeCat[g.Entry(u, w)], p.cat[p.key(u, w)])
+			}
+		}
+		if p.s.NodeCats > 0 && g.NodeCat[u] != p.node[u] {
+			return fmt.Errorf("node %d has the attribute %d, want %d", u, g.NodeCat[u], p.node[u])
+		}
+		class, ok := p.class[u]
+		if !ok {
+			class = -1
+		}
+		if v.Class(u) != class {
+			return fmt.Errorf("node %d has class %d, want %d", u, v.Class(u), class)
+		}
+	}
+	if !p.s.Directed {
+		m /= 2
+	} else if in != m {
+		return fmt.Errorf("%d arriving arcs, want %d", in, m)
+	}
+	if v.M() != m {
+		return fmt.Errorf("%d edges, want %d", v.M(), m)
+	}
+	return nil
+}
+
+// mirror is a simple graph that follows changes alone.
+type mirror map[graph.Edge]bool
+
+func (m mirror) follow(c dynamic.Change) {
+	e := graph.Edge{U: c.U, V: c.V}
+	back := graph.Edge{U: c.V, V: c.U}
+	switch c.Kind {
+	case event.AddEdge:
+		if m[e] {
+			panic("added twice")
+		}
+		m[e] = true
+	case event.RemoveEdge:
+		if !m[e] && !m[back] {
+			panic("removed what is not there")
+		}
+		if m[e] {
+			delete(m, e)
+		} else {
+			delete(m, back)
+		}
+	}
+}
+
+func drawSettings(t *rapid.T) (s dynamic.Settings) {
+	s = dynamic.Settings{
+		Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
+		NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "window") {
+	case 1:
+		s.Last = rapid.IntRange(1, 20).Draw(t, "last")
+	case 2:
+		s.Within = rapid.Int64Range(1, 15).Draw(t, "within")
+	}
+	return s
+}
+
+func drawEvent(t *rapid.T, s dynamic.Settings, n int, pos, time int64) event.Event {
+	e := event.Event{
+		Kind: event.Kind(rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5}).Draw(t, "kind")), Pos: pos,
+		Time:   time - rapid.SampledFrom([]int64{0, 0, 0, 1, 5, 20}).Draw(t, "late"),
+		Source: int32(rapid.IntRange(0, n-1).Draw(t, "source")), Target: int32(rapid.IntRange(0, n-1).Draw(t, "target")),
+	}
+	c := []int32{int32(rapid.IntRange(0, 2).Draw(t, "cat"))}
+	switch e.Kind {
+	case event.AddEdge, event.SetEdge:
+		e.Cat = c[:s.EdgeCats]
+	case event.SetNode:
+		e.Cat = c[:s.NodeCats]
+	case event.SetClass:
+		e.Class = c[0] - 1
+	}
+	return e
+}
+
+// A dynamic graph is a list of occurrences, its changes are those of a simple graph, and
+// snapshots stay as they are.
+func TestAgainstLists(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		g, err := dynamic.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plain{s: s, now: -1 << 62, cat: map[graph.Edge]int32{}, node: map[int32]int32{}, class: map[int32]int32{}}
+		m := mirror{}
+		var old *dynamic.View
+		var copied *graph.Graph
+		n, time := rapid.SampledFrom([]int{3, 8, 90}).Draw(t, "n"), int64(0)
+		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
+			time += rapid.Int64Range(0, 3).Draw(t, "step")
+			e := drawEvent(t, s, n, int64(i), time)
+			if err := g.Apply(&e, m.follow); err != nil {
+				t.Fatal(err)
+			}
+			p.apply(e)
+			if rapid.IntRange(0, 9).Draw(t, "snapshot") == 0 {
+				old = g.Snapshot()
+				copied = old.Graph()
+			}
+			if i%8 == 7 && n < 90 {
+				if err := p.compare(&g.View); err != nil {
+					t.Fatalf("after event %d, %+v: %v", i, e, err)
+				}
+			}
+		}
+		if err := p.compare(&g.View); err != nil {
+			t.Fatal(err)
+		}
+		if len(m) != g.M() {
+			t.Fatalf("changes leave %d edges, want %d", len(m), g.M())
+		}
+		if old != nil && !reflect.DeepEqual(old.Graph(), copied) {
+			t.Fatal("a snapshot has changed")
+		}
+		again, err := dynamic.Of(g.Graph(), dynamic.Settings{}, 0)
+		if err != nil || !reflect.DeepEqual(again.Graph(), g.Graph()) {
+			t.Fatalf("a copy differs: %v", err)
+		}
+	})
+}
+
+func TestRefused(t *testing.T) {
+	for _, s := range []dynamic.Settings{{Last: 1, Within: 1}, {Last: -1}, {NodeCats: -1}, {MaxNodes: -1}} {
+		if _, err := dynamic.New(s); err == nil {
+			t.Errorf("%+v: no error", s)
+		}
+	}
+	g, err := dynamic.New(dynamic.Settings{MaxNodes: 10, EdgeCats: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []event.Event{{Source: 10}, {Target: 1 << 30}, {Source: -1}, {Kind: 44}, {Target: 1, Cat: []int32{1, 2}}} {
+		if err := g.Apply(&e, nil); err == nil {
+			t.Errorf("%+v: no error", e)
+		}
+	}
+	if g.N() != 0 || g.Stats() != (dynamic.Stats{}) {
+		t.Error("events that were refused have changed the graph")
+	}
+}
+
+// The graph takes at most three times the memory of its compressed sparse rows, also
+// while edges come and go.
+func TestMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n, m = 20_000, 80_000
+	for _, s := range []dynamic.Settings{{}, {Directed: true}, {NodeCats: 1, EdgeCats: 1}} {
+		g, err := dynamic.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var edges []graph.Edge
+		for i := range 3 * m {
+			e := graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))}
+			if i%17 == 0 {
+				e.U = 0 // a hub
+			}
+			if i >= m {
+				x := rng.IntN(len(edges))
+				if err := g.Apply(&event.Event{Kind: event.RemoveEdge, Source: edges[x].U, Target: edges[x].V}, nil); err != nil {
+					t.Fatal(err)
+				}
+				edges[x] = e
+			} else {
+				edges = append(edges, e)
+			}
+			if err := g.Apply(&event.Event{Source: e.U, Target: e.V}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if i%m == m-1 {
+				static, dynamic := g.Graph().Bytes(), g.Bytes()
+				if dynamic > 3*static {
+					t.Errorf("%+v: %d bytes, want at most 3 × %d", s, dynamic, static)
+				}
+			}
+		}
+	}
+}
