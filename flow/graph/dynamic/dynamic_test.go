@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 )
@@ -283,7 +284,8 @@ func TestRefused(t *testing.T) {
 // while edges come and go.
 func TestMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	const n, m = 20_000, 80_000
+	n := race.Share(20_000)
+	m := 4 * n
 	for _, s := range []dynamic.Settings{{}, {Directed: true}, {NodeCats: 1, EdgeCats: 1}} {
 		g, err := dynamic.New(s)
 		if err != nil {
