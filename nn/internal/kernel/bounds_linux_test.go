@@ -67,6 +67,9 @@ func TestFences(t *testing.T) {
 				if n > 0 {
 					GatherAdd(mem(n), n, mem(3*n), []int32{0, 2, 1, -1})
 					ScatterAdd(mem(3*n), n, []int32{0, 2, 1, -1}, mem(n))
+					AddRows(mem(n), mem(3*n), []int32{0, 2, 1}, mem(3))
+					AddToRows(mem(3*Stride(n)), []int32{0, 2, 1}, mem(3), mem(n))
+					AdaGradRows(mem(3*n), mem(3*n), n, []int32{0, 2}, mem(2*Stride(n)), 1, 1)
 					idx := []int32{0, int32(2 * n), -1, int32(n), -1, -1}
 					GatherFields(mem(2*n), 2, n, mem(3*n), idx)
 					ScatterFields(mem(3*n), idx, mem(2*n), 2, n)

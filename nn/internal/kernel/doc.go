@@ -72,9 +72,13 @@
 //	Bernoulli n=8100                    123   5341   9929
 //	SoftmaxCE rows=32,c=2               104    285    295
 //	SoftmaxCE rows=32,c=11              126    512    554
+//	AddRows c=20                       1730  13390         (AVX2 on both)
+//	AddToRows c=20                     1041   5235  10287
+//	AdaGradRows c=20                    240    761   1154
 //
 // A virtual machine on an AMD EPYC of family 26 (Zen 5), two cores that were
-// busy with other work; hence the best of 12 runs (the second table: 10) of
+// busy with other work; hence the best of 12 runs (the second table: 10, its last three
+// lines, which were measured later: 8) of
 //
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //

@@ -179,6 +179,9 @@ func TestVectorAllocs(t *testing.T) {
 			AddBiasGrad(row[:], x[:], 5, 10)
 			RMSprop(x[:], y[:], v[:], 1, 0.9, 1)
 			AdaGrad(x[:], y[:], v[:], 1, 1)
+			AddRows(row[:], x[:], []int32{0, 2}, y[:2])
+			AddToRows(x[:], []int32{0, 2}, y[:2], row[:])
+			AdaGradRows(x[:], v[:], 16, []int32{0, 2}, y[:32], 1, 1)
 		}); n > 0 {
 			t.Errorf("%v allocations", n)
 		}

@@ -24,8 +24,12 @@ var files = map[string]func(){
 		pair(24)
 		pairTN(20)
 	},
-	"vector":    forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
-	"fields":    forBoth(rowOffsets, gatherFields, scatterFields),
+	"vector": forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
+	"fields": forBoth(rowOffsets, gatherFields, scatterFields),
+	"rows": func() {
+		addRows(avx2)
+		forBoth(addToRows, adagradRows)()
+	},
 	"optimizer": forBoth(rmsprop, adagrad, adam, momentum),
 	"drop":      forBoth(drop),
 	"exp":       forBoth(exp, sigmoid, tanh),

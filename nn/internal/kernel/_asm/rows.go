@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// blocks runs body for the columns of a row, up to four registers of them at a time, of
+// which the last is always masked. The pointers are parameters and move along.
+func blocks(s simd, ptrs map[string]GPPhysical, body func(regs int)) {
+	const most = 4
+	cols := RDX
+	param("c", cols)
+	for _, name := range sortedKeys(ptrs) {
+		param(name, ptrs[name])
+	}
+	Label("block")
+	for regs := 1; regs < most; regs++ {
+		CMPQ(cols, U32(regs*s.lanes))
+		JLE(LabelRef(fmt.Sprint("regs", regs)))
+	}
+	for regs := most; regs > 0; regs-- {
+		Label(fmt.Sprint("regs", regs))
+		LEAQ(Mem{Base: cols, Disp: -(regs - 1) * s.lanes}, RAX)
+		if regs == most {
+			MOVQ(U32(s.lanes), RCX)
+			CMPQ(RAX, RCX)
+			CMOVQGT(RCX, RAX)
+		}
+		s.mask(RAX)
+		body(regs)
+		if regs < most {
+			JMP(LabelRef("done"))
+			continue
+		}
+		for _, name := range sortedKeys(ptrs) {
+			ADDQ(U32(regs*s.bytes()), ptrs[name])
+		}
+		SUBQ(U32(regs*s.lanes), cols)
+		JG(LabelRef("block"))
+		JMP(LabelRef("done"))
+	}
+	Label("done")
+}
+
+// overEntries runs entry for each index, with the row's first byte in AX and the
+// entry's number in all of register 4, and leaves the function at an index that is no row.
+func overEntries(s simd, label string, entry func()) {
+	rowBytes, rows, n, idx, x := R9, R10, R11, R8, R13
+	XORL(R12L, R12L)
+	CMPQ(R12, n)
+	JE(LabelRef(label + "end"))
+	Label(label)
+	MOVL(Mem{Base: idx, Index: R12, Scale: 4}, EAX)
+	CMPQ(RAX, rows)
+	JAE(LabelRef("bad"))
+	IMULQ(rowBytes, RAX)
+	VBROADCASTSS(Mem{Base: x, Index: R12, Scale: 4}, s.v(4))
+	entry()
+	INCQ(R12)
+	CMPQ(R12, n)
+	JL(LabelRef(label))
+	Label(label + "end")
+}
+
+func addRows(s simd) {
+	TEXT("addRows"+s.suffix, NOSPLIT, "func(c int, dst, table *float32, rows int, idx *int32, x *float32, n int) int")
+	Comment("for j < n: dst[i] += x[j]·table[idx[j]·c+i]; returns the first j with idx[j] no row, or n",
+		"dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; sums in registers 0 to 3")
+	indexParams()
+	param("x", R13)
+	blocks(s, map[string]GPPhysical{"dst": RDI, "table": RSI}, func(regs int) {
+		for u := range regs {
+			s.load(at(s, RDI, u), s.v(u), u == regs-1)
+		}
+		overEntries(s, fmt.Sprint("sum", regs), func() {
+			for u := range regs {
+				s.load(Mem{Base: RSI, Index: RAX, Scale: 1, Disp: u * s.bytes()}, s.v(5+u), u == regs-1)
+				VFMADD231PS(s.v(5+u), s.v(4), s.v(u))
+			}
+		})
+		for u := range regs {
+			s.store(s.v(u), at(s, RDI, u), u == regs-1)
+		}
+	})
+	indexReturn()
+}
+
+func addToRows(s simd) {
+	TEXT("addToRows"+s.suffix, NOSPLIT, "func(c int, table *float32, stride, rows int, idx *int32, x *float32, n int, src *float32) int")
+	Comment("for j < n: table[idx[j]·stride+i] += x[j]·src[i]; returns the first j with idx[j] no row, or n",
+		"table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; src in registers 0 to 3",
+		"A row has room for whole registers, of which src fills the last with zeros.")
+	indexParams()
+	param("stride", R9)
+	SHLQ(Imm(2), R9)
+	param("x", R13)
+	blocks(s, map[string]GPPhysical{"table": RDI, "src": RSI}, func(regs int) {
+		for u := range regs {
+			s.load(at(s, RSI, u), s.v(u), u == regs-1)
+		}
+		overEntries(s, fmt.Sprint("row", regs), func() {
+			for u := range regs {
+				m := Mem{Base: RDI, Index: RAX, Scale: 1, Disp: u * s.bytes()}
+				s.load(m, s.v(5+u), false)
+				VFMADD231PS(s.v(u), s.v(4), s.v(5+u))
+				s.store(s.v(5+u), m, false)
+			}
+		})
+	})
+	indexReturn()
+}
+
+// adagradRows is adagrad for one row of w and v after the other.
+func adagradRows(s simd) {
+	TEXT("adagradRows"+s.suffix, NOSPLIT, "func(c int, w, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate, eps float32) int")
+	Comment("for j < n, with r = idx[j]·c: v[r+i] += grad[j·stride+i]²; w[r+i] -= rate·grad[j·stride+i]/(√v[r+i]+eps);",
+		"grad[j·stride+i] = 0; returns the first j with idx[j] no row, or n",
+		"w DI, v BX, grad SI, bytes in a row R9, of grad R13, rows R10, n R11, j R12, idx R8; rate and eps in registers 0 and 1",
+		"A row of grad has room for whole registers.")
+	for i, name := range []string{"rate", "eps"} {
+		spread(s, name, s.v(i))
+	}
+	s.zero(s.v(6))
+	indexParams()
+	param("w", RDI)
+	param("v", RBX)
+	param("grad", RSI)
+	param("stride", R13)
+	SHLQ(Imm(2), R13)
+	param("c", RDX)
+	ANDQ(Imm(uint64(s.lanes-1)), RDX) // columns in the last register
+	MOVQ(RDX, RAX)
+	s.mask(RAX)
+	step := func(masked bool) {
+		w, g, v, t := s.v(2), s.v(3), s.v(4), s.v(5)
+		inW, inV := Mem{Base: RAX}, Mem{Base: RCX}
+		s.load(Mem{Base: R15}, g, masked)
+		s.load(inV, v, masked)
+		s.load(inW, w, masked)
+		VMULPS(g, g, t)
+		VADDPS(t, v, v)
+		s.store(v, inV, masked)
+		VSQRTPS(v, t)
+		VADDPS(s.v(1), t, t)
+		VMULPS(s.v(0), g, g)
+		VDIVPS(t, g, g)
+		VSUBPS(g, w, w)
+		s.store(w, inW, masked)
+		s.store(s.v(6), Mem{Base: R15}, false)
+	}
+	XORL(R12L, R12L)
+	CMPQ(R12, R11)
+	JE(LabelRef("end"))
+	Label("row")
+	MOVL(Mem{Base: R8, Index: R12, Scale: 4}, EAX)
+	CMPQ(RAX, R10)
+	JAE(LabelRef("bad"))
+	IMULQ(R9, RAX)
+	LEAQ(Mem{Base: RBX, Index: RAX, Scale: 1}, RCX)
+	ADDQ(RDI, RAX)
+	MOVQ(RSI, R15)
+	param("c", R14)
+	SUBQ(U32(s.lanes), R14)
+	JL(LabelRef("last"))
+	Label("columns")
+	step(false)
+	for _, p := range []GPPhysical{RAX, RCX, R15} {
+		ADDQ(U32(s.bytes()), p)
+	}
+	SUBQ(U32(s.lanes), R14)
+	JGE(LabelRef("columns"))
+	Label("last")
+	TESTQ(RDX, RDX)
+	JE(LabelRef("next"))
+	step(true)
+	Label("next")
+	ADDQ(R13, RSI)
+	INCQ(R12)
+	CMPQ(R12, R11)
+	JL(LabelRef("row"))
+	Label("end")
+	indexReturn()
+}
