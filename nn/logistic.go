@@ -124,8 +124,9 @@ type logisticLayer struct {
 	ends []int
 	out  []int // the head that leaves row i out
 
-	grads scattered
-	y     []float32
+	grads  scattered
+	places []int32 // of the entries in grads
+	y      []float32
 }
 
 func (l *logisticLayer) init(random.Source) {}
@@ -247,9 +248,7 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 	for i, end := range l.ends {
 		y := l.y[i*n : (i+1)*n]
 		copy(y, l.bias.W)
-		for j := from; j < end; j++ {
-			addTimes(l.x[j], l.table.W[int(l.at[j])*n:][:n], y)
-		}
+		kernel.AddRows(y, l.table.W, l.at[from:end], l.x[from:end])
 		from = end
 	}
 	return l.y[:b.rows*n], nil
@@ -258,25 +257,14 @@ func (l *logisticLayer) forward(b batch) ([]float32, error) {
 func (l *logisticLayer) backward(dx []float32, b batch) {
 	layer.ClearGrad(l.bias)
 	l.grads.start()
+	l.places = scratch.Resize(l.places, len(l.at))
+	l.grads.meet(l.at, l.places)
 	n := l.width()
 	from := 0
 	for i, end := range l.ends {
 		d := dx[i*n : (i+1)*n]
 		kernel.Axpy(1, d, l.bias.G)
-		for j := from; j < end; j++ {
-			addTimes(l.x[j], d, l.grads.grad(l.at[j]))
-		}
+		kernel.AddToRows(l.grads.grad, l.places[from:end], l.x[from:end], d)
 		from = end
-	}
-}
-
-// addTimes adds a·x to y. Rows of a few classes are too short to call a kernel for.
-func addTimes(a float32, x, y []float32) {
-	if len(x) >= 8 {
-		kernel.Axpy(a, x, y)
-		return
-	}
-	for i, v := range x {
-		y[i] += a * v
 	}
 }

@@ -131,7 +131,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 				clear(dy[i*3 : i*3+3])
 			}
 			c.work.body.backward(dy, in)
-			if !update(&c.work.Params, c.opt, c.rule, epoch+1) {
+			if !updateAll(c, epoch+1) {
 				t.Fatal("no step")
 			}
 			c.seen++
@@ -164,6 +164,12 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 		}
 	}
 	compare(t, "mean of the heads", y, mean, 1e-5)
+}
+
+// updateAll takes a step over the whole table.
+func updateAll(c *core, n int) bool {
+	table, _ := c.work.body.(scatterer).scatter()
+	return table.whole(func() bool { return update(&c.work.Params, c.opt, c.rule, n) })
 }
 
 func mustOpen(t *testing.T, b Batch, s Shape) batch {
@@ -211,7 +217,7 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 			if _, err := some.Step(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !update(&c.work.Params, c.opt, c.rule, step+1) {
+			if _, _, err := c.team.learn(mustOpen(t, b, shape)); err != nil || !updateAll(c, step+1) {
 				t.Fatal(err)
 			}
 			c.steps++

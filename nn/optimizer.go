@@ -336,9 +336,12 @@ type adagrad struct {
 
 func (o *adagrad) step(_ int, w, g []float32) { o.part(w, g, 0) }
 
-// part steps the weights from number at on, of which w and g are.
 func (o *adagrad) part(w, g []float32, at int) {
 	kernel.AdaGrad(w, g, o.v[at:at+len(w)], float32(o.set.Rate), float32(o.set.Epsilon))
+}
+
+func (o *adagrad) rows(w []float32, c int, idx []int32, g []float32, at int) {
+	kernel.AdaGradRows(w, o.v[at:at+len(w)], c, idx, g, float32(o.set.Rate), float32(o.set.Epsilon))
 }
 
 func (o *adagrad) state() []state { return []state{{"adagrad.v", o.v, true}} }

@@ -1,60 +1,75 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// scattered is a table of weights of which a batch looks at a few rows. What it
-// costs to clear and add up gradients, and to take a step, are those rows.
+// scattered is the gradient of a table of weights of which a batch looks at a few rows:
+// it has those rows alone, side by side. What it costs to clear and add up gradients, and
+// to take a step, are those rows.
 type scattered struct {
-	table *layer.Weight
-	size  int     // of a row
-	rows  []int32 // those that have a gradient, as they were met
-	met   []bool  // of each row, whether it is one of them
+	table  *layer.Weight
+	size   int       // of a row
+	stride int       // of a row of the gradient
+	rows   []int32   // those that have a gradient, as they were met
+	place  []int32   // of each row of the table, its number among those from 1 on; 0: it is none
+	grad   []float32 // of those, and 0 behind them
 }
 
 // start begins with a gradient of 0.
 func (s *scattered) start() {
-	s.size = tensors.Size(s.table.Shape[1:])
-	if s.met == nil {
-		s.met = make([]bool, s.table.Shape[0])
-		clear(s.table.G)
+	if s.place == nil {
+		s.size = tensors.Size(s.table.Shape[1:])
+		s.stride = kernel.Stride(s.size)
+		s.place = make([]int32, s.table.Shape[0])
 	}
+	clear(s.grads())
+	s.forget()
+}
+
+// forget ends a gradient that is 0 again.
+func (s *scattered) forget() {
 	for _, row := range s.rows {
-		s.forget(row)
+		s.place[row] = 0
 	}
 	s.rows = s.rows[:0]
 }
 
-// forget makes the gradient of a row 0.
-func (s *scattered) forget(row int32) {
-	s.met[row] = false
-	clear(s.of(s.table.G, row))
-}
+// grads returns the gradients of s.rows.
+func (s *scattered) grads() []float32 { return s.grad[:len(s.rows)*s.stride] }
 
-// of returns a row of the weights, or of their gradient.
-func (s *scattered) of(x []float32, row int32) []float32 {
-	return x[int(row)*s.size : (int(row)+1)*s.size]
-}
-
-// grad returns the gradient of a row, which is to be added to.
-func (s *scattered) grad(row int32) []float32 {
-	if !s.met[row] {
-		s.met[row] = true
-		s.rows = append(s.rows, row)
+// meet replaces rows of the table by their places in the gradient.
+func (s *scattered) meet(rows, places []int32) {
+	for j, row := range rows {
+		p := s.place[row]
+		if p == 0 {
+			s.rows = append(s.rows, row)
+			p = int32(len(s.rows))
+			s.place[row] = p
+		}
+		places[j] = p - 1
 	}
-	return s.of(s.table.G, row)
+	if more := len(s.rows)*s.stride - len(s.grad); more > 0 {
+		s.grad = slices.Grow(s.grad, more)
+		s.grad = s.grad[:cap(s.grad)/s.stride*s.stride]
+	}
 }
+
+// of returns the gradient of row j of s.rows.
+func (s *scattered) of(j int) []float32 { return s.grad[j*s.stride:][:s.size] }
 
 // add takes over the gradient of another table of the same weights.
 func (s *scattered) add(from *scattered) {
-	for _, row := range from.rows {
-		kernel.Axpy(1, from.of(from.table.G, row), s.grad(row))
-		from.forget(row) // while it is in the cache
+	places := make([]int32, len(from.rows))
+	s.meet(from.rows, places)
+	for j, p := range places {
+		kernel.Axpy(1, from.of(j), s.of(int(p)))
 	}
-	from.rows = from.rows[:0]
+	from.start()
 }
 
 // scatterer is a body that has such a table, and other weights that are few.
@@ -65,7 +80,11 @@ type scatterer interface {
 // partly is an optimizer that leaves weights without a gradient alone, so that it
 // can step some of them.
 type partly interface {
+	// part steps the weights from number at on, of which w and g are.
 	part(w, g []float32, at int)
+	// rows steps rows of c weights of the table w, which begins with number at, as
+	// kernel.AdaGradRows does.
+	rows(w []float32, c int, idx []int32, g []float32, at int)
 }
 
 // update takes a step as params.update does, and where it can only over the rows
@@ -73,25 +92,34 @@ type partly interface {
 // 0 then.
 func (r *replica) update(opt stepper, rule rule, n int) bool {
 	body, ok := r.body.(scatterer)
-	some, alone := opt.(partly)
-	if !ok || !alone || rule.clip > 0 || rule.decay > 0 {
+	if !ok {
 		return update(&r.Params, opt, rule, n)
 	}
 	table, few := body.scatter()
-	sum := kernel.Squares(few.G)
-	for _, row := range table.rows {
-		sum += kernel.Squares(table.of(table.table.G, row))
+	some, alone := opt.(partly)
+	if !alone || rule.clip > 0 || rule.decay > 0 {
+		return table.whole(func() bool { return update(&r.Params, opt, rule, n) })
 	}
-	if !kernel.Finite(sum) {
+	if !kernel.Finite(kernel.Squares(few.G) + kernel.Squares(table.grads())) {
 		return false
 	}
-	for _, row := range table.rows {
-		some.part(table.of(table.table.W, row), table.of(table.table.G, row), table.table.At+int(row)*table.size)
-		table.forget(row) // while it is in the cache
-	}
-	table.rows = table.rows[:0]
+	some.rows(table.table.W, table.size, table.rows, table.grads(), table.table.At)
+	table.forget()
 	some.part(few.W, few.G, few.At)
 	return true
+}
+
+// whole calls f with the gradient of all of the table.
+func (s *scattered) whole(f func() bool) bool {
+	all := s.table.G
+	for j, row := range s.rows {
+		copy(all[int(row)*s.size:], s.of(j))
+	}
+	done := f()
+	for _, row := range s.rows {
+		clear(all[int(row)*s.size:][:s.size])
+	}
+	return done
 }
 
 // addGrad adds the gradient of another replica.
