@@ -311,7 +311,7 @@ func TestMemory(t *testing.T) {
 			}
 			if i%m == m-1 {
 				static, dynamic := g.Graph().Bytes(), g.Bytes()
-				if dynamic > 3*static {
+				if dynamic > 3*static+8<<10 { // a directory is there for a graph of any size
 					t.Errorf("%+v: %d bytes, want at most 3 × %d", s, dynamic, static)
 				}
 			}

@@ -1,0 +1,248 @@
+package field
+
+import (
+	"math"
+	"slices"
+)
+
+// Kept is the fields of all nodes of a graph that changes. A change makes those fields
+// stale that it can have changed, and Refresh computes them again; all others are, byte
+// for byte, what they would be if they were computed anew.
+//
+// Which fields these are follows from Algorithm 2. A walk depends on the rows of the nodes
+// that it expands, which are those nearer than its last level, and a field on the edges
+// among the nodes that the walk reaches. For each root it is kept where its walk stopped. The
+// walks that reach a node v are then found from v: on a shortest way from the root to v,
+// the ball around each node lies within the one around the root, so the walk of each of
+// them reaches v too. The search goes from v along such nodes only, and costs about the
+// rows of the roots that it finds.
+//
+// It takes 4·K + 1 bytes for each node, 1 without members, beside the index. A Kept serves
+// one goroutine.
+type Kept struct {
+	norm    *Normalizer
+	walk    Assembler
+	d       *DynamicIndex
+	members []int32 // (n, K); nil where they are not kept
+	keeps   bool
+	reach   []uint8 // by root: the distance of its last level, endless where it is stale or ran out of nodes
+	flags   []uint8 // by root
+	stale   []int32
+
+	seen  marks   // of a search
+	near  marks   // roots that reach the first end
+	found []int32 // roots to be touched when a search is done
+	queue []int32
+	field []int32
+	stats KeptStats
+}
+
+const endless = math.MaxUint8
+
+// Flags of a root.
+const (
+	isStale   = 1 << iota // in stale
+	isAltered             // what the members have, or the edges among them, is not what it was
+)
+
+// KeptStats counts what changes cost.
+type KeptStats struct {
+	Changes    int64 // changes of the graph
+	Recomputed int64 // fields that were computed again, or the first time
+	Changed    int64 // of these, fields that are not what they were, or are new
+}
+
+// NewKept keeps the fields of the graph of d, which changes through Kept alone from now
+// on, in the order that norm gives. All are stale at first. members says whether to keep the
+// members of fields, so that Refresh can tell which fields have changed.
+func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
+	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K)}
+	k.grow()
+	return k
+}
+
+// Index returns the index of the graph, borrowed until the next change.
+func (k *Kept) Index() *Index { return k.d.Index() }
+
+// Stats returns the counts so far.
+func (k *Kept) Stats() KeptStats { return k.stats }
+
+// Members returns the members of the field of root, borrowed, or nil where they are not
+// kept. It is of use when nothing is stale.
+func (k *Kept) Members(root int32) []int32 {
+	if !k.keeps {
+		return nil
+	}
+	size := k.norm.K
+	return k.members[int(root)*size : (int(root)+1)*size]
+}
+
+// grow makes room for new nodes, whose fields are stale.
+func (k *Kept) grow() {
+	begin, n := len(k.reach), k.d.ix.N()
+	k.reach = append(k.reach, make([]uint8, n-begin)...)
+	k.flags = append(k.flags, make([]uint8, n-begin)...)
+	if k.keeps {
+		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
+	}
+	for v := begin; v < n; v++ {
+		k.touch(int32(v), true)
+	}
+}
+
+// touch makes the field of root stale.
+func (k *Kept) touch(root int32, altered bool) {
+	if altered {
+		k.flags[root] |= isAltered
+	}
+	if k.flags[root]&isStale == 0 {
+		k.flags[root] |= isStale
+		k.stale = append(k.stale, root)
+		k.reach[root] = endless
+	}
+}
+
+// Grow adds nodes without edges up to n in all.
+func (k *Kept) Grow(n int) {
+	k.d.Grow(n)
+	k.grow()
+}
+
+// SetNode sets the attributes of a node; see DynamicIndex.
+func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
+	k.stats.Changes++
+	k.d.SetNode(v, cat, attr)
+	k.search(v, func(root int32, _ bool) { k.found = append(k.found, root) })
+	k.touchFound(v, v)
+}
+
+// SetEdge sets the attributes of an edge that is there.
+func (k *Kept) SetEdge(u, v int32, cat []int32, attr []float32) {
+	k.stats.Changes++
+	k.touchBoth(u, v, false)
+	k.d.SetEdge(u, v, cat, attr)
+}
+
+// Add adds an edge, or an arc, that is not there.
+func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
+	k.stats.Changes++
+	k.touchBoth(u, v, true)
+	k.d.Add(u, v, cat, attr)
+}
+
+// Remove takes an edge, or an arc, that is there.
+func (k *Kept) Remove(u, v int32) {
+	k.stats.Changes++
+	k.touchBoth(u, v, true)
+	k.d.Remove(u, v)
+}
+
+// touchBoth touches the roots whose walks reach both u and v, and, where the rows change,
+// those that expand one of them.
+func (k *Kept) touchBoth(u, v int32, rows bool) {
+	ix := &k.d.ix
+	fromU, fromV := rows, rows // whether a walk that expands the node follows the edge
+	if ix.g.Directed {
+		fromU, fromV = rows && ix.dir != In, rows && ix.dir != Out
+	}
+	k.near.next(ix.N())
+	k.search(u, func(root int32, expands bool) {
+		if expands && fromU {
+			k.found = append(k.found, root)
+			return
+		}
+		k.near.add(root)
+	})
+	k.search(v, func(root int32, expands bool) {
+		if near := k.near.stamp[root] == k.near.now; expands && fromV || near {
+			k.found = append(k.found, root)
+		}
+	})
+	k.touchFound(u, v)
+}
+
+// touchFound touches the roots in found. The fields that have both nodes have altered.
+func (k *Kept) touchFound(u, v int32) {
+	for _, root := range k.found {
+		k.touch(root, k.has(root, u) && k.has(root, v))
+	}
+	k.found = k.found[:0]
+}
+
+// has reports whether the field of root has v as a member, or may have.
+func (k *Kept) has(root, v int32) bool {
+	return !k.keeps || slices.Contains(k.Members(root), v)
+}
+
+// search hands over the roots whose walks reach v, each once, and whether they expand v.
+func (k *Kept) search(v int32, do func(root int32, expands bool)) {
+	ix := &k.d.ix
+	k.seen.next(ix.N())
+	k.seen.add(v)
+	k.queue = append(k.queue[:0], v)
+	for begin, d := 0, 0; begin < len(k.queue); d++ {
+		end := len(k.queue)
+		for _, root := range k.queue[begin:end] {
+			reach := int(k.reach[root])
+			do(root, d < reach || reach == endless)
+		}
+		for i := begin; i < end; i++ {
+			u := k.queue[i]
+			if !ix.g.Directed || ix.dir != Out {
+				k.enqueue(ix.adj.row(u), d+1)
+			}
+			if ix.g.Directed && ix.dir != In {
+				k.enqueue(ix.in.row(u), d+1)
+			}
+		}
+		begin = end
+	}
+}
+
+// enqueue takes the nodes of a row whose walks go at least as far as d.
+func (k *Kept) enqueue(row []int32, d int) {
+	for _, w := range row {
+		if int(k.reach[w]) >= min(d, endless) && k.seen.add(w) {
+			k.queue = append(k.queue, w)
+		}
+	}
+}
+
+// Refresh computes the fields that are stale and hands over those that have changed or are
+// new, in ascending order of their roots; where members are not kept, all that were stale.
+// hood and dist are those of Assemble; all slices are borrowed. It ends with the first
+// error, of the labeling or of do; what was not handed over then stays stale.
+func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
+	slices.Sort(k.stale)
+	done := 0
+	defer func() { k.stale = k.stale[:copy(k.stale, k.stale[done:])] }()
+	ix := k.d.Index()
+	for _, root := range k.stale {
+		hood, dist := k.walk.Assemble(ix, root, k.norm.K)
+		if err := k.norm.Normalize(ix, hood, dist, nil, k.field); err != nil {
+			return err
+		}
+		changed := k.flags[root]&isAltered != 0
+		if k.keeps {
+			own := k.Members(root)
+			changed = changed || !slices.Equal(own, k.field)
+			copy(own, k.field)
+		}
+		k.stats.Recomputed++
+		if changed || !k.keeps {
+			k.stats.Changed++
+			if err := do(root, k.field, dist); err != nil {
+				return err
+			}
+		}
+		k.flags[root], k.reach[root] = 0, endless
+		if len(hood) >= k.norm.K {
+			k.reach[root] = dist[len(dist)-1]
+		}
+		done++
+	}
+	return nil
+}
+
+// Stale returns the number of stale fields.
+func (k *Kept) Stale() int { return len(k.stale) }
