@@ -41,14 +41,32 @@ type CrossValidation struct {
 	// was of each.
 	ByLoss bool
 
+	// Measure, if set, lets protocols choose by the best Score.Value, which Learn then
+	// sets to that measure of the test rows, in place of the most rows right. Where
+	// ByLoss or HeldOut is set, nested chooses by that all the same.
+	Measure Measure
+
 	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
 	// chooses by the lowest Score.HeldOut of the trial on the whole of the training rows,
 	// and there are no inner trials. A Learn that leaves Score.HeldOut at 0, in all
 	// steps of a trial, is an error then, and ByLoss has no part in it.
 	HeldOut bool
 
+	// Given, if set, is the splits of each repeat in place of random ones, such as
+	// [ReadSplits] reads them. Folds is their number, and another repeat is another run on
+	// the same splits, with trials of other numbers and so of other seeds. Each has Valid,
+	// and nested chooses by it: by inner trials, which learn from Train and are tested on
+	// Valid, or, where HeldOut is set, by Score.HeldOut, which Learn then measures on
+	// Trial.Valid.
+	Given []Split
+	// Refit lets trials of Given splits learn from Train and Valid together before they
+	// are tested on Test, by what was chosen without. Trial.Valid is not set then, and
+	// HeldOut is that of a trial on both. The default is to learn from Train alone.
+	Refit bool
+
 	// Inner tests on the inner validation split, trains on the rest of the training rows,
-	// and leaves the test folds untouched. It is for the development of a model.
+	// and leaves the test folds untouched. It is for the development of a model. Of Given
+	// splits it tests on Valid, and chooses by a part of Train of about that size.
 	Inner bool
 
 	// Learn learns from the training rows of a trial and returns the score on the
@@ -67,6 +85,8 @@ type CrossValidation struct {
 	// called for them. The settings of its run (store.Store.Begin) must be all that
 	// decides a trial: the rows, the classes, the folds, the seed, and what Learn does.
 	Keep *store.Store
+	// KeepAs stands before the names of the entries, so that several can be in one store.
+	KeepAs string
 }
 
 // ErrNoVariant says that a variant does not exist for these data, such as a kernel
@@ -95,6 +115,11 @@ type Score struct {
 	Correct int     `json:"correct"`  // rows
 	Loss    float64 `json:"loss"`     // decides between equals: the lower one is better
 	HeldOut float64 `json:"held_out"` // the loss on training rows that were held out; see CrossValidation.HeldOut
+	// Value is a Measure of the test rows, and Valid the same of the rows of Split.Valid, of
+	// which ValidCorrect are right. No protocol chooses by them.
+	Value        float64 `json:"value,omitempty"`
+	Valid        float64 `json:"valid,omitempty"`
+	ValidCorrect int     `json:"valid_correct,omitempty"`
 }
 
 // Choice is what a protocol has chosen for a fold, and what came of it on the test
@@ -102,6 +127,7 @@ type Score struct {
 type Choice struct {
 	Variant, Step int // from 0
 	Correct, Rows int
+	Score         Score // in full
 }
 
 // Accuracy is in percent.
@@ -138,6 +164,15 @@ const maxTrials = 1 << 20
 
 // Run validates on all rows; class has the class of each.
 func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, error) {
+	if v.Given != nil {
+		if v.Folds != 0 && v.Folds != len(v.Given) {
+			return nil, fmt.Errorf("validation: cross-validation: Folds is %d, and there are %d Given splits", v.Folds, len(v.Given))
+		}
+		if err := checkSplits(v.Given, len(class)); err != nil {
+			return nil, fmt.Errorf("validation: cross-validation: %w", err)
+		}
+		v.Folds = len(v.Given)
+	}
 	v.Folds = cmp.Or(v.Folds, 10)
 	v.Repeats = cmp.Or(v.Repeats, 1)
 	v.Variants = cmp.Or(v.Variants, 1)
@@ -153,6 +188,8 @@ func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, er
 		return nil, fmt.Errorf("validation: cross-validation: Fixed is set, and there are %d variants", v.Variants)
 	case v.Fixed && v.HeldOut:
 		return nil, errors.New("validation: cross-validation: Fixed and HeldOut are set: there is nothing to choose")
+	case v.Refit && v.Given == nil:
+		return nil, errors.New("validation: cross-validation: Refit is set without Given")
 	}
 	folds, err := v.split(ctx, class)
 	if err != nil {
@@ -172,24 +209,24 @@ func (v CrossValidation) split(ctx context.Context, class []int32) (all []*foldT
 		rows[i] = int32(i)
 	}
 	for r := range uint64(v.Repeats) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		outer, err := Folds(rows, class, v.Folds, streamOf(v.Seed, streamFolds, r))
-		if err != nil {
-			return nil, err
+		outer := v.Given
+		if outer == nil {
+			if outer, err = Folds(rows, class, v.Folds, streamOf(v.Seed, streamFolds, r)); err != nil {
+				return nil, err
+			}
 		}
 		for i, s := range outer {
-			if v.Inner {
-				if s, err = v.valid(s, class, streamInner, r, uint64(i)); err != nil {
-					return nil, err
-				}
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
 			}
 			f := &foldTrials{Split: s, outer: make([][]Score, v.Variants), valid: make([][]Score, v.Variants)}
-			if v.inner() {
-				if f.inner, err = v.valid(s, class, streamValidation, r, uint64(i)); err != nil {
-					return nil, err
-				}
+			if v.Given != nil {
+				err = v.given(f, class, r, uint64(i))
+			} else {
+				err = v.dealt(f, class, r, uint64(i))
+			}
+			if err != nil {
+				return nil, err
 			}
 			all = append(all, f)
 		}
@@ -197,14 +234,43 @@ func (v CrossValidation) split(ctx context.Context, class []int32) (all []*foldT
 	return all, nil
 }
 
+// dealt makes the trials of a random split.
+func (v CrossValidation) dealt(f *foldTrials, class []int32, repeat, fold uint64) (err error) {
+	if v.Inner {
+		if f.Split, err = v.valid(f.Split, class, v.Folds-1, streamInner, repeat, fold); err != nil {
+			return err
+		}
+	}
+	if v.inner() {
+		f.inner, err = v.valid(f.Split, class, v.Folds-1, streamValidation, repeat, fold)
+	}
+	return err
+}
+
+// given makes the trials of a split that is given.
+func (v CrossValidation) given(f *foldTrials, class []int32, repeat, fold uint64) error {
+	if v.Inner {
+		s, err := v.valid(f.Split, class, (len(f.Train)+len(f.Valid)/2)/len(f.Valid), streamInner, repeat, fold)
+		if err != nil {
+			return err
+		}
+		f.Split = Split{Train: s.Train, Valid: s.Test, Test: f.Valid}
+	}
+	f.inner = Split{Train: f.Train, Test: f.Valid}
+	if v.Refit {
+		f.Split = Split{Train: slices.Concat(f.Train, f.Valid), Test: f.Test}
+		slices.Sort(f.Train)
+	}
+	return nil
+}
+
 // valid splits the training rows of a split once more, into rows to learn from and
-// about as many to test on as a fold has.
-func (v CrossValidation) valid(s Split, class []int32, stream, repeat, fold uint64) (Split, error) {
+// one of so many parts to test on, which is about as many as a fold has.
+func (v CrossValidation) valid(s Split, class []int32, parts int, stream, repeat, fold uint64) (Split, error) {
 	if len(s.Train) < 2 {
 		return Split{}, fmt.Errorf("validation: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(s.Train)+len(s.Test), len(s.Train))
 	}
-	n := max(2, min(v.Folds-1, len(s.Train)))
-	inner, err := Folds(s.Train, class, n, streamOf(v.Seed, stream, repeat, fold))
+	inner, err := Folds(s.Train, class, max(2, min(parts, len(s.Train))), streamOf(v.Seed, stream, repeat, fold))
 	if err != nil {
 		return Split{}, err
 	}
@@ -265,13 +331,13 @@ func (v CrossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 
 // scores returns those that are kept of a trial, or learns.
 func (v CrossValidation) scores(ctx context.Context, t Trial) (scores []Score, err error) {
-	if ok, err := v.Keep.Get(t.Name(), &scores); ok || err != nil {
+	if ok, err := v.Keep.Get(v.KeepAs+t.Name(), &scores); ok || err != nil {
 		return scores, err
 	}
 	if scores, err = v.Learn(ctx, t); err != nil {
 		return nil, err
 	}
-	return scores, v.Keep.Put(t.Name(), scores)
+	return scores, v.Keep.Put(v.KeepAs+t.Name(), scores)
 }
 
 // check finds trials that have not the scores that a protocol chooses by.
@@ -291,8 +357,8 @@ func (v CrossValidation) check(folds []*foldTrials, missing []int) error {
 					return fmt.Errorf("validation: cross-validation: a trial of fold %d, variant %d has %d steps, another %d", i, n, len(scores), steps)
 				}
 				for step, p := range scores {
-					if math.IsNaN(p.Loss) || math.IsNaN(p.HeldOut) {
-						return fmt.Errorf("validation: cross-validation: fold %d, variant %d, step %d: the loss is not a number", i, n, step)
+					if math.IsNaN(p.Loss) || math.IsNaN(p.HeldOut) || math.IsNaN(p.Value) {
+						return fmt.Errorf("validation: cross-validation: fold %d, variant %d, step %d: the loss or the value is not a number", i, n, step)
 					}
 				}
 			}
@@ -311,7 +377,8 @@ func (v CrossValidation) choose(folds []*foldTrials, missing []int) (*Validated,
 	}
 	all := &Validated{Missing: missing}
 	add := func(to *[]Choice, f *foldTrials, variant, step int) {
-		*to = append(*to, Choice{variant, step, f.outer[variant][step].Correct, len(f.Test)})
+		score := f.outer[variant][step]
+		*to = append(*to, Choice{variant, step, score.Correct, len(f.Test), score})
 	}
 	for from := 0; from < len(folds); from += v.Folds {
 		repeat := folds[from : from+v.Folds]
@@ -330,7 +397,7 @@ func (v CrossValidation) choose(folds []*foldTrials, missing []int) (*Validated,
 		}
 		variant, step := v.bestInner(f)
 		add(&all.Nested, f, variant, step)
-		variant, step = best(f.outer, moreRight)
+		variant, step = best(f.outer, v.better)
 		add(&all.Optimistic, f, variant, step)
 	}
 	return all, nil
@@ -344,12 +411,15 @@ func (v CrossValidation) bestInner(f *foldTrials) (variant, step int) {
 	if v.ByLoss {
 		return best(f.valid, func(p, q Score) bool { return p.Loss < q.Loss })
 	}
-	return best(f.valid, moreRight)
+	return best(f.valid, v.better)
 }
 
-// moreRight reports whether a score is better than another: more rows are right, or
-// as many at less loss.
-func moreRight(p, q Score) bool {
+// better reports whether a score is better than another: by the measure, or more rows are
+// right, or as many at less loss.
+func (v CrossValidation) better(p, q Score) bool {
+	if v.Measure != "" {
+		return v.Measure.Loss(p.Value) < v.Measure.Loss(q.Value)
+	}
 	return p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss
 }
 
@@ -366,18 +436,22 @@ func best(scores [][]Score, better func(p, q Score) bool) (variant, step int) {
 	return variant, step
 }
 
-// bestCommon returns the variant and the step with the best mean accuracy over the
+// bestCommon returns the variant and the step with the best mean accuracy, or measure, over the
 // folds of a repeat, the first of equals.
 func (v CrossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
 	if v.Fixed {
 		return 0, len(folds[0].outer[0]) - 1
 	}
-	top := -1.0
+	top := math.Inf(-1)
 	for n := range v.Variants {
 		for i := range folds[0].outer[n] { // none where it is missing
 			sum := 0.0
 			for _, f := range folds {
-				sum += Choice{n, i, f.outer[n][i].Correct, len(f.Test)}.Accuracy()
+				if score := f.outer[n][i]; v.Measure != "" {
+					sum -= v.Measure.Loss(score.Value)
+				} else {
+					sum += Choice{Correct: score.Correct, Rows: len(f.Test)}.Accuracy()
+				}
 			}
 			if sum > top {
 				top, variant, step = sum, n, i

@@ -308,7 +308,7 @@ func TestCrossValidationErrors(t *testing.T) {
 		{context.Background(), CrossValidation{Folds: 3, Repeats: -1}, "Repeats is -1"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: learn}, "a trial of fold 1, variant 0 has 2 steps, another 1"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: silent, Fixed: true}, "a trial of fold 1, variant 0 has 0 steps, another 1"},
-		{context.Background(), CrossValidation{Folds: 3, Learn: vague}, "fold 0, variant 0, step 0: the loss is not a number"},
+		{context.Background(), CrossValidation{Folds: 3, Learn: vague}, "fold 0, variant 0, step 0: the loss or the value is not a number"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Prepare: none}, "seven"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Fixed: true, HeldOut: true}, "nothing to choose"},
 		{context.Background(), CrossValidation{Folds: 3, Learn: fails, Workers: 2}, "fold 2 has no luck"},

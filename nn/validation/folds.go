@@ -7,8 +7,9 @@ import (
 )
 
 // Split is rows to learn from, and others to test on, both ascending where the
-// rows that were split are.
-type Split struct{ Train, Test []int32 }
+// rows that were split are. Valid, where it is set, is rows to choose by, such as the
+// number of epochs, that are in neither.
+type Split struct{ Train, Test, Valid []int32 }
 
 // Folds splits rows so that each is tested on once. They are dealt at random, each
 // class spread as evenly as it can be: a class of fewer rows than folds is missing

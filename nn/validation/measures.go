@@ -1,0 +1,242 @@
+package validation
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Answers are what a model said of rows whose target is known, for a [Measure].
+type Answers struct {
+	Classes int       // 0 where numbers are learned
+	Class   []int32   // of each row
+	Probs   []float32 // (rows, Classes): the probability of each class
+	Want    []float64 // the number of each row, where Classes is 0
+	Said    []float64 // and the number that the model said
+}
+
+// Rows is the number of rows.
+func (a *Answers) Rows() int { return max(len(a.Class), len(a.Want)) }
+
+// Measure is the name of a score of [Answers]. All but the last two are for classes. Of
+// two classes the second one is the positive one; of more, AUC and AP are means over the
+// classes, each against all others, that have rows and are not all of them.
+type Measure string
+
+const (
+	// Accuracy is the share of rows of whose class the model was surest, the first of
+	// equals; Balanced is the mean over the classes that occur of that share of their
+	// rows, so that each counts the same.
+	Accuracy Measure = "accuracy"
+	Balanced Measure = "balanced"
+	// ROC is AUC, Precision AveragePrecision.
+	ROC       Measure = "auc"
+	Precision Measure = "ap"
+	// MRR is the mean of 1/rank of the class of a row, by probability: see [Rank].
+	MRR Measure = "mrr"
+	// LogLoss is the mean of -log p of the class of a row in nats, where p is at least
+	// 1e-30.
+	LogLoss Measure = "logloss"
+	// Brier is the mean of Σ (p - y)² over the classes, where y is 1 for the class of the
+	// row and else 0; of two classes half of it, (p - y)² of the positive one.
+	Brier Measure = "brier"
+	// Calibration is the expected calibration error: rows are put into ten intervals of
+	// equal width by the probability of the class that was said, and it is the mean
+	// over the rows of |accuracy - mean probability| of their interval.
+	Calibration Measure = "calibration"
+	// RMSE is the root of the mean squared error of numbers, MAE the mean absolute error.
+	RMSE Measure = "rmse"
+	MAE  Measure = "mae"
+)
+
+// Measures lists all.
+func Measures() []Measure {
+	return []Measure{Accuracy, Balanced, ROC, Precision, MRR, LogLoss, Brier, Calibration, RMSE, MAE}
+}
+
+// ParseMeasure returns the measure of that name.
+func ParseMeasure(name string) (Measure, error) {
+	var names []string
+	for _, m := range Measures() {
+		if string(m) == name {
+			return m, nil
+		}
+		names = append(names, string(m))
+	}
+	return "", fmt.Errorf("there is no measure %q, want one of %s", name, strings.Join(names, " "))
+}
+
+// Lower reports whether a lower value is better.
+func (m Measure) Lower() bool {
+	return slices.Contains([]Measure{LogLoss, Brier, Calibration, RMSE, MAE}, m)
+}
+
+// Numbers reports whether it is for numbers, and not for classes.
+func (m Measure) Numbers() bool { return m == RMSE || m == MAE }
+
+// Loss turns a value into what is better the lower it is.
+func (m Measure) Loss(value float64) float64 {
+	if m.Lower() {
+		return value
+	}
+	return -value
+}
+
+// Of measures answers. A measure that these do not have is an error: of other targets, of no
+// rows, or AUC and AP where all rows are of one class. Accuracies are shares, not percent.
+// O(rows·classes), and O(rows·classes·log rows) for AUC and AP.
+func (m Measure) Of(a *Answers) (float64, error) {
+	n := a.Rows()
+	switch {
+	case n == 0:
+		return 0, fmt.Errorf("%s: there are no rows to measure", m)
+	case m.Numbers() != (a.Classes == 0):
+		return 0, fmt.Errorf("%s is for %s", m, map[bool]string{true: "numbers, and the rows have classes", false: "classes, and the rows have numbers"}[m.Numbers()])
+	case a.Classes == 0 && len(a.Said) != n || a.Classes > 0 && len(a.Probs) != n*a.Classes:
+		return 0, fmt.Errorf("%s: %d rows, and answers for another number of them", m, n)
+	}
+	for i, c := range a.Class {
+		if c < 0 || int(c) >= a.Classes {
+			return 0, fmt.Errorf("%s: row %d is of class %d, want 0 to %d", m, i, c, a.Classes-1)
+		}
+	}
+	switch m {
+	case Accuracy:
+		return a.mean(func(i int) float64 { return indicator(a.said(i) == int(a.Class[i])) }), nil
+	case Balanced:
+		return a.balanced(), nil
+	case ROC:
+		return a.perClass(m, AUC)
+	case Precision:
+		return a.perClass(m, AveragePrecision)
+	case MRR:
+		return a.mean(func(i int) float64 { return 1 / Rank(a.row(i), int(a.Class[i])) }), nil
+	case LogLoss:
+		return a.mean(func(i int) float64 { return -math.Log(max(float64(a.row(i)[a.Class[i]]), 1e-30)) }), nil
+	case Brier:
+		return a.brier(), nil
+	case Calibration:
+		return a.calibration(), nil
+	case RMSE:
+		return math.Sqrt(a.mean(func(i int) float64 { d := a.Said[i] - a.Want[i]; return d * d })), nil
+	case MAE:
+		return a.mean(func(i int) float64 { return math.Abs(a.Said[i] - a.Want[i]) }), nil
+	}
+	_, err := ParseMeasure(string(m))
+	return 0, err
+}
+
+// Rank is the place of one score among all, from 1 for the highest; scores that are equal share
+// the mean of their places, as in the evaluation of the Open Graph Benchmark.
+func Rank[T cmp.Ordered](scores []T, of int) float64 {
+	higher, equal := 0, 0
+	for _, s := range scores {
+		switch cmp.Compare(s, scores[of]) {
+		case 1:
+			higher++
+		case 0:
+			equal++
+		}
+	}
+	return float64(higher) + float64(1+equal)/2
+}
+
+// row has the probabilities of row i.
+func (a *Answers) row(i int) []float32 { return a.Probs[i*a.Classes : (i+1)*a.Classes] }
+
+// said is the most probable class of row i, the first of equals.
+func (a *Answers) said(i int) int {
+	best := 0
+	for c, p := range a.row(i) {
+		if p > a.row(i)[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// mean is that over the rows.
+func (a *Answers) mean(of func(row int) float64) (sum float64) {
+	n := a.Rows()
+	for i := range n {
+		sum += of(i)
+	}
+	return sum / float64(n)
+}
+
+func indicator(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (a *Answers) balanced() (sum float64) {
+	rows, right, classes := make([]float64, a.Classes), make([]float64, a.Classes), 0.0
+	for i, c := range a.Class {
+		rows[c]++
+		right[c] += indicator(a.said(i) == int(c))
+	}
+	for c, n := range rows {
+		if n > 0 {
+			sum, classes = sum+right[c]/n, classes+1
+		}
+	}
+	return sum / classes
+}
+
+// perClass is a measure of the second of two classes, or the mean over more of them.
+func (a *Answers) perClass(m Measure, of func([]float64, []bool) float64) (float64, error) {
+	from := 0
+	if a.Classes == 2 {
+		from = 1
+	}
+	n := a.Rows()
+	score, positive := make([]float64, n), make([]bool, n)
+	sum, classes := 0.0, 0
+	for c := from; c < a.Classes; c++ {
+		found := 0
+		for i, class := range a.Class {
+			score[i], positive[i] = float64(a.row(i)[c]), int(class) == c
+			found += int(indicator(positive[i]))
+		}
+		if found > 0 && found < n {
+			sum, classes = sum+of(score, positive), classes+1
+		}
+	}
+	if classes == 0 {
+		return 0, fmt.Errorf("%s: all %d rows are of one class", m, n)
+	}
+	return sum / float64(classes), nil
+}
+
+func (a *Answers) brier() float64 {
+	scale := 1.0
+	if a.Classes == 2 {
+		scale = 0.5
+	}
+	return scale * a.mean(func(i int) (sum float64) {
+		for c, p := range a.row(i) {
+			d := float64(p) - indicator(c == int(a.Class[i]))
+			sum += d * d
+		}
+		return sum
+	})
+}
+
+func (a *Answers) calibration() (sum float64) {
+	var sure, right [10]float64
+	for i, c := range a.Class {
+		said := a.said(i)
+		p := float64(a.row(i)[said])
+		bin := min(9, max(0, int(10*p)))
+		sure[bin] += p
+		right[bin] += indicator(said == int(c))
+	}
+	for bin := range sure {
+		sum += math.Abs(right[bin] - sure[bin])
+	}
+	return sum / float64(a.Rows())
+}
