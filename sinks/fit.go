@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 )
 
@@ -49,6 +50,10 @@ type Fit struct {
 	// Score is what is best when it is lowest, of a test on Valid, or of what a model
 	// that holds rows out has reported in an epoch. The default is the mean loss.
 	Score func(nn.Result) float64
+	// Measure, if set, scores an epoch by what the model says of the rows of Valid, in
+	// place of Score: for instance by the area under the ROC curve where classes are unbalanced.
+	// With HeldOut it is measured, and no epoch is scored by it.
+	Measure validation.Measure
 	// Test, if set, gives the score in place of Valid and Score: the model is
 	// asked by other means.
 	Test func(context.Context) (float64, error)
@@ -64,6 +69,8 @@ type Fit struct {
 	OnEpoch func(Epoch) error
 	OnStep  func(nn.Result) error
 
+	tests []arrow.Record // that Fold.Fit tests on and no epoch is chosen by
+
 	// Checkpoint lets the training be stopped and resumed, to the same
 	// result; the epochs so far and the best weights are kept in it too.
 	Checkpoint Checkpoint
@@ -75,6 +82,11 @@ type Epoch struct {
 	Train  nn.Result `json:"train"`  // of its rows, each before it was learned from
 	Valid  nn.Result `json:"valid"`  // of Valid, where that is set
 	Score  float64   `json:"score"`
+	Value  float64   `json:"value,omitempty"` // of Fit.Measure on Valid
+	// Test is of the test rows of a Fold that has Valid too, and TestValue the value of
+	// Fit.Measure on them. No epoch is chosen by them.
+	Test      nn.Result `json:"test,omitzero"`
+	TestValue float64   `json:"test_value,omitempty"`
 	// Took is the time that learning took, tests not counted.
 	Took time.Duration `json:"took"`
 }
@@ -167,6 +179,8 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 		return nil, errors.New("the fields Valid and Test are both set, want one")
 	case f.Patience > 0 && !t.scored():
 		return nil, errors.New("the field Patience is set, neither Valid nor Test is, and the model holds no rows out")
+	case f.Measure != "" && (f.Valid == nil || f.Score != nil):
+		return nil, errors.New("the field Measure is set, which needs Valid, and not Score")
 	case f.HeldOut && (f.Test != nil || !nn.HoldsOut(f.Net)):
 		return nil, fmt.Errorf("the field HeldOut is set, and a %T holds no rows out, or Test is set too", f.Net)
 	case t.scored() && !f.Last && !weighted:
@@ -322,12 +336,15 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	case t.Test != nil:
 		e.Score, err = t.Test(ctx)
 	case t.Valid != nil:
-		if e.Valid, err = t.test(ctx); err == nil && !t.HeldOut {
-			e.Score = t.score(e.Valid)
+		if e.Valid, e.Value, err = t.test(ctx, t.valid.Records()); err == nil && !t.HeldOut {
+			e.Score = t.score(e.Valid, e.Value)
 		}
 	}
+	if err == nil && t.tests != nil {
+		e.Test, e.TestValue, err = t.test(ctx, t.tests)
+	}
 	if t.HeldOut || t.Test == nil && t.Valid == nil && t.scored() {
-		e.Score = t.score(e.Train)
+		e.Score = t.score(e.Train, 0)
 	}
 	if err == nil && (math.IsNaN(e.Score) || math.IsInf(e.Score, 0)) {
 		err = fmt.Errorf("the score of epoch %d is %v", e.Number, e.Score)
@@ -345,28 +362,43 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	return nil
 }
 
-// score is that of a result.
-func (t *fitting) score(r nn.Result) float64 {
-	if t.Score != nil {
+// score is that of a result, with the value of the measure.
+func (t *fitting) score(r nn.Result, value float64) float64 {
+	switch {
+	case t.Measure != "" && !t.HeldOut:
+		return t.Measure.Loss(value)
+	case t.Score != nil:
 		return t.Score(r)
 	}
 	return r.Loss
 }
 
-// test tests the model on Valid.
-func (t *fitting) test(ctx context.Context) (r nn.Result, err error) {
-	recs := t.valid.Records()
+// test tests the model on records, and measures what it says of them.
+func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, value float64, err error) {
 	if len(recs) == 0 {
-		return r, errors.New("there are no rows to test on")
+		return r, 0, errors.New("there are no rows to test on")
 	}
-	w, err := Evaluate{Net: t.Net, Done: func(got nn.Result) error { r = got; return nil }}.Open(recs[0].Schema())
-	if err != nil {
-		return r, err
+	all := []flow.Sink{Evaluate{Net: t.Net, Done: func(got nn.Result) error { r = got; return nil }}}
+	var answers Answers
+	if t.Measure != "" {
+		all = append(all, Predict{Net: t.Net, Each: answers.Add})
 	}
-	for _, rec := range recs {
-		if err := w.Write(ctx, rec); err != nil {
-			return r, err
+	for _, sink := range all {
+		w, err := sink.Open(recs[0].Schema())
+		if err != nil {
+			return r, 0, err
+		}
+		for _, rec := range recs {
+			if err := w.Write(ctx, rec); err != nil {
+				return r, 0, err
+			}
+		}
+		if err := w.Close(nil); err != nil {
+			return r, 0, err
 		}
 	}
-	return r, w.Close(nil)
+	if t.Measure != "" {
+		value, err = t.Measure.Of(&answers.Answers)
+	}
+	return r, value, err
 }

@@ -28,8 +28,10 @@ type Fold struct {
 	// Train and Test are the rows to learn from and to test on, in the order of the
 	// split.
 	Train, Test arrow.Record
+	// Valid has the rows to choose by, where the split has any; else it is nil.
+	Valid arrow.Record
 	// Scale is the operator that has scaled the continuous channels of the nodes of
-	// both, by the moments of Train: the test rows have no say. It belongs to the
+	// all, by the moments of Train: the test rows have no say. It belongs to the
 	// recipe of a model that is kept. nil: there are no such channels.
 	Scale *operators.Standardize
 }
@@ -41,7 +43,10 @@ func NewFold(ctx context.Context, recs []arrow.Record, s validation.Split) (*Fol
 	for _, part := range []struct {
 		to   *arrow.Record
 		rows []int32
-	}{{&f.Train, s.Train}, {&f.Test, s.Test}} {
+	}{{&f.Train, s.Train}, {&f.Test, s.Test}, {&f.Valid, s.Valid}} {
+		if part.to == &f.Valid && part.rows == nil {
+			continue
+		}
 		rec, err := takeRows(recs, part.rows)
 		if err == nil {
 			*part.to = rec
@@ -80,33 +85,44 @@ func (f *Fold) scale(ctx context.Context, rec *arrow.Record) (err error) {
 
 // Release gives the memory back.
 func (f *Fold) Release() {
-	for _, rec := range []arrow.Record{f.Train, f.Test} {
+	for _, rec := range []arrow.Record{f.Train, f.Test, f.Valid} {
 		if rec != nil {
 			rec.Release()
 		}
 	}
 }
 
-// Fit trains a model on Train, and tests it on Test after each epoch. Valid and Last of
-// fit are set: a cross-validation chooses among all epochs. A model that holds rows out
-// by itself is stopped by those, see Fit.Patience. All of it runs on one goroutine,
-// since trials run side by side.
+// Fit trains a model on Train, and tests it after each epoch: on Test, or, where the fold
+// has Valid, on both, where Valid alone has a say in when to stop. Valid and Last of
+// fit are set: a cross-validation chooses among all epochs. Without Valid a model that
+// holds rows out by itself is stopped by those, see Fit.Patience. All of it runs on one
+// goroutine, since trials run side by side.
 func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
-	valid := inMemory(f.Test)
-	fit.Valid, fit.Last, fit.HeldOut = &valid, true, nn.HoldsOut(fit.Net)
+	valid := f.Test
+	if f.Valid != nil {
+		valid, fit.tests = f.Valid, []arrow.Record{f.Test}
+	}
+	p := inMemory(valid)
+	fit.Valid, fit.Last, fit.HeldOut = &p, true, f.Valid == nil && nn.HoldsOut(fit.Net)
 	return fit.Run(ctx, inMemory(f.Train))
 }
 
 // Scores returns how the tests came out, as CrossValidation.Learn returns them: one for
 // each of so many epochs, the losses summed over the rows. Where the training ended
-// early, the last score stands for the epochs that are missing.
+// early, the last score stands for the epochs that are missing. HeldOut is the score on
+// the rows of Fold.Valid, where there were any.
 func (f Fitted) Scores(epochs int) (scores []validation.Score) {
 	for i := range epochs {
 		if len(f.Epochs) == 0 {
 			break
 		}
 		e := f.Epochs[min(i, len(f.Epochs)-1)]
-		scores = append(scores, validation.Score{Correct: e.Valid.Correct, Loss: e.Valid.Loss * float64(e.Valid.Rows), HeldOut: e.Train.Loss})
+		test, score := e.Valid, validation.Score{HeldOut: e.Train.Loss, Value: e.Value}
+		if e.Test.Rows > 0 {
+			test, score = e.Test, validation.Score{HeldOut: e.Score, Value: e.TestValue, Valid: e.Value, ValidCorrect: e.Valid.Correct}
+		}
+		score.Correct, score.Loss = test.Correct, test.Loss*float64(test.Rows)
+		scores = append(scores, score)
 	}
 	return scores
 }

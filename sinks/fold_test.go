@@ -170,6 +170,71 @@ func TestFoldScores(t *testing.T) {
 	}
 }
 
+// Where a fold has rows to choose by, these decide, by the loss or by a measure, and what is
+// reported of the test rows is what a model of so many epochs has.
+func TestFoldValid(t *testing.T) {
+	ctx := context.Background()
+	f, err := sinks.NewFold(ctx, parts(t, 60), validation.Split{Train: seq(0, 28), Test: seq(28, 40), Valid: seq(40, 60)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Release()
+	const epochs = 4
+	of := func(net nn.Model, rec arrow.Record) (r nn.Result, auc float64) {
+		var answers sinks.Answers
+		p := flow.From(flow.Records{Records: []arrow.Record{rec}})
+		err := p.To(sinks.Evaluate{Net: net, Done: func(got nn.Result) error { r = got; return nil }}).Run(ctx)
+		if err == nil {
+			err = p.To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
+		}
+		if err == nil {
+			auc, err = validation.ROC.Of(&answers.Answers)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, auc
+	}
+	for _, measure := range []validation.Measure{"", validation.ROC} {
+		fit, err := f.Fit(ctx, sinks.Fit{Net: &nn.PSLR{}, Epochs: epochs, Batch: 8, Seed: 3, Measure: measure})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, got := range fit.Scores(epochs) {
+			net := &nn.PSLR{}
+			if _, err := (sinks.Fit{Net: net, Epochs: e + 1, Batch: 8, Seed: 3}).Run(ctx, flow.From(flow.Records{Records: []arrow.Record{f.Train}})); err != nil {
+				t.Fatal(err)
+			}
+			test, auc := of(net, f.Test)
+			valid, validAUC := of(net, f.Valid)
+			want := validation.Score{Correct: test.Correct, Loss: test.Loss * 12, HeldOut: valid.Loss, ValidCorrect: valid.Correct}
+			if measure != "" {
+				want.HeldOut, want.Value, want.Valid = -validAUC, auc, validAUC
+			}
+			if got != want {
+				t.Errorf("%q, epoch %d: %+v, want %+v", measure, e+1, got, want)
+			}
+		}
+	}
+	p := flow.From(flow.Records{Records: []arrow.Record{f.Train}})
+	for want, fit := range map[string]sinks.Fit{
+		"the field Measure is set, which needs Valid": {Measure: validation.ROC},
+		"auc: all 1 rows are of one class":            {Measure: validation.ROC, Valid: new(one(t, f.Valid))},
+	} {
+		fit.Net = &nn.PSLR{}
+		if _, err := fit.Run(ctx, p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// one is a pipeline of the first row.
+func one(t *testing.T, rec arrow.Record) flow.Pipeline {
+	first := rec.NewSlice(0, 1)
+	t.Cleanup(first.Release)
+	return flow.From(flow.Records{Records: []arrow.Record{first}})
+}
+
 func seq(from, to int32) (rows []int32) {
 	for ; from < to; from++ {
 		rows = append(rows, from)
