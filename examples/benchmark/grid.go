@@ -36,6 +36,18 @@ type cell struct {
 	// error; none where there is none.
 	Behind   *float64 `json:"behind,omitempty"`
 	BehindSE *float64 `json:"behind_se,omitempty"`
+
+	// Of splits that were given: the score on test, as the mean over the splits of means
+	// over runs, its deviation over the splits, of one split over the runs, and the mean on
+	// validation of systems that are tested there as they learn.
+	Mean      *float64  `json:"mean,omitempty"`
+	StdDev    *float64  `json:"std,omitempty"`
+	Runs      int       `json:"runs,omitempty"`
+	MeanValid *float64  `json:"mean_valid,omitempty"`
+	AUCValid  *float64  `json:"auc_valid,omitempty"` // the same where the score is auc; by -inner these were tested on, and not the test rows
+	AUCTest   *float64  `json:"auc_test,omitempty"`
+	BySplit   []float64 `json:"splits,omitempty"` // means over the runs
+	ByRun     []float64 `json:"run_means,omitempty"`
 }
 
 const done = "done"
@@ -45,28 +57,39 @@ var errLimit = errors.New("the limit of the cell")
 
 // runGrid fills in all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
-	r := &report{Protocol: c.protocol, Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Inner: c.inner}
+	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit}
 	if err := c.checkData(ctx); err != nil {
 		return nil, err
 	}
-	total := int64(0)
-	for _, name := range c.systems {
-		total += find(name).trials(c)
-	}
-	bar := cli.NewProgress("trials", total*int64(len(c.data)))
+	bar := cli.NewProgress("trials", -1)
 	defer bar.Done()
 	for _, data := range c.data {
-		d, err := collection.Load(ctx, data, c.seed)
+		d, err := c.load(ctx, data)
 		if err != nil {
 			return nil, err
 		}
-		err = c.runRow(ctx, d, r, keep, bar)
+		if err = c.deal(d); err == nil {
+			bar.Total(c.trials())
+			r.Folds, r.Given = c.folds, c.onGiven()
+			err = c.runRow(ctx, d, r, keep, bar)
+		}
 		d.Release()
 		if err != nil {
 			return nil, err
 		}
 	}
+	if r.Given {
+		return r, nil
+	}
 	return r, r.compare()
+}
+
+// trials is how many all cells have.
+func (c *config) trials() (total int64) {
+	for _, name := range c.systems {
+		total += find(name).trials(c)
+	}
+	return total * int64(len(c.data))
 }
 
 // checkData reads all collections once where there are several, so that one that
@@ -78,7 +101,7 @@ func (c *config) checkData(ctx context.Context) error {
 	}
 	r := new(report)
 	for _, name := range c.data {
-		d, err := collection.Load(ctx, name, c.seed)
+		d, err := c.load(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -93,8 +116,8 @@ func (c *config) checkData(ctx context.Context) error {
 
 // trials is how many a cell has.
 func (s *system) trials(c *config) int64 {
-	n := int64(c.folds * c.repeats * s.variants)
-	if s.fixed || s.heldOut {
+	n := int64(c.folds * s.runs(c) * s.variants)
+	if s.fixed || s.heldOut || c.strict() && s.seeded() {
 		return n
 	}
 	return 2 * n
@@ -102,6 +125,15 @@ func (s *system) trials(c *config) int64 {
 
 // checkRow adds a collection to the report.
 func (c *config) checkRow(d *collection.Data, r *report) error {
+	for _, other := range r.Collections {
+		if other.Name == d.Name {
+			return fmt.Errorf("-data names two collections %s", d.Name)
+		}
+	}
+	r.Collections = append(r.Collections, collectionOf(d))
+	if c.onGiven() {
+		return nil
+	}
 	if c.folds > len(d.Class) {
 		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
 	}
@@ -115,12 +147,6 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 			return fmt.Errorf("%s: %d folds of %d graphs leave %d to learn from, and %s chooses on a part of those; want 2 or more", d.Name, c.folds, len(d.Class), least, name)
 		}
 	}
-	for _, other := range r.Collections {
-		if other.Name == d.Name {
-			return fmt.Errorf("-data names two collections %s", d.Name)
-		}
-	}
-	r.Collections = append(r.Collections, collectionOf(d))
 	return nil
 }
 
@@ -137,7 +163,7 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 		}
 		kept := ""
 		if one == nil {
-			if one, err = c.runCell(ctx, d, s, bar); err != nil {
+			if one, err = c.runCell(ctx, d, s, keep, bar); err != nil {
 				return err
 			}
 			if err := keep.finish(d, s, one, c.limit); err != nil {
@@ -147,7 +173,7 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 			bar.Add(s.trials(c))
 			kept = " (kept in " + c.checkpoint + ")"
 		}
-		one.figures()
+		one.figures(r)
 		fmt.Println(one.String() + kept)
 		r.Cells = append(r.Cells, one)
 	}
@@ -155,7 +181,11 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 }
 
 // whole reports whether a cell that is done has all results.
-func (one *cell) whole(folds int) bool {
+func (one *cell) whole(c *config, s *system) bool {
+	if c.onGiven() {
+		return one.Mean != nil && len(one.BySplit) == len(c.given) && len(one.ByRun) == s.runs(c)
+	}
+	folds := c.folds * c.repeats
 	return one.Nested != nil && one.Std != nil && one.Paper != nil && one.PaperStd != nil && len(one.Folds) == folds && len(one.PaperFold) == folds
 }
 
@@ -163,6 +193,9 @@ func (one *cell) whole(folds int) bool {
 func (one *cell) String() string {
 	if one.Status != done {
 		return fmt.Sprintf("%s %s: %s", one.Dataset, one.System, one.Status)
+	}
+	if one.Mean != nil {
+		return fmt.Sprintf("%s %s: %s, %.1f s; %s", one.Dataset, one.System, one.summary(), one.Seconds, one.Chosen)
 	}
 	text := fmt.Sprintf("%s %s: nested %.2f, paper-style %.2f, %.1f s", one.Dataset, one.System, *one.Nested, *one.Paper, one.Seconds)
 	if one.Chosen != "" {
@@ -173,7 +206,7 @@ func (one *cell) String() string {
 
 // runCell cross-validates a system. What goes wrong in it is its status; an error
 // is the end of the context.
-func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*cell, error) {
+func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*cell, error) {
 	one := &cell{Dataset: d.Name, System: s.name}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if c.limit > 0 {
@@ -181,7 +214,7 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, bar
 	}
 	defer cancel()
 	start, cpu := time.Now(), cli.CPU()
-	p, all, err := c.validate(limited, d, s, bar)
+	p, all, err := c.validate(limited, d, s, keep, bar)
 	one.Seconds, one.CPU = time.Since(start).Seconds(), (cli.CPU() - cpu).Seconds()
 	switch {
 	case ctx.Err() != nil:
@@ -192,12 +225,12 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, bar
 		one.Status = "error: " + err.Error()
 	default:
 		one.Status = done
-		one.result(p, all)
+		one.result(c, p, all)
 	}
 	return one, nil
 }
 
-func (c *config) validate(ctx context.Context, d *collection.Data, s *system, bar *cli.Progress) (*plan, *validation.Validated, error) {
+func (c *config) validate(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*plan, *validation.Validated, error) {
 	p, err := s.plan(ctx, c, d)
 	if err != nil {
 		return nil, nil, err
@@ -205,14 +238,22 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ba
 	if p.release != nil {
 		defer p.release()
 	}
-	all, err := validation.CrossValidation{
-		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: c.workers,
+	v := validation.CrossValidation{
+		Folds: c.folds, Repeats: s.runs(c), Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: c.workers,
+		Given: c.given, Refit: c.refit, Measure: c.score,
 		Prepare: p.prepare,
 		Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 			defer bar.Add(1)
 			return p.learn(ctx, t)
 		},
-	}.Run(ctx, d.Class)
+	}
+	if c.onGiven() && s.seeded() { // trials are long
+		if v.KeepAs, err = trialName(d, s); err != nil {
+			return nil, nil, err
+		}
+		v.Keep = keep.Store
+	}
+	all, err := v.Run(ctx, d.Class)
 	if err == nil {
 		bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.Missing)))
 	}

@@ -106,7 +106,7 @@ func bag(name, about, kind string, words []count.Counter) *system {
 	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
 		if err == nil {
-			p.heldOut, p.byLoss = held, !held
+			p.heldOut, p.byLoss = held || c.strict(), !held && c.score == ""
 		}
 		return p, err
 	}}
@@ -127,7 +127,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 	return &plan{
 		learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 			j := training(kind, d)
-			j.Split, j.Batch, j.Seed = t.Split, batches[t.Variant], seedOf(c, t)
+			j.Split, j.Batch, j.Seed, j.Measure = t.Split, batches[t.Variant], seedOf(c, t), c.score
 			o, err := j.Learn(ctx, fields)
 			if err != nil {
 				return nil, err
@@ -141,6 +141,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
 		release: fields.Release,
+		heldOut: c.strict(),
 	}, nil
 }
 
@@ -174,10 +175,11 @@ func online(name, about string, width int) *system {
 					return nil, err
 				}
 				defer fold.Release()
-				fit, err := fold.Fit(ctx, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t)})
+				fit, err := fold.Fit(ctx, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Measure: c.score})
 				return fit.Scores(epochs), err
 			},
-			chosen: func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
+			heldOut: c.strict(),
+			chosen:  func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
 			release: func() {
 				if rows != nil {
 					rows.Release()

@@ -14,6 +14,11 @@
 //	nested  for each fold on a part of its training graphs
 //	paper   for all folds of a repeat, by the mean accuracy on the test folds, as
 //	        the paper's figures seem to be; it is optimistic
+//
+// Splits that others have published, and molecules:
+//
+//	go run ./examples/benchmark -data NCI1 -splits NCI1.json -systems best
+//	go run ./examples/benchmark -data HIV.csv.gz -smiles smiles -class HIV_active -parts HIV-scaffold.txt.gz
 package main
 
 import (
@@ -29,7 +34,10 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sources"
 )
 
 func main() { cli.Main("benchmark", run) }
@@ -47,6 +55,14 @@ type config struct {
 	resume           bool
 	json, table, out string
 	format           string // of out
+
+	splits, parts string // files
+	refit         bool
+	smiles, class string // columns
+	score         validation.Measure
+	file          []byte             // what is in splits, or parts
+	subsets       []sources.Subset   // of parts
+	given         []validation.Split // what they say of the collection
 }
 
 func parse(args []string) (*config, error) {
@@ -57,7 +73,13 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
 	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, for development: a part of the training graphs of each fold takes the place of its test graphs, which are not used")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
-	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own")
+	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own; with -splits or -parts runs on the same ones, by default 3 or 1")
+	f.StringVar(&c.splits, "splits", "", "JSON file with published folds of the collection in place of random ones, [{\"test\": […], \"model_selection\": [{\"train\": […], \"validation\": […]}]}, …]: a system learns from train, chooses by validation, such as the epoch to stop at, and is tested on test, in several runs with other seeds")
+	f.StringVar(&c.parts, "parts", "", "file with train, valid, test or none in each line, for the graphs in order: one split in place of folds")
+	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
+	f.StringVar(&c.smiles, "smiles", "", "column with SMILES, of the table -data FILE.csv or .tsv, also packed (.gz, .zst): each row is a molecule; one without a class is left out")
+	f.StringVar(&c.class, "class", "", "column with the class of a molecule")
+	score := f.String("score", "", fmt.Sprintf("what is reported, and chosen by: one of %s; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc", measures()))
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
 	cli.Workers(f, &c.workers)
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
@@ -71,6 +93,30 @@ func parse(args []string) (*config, error) {
 		return nil, err
 	}
 	var err error
+	if *score != "" {
+		if c.score, err = validation.ParseMeasure(*score); err != nil {
+			return nil, fmt.Errorf("-score: %w", err)
+		}
+	}
+	given := cli.Given(f)
+	if c.splits != "" || c.parts != "" {
+		if slices.Contains(given, "folds") {
+			return nil, errors.New("-folds is for random folds, and -splits or -parts gives others")
+		}
+		c.folds = 1
+		if !slices.Contains(given, "repeats") {
+			c.repeats = 1
+			if c.splits != "" {
+				c.repeats = 3
+			}
+		}
+	}
+	if c.parts != "" && c.score == "" {
+		c.score = validation.ROC
+	}
+	if (c.parts != "" || c.smiles != "") && !slices.Contains(given, "systems") {
+		*list = collection.Best
+	}
 	if c.data, err = items("data", *data); err != nil {
 		return nil, err
 	}
@@ -103,6 +149,9 @@ func (c *config) check() (err error) {
 		if find(name) == nil {
 			return fmt.Errorf("-systems has %q, want some of %s, or all, or best-X with X one of %s", name, strings.Join(names(), " "), strings.Join(leftOut(), " "))
 		}
+	}
+	if err := c.checkGiven(); err != nil {
+		return err
 	}
 	switch {
 	case c.protocol != "nested" && c.protocol != "paper":
@@ -141,6 +190,9 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer files.Cleanup()
+	if err := c.readSplits(ctx); err != nil {
+		return err
+	}
 	keep, err := openStore(c)
 	if err != nil {
 		return err

@@ -14,13 +14,17 @@ import (
 
 // report is the JSON object of -json.
 type report struct {
-	Protocol    string   `json:"protocol"` // that compares
-	Folds       int      `json:"folds"`
-	Repeats     int      `json:"repeats"`
-	Inner       bool     `json:"inner,omitempty"` // no test graph was looked at
-	Seed        uint64   `json:"seed"`
-	Collections []graphs `json:"collections"`
-	Cells       []*cell  `json:"cells"`
+	Protocol string `json:"protocol"` // that compares
+	Folds    int    `json:"folds"`
+	Repeats  int    `json:"repeats"`
+	Inner    bool   `json:"inner,omitempty"` // no test graph was looked at
+	Seed     uint64 `json:"seed"`
+	Given    bool   `json:"given,omitempty"` // splits are those of -splits or -parts
+	Refit    bool   `json:"refit,omitempty"`
+
+	Score       validation.Measure `json:"score,omitempty"` // in place of the accuracy in percent
+	Collections []graphs           `json:"collections"`
+	Cells       []*cell            `json:"cells"`
 }
 
 // graphs is what a collection is like.
@@ -42,11 +46,10 @@ func collectionOf(d *collection.Data) graphs {
 }
 
 // result fills in what came of a cross-validation.
-func (one *cell) result(p *plan, all *validation.Validated) {
+func (one *cell) result(c *config, p *plan, all *validation.Validated) {
 	count, most := map[string]int{}, 0
-	for _, c := range all.Nested {
-		one.Folds = append(one.Folds, c.Accuracy())
-		words := p.chosen(c.Variant, c.Step)
+	for _, choice := range all.Nested {
+		words := p.chosen(choice.Variant, choice.Step)
 		if count[words]++; count[words] > most {
 			one.Chosen, most = words, count[words]
 		}
@@ -60,8 +63,13 @@ func (one *cell) result(p *plan, all *validation.Validated) {
 	for _, variant := range all.Missing {
 		one.Missing = append(one.Missing, p.missing(variant))
 	}
-	for _, c := range all.Paper {
-		one.PaperFold = append(one.PaperFold, c.Accuracy())
+	if c.onGiven() {
+		one.onGiven(c, p, all)
+		return
+	}
+	for i, choice := range all.Nested {
+		one.Folds = append(one.Folds, c.value(choice))
+		one.PaperFold = append(one.PaperFold, c.value(all.Paper[i]))
 	}
 	nested, std := stat.MeanStdDev(one.Folds, nil)
 	paper, paperStd := stat.MeanStdDev(one.PaperFold, nil)
@@ -69,8 +77,11 @@ func (one *cell) result(p *plan, all *validation.Validated) {
 }
 
 // figures fills in what the paper reports.
-func (one *cell) figures() {
+func (one *cell) figures(r *report) {
 	f, ok := paper[one.System][paperNames[one.Dataset]]
+	if r.Given || r.Score != "" {
+		return
+	}
 	if one.Note = f.note; ok && f.note == "" {
 		one.Figure, one.Spread = &f.value, &f.std
 	}
@@ -91,7 +102,7 @@ func (r *report) compare() error {
 	for _, of := range r.Collections {
 		var best *cell
 		for _, one := range r.row(of.Name) {
-			if one.Status == done && (best == nil || stat.Mean(one.folds(r.Protocol), nil) > stat.Mean(best.folds(r.Protocol), nil)) {
+			if one.Status == done && (best == nil || r.Score.Loss(stat.Mean(one.folds(r.Protocol), nil)) < r.Score.Loss(stat.Mean(best.folds(r.Protocol), nil))) {
 				best = one
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"strings"
@@ -28,11 +29,23 @@ type kept struct {
 // openStore begins a run in the directory, or resumes the one there. Its settings are
 // what decides all cells.
 func openStore(c *config) (results, error) {
-	s, err := cli.OpenStore(c.checkpoint, c.resume, []store.Setting{
+	settings := []store.Setting{
 		cli.Setting("-folds", c.folds), cli.Setting("-repeats", c.repeats), cli.Setting("-seed", c.seed), cli.Setting("-inner", c.inner),
 		cli.Setting("kernels", nn.Kernels()), // others round otherwise
-	})
+	}
+	if c.onGiven() || c.score != "" {
+		settings = append(settings, cli.Setting("splits", c.identity()), cli.Setting("-refit", c.refit), cli.Setting("-score", c.score))
+	}
+	s, err := cli.OpenStore(c.checkpoint, c.resume, settings)
 	return results{s}, err
+}
+
+// trialName stands before the names of the trials of a cell: they are of these graphs and of
+// this version of the system.
+func trialName(d *collection.Data, s *system) (string, error) {
+	sum, err := record.Digest(d.Graphs.Records()...)
+	identity := sha256.Sum256([]byte(sum + s.on(d)))
+	return fmt.Sprintf("trial-%s-%x-", cellName(d, s), identity[:6]), err
 }
 
 func cellName(d *collection.Data, s *system) string {
@@ -67,7 +80,7 @@ func (s results) finished(c *config, d *collection.Data, of *system) (*cell, err
 	case k.System != of.on(d):
 		fmt.Fprintf(os.Stderr, "%s is of another version of %s: the cell is computed again\n", s.Path(name), of.name)
 		return nil, nil
-	case k.Cell.Status == done && !k.Cell.whole(c.folds*c.repeats):
+	case k.Cell.Status == done && !k.Cell.whole(c, of):
 		return nil, fmt.Errorf("-resume: %s has not the results of %d folds", s.Path(name), c.folds*c.repeats)
 	case k.Cell.Status == done || strings.HasPrefix(k.Cell.Status, ">") && c.limit > 0 && c.limit <= k.Limit:
 		return k.Cell, nil

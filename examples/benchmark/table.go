@@ -21,11 +21,23 @@ func (r *report) splits() string {
 // markdown is the table of -table: a row per collection and system.
 func (r *report) markdown() string {
 	var b strings.Builder
+	if r.Given {
+		r.givenHead(&b)
+		for _, of := range r.Collections {
+			fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
+			head := "|---|---|---|---|---|---|\n"
+			r.givenTable(of, func(columns ...string) {
+				fmt.Fprintf(&b, "| %s |\n%s", strings.Join(columns, " | "), head)
+				head = ""
+			})
+		}
+		return b.String()
+	}
 	first, second := "nested", "paper-style"
 	if r.Protocol == "paper" {
 		first, second = second, first
 	}
-	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; accuracy in percent, %s\n", r.Folds, r.Repeats, r.Seed, r.splits(), spreads)
+	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; %s, %s\n", r.Folds, r.Repeats, r.Seed, r.splits(), r.scored(), spreads)
 	for _, of := range r.Collections {
 		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
 		fmt.Fprintf(&b, "| | %s | behind the best | %s | the paper | chosen most often | CPU s |\n|---|---|---|---|---|---|---|\n", first, second)
@@ -111,13 +123,30 @@ func (r *report) footnotes() (lines []string) {
 	return lines
 }
 
+// printGiven is print for given splits.
+func (r *report) printGiven(out io.Writer) error {
+	of := r.Collections[0]
+	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	r.givenTable(of, func(columns ...string) { fmt.Fprintln(w, strings.Join(columns, "\t")) })
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	r.givenHead(out)
+	return nil
+}
+
 // print writes the same for people at a terminal.
 func (r *report) print(out io.Writer) error {
+	if r.Given {
+		return r.printGiven(out)
+	}
 	for i, of := range r.Collections {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d%s\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed, r.splits())
+		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d%s; %s\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed, r.splits(), r.scored())
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		titles := "\tnested\tbehind the best\tpaper-style\tthe paper\tchosen most often\tCPU s"
 		if r.Protocol == "paper" {

@@ -45,8 +45,14 @@ func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Read(ctx, src, name)
+}
+
+// Read reads a collection of that name; it must have two classes or more.
+func Read(ctx context.Context, src flow.Source, name string) (*Data, error) {
 	d := &Data{Name: name}
-	if _, err = cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last); err == nil {
+	_, err := cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last)
+	if err == nil {
 		err = d.survey()
 	}
 	if err != nil {

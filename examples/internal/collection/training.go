@@ -13,7 +13,7 @@ import (
 )
 
 // Training is one training: the network sees the rows of Train, epoch by epoch, and
-// is tested on those of Test after each.
+// is tested on those of Test after each, and of Valid where there are any.
 type Training struct {
 	validation.Split
 	Epochs, Batch int
@@ -21,9 +21,10 @@ type Training struct {
 	// where it stops, the curve goes on with the last score.
 	Whole    bool
 	Seed     uint64
-	Kind     string // of the model: cnn, pslr or gru, or best where Count was made
-	Pretrain string // what teaches its first layer: rbm, autoencoder or none
-	Workers  int    // of the model
+	Measure  validation.Measure // that epochs are chosen by where the split has Valid, and that is told of tests; "" = the loss
+	Kind     string             // of the model: cnn, pslr or gru, or best where Count was made
+	Pretrain string             // what teaches its first layer: rbm, autoencoder or none
+	Workers  int                // of the model
 
 	Checkpoint sinks.Checkpoint
 	OnEpoch    func() // called after each epoch
@@ -79,7 +80,7 @@ func (j Training) Learn(ctx context.Context, f *Fields) (*Outcome, error) {
 		}
 	}
 	fit, err := fold.Fit(ctx, sinks.Fit{
-		Net: o.Net, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed, Patience: j.patience(o.Net),
+		Net: o.Net, Measure: j.Measure, Epochs: j.Epochs, Batch: j.Batch, Seed: j.Seed, Patience: j.patience(o.Net),
 		OnEpoch:    func(sinks.Epoch) error { j.OnEpoch(); return nil },
 		Checkpoint: j.Checkpoint,
 	})

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// measures names those for classes.
+func measures() string {
+	var names []string
+	for _, m := range validation.Measures() {
+		if !m.Numbers() {
+			names = append(names, string(m))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// onGiven reports whether splits are given, in place of random folds.
+func (c *config) onGiven() bool { return c.splits != "" || c.parts != "" }
+
+// strict reports whether trials learn from train alone, and say how they do on validation.
+func (c *config) strict() bool { return c.onGiven() && !c.refit }
+
+// runs is how often a system learns on each split: where these are given and it has no
+// seed, further runs are the same.
+func (s *system) runs(c *config) int {
+	if c.onGiven() && !s.seeded() {
+		return 1
+	}
+	return c.repeats
+}
+
+// seeded reports whether a system learns by steps in a random order.
+func (s *system) seeded() bool { return s.trains != "" || s.name == "online" }
+
+// checkGiven refuses flags that do not go together.
+func (c *config) checkGiven() error {
+	switch {
+	case c.splits != "" && c.parts != "":
+		return errors.New("-splits and -parts both say which graphs are tested, want one")
+	case c.onGiven() && len(c.data) > 1:
+		return errors.New("-splits and -parts are of one collection, and -data names several")
+	case c.refit && !c.onGiven():
+		return errors.New("-refit is for -splits and -parts")
+	case (c.smiles == "") != (c.class == ""):
+		return errors.New("-smiles and -class name two columns of a table, want both")
+	case c.smiles != "" && (len(c.data) > 1 || c.data[0] == ""):
+		return errors.New("-smiles needs a table, -data FILE.csv")
+	case c.onGiven() && c.protocol == "paper":
+		return errors.New("-protocol paper chooses on test folds, which -splits and -parts are not for")
+	case c.onGiven() && c.out != "":
+		return errors.New("-out draws random folds, not those of -splits or -parts")
+	case c.score.Numbers():
+		return fmt.Errorf("-score %s is for numbers, want one of %s", c.score, measures())
+	}
+	for _, name := range c.systems {
+		if c.score != "" && !find(name).seeded() {
+			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online and best do", c.score, name)
+		}
+	}
+	return nil
+}
+
+// load reads a collection, or a table of molecules.
+func (c *config) load(ctx context.Context, name string) (*collection.Data, error) {
+	if c.smiles == "" {
+		return collection.Load(ctx, name, c.seed)
+	}
+	path := cli.Place("mol", name)
+	return collection.Read(ctx, sources.SMILES{Table: sources.CSV{Path: path}, Column: c.smiles, Class: c.class}, cli.DataName(path))
+}
+
+// readSplits reads the file that says which graphs are tested. What it says is checked when the
+// graphs are there.
+func (c *config) readSplits(ctx context.Context) (err error) {
+	switch {
+	case c.splits != "":
+		c.file, err = os.ReadFile(cli.Place("splits", c.splits))
+	case c.parts != "":
+		c.subsets, err = sources.ReadParts(ctx, sources.CSV{Path: cli.Place("mol", c.parts), Header: []string{"part"}}, "part")
+		c.file = fmt.Append(nil, c.subsets)
+	}
+	return err
+}
+
+// identity is that of the splits, for -resume.
+func (c *config) identity() string { return fmt.Sprintf("%x", sha256.Sum256(c.file)) }
+
+// deal notes the splits of a collection.
+func (c *config) deal(d *collection.Data) (err error) {
+	switch {
+	case c.splits != "":
+		if c.given, err = validation.ReadSplits(bytes.NewReader(c.file), len(d.Class)); err != nil {
+			return fmt.Errorf("%s for %s: %w", c.splits, d.Name, err)
+		}
+		c.folds = len(c.given)
+	case c.parts != "":
+		c.given, err = c.oneSplit(d)
+	}
+	return err
+}
+
+// oneSplit is that of -parts: the number of a graph is that of its line.
+func (c *config) oneSplit(d *collection.Data) ([]validation.Split, error) {
+	var s validation.Split
+	row := int32(0)
+	for _, rec := range d.Graphs.Records() {
+		ids, err := record.Values[int64](rec, record.GraphID)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if id < 0 || id >= int64(len(c.subsets)) {
+				return nil, fmt.Errorf("%s has %d lines, and %s a graph %d, from 0", c.parts, len(c.subsets), d.Name, id)
+			}
+			switch c.subsets[id] {
+			case sources.Train:
+				s.Train = append(s.Train, row)
+			case sources.Val:
+				s.Valid = append(s.Valid, row)
+			case sources.Test:
+				s.Test = append(s.Test, row)
+			}
+			row++
+		}
+	}
+	if c.smiles == "" && len(c.subsets) != int(row) {
+		return nil, fmt.Errorf("%s has %d lines, and %s %d graphs", c.parts, len(c.subsets), d.Name, row)
+	}
+	return []validation.Split{s}, nil
+}
+
+// scale is what values are multiplied by: accuracies are in percent.
+func (c *config) scale() float64 {
+	if c.score == validation.Accuracy || c.score == validation.Balanced {
+		return 100
+	}
+	return 1
+}
+
+// value is what is reported of a choice: the accuracy in percent, or the measure.
+func (c *config) value(of validation.Choice) float64 {
+	if c.score == "" {
+		return of.Accuracy()
+	}
+	return c.scale() * of.Score.Value
+}
+
+// onGiven fills in what came of splits that were given: means over the runs of each, and
+// over the splits.
+func (one *cell) onGiven(c *config, p *plan, all *validation.Validated) {
+	n := len(c.given)
+	one.Runs = len(all.Nested) / n
+	one.BySplit, one.ByRun = make([]float64, n), make([]float64, one.Runs)
+	var valid float64
+	for i, choice := range all.Nested {
+		x := c.value(choice)
+		one.BySplit[i%n] += x / float64(one.Runs)
+		one.ByRun[i/n] += x / float64(n)
+		v := c.scale() * choice.Score.Valid
+		if c.score == "" {
+			v = 100 * float64(choice.Score.ValidCorrect) / float64(max(1, len(all.Splits[i].Valid)))
+		}
+		valid += v / float64(len(all.Nested))
+	}
+	mean, spread := stat.Mean(one.BySplit, nil), one.BySplit
+	if n == 1 {
+		spread = one.ByRun
+	}
+	one.Mean = &mean
+	if len(spread) > 1 {
+		std := stat.StdDev(spread, nil)
+		one.StdDev = &std
+	}
+	if p.heldOut && c.strict() {
+		one.MeanValid = &valid
+	}
+	switch {
+	case c.score == validation.ROC && c.inner:
+		one.AUCValid = one.Mean
+	case c.score == validation.ROC:
+		one.AUCTest, one.AUCValid = one.Mean, one.MeanValid
+	}
+}
+
+// summary is mean and deviation in words.
+func (one *cell) summary() string {
+	digits := 1
+	if *one.Mean < 1.5 {
+		digits = 4
+	}
+	text := fmt.Sprintf("%.*f", digits, *one.Mean)
+	if one.StdDev != nil {
+		text += fmt.Sprintf(" ± %.*f", digits, *one.StdDev)
+	}
+	return text
+}
+
+// scored names what a report is about.
+func (r *report) scored() string {
+	switch r.Score {
+	case "", validation.Accuracy:
+		return "accuracy in percent"
+	case validation.Balanced:
+		return "balanced accuracy in percent"
+	}
+	return string(r.Score)
+}
+
+// givenTable writes the cells of given splits, by a function that writes a row.
+func (r *report) givenTable(of graphs, row func(columns ...string)) {
+	row("", "test", "validation", "runs", "chosen most often", "CPU s")
+	for _, one := range r.row(of.Name) {
+		if one.Status != done {
+			row(one.System, one.Status, "", "", "", seconds(one.CPU))
+			continue
+		}
+		valid := ""
+		if one.MeanValid != nil {
+			valid = (&cell{Mean: one.MeanValid}).summary()
+		}
+		row(one.System, one.summary(), valid, fmt.Sprint(one.Runs), one.Chosen, seconds(one.CPU))
+	}
+}
+
+// givenHead says what the cells are.
+func (r *report) givenHead(out io.Writer) {
+	how := "learned from train, chosen by validation"
+	if r.Refit {
+		how = "chosen by validation, learned from train and validation"
+	}
+	if r.Inner {
+		how = "learned from a part of train, chosen by the rest, tested on validation"
+	}
+	fmt.Fprintf(out, "%d given splits, seed %d; %s, mean ± standard deviation over the splits, of one over the runs; %s\n", r.Folds, r.Seed, r.scored(), how)
+}
