@@ -88,6 +88,7 @@ func TestConformance(t *testing.T) {
 		{"normalize chunks without assemble", operators.Normalize{K: 4}, chunked},
 		{"normalize refuses", operators.Normalize{By: sparse{}}, assembled},
 		{"standardize", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, normalized},
+		{"standardize graphs", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, nil},
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},
 		{"count around", operators.Count{Of: []count.Counter{count.Around{Hops: 2}}, DropGraph: true}, chunked},
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},

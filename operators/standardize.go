@@ -9,13 +9,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Standardize scales the continuous channels of normalized fields, column
-// nodes, to (x - Mean) / Std, and leaves dummies at 0. Which rows the moments
-// come from is the caller's choice: for an honest test, those of the training
-// part, by NodeMoments.
+// nodes, to (x - Mean) / Std, and leaves dummies at 0; in front of Normalize those of
+// graphs, column node_attr. Which rows the moments come from is the caller's choice: for
+// an honest test, those of the training part, by NodeMoments.
 type Standardize struct {
 	// Mean and Std have a value per channel. A Std of 0 or less counts as 1.
 	Mean, Std []float32
@@ -25,17 +26,61 @@ var _ flow.Operator = Standardize{}
 
 // Open checks the settings.
 func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
+	if !in.HasField(record.Nodes) && in.HasField(record.Offsets) && in.HasField(record.NodeAttr) {
+		bound, err := record.Bind(in)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.check(len(bound.Layout.NodeAttr)); err != nil {
+			return nil, err
+		}
+		return RowStage(in, &attrStandardizer{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+	}
 	var shape []int
 	if err := record.Meta(in, record.Nodes, record.MetaShape, &shape); err != nil {
 		return nil, err
 	}
 	if len(shape) != 3 || !in.HasField(record.Members) {
-		return nil, fmt.Errorf("there are no columns %q and %q: put Normalize before Standardize", record.Nodes, record.Members)
+		return nil, fmt.Errorf("there are no columns %q and %q, nor graphs with %q: put Normalize before Standardize", record.Nodes, record.Members, record.NodeAttr)
 	}
-	if len(s.Mean) != shape[2] || len(s.Std) != shape[2] {
-		return nil, fmt.Errorf("there are %d means and %d deviations, want %d channels", len(s.Mean), len(s.Std), shape[2])
+	if err := s.check(shape[2]); err != nil {
+		return nil, err
 	}
 	return RowStage(in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}), nil
+}
+
+// check compares the moments with the number of channels.
+func (s Standardize) check(channels int) error {
+	if len(s.Mean) != channels || len(s.Std) != channels {
+		return fmt.Errorf("there are %d means and %d deviations, want %d channels", len(s.Mean), len(s.Std), channels)
+	}
+	return nil
+}
+
+// scale is x of channel j, scaled.
+func (s Standardize) scale(x float32, j int) float32 {
+	if s.Std[j] <= 0 {
+		return x - s.Mean[j]
+	}
+	return (x - s.Mean[j]) / s.Std[j]
+}
+
+// attrStandardizer scales the attributes of graphs.
+type attrStandardizer struct {
+	Standardize
+	ListColumn[float32]
+}
+
+func (s *attrStandardizer) Fork() RowBuilder { return &attrStandardizer{s.Standardize, s.Again()} }
+
+func (s *attrStandardizer) Row(_ context.Context, row int) error {
+	var g graph.Graph
+	s.Graphs.At(row, &g)
+	out := s.Lists.Grow(len(g.NodeAttr))
+	for i, x := range g.NodeAttr {
+		out[i] = s.scale(x, i%len(s.Mean))
+	}
+	return nil
 }
 
 // NodeMoments returns the mean and the standard deviation of each continuous
@@ -127,11 +172,7 @@ func (s *standardizer) Row(_ context.Context, row int) error {
 			continue
 		}
 		for j := range c {
-			d := s.Std[j]
-			if d <= 0 {
-				d = 1
-			}
-			out[cell*c+j] = (in[cell*c+j] - s.Mean[j]) / d
+			out[cell*c+j] = s.scale(in[cell*c+j], j)
 		}
 	}
 	return nil
