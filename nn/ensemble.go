@@ -66,7 +66,8 @@ func (e *Ensemble) Shape() Shape {
 // Metadata returns Info, which it makes where it is nil.
 func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.Info) }
 
-// Predict returns the mean over the models of what Predictor.Predict returns.
+// Predict returns the mean over the models of what Predictor.Predict returns, added up in
+// float64.
 func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if len(e.Nets) == 0 {
 		return nil, ErrNotReady
@@ -75,18 +76,21 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil || len(e.Nets) == 1 {
 		return dst, err
 	}
-	sum := dst.Float32s()
-	for _, m := range e.Nets[1:] {
-		one, err := m.Predict(b, nil)
-		if err != nil {
-			return nil, err
+	out := dst.Float32s()
+	sum := make([]float64, len(out))
+	for i, m := range e.Nets {
+		one := dst
+		if i > 0 {
+			if one, err = m.Predict(b, nil); err != nil {
+				return nil, err
+			}
 		}
-		for i, x := range one.Float32s() {
-			sum[i] += x
+		for j, x := range one.Float32s() {
+			sum[j] += float64(x)
 		}
 	}
-	for i := range sum {
-		sum[i] /= float32(len(e.Nets))
+	for j, x := range sum {
+		out[j] = float32(x / float64(len(e.Nets)))
 	}
 	return dst, nil
 }

@@ -60,8 +60,16 @@ type OpenGraph struct {
 // by itself. A count.Fields indexes the graph for each row, and is slow here.
 //
 // The answers are those of the graph as it was: one that has changed is opened anew.
-// OpenSmoothed lets them propagate over the edges.
+// OpenSmoothed lets them propagate over the edges; so does Open, for a model that was kept
+// with a Smoothing.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
+	if p.smoothing != nil {
+		return p.OpenSmoothed(ctx, g, *p.smoothing)
+	}
+	return p.openAll(ctx, g)
+}
+
+func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
 	o, err := p.openGraph(ctx, g)
 	if err != nil {
 		return nil, err
@@ -74,7 +82,11 @@ func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error
 
 // PredictRoots is Open and OpenGraph.Predict for one question.
 func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
-	o, err := p.openGraph(ctx, g)
+	open := p.openGraph
+	if p.smoothing != nil {
+		open = p.Open
+	}
+	o, err := open(ctx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +203,18 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 		}
 	}
 	if o.said != nil {
-		return o.lookup(nodes)
+		all, err = o.lookup(nodes)
+	} else {
+		all, err = o.ask(ctx, nodes)
 	}
+	for i := range all {
+		all[i].ID = o.ids.At(all[i].Root)
+	}
+	return all, err
+}
+
+// ask asks the model about nodes.
+func (o *OpenGraph) ask(ctx context.Context, nodes []int32) (all []Answer, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		size := o.width
 		if size == 0 {
@@ -214,9 +236,6 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	})
 	if err != nil {
 		return nil, err
-	}
-	for i := range all {
-		all[i].ID = o.ids.At(all[i].Root)
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -458,4 +459,85 @@ func pairs(t *testing.T, set *sources.NodeSet) *sinks.Predictor {
 		}
 	}
 	return nil
+}
+
+// A model that is kept with a Smoothing is opened as OpenSmoothed opens it, also once it was
+// saved, and a stream of roots asks the open graph. Bad metadata are refused.
+func TestSmoothingKept(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set := halves(t, 60)
+	roots := set.All()
+	for _, trial := range openTrials(set) {
+		if trial.name == "pairs" || trial.name == "known classes" { // which has no file
+			continue
+		}
+		p, _ := trial.predictor(t, set, roots)
+		defer p.Close()
+		s := sinks.Smoothing{Share: 0.7}
+		smoothed, err := p.OpenSmoothed(t.Context(), set.Graph, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer smoothed.Close()
+		want, err := smoothed.Predict(t.Context(), roots...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net := p.Net().(nn.Saver)
+		if err := s.Keep(net); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "model")
+		if err := sinks.Save(path, net, p.Recipe()); err != nil {
+			t.Fatal(err)
+		}
+		q, err := sinks.Load(path)
+		if err != nil || !q.Smoothed() || p.Smoothed() {
+			t.Fatal(err, "or it is not smoothed")
+		}
+		defer q.Close()
+		open, err := q.Open(t.Context(), set.Graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Close()
+		got, err := open.Predict(t.Context(), roots...)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %v, %v, want %v", trial.name, err, got, want)
+		}
+		rows := 0
+		err = flow.From(set.Rooted(roots)).To(sinks.Predict{Graph: open, Each: func(one sinks.Prediction) error {
+			if a := want[rows]; one.Root != a.Root || one.Class != a.Index || !slices.Equal(one.Probs, a.Probs) || one.Target != int(set.Class[one.Root]) {
+				t.Errorf("%s: %+v, want %+v", trial.name, one, a)
+			}
+			rows++
+			return nil
+		}}).Run(t.Context())
+		if err != nil || rows != len(roots) {
+			t.Errorf("%d rows, %v", rows, err)
+		}
+		for want, text := range map[string]string{"the share is 1": `{"share":1}`, "the share is 0": `{}`, "unknown field": `{"share":0.5,"x":1}`, "unexpected EOF": `{`} {
+			net.Metadata()["smoothing"] = text
+			if _, err := sinks.NewPredictor(net, p.Recipe()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if err := (sinks.Smoothing{Share: 1}).Keep(net); err == nil {
+			t.Error("a share of 1 was kept")
+		}
+	}
+	open, err := pairs(t, set).Open(t.Context(), set.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	none := func(sinks.Prediction) error { return nil }
+	if err := flow.From(set).To(sinks.Predict{Graph: open, Each: none}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), `no column "roots"`) {
+		t.Errorf("no roots: %v", err)
+	}
+	two := set.Rooted([]int32{0, 1})
+	two.W, two.Layout.Classes, two.Graphs[0].Target = 2, nil, nil
+	if err := flow.From(two).To(sinks.Predict{Graph: open, Each: none}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "several roots") {
+		t.Errorf("two roots: %v", err)
+	}
 }

@@ -18,9 +18,12 @@ import (
 // number of rows; the model is not changed. A row that it has no answer to, since
 // an attribute is not finite, is refused.
 type Predict struct {
-	// Net is the model, trained or loaded, or several as an nn.Ensemble. It must be
-	// set. One that has not learned is an nn.ErrUntrained.
+	// Net is the model, trained or loaded, or several as an nn.Ensemble. It or Graph must
+	// be set. One that has not learned is an nn.ErrUntrained.
 	Net nn.Predictor
+	// Graph, if set, answers in place of Net for rows of one root, which is a node of it:
+	// its answers may be smoothed. The rows need no fields.
+	Graph *OpenGraph
 	// Each is called for every row, in order, on the goroutine of the sink. It
 	// must be set. An error ends the run.
 	Each func(Prediction) error
@@ -52,8 +55,14 @@ var _ flow.Sink = Predict{}
 // Open checks the model against the schema. The number of classes is that of
 // the model where the records name none.
 func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
-	if p.Net == nil || p.Each == nil {
-		return nil, errors.New("the fields Net and Each must be set")
+	if (p.Net == nil) == (p.Graph == nil) || p.Each == nil {
+		return nil, errors.New("the field Each must be set, and one of Net and Graph")
+	}
+	if p.Graph != nil {
+		if !in.HasField(record.Roots) {
+			return nil, fmt.Errorf("there is no column %q of nodes to ask Graph about", record.Roots)
+		}
+		return &predictor{p, nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
 	}
 	if !nn.Trained(p.Net) {
 		return nil, nn.ErrUntrained
@@ -77,7 +86,10 @@ func (p *predictor) Write(ctx context.Context, rec arrow.Record) error {
 	return p.WriteSome(ctx, rec, never(flow.Name(p.Predict), rec))
 }
 
-func (p *predictor) WriteSome(_ context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	if p.Graph != nil {
+		return p.look(ctx, rec)
+	}
 	return leaveOut(rec, refuse, func(rec arrow.Record) error {
 		b, err := batchOf(rec, p.shape, false)
 		if err != nil {
@@ -89,6 +101,30 @@ func (p *predictor) WriteSome(_ context.Context, rec arrow.Record, refuse func(r
 		}
 		return each(rec, p.shape, dst.Float32s(), p.Each)
 	})
+}
+
+// look asks Graph about the roots of rec.
+func (p *predictor) look(ctx context.Context, rec arrow.Record) error {
+	roots, err := rootsOf(rec, p.shape)
+	if err != nil || rec.NumRows() == 0 {
+		return err
+	}
+	if roots == nil {
+		return errors.New("rows have several roots, want one")
+	}
+	all, err := p.Graph.Predict(ctx, roots...)
+	if err != nil {
+		return err
+	}
+	var answers []float32
+	for _, a := range all {
+		if p.shape.Classes > 0 {
+			answers = append(answers, a.Probs...)
+		} else {
+			answers = append(answers, a.Value)
+		}
+	}
+	return each(rec, p.shape, answers, p.Each)
 }
 
 // each calls f for every row of rec, of which a model for that shape has said

@@ -45,6 +45,8 @@ type Predictor struct {
 	unseen  atomic.Int64
 	words   bool // attributes have some
 
+	smoothing *Smoothing // of the metadata of net, or nil
+
 	mu     sync.Mutex
 	latest nn.Cloner // what workers copy
 	round  int       // of updates
@@ -107,6 +109,9 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 	for _, a := range layout.Attributes() {
 		p.words = p.words || slices.ContainsFunc(a.Channels, func(c record.Channel) bool { return c.Words != nil })
 	}
+	if p.smoothing, err = parseSmoothing(nn.MetadataOf(m)[smoothingNote]); err != nil {
+		return nil, err
+	}
 	if err := p.update(m); err != nil {
 		return nil, err
 	}
@@ -121,6 +126,10 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 
 // Net returns the model that was given or loaded: an nn.Model, or a graphkernel.SVM.
 func (p *Predictor) Net() nn.Predictor { return p.net }
+
+// Smoothed reports whether Open lets the answers for nodes propagate over the edges; see
+// Smoothing.Keep.
+func (p *Predictor) Smoothed() bool { return p.smoothing != nil }
 
 // Recipe returns how graphs become fields.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }

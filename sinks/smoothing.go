@@ -2,12 +2,15 @@ package sinks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators/propagation"
 )
 
@@ -15,10 +18,43 @@ import (
 // nodes.Fit does where that is better: propagation.Walk with Share.
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
-	Share float64
+	Share float64 `json:"share"`
 	// Class, if set, is the class of each node, or -1 where it is not known: in place of
 	// what is said of a node its class propagates.
-	Class []int32
+	Class []int32 `json:"class,omitempty"`
+}
+
+// smoothingNote is the note of a model's file that holds its Smoothing.
+const smoothingNote = "smoothing"
+
+// Keep puts the smoothing into the metadata of a model, which Save keeps: Predictor.Open
+// is then OpenSmoothed.
+func (s Smoothing) Keep(m nn.Saver) error {
+	text, err := json.Marshal(s)
+	if err == nil {
+		_, err = parseSmoothing(string(text))
+	}
+	if err == nil {
+		m.Metadata()[smoothingNote] = string(text)
+	}
+	return err
+}
+
+// parseSmoothing reads the note of a model; nil where it has none.
+func parseSmoothing(text string) (*Smoothing, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s := new(Smoothing)
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("the metadata %q of the model: %w", smoothingNote, err)
+	}
+	if !(s.Share > 0 && s.Share < 1) {
+		return nil, fmt.Errorf("the metadata %q of the model: the share is %v, want above 0 and below 1", smoothingNote, s.Share)
+	}
+	return s, nil
 }
 
 // smoothedNodes is how many nodes a goroutine asks about at once.
@@ -45,7 +81,7 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 	if classes == 0 {
 		return nil, errors.New("sinks: predictor: the model has learned numbers, want one of classes to smooth")
 	}
-	open, err := p.Open(ctx, g)
+	open, err := p.openAll(ctx, g)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func TestErrors(t *testing.T) {
 		want  string
 	}{
 		{"no model", func() flow.Pipeline { return fields(10, 4).To(sinks.Train{}) }, "train: the field Net is not set"},
-		{"no model to predict", func() flow.Pipeline { return fields(10, 4).To(sinks.Predict{}) }, "predict: the fields Net and Each must be set"},
+		{"no model to predict", func() flow.Pipeline { return fields(10, 4).To(sinks.Predict{}) }, "predict: the field Each must be set, and one of Net and Graph"},
 		{"another width", func() flow.Pipeline { return fields(10, 4).To(sinks.Train{Net: &nn.CNN{W: 7}}) }, "W is 7, the data have w = 20"},
 		{"callback", func() flow.Pipeline {
 			return fields(10, 4).To(sinks.Train{Net: &nn.CNN{}, OnStep: func(nn.Result) error { return stop }})

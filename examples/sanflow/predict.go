@@ -31,6 +31,7 @@ type asking struct {
 	data
 	model, out, json string
 	p                *sinks.Predictor
+	graph            *graph.Graph // whose nodes the rows are, or nil
 	notes            map[string]string
 }
 
@@ -115,7 +116,7 @@ func evaluate(ctx context.Context, args []string) error {
 	}
 	defer release()
 	m := choose.NewMeasures(c.p.Classes())
-	if err := ask(ctx, c.p.Net(), c.p.Recipe(), rows, c.workers, m.Add); err != nil {
+	if err := ask(ctx, c.p, c.graph, rows, c.workers, m.Add); err != nil {
 		return err
 	}
 	if m.Rows == 0 {
@@ -142,6 +143,7 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 			return nil, "", nil, err
 		}
 		if c.task == "links" || c.notes["rows"] == strconv.Itoa(p.rows) {
+			c.graph = p.graph
 			return p.test, "the test part", p.release, nil
 		}
 		p.release()
@@ -164,6 +166,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		return nil, nil, "", err
 	}
 	if c.task == "nodes" {
+		c.graph = set.Graph
 		all := make([]int32, set.Graph.N())
 		for v := range all {
 			all[v] = int32(v)
@@ -205,9 +208,16 @@ func predict(ctx context.Context, args []string) error {
 	if c.unseen > 0 {
 		fmt.Fprintf(os.Stderr, "%d values are words that the model does not have\n", c.unseen)
 	}
-	return rows(c.p.Recipe()).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(scores.Sink{
-		Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links"}, ID: name, To: to,
-	}).Run(ctx)
+	asked, open, err := choose.Asked(ctx, c.p, c.graph, rows)
+	if err != nil {
+		return c.in(err)
+	}
+	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links"}, ID: name, To: to}
+	if open != nil {
+		defer open.Close()
+		out.Net, out.Graph = nil, open
+	}
+	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
 }
 
 // classesOf gives the nodes of a set the classes of a model. One that the model does not

@@ -16,7 +16,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -27,7 +27,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 1
+const revision = 2
 
 // training is the flags of train.
 type training struct {
@@ -44,7 +44,8 @@ type parts struct {
 	classes            []string // none where numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
-	digest             string // of the rows and of the parts that they are dealt into
+	graph              *graph.Graph // whose nodes they are, or nil
+	digest             string       // of the rows and of the parts that they are dealt into
 	release            func()
 }
 
@@ -108,7 +109,12 @@ func train(ctx context.Context, args []string) error {
 		return err
 	}
 	m := choose.NewMeasures(p.classes)
-	if err := ask(ctx, chosen.Net, chosen.Recipe, p.test, c.workers, m.Add); err != nil {
+	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
+	if err != nil {
+		return err
+	}
+	defer asked.Close()
+	if err := ask(ctx, asked, p.graph, p.test, c.workers, m.Add); err != nil {
 		return err
 	}
 	var tried []string
@@ -210,7 +216,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if p.digest, err = digestRows(ctx, []flow.Source{set}, train, valid, test); err != nil {
 		return nil, err
 	}
-	p.systems = choose.Nodes(set, len(train))
+	p.systems, p.graph = choose.Nodes(set, len(train)), set.Graph
 	p.train = choose.NodeRows(set, train, masked(seed))
 	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
 	return p, nil
@@ -278,8 +284,16 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 // that it has not met.
 func masked(seed uint64) operators.MaskWords { return operators.MaskWords{Rate: 0.05, Seed: seed} }
 
-// ask asks a model about rows.
-func ask(ctx context.Context, net nn.Predictor, recipe operators.Recipe, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
-	return rows(recipe).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).
-		To(sinks.Predict{Net: net, Each: each}).Run(ctx)
+// ask asks a model about rows of graphs, pairs, or nodes of g.
+func ask(ctx context.Context, p *sinks.Predictor, g *graph.Graph, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
+	asked, open, err := choose.Asked(ctx, p, g, rows)
+	if err != nil {
+		return err
+	}
+	to := sinks.Predict{Net: p.Net(), Each: each}
+	if open != nil {
+		defer open.Close()
+		to.Net, to.Graph = nil, open
+	}
+	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
 }

@@ -47,6 +47,10 @@ type System struct {
 	Recipe operators.Recipe
 	// New returns a model that has learned nothing.
 	New func(seed uint64, workers int) Net
+	// Learn, if set, learns in place of Recipe and New, from the nodes of train, and chooses
+	// by those of valid. It returns a model with its recipe, and what they say of the valid
+	// nodes, once it is smoothed where that is in the metadata of the model.
+	Learn func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error)
 	// Epochs is the most epochs, Patience how many of them without a better score end
 	// the training.
 	Epochs, Patience int
@@ -94,7 +98,7 @@ type Tried struct {
 type Chosen struct {
 	Tried  []Tried
 	System string // the name of the best
-	Net    Net
+	Net    nn.Saver
 	Recipe operators.Recipe
 }
 
@@ -106,7 +110,7 @@ type trial struct {
 	Loss   float64 `json:"loss"`
 	Rows   int     `json:"rows"`
 	SHA256 string  `json:"sha256"` // of the file of the model
-	net    Net
+	net    nn.Saver
 	recipe operators.Recipe
 }
 
@@ -200,11 +204,7 @@ func (t *trial) load(path string) error {
 	if err != nil {
 		return err
 	}
-	net, ok := p.Net().(Net)
-	if !ok {
-		return fmt.Errorf("%s: a %T is no network", path, p.Net())
-	}
-	t.net, t.recipe = net, p.Recipe()
+	t.net, t.recipe = p.Net().(nn.Saver), p.Recipe() // it was loaded
 	return p.Close()
 }
 
@@ -222,6 +222,9 @@ func sum(path string) (string, error) {
 
 // learn trains the model of a system, and tests it on the validation rows.
 func (c Choice) learn(ctx context.Context, s System, t *trial) error {
+	if s.Learn != nil {
+		return c.learnNodes(ctx, s, t)
+	}
 	var train, valid sinks.Collect
 	defer train.Release()
 	defer valid.Release()
@@ -248,10 +251,11 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	if len(valid.Records()) == 0 {
 		return errors.New("there are no rows to choose by")
 	}
-	t.net = s.New(c.Seed, c.Workers)
+	net := s.New(c.Seed, c.Workers)
+	t.net = net
 	again := flow.From(flow.Records{Records: valid.Records()}).With(flow.Options{Workers: 1})
 	fit := sinks.Fit{
-		Net: t.net, Epochs: s.Epochs, Patience: s.Patience, Seed: c.Seed,
+		Net: net, Epochs: s.Epochs, Patience: s.Patience, Seed: c.Seed,
 		OnEpoch: func(e sinks.Epoch) error {
 			if c.Progress != nil {
 				c.Progress(s.Name, e.Number, s.Epochs)
@@ -259,7 +263,7 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 			return ctx.Err()
 		},
 	}
-	if !nn.HoldsOut(t.net) {
+	if !nn.HoldsOut(net) {
 		fit.Valid = &again
 		if len(c.Classes) > 0 { // what counts is the accuracy; the loss decides between equals
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
@@ -275,6 +279,57 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Score()
 	return nil
 }
+
+// learnNodes is learn by System.Learn.
+func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
+	train, err := rootsOf(ctx, c.Train)
+	if err != nil {
+		return err
+	}
+	valid, err := rootsOf(ctx, c.Valid)
+	if err != nil {
+		return err
+	}
+	var said *sinks.Probabilities
+	if t.net, t.recipe, said, err = s.Learn(ctx, c, train, valid); err != nil {
+		return err
+	}
+	t.Rows, t.Loss, t.Score = len(said.Target), said.Loss(), said.Accuracy()
+	return nil
+}
+
+// rootsOf returns the nodes that rows are about.
+func rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
+	var all sinks.Collect
+	defer all.Release()
+	if err := rows(justRoots).To(&all).Run(ctx); err != nil {
+		return nil, err
+	}
+	for _, rec := range all.Records() {
+		lists, err := record.ListsOf[int32](rec, record.Roots)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lists.Len() {
+			nodes = append(nodes, lists.Row(i)...)
+		}
+	}
+	return nodes, nil
+}
+
+// Asked returns rows to ask p about, by sinks.Predict or scores.Sink. Where the answers of
+// p are smoothed, open answers for these nodes of g, and the caller closes it; else it is
+// nil, and p.Net() answers.
+func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {
+	if !p.Smoothed() {
+		return rows(p.Recipe()), nil, nil
+	}
+	open, err = p.Open(ctx, g)
+	return rows(justRoots), open, err
+}
+
+// justRoots makes rows of nodes without what a model reads.
+var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
 // rows cuts the rows that a system reads into records.
 func (c Choice) rows(p flow.Pipeline) flow.Pipeline {

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/nodes"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
@@ -175,10 +177,11 @@ const few = nodes.Few
 const widest = 1 << 16
 
 // Nodes are the systems for the nodes of a graph, so many of which are learned from, the
-// quickest first. Networks are left out where the attributes have more than 65 536
-// values, and features that propagate where these are more than 2²⁴ numbers, many nodes
-// are learned from, or a feature stands for one node. Where numbers are learned, only linear
-// models are listed.
+// quickest first: a linear model, a network, and with edges that have attributes one that
+// reads these, around the words model, which is recommended, and the ensemble of nodes.Fit,
+// which is recommended in its place. Networks are left out where the attributes have more
+// than 65 536 values, the ensemble where numbers are learned, or the fields of all nodes
+// have more than 2²⁷ values.
 func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
 	rooted := set.Rooted(nil).Layout
@@ -204,34 +207,24 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
 		width += c.Card
 	}
-	if dense := g.SparseCard + g.NodeAttrs; dense > 0 && g.SparseCard != g.N() && g.N() <= 1<<24/dense && train <= few && !g.Directed {
-		all = append(all, System{
-			Name: "propagated", About: "a network on features that propagated over the edges",
-			Recipe: operators.Recipe{
-				operators.Expect{Layout: l}, operators.Propagate{Sparse: g.SparseCard > 0, Symmetric: true, Unit: true},
-				operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
-				operators.Normalize{K: 1, Distances: 3, IgnoreAttributes: true}, operators.PerRoot{},
-			},
-			New: pooled, Epochs: 200, Patience: patience,
-		})
+	fields := func(k int, n operators.Normalize) operators.Recipe {
+		n.Distances, n.IgnoreAttributes = 3, true
+		assemble := operators.Assemble{K: k, Bound: 256}
+		if set.Value != nil { // which the column of the classes of nodes does not hold
+			return then(asked, assemble, n)
+		}
+		return operators.Recipe{operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256}, assemble, n, operators.PerRoot{}}
 	}
 	if width <= widest {
 		all = append(all, System{
 			Name: "cnn", About: "a network on receptive fields, k = 20",
-			Recipe: operators.Recipe{
-				operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
-				operators.Assemble{K: 20, Bound: 256}, operators.Normalize{By: labeling.WL, Distances: 3, IgnoreAttributes: true}, operators.PerRoot{},
-			},
-			New: pooled, Epochs: 200, Patience: patience,
+			Recipe: fields(fieldNodes, operators.Normalize{By: labeling.WL}), New: pooled, Epochs: 200, Patience: patience,
 		})
 	}
 	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
 		all = append(all, System{
 			Name: "cnn-edges", About: "the paper's network on fields with their edges, k = 10",
-			Recipe: operators.Recipe{
-				operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256},
-				operators.Assemble{K: 10, Bound: 256}, operators.Normalize{By: labeling.WL, Distances: 3, IgnoreAttributes: true, Edges: true}, operators.PerRoot{},
-			},
+			Recipe: fields(10, operators.Normalize{By: labeling.WL, Edges: true}),
 			New:    func(seed uint64, workers int) Net { return &nn.CNN{Seed: seed, Workers: workers} },
 			Epochs: 50, Patience: 10,
 		})
@@ -240,11 +233,34 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Name: "words", About: fmt.Sprintf("the most accurate linear model of what is up to %d edges around a node", hops), Recommended: true,
 		Recipe: then(asked, counts(count.Around{Hops: hops})), New: words, Epochs: 50, Patience: 10,
 	})
-	if set.Value != nil {
-		all = slices.DeleteFunc(all, func(s System) bool { _, ok := operators.Find[operators.PerRoot](s.Recipe); return ok })
+	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
+		all = append(all, System{
+			Name: "ensemble", About: "several networks on fields, or on features that propagated over the edges, or words; smoothed where that is better (nodes.Fit)", Recommended: true,
+			Learn: func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
+				f := nodes.Fit{Bound: 256, Portable: true, Mask: operators.MaskWords{Rate: masked, Seed: c.Seed}, Seed: c.Seed, Workers: c.Workers}
+				if c.Progress != nil {
+					f.Progress = func(stage string, done, total int) { c.Progress("ensemble, "+stage, done, total) }
+				}
+				fitted, err := f.Run(ctx, set, train, valid)
+				if err != nil {
+					return nil, nil, nil, err
+				}
+				return fitted.Net, fitted.Recipe, fitted.Probabilities.Of(valid), nil
+			},
+		})
 	}
 	return all
 }
+
+// mostFields bounds the values of the fields of all nodes, which nodes.Fit keeps in memory:
+// fieldNodes nodes in each.
+const (
+	mostFields = 1 << 27
+	fieldNodes = 20
+)
+
+// masked is the share of words that are hidden from networks that learn.
+const masked = 0.05
 
 // Links are the systems for pairs of nodes, the quickest first.
 func Links(g *graph.Graph) []System {

@@ -26,12 +26,13 @@ func (t *fitting) best() *nn.Logistic {
 func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err error) {
 	around := count.Around{Hops: 3}
 	if !t.few() {
-		around = count.Around{Hops: 2, Class: t.known()}
+		if around = (count.Around{Hops: 2}); !t.Portable {
+			around.Class = t.known()
+		}
 	}
+	counts := operators.Count{Of: []count.Counter{around}, DropGraph: true}
 	rows := func(nodes []int32) flow.Pipeline {
-		return flow.From(t.set.Rooted(nodes)).
-			Via(operators.Count{Of: []count.Counter{around}, DropGraph: true}).
-			With(flow.Options{Workers: t.Workers})
+		return flow.From(t.set.Rooted(nodes)).Via(counts).With(flow.Options{Workers: t.Workers})
 	}
 	v := &view{words: true}
 	defer v.release()
@@ -45,6 +46,7 @@ func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err err
 	if err := t.grow(ctx, []*ensemble{m}, 1, t.Epochs); err != nil {
 		return nil, err
 	}
+	t.wordsModel = model{m.nets[0].net.(nn.Saver), operators.Recipe{operators.Expect{Layout: t.set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}, counts}}
 	// A node may have a thousand words, so those of all nodes are not kept.
 	said = t.nothing()
 	ask, n := said.Ask(m.nets[0].net), 0
@@ -65,7 +67,7 @@ func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err erro
 	best = a
 	for i, share := range t.Smooth {
 		for j, classes := range [2]bool{false, true} {
-			if share == 0 {
+			if share == 0 || classes && t.Portable {
 				continue
 			}
 			said, err := t.walk(ctx, a.Probabilities, share, classes)

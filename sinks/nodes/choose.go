@@ -46,8 +46,9 @@ func (t *fitting) networks(ctx context.Context) (*sinks.Probabilities, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := t.nothing()
+	said, together := t.nothing(), new(nn.Ensemble)
 	for _, n := range best.nets {
+		together.Nets = append(together.Nets, n.net)
 		one := t.nothing()
 		if err := inMemory(best.view.rows).To(one.Ask(n.net)).Run(ctx); err != nil {
 			return nil, err
@@ -55,6 +56,7 @@ func (t *fitting) networks(ctx context.Context) (*sinks.Probabilities, error) {
 		said.Add(one)
 		t.out.PerNetwork, t.out.Epochs = append(t.out.PerNetwork, one), append(t.out.Epochs, n.epoch)
 	}
+	t.networksModel = model{together, best.view.recipe}
 	t.out.Decay, t.out.Curve, t.out.Known, t.out.Propagated = best.decay, best.nets[0].curve, best.view.known, best.view.propagate
 	return said, nil
 }

@@ -5,9 +5,10 @@
 //	fmt.Println(fitted.Probabilities.Of(set.Subset(sources.Test)).Accuracy(), "%")
 //
 // The graph and the attributes of all nodes are known from the start, as is usual for
-// such data. One model for nodes that come later is made of the operators and sinks
-// that Fit is made of: see the example ExampleSave_nodes of package sinks. It answers for
-// single nodes of a large graph by sinks.Predictor.Open, and OpenSmoothed.
+// such data. Fitted.Net and Fitted.Recipe are kept in a file by sinks.Save, and answer for
+// this graph, as it is or has become, by sinks.Predictor.Open:
+//
+//	err := sinks.Save("nodes.safetensors", fitted.Net, fitted.Recipe)
 package nodes
 
 import (
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -76,7 +78,7 @@ type Fit struct {
 	Decays []float64
 
 	// Propagate lets networks read propagated features. Auto leaves it to the validation nodes
-	// where few nodes are learned from, New is nil, Known is not On, and the features of
+	// where few nodes are learned from, edges have no direction, New is nil, Known is not On, and the features of
 	// all nodes are at most 2²⁴ numbers; On reads nothing else. Features that are the
 	// numbers of nodes have nothing to propagate: set Off.
 	Propagate Choice
@@ -86,6 +88,12 @@ type Fit struct {
 	// Words lets logistic regression answer, which needs sparse features. Auto is On with
 	// few nodes to learn from; with more it takes minutes.
 	Words Choice
+	// Portable leaves out what holds for this graph alone, known classes of training nodes
+	// in fields, words and smoothing, and the mean of networks and words: what is left is
+	// one model, which answers for other graphs too.
+	Portable bool
+	// Mask hides words of the training rows of networks; see operators.MaskWords.
+	Mask operators.MaskWords
 	// Smooth are the weights of smoothing to try; nil = 0.5, 0.8, 0.9 and 0.95. A weight is
 	// the share of a prediction that comes from the neighbours. A single weight is used
 	// without a comparison; 0 = no smoothing.
@@ -122,6 +130,13 @@ type Fitted struct {
 	// Fields is how many fields were made, in Took.
 	Fields int
 	Took   time.Duration
+
+	// Net, an nn.Ensemble or nn.Logistic, and Recipe answer for nodes, before smoothing;
+	// nil where Answer is the mean of networks and words. The metadata of Net have the
+	// smoothing, so that sinks.Save keeps all of Answer and sinks.Predictor.Open repeats
+	// it. A recipe with known classes in fields cannot be saved: set Portable.
+	Net    nn.Saver
+	Recipe operators.Recipe
 }
 
 // WithDefaults returns f with its zero fields replaced by their defaults for so many nodes
@@ -151,8 +166,7 @@ func (f Fit) WithDefaults(train, classes int) Fit {
 const maxNets = 1 << 16
 
 // Run learns from the nodes in train and chooses on those in val, whose classes are
-// known; of other nodes the class is not looked at. The continuous features of set
-// should be scaled, see sources.NodeSet.Standardize.
+// known; of other nodes the class is not looked at. Continuous features are scaled.
 func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) (*Fitted, error) {
 	if err := check(set, train, val); err != nil {
 		return nil, err
@@ -177,14 +191,21 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	if err != nil {
 		return nil, err
 	}
-	if t.out.Answer, err = t.smoothed(ctx, Answer{Probabilities: networks, Nets: true}); err != nil || !words {
-		return &t.out, err
-	}
-	said, err := t.words(ctx)
-	if err != nil {
+	if t.out.Answer, err = t.smoothed(ctx, Answer{Probabilities: networks, Nets: true}); err != nil {
 		return nil, err
 	}
-	for _, rival := range []Answer{{Probabilities: said, Words: true}, {Probabilities: networks.Mean(said), Nets: true, Words: true}} {
+	var rivals []Answer
+	if words {
+		said, err := t.words(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rivals = []Answer{{Probabilities: said, Words: true}}
+		if !t.Portable {
+			rivals = append(rivals, Answer{Probabilities: networks.Mean(said), Nets: true, Words: true})
+		}
+	}
+	for _, rival := range rivals {
 		if rival, err = t.smoothed(ctx, rival); err != nil {
 			return nil, err
 		}
@@ -192,7 +213,27 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 			t.out.Answer = rival
 		}
 	}
-	return &t.out, nil
+	return &t.out, t.model()
+}
+
+// model sets the model and the recipe of the answer.
+func (t *fitting) model() error {
+	m := t.networksModel
+	switch {
+	case t.out.Nets && t.out.Words:
+		return nil
+	case t.out.Words:
+		m = t.wordsModel
+	}
+	t.out.Net, t.out.Recipe = m.net, m.recipe
+	if t.out.Smooth == 0 {
+		return nil
+	}
+	s := sinks.Smoothing{Share: t.out.Smooth}
+	if t.out.SmoothClasses {
+		s.Class = t.known()
+	}
+	return s.Keep(m.net)
 }
 
 // check checks the classes of nodes.
@@ -223,6 +264,14 @@ type fitting struct {
 	set        *sources.NodeSet
 	train, val []int32
 	out        Fitted
+
+	networksModel, wordsModel model
+}
+
+// model is what answers, with the recipe of its rows.
+type model struct {
+	net    nn.Saver
+	recipe operators.Recipe
 }
 
 // few reports whether few nodes are learned from.

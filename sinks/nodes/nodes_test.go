@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -183,5 +186,67 @@ func TestFitCancelled(t *testing.T) {
 			t.Errorf("ended after %v: took another %v", after, took)
 		}
 		cancel()
+	}
+}
+
+// What is chosen is kept in a file, and answers for the graph as the Fit did, bit for bit:
+// networks, propagated features, words, smoothed or not, with continuous features too.
+func TestFitSaved(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set, train, val, _ := communities(t, 150)
+	for v := range set.Graph.N() {
+		set.Graph.NodeAttr = append(set.Graph.NodeAttr, float32(v%7), 100*float32(v%3))
+	}
+	set.Graph.NodeAttrs = 2
+	for _, f := range []Fit{
+		{Propagate: Off, Words: Off}, {Propagate: Off, Words: Off, Smooth: []float64{0.5}, Known: Off}, {Propagate: On, Words: Off, Smooth: []float64{0}},
+		{Portable: true}, {Nets: 1, Words: Off, Mask: operators.MaskWords{Rate: 0.1}},
+	} {
+		f.K, f.Nets, f.Epochs, f.Decays, f.Seed = 6, max(2, f.Nets), 3, []float64{0.3}, 2
+		fitted, err := f.Run(t.Context(), set, train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "nodes")
+		if err := sinks.Save(path, fitted.Net, fitted.Recipe); err != nil {
+			t.Fatal(err)
+		}
+		p, err := sinks.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Smoothed() != (fitted.Smooth > 0) {
+			t.Errorf("smoothed: %v, want %v", p.Smoothed(), fitted.Smooth)
+		}
+		open, err := p.Open(t.Context(), set.Graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v := int32(0); v < 150; v += 9 {
+			got, err := open.Predict(t.Context(), v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, err := p.PredictRoots(t.Context(), set.Graph, v)
+			if err != nil || !slices.Equal(one[0].Probs, got[0].Probs) {
+				t.Fatalf("%v, %v for one question, want %v", err, one, got)
+			}
+			for c, x := range got[0].Probs {
+				if want := float32(fitted.Probabilities.Row(int(v))[c] / fitted.Probabilities.Models); x != want {
+					t.Fatalf("%+v: node %d: %v, want %v", f, v, x, want)
+				}
+			}
+		}
+		if err := errors.Join(open.Close(), p.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	// What holds for this graph alone, or is no single model, is not saved.
+	known, err := Fit{K: 6, Nets: 1, Epochs: 1, Known: On, Words: Off, Decays: []float64{0}}.Run(t.Context(), set, train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sinks.Save(filepath.Join(t.TempDir(), "m"), known.Net, known.Recipe); err == nil || !strings.Contains(err.Error(), "KnownClasses") {
+		t.Errorf("known classes: %v", err)
 	}
 }

@@ -152,8 +152,9 @@ func (w *Writer) Close(failed error) error {
 // Sink asks a model about every row of the stream, as [sinks.Predict] does, and writes
 // what it says.
 type Sink struct {
-	// Net is the model.
-	Net nn.Predictor
+	// Net is the model, or Graph a graph whose nodes are asked about; see sinks.Predict.
+	Net   nn.Predictor
+	Graph *sinks.OpenGraph
 	Columns
 	// ID returns the id of a row: RootID for rows of nodes. The default is the number of
 	// the graph.
@@ -186,7 +187,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		id = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
 	}
 	w := &sinkWriter{}
-	asked, err := sinks.Predict{Net: s.Net, Each: func(p sinks.Prediction) error { return w.out.Write(p, id(p)...) }}.Open(in)
+	asked, err := sinks.Predict{Net: s.Net, Graph: s.Graph, Each: func(p sinks.Prediction) error { return w.out.Write(p, id(p)...) }}.Open(in)
 	if err != nil {
 		return nil, err
 	}
