@@ -306,14 +306,11 @@ func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
 // of returns the ids of all nodes.
 func (n *nodeLinkIDs) of(kind graph.IDKind) (graph.IDs, error) {
 	if kind == graph.StringIDs || kind == graph.NoIDs && n.strings {
-		ends := []int32{0}
-		if int64(len(n.texts.bytes)) > math.MaxInt32 {
-			return graph.IDs{}, fmt.Errorf("the ids of the nodes have %d bytes, want at most %d", len(n.texts.bytes), math.MaxInt32)
+		numbers := make([]int32, n.texts.len())
+		for v := range numbers {
+			numbers[v] = int32(v)
 		}
-		for _, end := range n.texts.ends {
-			ends = append(ends, int32(end))
-		}
-		return graph.IDsOfText(ends, n.texts.bytes), nil
+		return n.texts.ids(numbers)
 	}
 	ints := make([]int64, n.texts.len())
 	for v := range ints {

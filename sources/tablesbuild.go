@@ -137,19 +137,7 @@ func (k *keys) idsOf(numbers []int32) (graph.IDs, error) {
 		}
 		return graph.IDsOf(ids), nil
 	}
-	size := int64(0)
-	for _, number := range numbers {
-		size += int64(len(k.texts.at(number)))
-	}
-	if size > math.MaxInt32 {
-		return graph.IDs{}, fmt.Errorf("the ids of the nodes have %d bytes, want at most %d", size, math.MaxInt32)
-	}
-	ends, text := make([]int32, 1, len(numbers)+1), make([]byte, 0, size)
-	for _, number := range numbers {
-		text = append(text, k.texts.at(number)...)
-		ends = append(ends, int32(len(text)))
-	}
-	return graph.IDsOfText(ends, text), nil
+	return k.texts.ids(numbers)
 }
 
 // single makes the only graph.
@@ -158,7 +146,7 @@ func (b *tableBuild) single() error {
 	if n == 0 {
 		return errors.New("no edge and no node")
 	}
-	named := int64(len(b.ids.texts.bytes)) + 8*int64(n)
+	named := b.ids.texts.size + 8*int64(n)
 	if err := b.take(16*int64(n) + named); err != nil {
 		return err
 	}

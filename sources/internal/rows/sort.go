@@ -2,10 +2,10 @@ package rows
 
 import "slices"
 
-// sortKeys sorts keys below 1<<width, and asks alive now and then. It needs as much
+// SortKeys sorts keys below 1<<width, and asks alive now and then. It needs as much
 // room as there are keys, or it takes more time: what is larger is first divided in
 // place by its upper bits. The sorted keys are in keys or in tmp.
-func sortKeys(keys, tmp []uint64, width int, alive func() error) ([]uint64, error) {
+func SortKeys(keys, tmp []uint64, width int, alive func() error) ([]uint64, error) {
 	switch {
 	case len(keys) < 128:
 		slices.Sort(keys)
@@ -23,7 +23,7 @@ func sortKeys(keys, tmp []uint64, width int, alive func() error) ([]uint64, erro
 		return nil, err
 	}
 	for _, part := range divideKeys(keys, width-8) {
-		sorted, err := sortKeys(part, tmp, width-8, alive)
+		sorted, err := SortKeys(part, tmp, width-8, alive)
 		if err != nil {
 			return nil, err
 		}

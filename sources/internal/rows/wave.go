@@ -100,7 +100,7 @@ func (b *builder) sort(g *bucket, x *worker) error {
 			at += len(list)
 		})
 	}
-	keys, err := sortKeys(g.keys, x.tmp, low+bits.Len(uint(g.rows-1)), b.alive)
+	keys, err := SortKeys(g.keys, x.tmp, low+bits.Len(uint(g.rows-1)), b.alive)
 	if err != nil {
 		return err
 	}
