@@ -37,6 +37,7 @@ type TableReader interface {
 type TableColumn struct {
 	Name string
 	Type ColumnType
+	Has  string // if set, the type in the words of the format, for an error
 }
 
 // ColumnType is the type of the values of a column.

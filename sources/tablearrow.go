@@ -35,7 +35,7 @@ func (s RecordTable) OpenTable(ctx context.Context) (TableReader, error) {
 		r.name = "records"
 	}
 	for _, f := range s.Reader.Schema().Fields() {
-		r.columns = append(r.columns, TableColumn{f.Name, typeOfArrow(f.Type)})
+		r.columns = append(r.columns, TableColumn{f.Name, typeOfArrow(f.Type), f.Type.String()})
 	}
 	return r, nil
 }

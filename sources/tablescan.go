@@ -160,7 +160,11 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	}
 	f.TableColumn = t.r.Columns()[at]
 	if f.Type == Unusable {
-		return nil, blame(t.r, column, errors.New("want integers, floats or strings"))
+		err := errors.New("want integers, floats or strings")
+		if f.Has != "" {
+			err = fmt.Errorf("it has values of type %s, %w", f.Has, err)
+		}
+		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
 	f.words.take, f.cats.purse, f.attrs.purse = t.purse.take, t.purse, t.purse

@@ -30,6 +30,7 @@ type element struct {
 	logical    int // the field of LogicalType that is set
 	bits       int // of an integer
 	signed     bool
+	unit       int // of a timestamp: the field of TimeUnit that is set
 }
 
 const (
@@ -155,6 +156,16 @@ func (c *compact) schemaElement() element {
 func (c *compact) logical(e *element) {
 	c.fields(func(id int, typ byte) bool {
 		e.logical = id
+		if id == logicalTimestamp && typ == typeStruct {
+			c.fields(func(id int, typ byte) bool {
+				if id != 2 || typ != typeStruct {
+					return false
+				}
+				c.fields(func(id int, _ byte) bool { e.unit = id; return false })
+				return true
+			})
+			return true
+		}
 		if id != logicalInteger || typ != typeStruct {
 			return false
 		}

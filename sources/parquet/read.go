@@ -120,6 +120,8 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 		return read[float32](p, rows)
 	case kindBytes:
 		return readText(p, rows)
+	case kindBool:
+		return readTruth(p, rows)
 	default:
 		return read[float64](p, rows)
 	}

@@ -13,18 +13,24 @@ import (
 
 // Physical types, logical types and converted types by their numbers.
 const (
+	kindBool   = 0
 	kindInt32  = 1
 	kindInt64  = 2
 	kindFloat  = 4
 	kindDouble = 5
 	kindBytes  = 6
 
-	logicalString  = 1
-	logicalList    = 3
-	logicalInteger = 10
+	logicalString    = 1
+	logicalList      = 3
+	logicalDate      = 6
+	logicalTimestamp = 8
+	logicalInteger   = 10
 
 	convertedUTF8  = 0
 	convertedList  = 3
+	convertedDate  = 6
+	convertedMilli = 9
+	convertedMicro = 10
 	convertedUint8 = 11 // uint 8, 16, 32, 64, then int 8, 16, 32, 64
 	convertedInt64 = 18
 )
@@ -39,6 +45,11 @@ type column struct {
 	inside [2]uint8 // the definition level of an element of a list, by depth
 	wide   bool     // values are unsigned and take all of their bits
 	nulls  bool     // a row without a value is allowed, at depth 0
+
+	// Of a column that only a table reads, since no graph has such:
+	truth   bool    // values are truth values
+	seconds float64 // values are dates or timestamps in units of so many seconds
+	other   string  // values cannot be read: what they are
 }
 
 // columns reads the schema.
@@ -145,8 +156,39 @@ func (f *footer) field(at int) (tabular.Column, column) {
 		}
 		w.leaf, w.kind, w.most = 0, e.kind, def
 		w.wide = t == arrow.UINT32 || t == arrow.UINT64
+		return c, w
 	}
+	w.truth, w.seconds = e.kind == kindBool, e.seconds()
+	if w.depth == 0 && (w.truth || w.seconds > 0) {
+		w.leaf, w.kind, w.most = 0, e.kind, def
+	}
+	w.other = e.other()
 	return c, w
+}
+
+// seconds is the unit of a leaf of dates or timestamps, or 0.
+func (e element) seconds() float64 {
+	switch {
+	case e.kind == kindInt32 && (e.logical == logicalDate || e.logical == 0 && e.converted == convertedDate):
+		return 24 * 60 * 60
+	case e.kind != kindInt64:
+	case e.logical == logicalTimestamp:
+		return map[int]float64{1: 1e-3, 2: 1e-6, 3: 1e-9}[e.unit]
+	case e.logical == 0:
+		return map[int]float64{convertedMilli: 1e-3, convertedMicro: 1e-6}[e.converted]
+	}
+	return 0
+}
+
+// other names the type of a leaf that is not read, as the format does.
+func (e element) other() string {
+	if name := map[int]string{4: "ENUM", 5: "DECIMAL", 7: "TIME", 11: "NULL", 12: "JSON", 13: "BSON", 14: "UUID", 15: "FLOAT16"}[e.logical]; name != "" {
+		return name
+	}
+	if name := map[int]string{4: "ENUM", 5: "DECIMAL", 7: "TIME_MILLIS", 8: "TIME_MICROS", 19: "JSON", 20: "BSON", 21: "INTERVAL"}[e.converted]; name != "" && e.logical == 0 {
+		return name
+	}
+	return map[int]string{3: "INT96", kindBytes: "BYTE_ARRAY that is no STRING", 7: "FIXED_LEN_BYTE_ARRAY"}[e.kind]
 }
 
 // number returns the type of the numbers of a leaf, or 0.

@@ -21,9 +21,10 @@ import (
 //
 //	sources.Tables{Edges: sources.EdgeTable{Table: parquet.Table{Path: "payments.parquet"}, Source: "from", Target: "to"}}
 //
-// Columns of integers, floats and strings can be used, with nulls, which are missing
-// values; columns of other types are there and cannot. DuckDB takes 0.5 for a DECIMAL,
-// which is none of these types: CAST(w AS DOUBLE) is.
+// Columns of integers, floats, strings, truth values, dates and timestamps can be used, in
+// the types of [sources.RecordTable], with nulls, which are missing values; columns of other
+// types are there and cannot. DuckDB takes 0.5 for a DECIMAL, which is none of these
+// types: CAST(w AS DOUBLE) is.
 type Table struct {
 	// Path is a file, or a directory of files *.parquet with the same columns, as for
 	// Source.
@@ -121,10 +122,14 @@ func (t *tableReader) choose() {
 }
 
 func (d opened) tableColumns() (columns []sources.TableColumn) {
-	for _, c := range d.columns {
+	for i, c := range d.columns {
 		typ := sources.Unusable
-		switch {
-		case c.Depth > 0:
+		switch w := d.where[i]; {
+		case w.depth > 0:
+		case w.truth:
+			typ = sources.String
+		case w.seconds > 0:
+			typ = sources.Float
 		case arrow.IsInteger(c.Elem):
 			typ = sources.Integer
 		case arrow.IsFloating(c.Elem):
@@ -132,7 +137,7 @@ func (d opened) tableColumns() (columns []sources.TableColumn) {
 		case c.Elem == arrow.STRING:
 			typ = sources.String
 		}
-		columns = append(columns, sources.TableColumn{Name: c.Name, Type: typ})
+		columns = append(columns, sources.TableColumn{Name: c.Name, Type: typ, Has: d.where[i].other})
 	}
 	return columns
 }
@@ -174,7 +179,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	n := min(tableRows, t.group.Rows-t.at)
 	t.batch.Rows = n
 	for i, c := range t.chosen {
-		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i])
+		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i], t.file.where[c].seconds)
 		if err != nil {
 			return nil, inFile(t.name, fmt.Errorf("row %d: column %q: %w", t.row+int64(t.at+row)+1, t.columns[c].Name, err))
 		}
@@ -183,8 +188,9 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	return &t.batch, nil
 }
 
-// set sets n values of a column, whose next one stands at a place.
-func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int) (row int, err error) {
+// set sets n values of a column, whose next one stands at a place. Of times unit is the
+// seconds of 1, else 0.
+func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, unit float64) (row int, err error) {
 	v.Missing = nil
 	if data.Nulls != nil {
 		v.Missing = data.Nulls[t.at:][:n]
@@ -205,9 +211,27 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 		return 0, nil
 	}
 	switch x := data.Values.(type) {
+	case []uint8: // truth values
+		v.Text, v.Spans = []byte("falsetrue"), v.Spans[:0]
+		for i := range n {
+			s := sources.Span{}
+			if v.Missing == nil || !v.Missing[i] {
+				s = sources.Span{From: 5 * int32(x[*place]), To: 5 + 4*int32(x[*place])}
+				*place++
+			}
+			v.Spans = append(v.Spans, s)
+		}
 	case []int32:
+		if unit > 0 {
+			v.Floats = spread(v.Floats, x, v.Missing, n, place)
+			break
+		}
 		v.Integers = spread(v.Integers, x, v.Missing, n, place)
 	case []int64:
+		if unit > 0 {
+			v.Floats = spread(v.Floats, x, v.Missing, n, place)
+			break
+		}
 		v.Integers = spread(v.Integers, x, v.Missing, n, place)
 	case []uint32:
 		v.Integers = spread(v.Integers, x, v.Missing, n, place)
@@ -224,6 +248,11 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 		v.Floats = spread(v.Floats, x, v.Missing, n, place)
 	default:
 		return 0, fmt.Errorf("values are %T", data.Values)
+	}
+	for i := range v.Floats {
+		if unit > 0 {
+			v.Floats[i] *= unit
+		}
 	}
 	return 0, nil
 }

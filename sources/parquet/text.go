@@ -32,6 +32,8 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 			return t.plain(b, n)
 		case encodingDictionary, encodingPlainDictionary:
 			return t.entries(b, n, &dictionary, &p.mem.places)
+		case encodingDeltaLength, encodingDeltaText:
+			return t.delta(b, n, h.encoding == encodingDeltaText, &p.mem.places)
 		}
 		return fmt.Errorf("strings in the encoding %d, which is not read", h.encoding)
 	})
@@ -85,6 +87,38 @@ func (t *texts) plain(b []byte, n int) error {
 		}
 		t.add(b[:size])
 		b = b[size:]
+	}
+	return nil
+}
+
+// delta decodes n strings whose lengths come first, in DELTA_BINARY_PACKED. With prefixed,
+// before them come the lengths of what each begins with as the one before it does.
+func (t *texts) delta(b []byte, n int, prefixed bool, places *[]int32) (err error) {
+	if err := t.budget.Take(int64(n), 4); err != nil {
+		return err
+	}
+	prefix := make([]int32, n)
+	if prefixed {
+		if b, err = delta(prefix, b); err != nil {
+			return err
+		}
+	}
+	lengths := room(places, n)
+	if b, err = delta(lengths, b); err != nil {
+		return err
+	}
+	last := int32(0)
+	for i, size := range lengths {
+		if size < 0 || int(size) > len(b) || prefix[i] < 0 || prefix[i] > last || size > math.MaxInt32-prefix[i] {
+			return errShort
+		}
+		if err := t.room(int(prefix[i] + size)); err != nil {
+			return err
+		}
+		from := len(t.Bytes) - int(last)
+		t.Bytes = append(t.Bytes, t.Bytes[from:from+int(prefix[i])]...)
+		t.add(b[:size])
+		b, last = b[size:], prefix[i]+size
 	}
 	return nil
 }

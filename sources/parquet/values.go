@@ -2,7 +2,9 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/internal/tabular"
@@ -19,6 +21,8 @@ const (
 	encodingPlainDictionary = 2
 	encodingRLE             = 3
 	encodingDelta           = 5
+	encodingDeltaLength     = 6
+	encodingDeltaText       = 7
 	encodingDictionary      = 8
 	encodingSplit           = 9
 )
@@ -59,9 +63,11 @@ func decode[T physical](dst []T, b []byte, encoding int, dictionary []T, places 
 	case encodingDelta:
 		switch dst := any(dst).(type) {
 		case []int32:
-			return delta(dst, b)
+			_, err := delta(dst, b)
+			return err
 		case []int64:
-			return delta(dst, b)
+			_, err := delta(dst, b)
+			return err
 		}
 		fallthrough
 	default:
@@ -78,8 +84,8 @@ func bytesOf[T physical](x []T) []byte {
 }
 
 // delta decodes DELTA_BINARY_PACKED: blocks of differences above the least one
-// of their block, each block in parts of one width in bits.
-func delta[T int32 | int64](dst []T, b []byte) error {
+// of their block, each block in parts of one width in bits. rest is what is behind.
+func delta[T int32 | int64](dst []T, b []byte) (rest []byte, err error) {
 	next := func() (uint64, bool) {
 		x, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -94,10 +100,10 @@ func delta[T int32 | int64](dst []T, b []byte) error {
 	total, ok3 := next()
 	first, ok4 := next()
 	if !ok1 || !ok2 || !ok3 || !ok4 || parts == 0 || block%parts != 0 || block/parts%8 != 0 || block == 0 || block > 1<<20 || total < uint64(len(dst)) {
-		return errShort
+		return nil, errShort
 	}
 	if len(dst) == 0 {
-		return nil
+		return b, nil
 	}
 	last := zigzag(first)
 	dst[0] = T(last)
@@ -106,7 +112,7 @@ func delta[T int32 | int64](dst []T, b []byte) error {
 	for len(dst) > 0 {
 		least, ok := next()
 		if !ok || uint64(len(b)) < parts {
-			return errShort
+			return nil, errShort
 		}
 		widths := b[:parts]
 		b = b[parts:]
@@ -116,7 +122,7 @@ func delta[T int32 | int64](dst []T, b []byte) error {
 			}
 			bytes := size / 8 * int(width)
 			if width > 64 || len(b) < bytes {
-				return errShort
+				return nil, errShort
 			}
 			n := min(size, len(dst))
 			for i := range n {
@@ -126,7 +132,35 @@ func delta[T int32 | int64](dst []T, b []byte) error {
 			dst, b = dst[n:], b[bytes:]
 		}
 	}
-	return nil
+	return b, nil
+}
+
+// readTruth decodes the pages of a column of truth values, which become 0 and 1.
+func readTruth(p *pages, rows int) (out tabular.Data, err error) {
+	if err := p.budget.Take(p.left, 1); err != nil {
+		return out, err
+	}
+	values := make([]uint8, 0, p.left)
+	err = p.each(&out, rows, func([]byte, int) error { return errors.New("a dictionary of truth values") }, func(h page, b []byte, n int) error {
+		at := len(values)
+		values = values[:at+n]
+		switch {
+		case h.encoding == encodingPlain && len(b) >= (n+7)/8:
+			packed(values[at:], b, 1)
+			return nil
+		case h.encoding == encodingRLE && len(b) >= 4:
+			err := hybrid(values[at:], b[4:], 1)
+			if err == nil && slices.ContainsFunc(values[at:], func(x uint8) bool { return x > 1 }) {
+				err = errors.New("a truth value that is neither 0 nor 1")
+			}
+			return err
+		case h.encoding == encodingPlain || h.encoding == encodingRLE:
+			return errShort
+		}
+		return fmt.Errorf("truth values in the encoding %d, which is not read", h.encoding)
+	})
+	out.Values = values
+	return out, err
 }
 
 // bitsAt returns width bits from bit at on.
