@@ -3,6 +3,7 @@ package nn
 import (
 	"io"
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -183,7 +184,8 @@ func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 		if !kernel.Finite(float64(x)) {
 			return rowErrorf(i, "the count of %#x is %v, which is too large to learn from", id, values[j])
 		}
-		l.add(id, x)
+		at, x := slot(id, uint64(l.table.Shape[0]), x)
+		l.at, l.x = append(l.at, at), append(l.x, x)
 	}
 	return nil
 }
@@ -193,42 +195,44 @@ const maxLevels = 64
 
 // addLevels adds the levels that the counts of row i reach, of unit length.
 func (l *logisticLayer) addLevels(i int, ids []uint64, values []float64) error {
-	from := len(l.at)
-	for j, id := range ids {
-		if values[j] < 0 {
-			return rowErrorf(i, "the count of %#x is %v, want 0 or more", id, values[j])
+	all := 0
+	for j, v := range values {
+		if v < 0 {
+			return rowErrorf(i, "the count of %#x is %v, want 0 or more", ids[j], v)
 		}
-		level := 1.0
-		for n := range uint64(maxLevels) {
-			if values[j] < level {
-				break
-			}
-			l.add(id+n*0xd1342543de82ef95, 1) // odd, so that no two of a table's worth of levels meet
-			level *= 2
-		}
+		all += levels(v)
 	}
-	scale := float32(1 / math.Sqrt(float64(max(1, len(l.at)-from))))
-	for j := from; j < len(l.x); j++ {
-		l.x[j] *= scale
+	x := float32(1 / math.Sqrt(float64(max(1, all))))
+	from, width := len(l.at), uint64(l.table.Shape[0])
+	l.at, l.x = slices.Grow(l.at, all)[:from+all], slices.Grow(l.x, all)[:from+all]
+	at, xs := l.at[from:], l.x[from:]
+	n := 0
+	for j, id := range ids {
+		for range levels(values[j]) {
+			at[n], xs[n] = slot(id, width, x)
+			id += 0xd1342543de82ef95 // odd, so that no two of a table's worth of levels meet
+			n++
+		}
 	}
 	return nil
 }
 
-// add adds x at the place of an id.
-func (l *logisticLayer) add(id uint64, x float32) {
-	row, negative := slot(id, uint64(l.table.Shape[0]))
-	if negative {
-		x = -x
-	}
-	l.at, l.x = append(l.at, row), append(l.x, x)
+// levels is how many of the levels 1, 2, 4, 8 … a count from 0 on reaches.
+func levels(count float64) int {
+	const one = 1023 // the exponent of 1 as it is stored
+	return min(max(0, int(math.Float64bits(count)>>52)-one+1), maxLevels)
 }
 
-// slot is where an id has its weights, and its sign. Ids are hashes, but other
+// slot is where an id has its weights, and x with its sign. Ids are hashes, but other
 // people's may be numbers from 0, so they are hashed once more (the finalizer of
 // SplitMix64, Steele, Lea and Flood 2014).
-func slot(id, width uint64) (row int32, negative bool) {
+func slot(id, width uint64, x float32) (row int32, signed float32) {
 	id = mix(id)
-	return int32((id >> 1) % width), id&1 == 1
+	row = int32(id >> 1 & (width - 1))
+	if width&(width-1) != 0 {
+		row = int32((id >> 1) % width)
+	}
+	return row, math.Float32frombits(math.Float32bits(x) ^ uint32(id&1)<<31)
 }
 
 func mix(id uint64) uint64 {
