@@ -34,7 +34,6 @@ func CountsOf(rec arrow.Record, names ...string) (*nn.Counts, error) {
 	if len(names) == 0 {
 		return nil, errors.New("sinks: no counts are named")
 	}
-	c := new(nn.Counts)
 	var all []countLists
 	for _, name := range names {
 		ids, counts := operators.CountColumns(name)
@@ -48,18 +47,29 @@ func CountsOf(rec arrow.Record, names ...string) (*nn.Counts, error) {
 		}
 		all = append(all, countLists{name, i, n})
 	}
-	var row, sum sparseRow
-	for i := range int(rec.NumRows()) {
-		sum.clear()
+	rows, values := int(rec.NumRows()), 0
+	for i := range rows {
 		for _, l := range all {
-			ids, counts := l.ids.Row(i), l.counts.Row(i)
-			if len(ids) != len(counts) {
-				return nil, fmt.Errorf("row %d has %d ids and %d counts of %s", i, len(ids), len(counts), l.name)
+			n := len(l.ids.Row(i))
+			if other := len(l.counts.Row(i)); other != n {
+				return nil, fmt.Errorf("row %d has %d ids and %d counts of %s", i, n, other, l.name)
 			}
-			row, sum = sum, row
-			sum.merge(row, ids, counts)
+			values += n
 		}
-		c.Append(sum.ids, sum.counts)
+	}
+	c := &nn.Counts{Offsets: make([]int, 1, rows+1), IDs: make([]uint64, 0, values), Values: make([]float64, 0, values)}
+	var row, sum sparseRow
+	for i := range rows {
+		sum.clear()
+		for _, l := range all[:len(all)-1] {
+			row, sum = sum, row
+			sum.clear()
+			sum.merge(row, l.ids.Row(i), l.counts.Row(i))
+		}
+		last, to := all[len(all)-1], sparseRow{c.IDs, c.Values}
+		to.merge(sum, last.ids.Row(i), last.counts.Row(i))
+		c.IDs, c.Values = to.ids, to.counts
+		c.Offsets = append(c.Offsets, len(c.IDs))
 	}
 	return c, nil
 }
@@ -82,21 +92,25 @@ func (s *sparseRow) add(id uint64, count float64) {
 	s.ids, s.counts = append(s.ids, id), append(s.counts, count)
 }
 
-// merge makes s the sum of a row and of ids with their counts.
+// merge appends the sum of a row and of ids with their counts.
 func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
-	s.clear()
-	for i, j := 0, 0; i < len(a.ids) || j < len(ids); {
+	i, j := 0, 0
+	for i < len(a.ids) && j < len(ids) {
 		switch {
-		case j == len(ids) || i < len(a.ids) && a.ids[i] < ids[j]:
+		case a.ids[i] < ids[j]:
 			s.add(a.ids[i], a.counts[i])
 			i++
-		case i == len(a.ids) || ids[j] < a.ids[i]:
+		case ids[j] < a.ids[i]:
 			s.add(ids[j], float64(counts[j]))
 			j++
 		default:
 			s.add(ids[j], a.counts[i]+float64(counts[j]))
 			i, j = i+1, j+1
 		}
+	}
+	s.ids, s.counts = append(append(s.ids, a.ids[i:]...), ids[j:]...), append(s.counts, a.counts[i:]...)
+	for _, x := range counts[j:] {
+		s.counts = append(s.counts, float64(x))
 	}
 }
 
