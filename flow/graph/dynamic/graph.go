@@ -10,6 +10,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
+const defaultNodes = 1 << 26
+
 const blockBytes = int(unsafe.Sizeof(block{}))
 
 // Settings say what graph it is. The zero value is an undirected graph without attributes
@@ -47,7 +49,7 @@ func (s *Settings) check() error {
 		return fmt.Errorf("dynamic graph: at most %d nodes, want 0 to %d", s.MaxNodes, math.MaxInt32-1)
 	}
 	if s.MaxNodes == 0 {
-		s.MaxNodes = 1 << 26
+		s.MaxNodes = defaultNodes
 	}
 	return nil
 }
