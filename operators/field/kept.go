@@ -1,6 +1,7 @@
 package field
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -246,3 +247,36 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 
 // Stale returns the number of stale fields.
 func (k *Kept) Stale() int { return len(k.stale) }
+
+// Touch makes the field of root stale, and has Refresh hand it over.
+func (k *Kept) Touch(root int32) { k.touch(root, true) }
+
+// K returns the size of the fields.
+func (k *Kept) K() int { return len(k.field) }
+
+// State returns what RestoreKept needs, borrowed: whether members are kept, those of all
+// fields, and how far their walks go. Nothing may be stale.
+func (k *Kept) State() (keeps bool, members []int32, reach []uint8) {
+	return k.keeps, k.members, k.reach
+}
+
+// RestoreKept is NewKept with the state of the fields of the same graph, which it takes over: nothing is
+// stale. State that no fields of this size can have is an error.
+func RestoreKept(d *DynamicIndex, norm *Normalizer, keeps bool, members []int32, reach []uint8, stats KeptStats) (*Kept, error) {
+	n, size := d.ix.N(), 0
+	if keeps {
+		size = norm.K
+	}
+	if len(reach) != n || len(members) != n*size {
+		return nil, fmt.Errorf("field: %d members and %d walks, want %d of each of %d fields", len(members), len(reach), size, n)
+	}
+	for i, v := range members {
+		if v < -1 || int(v) >= n {
+			return nil, fmt.Errorf("field: field %d has member %d, want -1 to %d", i/norm.K, v, n-1)
+		}
+	}
+	return &Kept{
+		norm: norm, d: d, keeps: keeps, members: members, reach: reach, flags: make([]uint8, n),
+		field: make([]int32, norm.K), stats: stats,
+	}, nil
+}

@@ -1,0 +1,145 @@
+// Package evolve keeps the receptive fields of a graph that changes by events.
+//
+//	f, err := evolve.New(dynamic.Settings{Last: 100_000}, field.Both, &field.Normalizer{K: 10}, true)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	for e := range events {
+//		if err := f.Apply(&e); err != nil {
+//			log.Fatal(err)
+//		}
+//		err := f.Refresh(func(root int32, members []int32, _ []uint8) error {
+//			fmt.Println(e.Time, "has changed the field of", root, "to", members)
+//			return nil
+//		})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//	}
+//
+// The operator Evolve is this with records.
+package evolve
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/internal/state"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+// Fields owns a dynamic graph, its index, and the fields of its nodes. Neither is ever
+// made anew: each event changes them where it has to. Fields serves one goroutine;
+// snapshots of its graph serve others.
+type Fields struct {
+	g    *dynamic.Graph
+	kept *field.Kept
+}
+
+// New returns the fields of a graph without nodes, in the order that norm gives. members says
+// whether to keep the members of all fields; see field.NewKept.
+func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, members bool) (*Fields, error) {
+	g, err := dynamic.New(s)
+	if err != nil {
+		return nil, err
+	}
+	return Of(g, dir, norm, members), nil
+}
+
+// Of returns the fields of g, which changes through them alone from now on. All are
+// stale.
+func Of(g *dynamic.Graph, dir field.Direction, norm *field.Normalizer, members bool) *Fields {
+	return &Fields{g, field.NewKept(field.NewDynamicIndex(g.Graph(), dir), norm, members)}
+}
+
+// Graph returns the graph, which is not to be changed.
+func (f *Fields) Graph() *dynamic.Graph { return f.g }
+
+// Index returns the index of the graph, borrowed until the next event.
+func (f *Fields) Index() *field.Index { return f.kept.Index() }
+
+// Kept returns the fields, which are not to be changed.
+func (f *Fields) Kept() *field.Kept { return f.kept }
+
+// Apply makes the change that e asks for, and makes stale what it can have changed: a class
+// that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
+func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.follow) }
+
+func (f *Fields) follow(c dynamic.Change) {
+	switch c.Kind {
+	case event.AddEdge:
+		f.kept.Add(c.U, c.V, c.Cat, c.Attr)
+	case event.RemoveEdge:
+		f.kept.Remove(c.U, c.V)
+	case event.SetEdge:
+		f.kept.SetEdge(c.U, c.V, c.Cat, c.Attr)
+	case event.SetNode:
+		if int(c.U) >= f.Index().N() {
+			f.kept.Grow(int(c.U) + 1)
+		} else {
+			f.kept.SetNode(c.U, c.Cat, c.Attr)
+		}
+	case event.SetClass:
+		f.kept.Touch(c.U)
+	}
+}
+
+// Refresh computes the stale fields and hands over those that have changed; see
+// field.Kept.Refresh.
+func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
+	return f.kept.Refresh(do)
+}
+
+const stateName = "sanflow fields 1\n"
+
+// Save writes the graph and the fields. What is stale is not part of it: Refresh comes before.
+func (f *Fields) Save(w io.Writer) error {
+	if f.kept.Stale() > 0 {
+		return errors.New("evolve: state: fields are stale, want Refresh before Save")
+	}
+	if err := f.g.Save(w); err != nil {
+		return err
+	}
+	s := state.NewWriter(w, stateName)
+	keeps, members, reach := f.kept.State()
+	k := f.kept.Stats()
+	state.Put(s, int64(f.kept.K()), k.Changes, k.Recomputed, k.Changed)
+	flag := uint8(0)
+	if keeps {
+		flag = 1
+	}
+	state.Put(s, flag)
+	state.PutSlice(s, members)
+	state.PutSlice(s, reach)
+	return s.Close()
+}
+
+// Load reads what Save has written. The direction and the settings of norm have to be those of the
+// fields that were saved, of which the state holds K alone. maxNodes bounds the memory, as in dynamic.Load.
+// No field is computed: that the members are those of the graph is only as true as the checksum.
+func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int) (*Fields, error) {
+	g, err := dynamic.Load(r, maxNodes)
+	if err != nil {
+		return nil, err
+	}
+	s := state.NewReader(r, stateName)
+	size := state.Get[int64](s)
+	stats := field.KeptStats{Changes: state.Get[int64](s), Recomputed: state.Get[int64](s), Changed: state.Get[int64](s)}
+	if s.Err() == nil && size != int64(norm.K) {
+		s.Fail("the fields have %d nodes, want %d", size, norm.K)
+	}
+	keeps := state.Get[uint8](s) != 0
+	members := state.GetSlice[int32](s, "members", g.N()*norm.K)
+	reach := state.GetSlice[uint8](s, "walks", g.N())
+	if err := s.Close(); err != nil {
+		return nil, fmt.Errorf("evolve: state: %w", err)
+	}
+	kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, keeps, members, reach, stats)
+	if err != nil {
+		return nil, fmt.Errorf("evolve: state: %w", err)
+	}
+	return &Fields{g, kept}, nil
+}

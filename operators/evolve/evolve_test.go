@@ -1,0 +1,135 @@
+package evolve_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/operators/evolve"
+	"github.com/sanflow/sanflow/operators/field"
+)
+
+func drawEvent(t *rapid.T, s dynamic.Settings, n, i int) event.Event {
+	e := event.Event{
+		Kind: event.Kind(rapid.SampledFrom([]int{0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5}).Draw(t, "kind")), Pos: int64(i),
+		Time:   int64(i) - rapid.SampledFrom([]int64{0, 0, 0, 1, 5, 20}).Draw(t, "late"),
+		Source: int32(rapid.IntRange(0, n-1).Draw(t, "source")), Target: int32(rapid.IntRange(0, n-1).Draw(t, "target")),
+	}
+	if rapid.Bool().Draw(t, "hub") {
+		e.Source %= 3
+	}
+	c := []int32{int32(rapid.IntRange(0, 2).Draw(t, "cat"))}
+	switch e.Kind {
+	case event.AddEdge, event.SetEdge:
+		e.Cat = c[:s.EdgeCats]
+	case event.SetNode:
+		e.Cat = c[:s.NodeCats]
+	case event.SetClass:
+		e.Class = c[0] - 1
+	}
+	return e
+}
+
+// anew reports the first field that is not what it is in the graph computed anew.
+func anew(f *evolve.Fields, dir field.Direction, z field.Normalizer) error {
+	ix := field.NewIndex(f.Graph().Graph(), dir)
+	var a field.Assembler
+	want := make([]int32, z.K)
+	for root := range int32(ix.N()) {
+		hood, dist := a.Assemble(ix, root, z.K)
+		if err := z.Normalize(ix, hood, dist, nil, want); err != nil {
+			return err
+		}
+		if got := f.Kept().Members(root); !slices.Equal(got, want) {
+			return fmt.Errorf("k=%d, root %d: %v is kept, want %v", z.K, root, got, want)
+		}
+	}
+	return nil
+}
+
+// After batches of random events, of every kind and in windows, the kept fields are those
+// of the graph computed anew; and so they are when the fields are saved and loaded between.
+func TestFields(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := dynamic.Settings{
+			Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
+			NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "window") {
+		case 1:
+			s.Last = rapid.IntRange(1, 60).Draw(t, "last")
+		case 2:
+			s.Within = rapid.Int64Range(1, 60).Draw(t, "within")
+		}
+		dir := field.Both
+		if s.Directed {
+			dir = field.Direction(rapid.IntRange(0, 2).Draw(t, "dir"))
+		}
+		norm := func() *field.Normalizer {
+			return &field.Normalizer{K: 4, Cache: field.NewCache(1 << 16)}
+		}
+		f, err := evolve.New(s, dir, norm(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g *evolve.Fields // f, saved and loaded
+		n := rapid.SampledFrom(race.Some([]int{12, 4, 80})).Draw(t, "n")
+		batch := rapid.SampledFrom([]int{1, 2, 9}).Draw(t, "batch")
+		var emitted, again []int32
+		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
+			e := drawEvent(t, s, n, i)
+			if err := f.Apply(&e); err != nil {
+				t.Fatal(err)
+			}
+			if g != nil {
+				if err := g.Apply(&e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i%batch != batch-1 {
+				continue
+			}
+			emitted, again = emitted[:0], again[:0]
+			if err := f.Refresh(func(root int32, m []int32, _ []uint8) error {
+				emitted = append(append(emitted, root), m...)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := anew(f, dir, field.Normalizer{K: 4}); err != nil {
+				t.Fatalf("after event %d, %+v: %v", i, e, err)
+			}
+			if g != nil {
+				if err := g.Refresh(func(root int32, m []int32, _ []uint8) error { again = append(append(again, root), m...); return nil }); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(emitted, again) {
+					t.Fatalf("after event %d: %v is handed over, after a restart %v", i, emitted, again)
+				}
+			}
+			if rapid.IntRange(0, 5).Draw(t, "restart") == 0 {
+				var text, second bytes.Buffer
+				if err := f.Save(&text); err != nil {
+					t.Fatal(err)
+				}
+				saved := bytes.Clone(text.Bytes())
+				if g, err = evolve.Load(&text, dir, norm(), 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := g.Save(&second); err != nil || !bytes.Equal(saved, second.Bytes()) {
+					t.Fatalf("a state that was loaded is saved as another: %v", err)
+				}
+				saved[rapid.IntRange(0, len(saved)-1).Draw(t, "at")] ^= 4
+				if _, err := evolve.Load(bytes.NewReader(saved), dir, norm(), 0); err == nil {
+					t.Fatal("a damaged state is loaded without an error")
+				}
+			}
+		}
+	})
+}
