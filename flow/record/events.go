@@ -1,0 +1,171 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/event"
+)
+
+// Names of the columns of records of events. A row is one event; graph_id and pos are
+// those of graphs.
+const (
+	EventKind   = "event"        // uint8, an event.Kind
+	EventTime   = "time"         // int64, in the unit of the source
+	EventSource = "event_source" // int32, a node
+	EventTarget = "event_target" // int32, a node; -1 for events of nodes
+	EventClass  = "event_class"  // int32; -1 where there is none
+	EventCat    = "event_cat"    // list<int32>, discrete attributes
+	EventAttr   = "event_attr"   // list<float32>, continuous attributes
+)
+
+// metaEvents is the key, in the metadata of the schema, of the layout of the graph.
+const metaEvents = "sanflow.events"
+
+// EventSchema returns the schema of records of events of a graph of layout l: its
+// direction, its attributes and the classes of its nodes.
+func EventSchema(l Layout) *arrow.Schema {
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // a layout is strings and numbers
+	}
+	m := arrow.NewMetadata([]string{metaEvents}, []string{string(text)})
+	field := func(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t} }
+	return arrow.NewSchema([]arrow.Field{
+		field(GraphID, arrow.PrimitiveTypes.Int64), field(Pos, arrow.PrimitiveTypes.Int64),
+		field(EventKind, arrow.PrimitiveTypes.Uint8), field(EventTime, arrow.PrimitiveTypes.Int64),
+		field(EventSource, arrow.PrimitiveTypes.Int32), field(EventTarget, arrow.PrimitiveTypes.Int32),
+		field(EventClass, arrow.PrimitiveTypes.Int32),
+		field(EventCat, ListType[int32]()), field(EventAttr, ListType[float32]()),
+	}, &m)
+}
+
+// EventLayout returns the layout of the graph whose events have that schema.
+func EventLayout(s *arrow.Schema) (l Layout, err error) {
+	meta := s.Metadata()
+	text, ok := meta.GetValue(metaEvents)
+	if !ok {
+		return l, fmt.Errorf("record: the columns are no events: %s is not in the metadata of the schema", metaEvents)
+	}
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, fmt.Errorf("record: %s in the metadata of the schema: %w", metaEvents, err)
+	}
+	return l, nil
+}
+
+// EventBuilder makes records of events. It serves one goroutine.
+type EventBuilder struct {
+	schema         *arrow.Schema
+	id, pos, time  *Column[int64]
+	kind           *Column[uint8]
+	source, target *Column[int32]
+	class          *Column[int32]
+	cat            *Lists[int32]
+	attr           *Lists[float32]
+	rows           int
+}
+
+// NewEventBuilder returns a builder of records of the schema EventSchema(l).
+func NewEventBuilder(mem memory.Allocator, l Layout) *EventBuilder {
+	return &EventBuilder{
+		schema: EventSchema(l),
+		id:     NewColumn[int64](mem), pos: NewColumn[int64](mem), time: NewColumn[int64](mem), kind: NewColumn[uint8](mem),
+		source: NewColumn[int32](mem), target: NewColumn[int32](mem), class: NewColumn[int32](mem),
+		cat: NewLists[int32](mem), attr: NewLists[float32](mem),
+	}
+}
+
+// Schema returns the schema of the records.
+func (b *EventBuilder) Schema() *arrow.Schema { return b.schema }
+
+// Rows returns the number of events since the last record.
+func (b *EventBuilder) Rows() int { return b.rows }
+
+// Append adds an event of the graph with that id, as it is.
+func (b *EventBuilder) Append(id int64, e *event.Event) {
+	target, class := int32(-1), int32(-1)
+	if e.OfEdge() {
+		target = e.Target
+	}
+	if e.Kind == event.SetClass {
+		class = e.Class
+	}
+	b.id.Append(id)
+	b.pos.Append(e.Pos)
+	b.time.Append(e.Time)
+	b.kind.Append(uint8(e.Kind))
+	b.source.Append(e.Source)
+	b.target.Append(target)
+	b.class.Append(class)
+	b.cat.Append(e.Cat)
+	b.attr.Append(e.Attr)
+	b.rows++
+}
+
+// Record returns the events since the last record. The caller owns it.
+func (b *EventBuilder) Record() arrow.Record {
+	cols := []arrow.Array{
+		b.id.Finish(), b.pos.Finish(), b.kind.Finish(), b.time.Finish(), b.source.Finish(), b.target.Finish(), b.class.Finish(),
+		b.cat.Finish(), b.attr.Finish(),
+	}
+	rows := b.rows
+	b.rows = 0
+	rec := newRecord(b.schema, cols, rows)
+	return rec
+}
+
+// Release drops what was appended since the last record.
+func (b *EventBuilder) Release() {
+	for _, c := range []interface{ Release() }{b.id, b.pos, b.kind, b.time, b.source, b.target, b.class, b.cat, b.attr} {
+		c.Release()
+	}
+}
+
+// Events is a view of a record of events. It is valid as long as the record is.
+type Events struct {
+	pos, time             []int64
+	kind                  []uint8
+	source, target, class []int32
+	cat                   ListView[int32]
+	attr                  ListView[float32]
+}
+
+// EventsOf views a record of events. It checks the columns, not the events: see
+// event.Event.Check.
+func EventsOf(rec arrow.Record) (v *Events, err error) {
+	v = &Events{}
+	column(rec, Pos, &v.pos, &err)
+	column(rec, EventTime, &v.time, &err)
+	column(rec, EventKind, &v.kind, &err)
+	column(rec, EventSource, &v.source, &err)
+	column(rec, EventTarget, &v.target, &err)
+	column(rec, EventClass, &v.class, &err)
+	if err == nil {
+		v.cat, err = ListsOf[int32](rec, EventCat)
+	}
+	if err == nil {
+		v.attr, err = ListsOf[float32](rec, EventAttr)
+	}
+	return v, err
+}
+
+// column reads a column, unless there was an error before.
+func column[T Value](rec arrow.Record, name string, to *[]T, err *error) {
+	if *err == nil {
+		*to, *err = Values[T](rec, name)
+	}
+}
+
+// Len returns the number of events.
+func (v *Events) Len() int { return len(v.pos) }
+
+// At makes e the event of a row. Its attributes are borrowed from the record.
+func (v *Events) At(row int, e *event.Event) {
+	*e = event.Event{
+		Kind: event.Kind(v.kind[row]), Pos: v.pos[row], Time: v.time[row], Source: v.source[row], Target: v.target[row],
+		Class: v.class[row], Cat: v.cat.Row(row), Attr: v.attr.Row(row),
+	}
+}
