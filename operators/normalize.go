@@ -181,10 +181,12 @@ type normalizer struct {
 	rec    arrow.Record // in hand
 	hoods  hoods
 	finder field.EdgeFinder
-	entry  []int32 // (k, k), or (w, k, k) of the row in hand where two columns are made of them
-	field  []int32 // (w, k) members of the row in hand, in the column itself
-	hops   []uint8 // (w, k) their distances from the root; nil where no column needs them
-	used   int     // fields of that row without the zero fields at its end
+	entry  []int32                // (k, k), or (w, k, k) of the row in hand where two columns are made of them
+	ix     *field.Index           // of the row in hand
+	class  func(root int32) int32 // of its nodes
+	field  []int32                // (w, k) members of the row in hand, in the column itself
+	hops   []uint8                // (w, k) their distances from the root; nil where no column needs them
+	used   int                    // fields of that row without the zero fields at its end
 	labels labels
 	noted  bool // each event was, once
 
@@ -266,9 +268,14 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 			return err
 		}
 	}
+	z.ix = index
+	if len(z.layout.NodeClasses) > 0 {
+		class := z.now.graphs.NodeClass(row)
+		z.class = func(root int32) int32 { return class[root] }
+	}
 	z.norm.Context = ctx
 	z.used = z.hoods.used()
-	if err := z.fields(ctx, &g, index, global); err != nil {
+	if err := z.fields(ctx, index, global); err != nil {
 		z.members.Shrink(1)
 		if z.adjacent != nil {
 			z.adjacent.Shrink(1)
@@ -286,7 +293,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 
 // fields makes the fields of the row in hand, where they belong: their members, and
 // edges without attributes, are written nowhere else.
-func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.Index, global []float64) error {
+func (z *normalizer) fields(ctx context.Context, index *field.Index, global []float64) error {
 	k, kk := z.K, z.K*z.K
 	members, edges := z.members.Extend(1), []float32(nil)
 	z.field = members
@@ -325,7 +332,7 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 			return err
 		}
 		if edges != nil && !norm.Adjacency(edges[i*kk:(i+1)*kk]) {
-			z.finder.Edges(g, m, z.entry)
+			z.finder.EdgesOf(index, m, z.entry)
 			field.Adjacency(z.entry, edges[i*kk:(i+1)*kk])
 		}
 		if z.hops != nil {
@@ -336,7 +343,7 @@ func (z *normalizer) fields(ctx context.Context, g *graph.Graph, index *field.In
 	}
 	if z.twice() {
 		for i := range z.used {
-			z.finder.Edges(g, members[i*k:(i+1)*k], z.entry[i*kk:(i+1)*kk])
+			z.finder.EdgesOf(index, members[i*k:(i+1)*k], z.entry[i*kk:(i+1)*kk])
 		}
 	}
 	return nil

@@ -111,12 +111,12 @@ func (z *normalizer) sparse() output {
 func (z *normalizer) targets() output {
 	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) column {
 		b := record.NewLists[int32](mem)
-		return column{record.RootTarget, func(_ *graph.Graph, row int) {
-			class, out := z.now.graphs.NodeClass(row), b.Grow(z.w)
+		return column{record.RootTarget, func(*graph.Graph, int) {
+			out := b.Grow(z.w)
 			for i, root := range z.hoods.root {
 				out[i] = -1
 				if root >= 0 {
-					out[i] = class[root]
+					out[i] = z.class(root)
 				}
 			}
 		}, func(int) arrow.Array { return b.Finish() }, b.Release}
@@ -171,7 +171,7 @@ func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []
 	return func(g *graph.Graph, out []T) {
 		front(z, out, none)
 		for i := range z.used {
-			gather(g, z.entries(g, i), out[len(out)/z.w*i:])
+			gather(g, z.entries(i), out[len(out)/z.w*i:])
 		}
 	}
 }
@@ -183,11 +183,11 @@ func (z *normalizer) twice() bool {
 }
 
 // entries returns the entries of the edges of field i, (k, k).
-func (z *normalizer) entries(g *graph.Graph, i int) []int32 {
+func (z *normalizer) entries(i int) []int32 {
 	k, kk := z.K, z.K*z.K
 	if z.twice() {
 		return z.entry[i*kk : (i+1)*kk]
 	}
-	z.finder.Edges(g, z.field[i*k:(i+1)*k], z.entry)
+	z.finder.EdgesOf(z.ix, z.field[i*k:(i+1)*k], z.entry)
 	return z.entry
 }

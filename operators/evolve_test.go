@@ -1,0 +1,257 @@
+package operators_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// eventRecords returns random events of a graph of layout l in records of some rows.
+func eventRecords(mem memory.Allocator, l record.Layout, events, n, rows int, seed uint64) (recs []arrow.Record, list []event.Event) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := record.NewEventBuilder(mem, l)
+	defer b.Release()
+	for i := range events {
+		e := event.Event{
+			Kind: event.Kind([]int{0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5}[rng.IntN(12)]), Pos: int64(i), Time: int64(i),
+			Source: int32(rng.IntN(n)), Target: int32(rng.IntN(n)),
+		}
+		switch e.Kind {
+		case event.AddEdge, event.SetEdge:
+			e.Cat, e.Attr = attributes(rng, l.EdgeCat, l.EdgeAttr)
+		case event.SetNode:
+			e.Cat, e.Attr = attributes(rng, l.NodeCat, l.NodeAttr)
+		case event.SetClass:
+			if e.Class = -1; len(l.NodeClasses) > 0 {
+				e.Class = int32(rng.IntN(len(l.NodeClasses)))
+			}
+		}
+		list = append(list, e)
+		if b.Append(0, &e); b.Rows() == rows || i == events-1 {
+			recs = append(recs, b.Record())
+		}
+	}
+	return recs, list
+}
+
+func attributes(rng *rand.Rand, cats, attrs []record.Channel) (cat []int32, attr []float32) {
+	for _, c := range cats {
+		cat = append(cat, int32(rng.IntN(c.Card)))
+	}
+	for range attrs {
+		attr = append(attr, rng.Float32())
+	}
+	return cat, attr
+}
+
+var eventLayouts = []record.Layout{
+	{},
+	{NodeCat: []record.Channel{{Name: "a", Card: 3}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, NodeClasses: []string{"x", "y"}},
+	{Directed: true, NodeAttr: []record.Channel{{Name: "c"}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, EdgeAttr: []record.Channel{{Name: "d"}}},
+}
+
+func TestEvolveConforms(t *testing.T) {
+	for i, l := range eventLayouts {
+		for _, op := range []operators.Evolve{
+			{Normalize: operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, Every: 7, Size: 5},
+			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12, Forget: true},
+		} {
+			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
+				recs, _ := eventRecords(memory.DefaultAllocator, l, 60, 12, 9, 3)
+				flowtest.Run(t, flowtest.Case{Op: op, Records: recs})
+				for _, r := range recs {
+					r.Release()
+				}
+			})
+		}
+	}
+}
+
+// The rows that Evolve emitted last for each root are those that Normalize makes of the
+// graph as it is at the end.
+func TestEvolveIsNormalize(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	for i, l := range eventLayouts {
+		for _, last := range []int{0, 30} {
+			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+			recs, events := eventRecords(mem, l, 200, 25, 17, uint64(i))
+			z := operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}
+			var got, want sinks.Collect
+			run := func(p flow.Pipeline) {
+				t.Helper()
+				if err := p.With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run(flow.From(sources.Records{Records: recs}).Via(operators.Evolve{Normalize: z, Every: 11, Size: 4, Last: last}).To(&got))
+			g, err := dynamic.New(dynamic.Settings{
+				Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr), Last: last,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if err := g.Apply(&e, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var row record.Row
+			for v := range int32(g.N()) {
+				if len(l.NodeClasses) > 0 {
+					row.NodeClass = append(row.NodeClass, g.Class(v))
+				}
+			}
+			b := record.NewBuilder(mem, l)
+			if err := b.Append(g.Graph(), row); err != nil {
+				t.Fatal(err)
+			}
+			whole := b.Record()
+			b.Release()
+			run(flow.From(sources.Records{Records: []arrow.Record{whole}}).Via(operators.Select{}).Via(operators.Chunk{Size: 4}).Via(z).To(&want))
+			have, wanted := byRoot(t, got.Records()), byRoot(t, want.Records())
+			for v := range int32(g.N()) {
+				if have[v] != wanted[v] {
+					t.Errorf("layout %d, window %d, root %d: %s, want %s", i, last, v, have[v], wanted[v])
+				}
+			}
+			whole.Release()
+			got.Release()
+			want.Release()
+			for _, r := range recs {
+				r.Release()
+			}
+			mem.AssertSize(t, 0)
+		}
+	}
+}
+
+// byRoot returns what the last row of each root says of it.
+func byRoot(t *testing.T, recs []arrow.Record) map[int32]string {
+	t.Helper()
+	all := map[int32]string{}
+	for _, rec := range recs {
+		roots, err := record.ListsOf[int32](rec, record.Roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range int(rec.NumRows()) {
+			w := len(roots.Row(row))
+			for i, root := range roots.Row(row) {
+				if root < 0 {
+					continue
+				}
+				var text strings.Builder
+				for _, name := range []string{record.Members, record.NodesCat, record.RootTarget, record.EdgesCat} {
+					if !rec.Schema().HasField(name) {
+						continue
+					}
+					fmt.Fprint(&text, " ", name, cells[int32](t, rec, name, row, i, w))
+				}
+				for _, name := range []string{record.Nodes, record.Edges} {
+					if rec.Schema().HasField(name) {
+						fmt.Fprint(&text, " ", name, cells[float32](t, rec, name, row, i, w))
+					}
+				}
+				fmt.Fprint(&text, " ", cells[uint8](t, rec, record.Mask, row, i, w))
+				all[root] = text.String()
+			}
+		}
+	}
+	return all
+}
+
+// cells returns the values of field i of w in a column.
+func cells[T record.Value](t *testing.T, rec arrow.Record, name string, row, i, w int) []T {
+	t.Helper()
+	if name == record.RootTarget {
+		lists, err := record.ListsOf[T](rec, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lists.Row(row)[i : i+1]
+	}
+	values, width, err := record.FixedValues[T](rec, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values = values[row*width : (row+1)*width]
+	return values[i*width/w : (i+1)*width/w]
+}
+
+func TestEvolveRefuses(t *testing.T) {
+	events := record.EventSchema(eventLayouts[1])
+	for _, c := range []struct {
+		op   operators.Evolve
+		in   *arrow.Schema
+		want string
+	}{
+		{operators.Evolve{}, events, "K is 0"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 9}}, events, "Bound is set"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Last: 1, Within: 1}, events, "both Last and Within"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3}}, record.Layout{}.Schema(), "no events"},
+	} {
+		if _, err := c.op.Open(c.in); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.op, err, c.want)
+		}
+	}
+	// Events that break the rules are refused as rows, and the others go on.
+	b := record.NewEventBuilder(memory.DefaultAllocator, eventLayouts[1])
+	defer b.Release()
+	for i, e := range []event.Event{
+		{Target: 1, Cat: []int32{0}}, {Source: -3, Cat: []int32{0}}, {Target: 2, Cat: []int32{7}},
+		{Kind: event.SetClass, Class: 2}, {Kind: 77}, {Target: 1 << 30, Cat: []int32{0}}, {Kind: event.SetNode, Source: 2, Cat: []int32{1}},
+	} {
+		e.Pos = int64(i)
+		b.Append(0, &e)
+	}
+	rec := b.Record()
+	defer rec.Release()
+	var out sinks.Collect
+	refused := 0
+	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Evolve{Normalize: operators.Normalize{K: 3}}).To(&out).
+		With(flow.Options{Refused: flow.Keep, DeadLetters: func(flow.Letter) error { refused++; return nil }}).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refused != 5 || len(byRootMembers(t, out.Records())) != 3 {
+		t.Errorf("%d events are refused and %d roots are there, want 5 and 3", refused, len(byRootMembers(t, out.Records())))
+	}
+	out.Release()
+}
+
+func byRootMembers(t *testing.T, recs []arrow.Record) map[int32]bool {
+	t.Helper()
+	all := map[int32]bool{}
+	for _, rec := range recs {
+		roots, err := record.ListsOf[int32](rec, record.Roots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range roots.Len() {
+			for _, v := range roots.Row(row) {
+				if v >= 0 {
+					all[v] = true
+				}
+			}
+		}
+	}
+	return all
+}
