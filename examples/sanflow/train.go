@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ type parts struct {
 	train, valid, test choose.Rows
 	graph              *graph.Graph // whose nodes they are, or nil
 	digest             string       // of the rows and of the parts that they are dealt into
+	split              bool         // the data name the rows to test on
+	foreign            int          // rows to test on of a class that the model does not have
 	release            func()
 }
 
@@ -130,7 +133,7 @@ func train(ctx context.Context, args []string) error {
 		}
 		notes["columns"] = string(text)
 	}
-	notes["data"], notes["rows"], notes["seed"] = c.name(), strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10)
+	notes["data"], notes["rows"], notes["seed"], notes["digest"] = c.name(), strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
 	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
 		return err
 	}
@@ -216,7 +219,12 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if p.digest, err = digestRows(ctx, []flow.Source{set}, train, valid, test); err != nil {
 		return nil, err
 	}
-	p.systems, p.graph = choose.Nodes(set, len(train)), set.Graph
+	p.systems, p.graph, p.split = choose.Nodes(set, len(train)), set.Graph, slices.Contains(set.Split, sources.Test)
+	for _, v := range d.foreign {
+		if p.split && set.Split[v] == sources.Test {
+			p.foreign++
+		}
+	}
 	p.train = choose.NodeRows(set, train, masked(seed))
 	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
 	return p, nil
@@ -224,7 +232,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 
 // linkParts hides edges to find again.
 func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
-	t, err := links.Split{MaxEdges: 20000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
+	t, err := links.Split{MaxEdges: 20000, MaxTest: 5000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
 	if err != nil {
 		return err
 	}

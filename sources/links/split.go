@@ -44,6 +44,9 @@ type Split struct {
 	Folds int
 	// MaxEdges bounds the hidden edges of all folds together; 0 = no bound.
 	MaxEdges int
+	// MaxTest bounds the edges that the test hides, in place of Share where that is more;
+	// 0 = no bound.
+	MaxTest int
 }
 
 // Hide splits a graph, which is undirected. The numbers are drawn from rng. A fold's
@@ -53,8 +56,8 @@ type Split struct {
 func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial, error) {
 	share, folds := cmp.Or(s.Share, 0.1), cmp.Or(s.Folds, 10)
 	switch {
-	case !(share > 0 && share <= 0.5) || folds < 1 || s.MaxEdges < 0:
-		return nil, fmt.Errorf("links: Share is %v, Folds %d, MaxEdges %d, want a share up to 0.5 and numbers that are not negative", s.Share, s.Folds, s.MaxEdges)
+	case !(share > 0 && share <= 0.5) || folds < 1 || min(s.MaxEdges, s.MaxTest) < 0:
+		return nil, fmt.Errorf("links: Share is %v, Folds %d, MaxEdges %d, MaxTest %d, want a share up to 0.5 and numbers that are not negative", s.Share, s.Folds, s.MaxEdges, s.MaxTest)
 	case g == nil || g.Directed:
 		return nil, fmt.Errorf("links: there is no graph, or it is directed, want an undirected one")
 	}
@@ -64,6 +67,9 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 		return nil, err
 	}
 	n := int(share*float64(len(edges)) + 0.5)
+	if s.MaxTest > 0 {
+		n = min(n, s.MaxTest)
+	}
 	if n < 1 || len(edges)-n < 2*folds {
 		return nil, fmt.Errorf("%d edges are too few to hide %g of them and learn from %d parts of the rest", len(edges), share, folds)
 	}

@@ -60,6 +60,10 @@ func TestHide(t *testing.T) {
 	if err != nil || len(few.Folds[2].Pairs) != 20 || few.Folds[2].Graph.M() != 150 || len(few.Test.Pairs) != 40 {
 		t.Errorf("%v, with 60 to learn from a fold has %d pairs and %d edges are left", err, len(few.Folds[2].Pairs), few.Folds[2].Graph.M())
 	}
+	few, err = Split{MaxTest: 7}.Hide(t.Context(), g, rand.New(rand.NewPCG(3, 3)))
+	if err != nil || len(few.Test.Pairs) != 14 || few.Test.Graph.M() != 193 {
+		t.Errorf("%v, with 7 to test on there are %d pairs, and %d edges are left", err, len(few.Test.Pairs), few.Test.Graph.M())
+	}
 	if links != 200 || len(tr.Test.Pairs) != 40 {
 		t.Errorf("%d links, %d pairs in the test", links, len(tr.Test.Pairs))
 	}
@@ -83,6 +87,7 @@ func TestHideErrors(t *testing.T) {
 		"or it is directed":                    {Split{}, &graph.Graph{Directed: true, Offsets: []int32{0}}},
 		"Share is 0.6":                         {Split{Share: 0.6}, few},
 		"Folds -1":                             {Split{Folds: -1}, few},
+		"MaxTest -1":                           {Split{MaxTest: -1}, few},
 		"8 edges are too few to hide 0.1":      {Split{}, few},
 		"the graph is too dense for non-links": {Split{}, dense},
 	} {
