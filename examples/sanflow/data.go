@@ -32,7 +32,7 @@ type data struct {
 	classes []string       // of the model
 	targets bool           // are read
 	unseen  int            // words that the model does not have
-	foreign int            // rows of a class that the model does not have
+	foreign []int32        // nodes of a class that the model does not have
 	names   []string       // of the graphs of tables
 }
 

@@ -32,6 +32,7 @@ type asking struct {
 	model, out, json string
 	p                *sinks.Predictor
 	graph            *graph.Graph // whose nodes the rows are, or nil
+	wrong            int          // of the rows to evaluate, those of a class that the model does not have
 	notes            map[string]string
 }
 
@@ -94,7 +95,7 @@ func (c *asking) needsData() error {
 
 func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), &asking{}
-	f := flags("evaluate", "\nOf the data that the model learned from, only the part to test on counts.")
+	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted.")
 	c.flags(f)
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	if err := c.load(f, args); err != nil {
@@ -119,11 +120,11 @@ func evaluate(ctx context.Context, args []string) error {
 	if err := ask(ctx, c.p, c.graph, rows, c.workers, m.Add); err != nil {
 		return err
 	}
+	m.Wrong(c.wrong)
 	if m.Rows == 0 {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, start)
-	r.Foreign = c.foreign
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.ModelSHA256, err = digest(c.model); err != nil {
 		return err
@@ -134,21 +135,25 @@ func evaluate(ctx context.Context, args []string) error {
 	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model))
 }
 
-// known returns the rows to evaluate, and what they are: the test part where the model
-// was trained on the same data.
+// known returns the rows to evaluate, and what they are: the test part where the data are
+// those that the model was trained on, by their digest, or name their parts.
 func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
-	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil && (c.notes["data"] == c.name() || c.task == "links") {
+	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
 		p, err := c.parts(ctx, seed)
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil, "", nil, context.Cause(ctx)
+		case err != nil && c.task == "links":
 			return nil, "", nil, err
-		}
-		if c.task == "links" || c.notes["rows"] == strconv.Itoa(p.rows) {
-			c.graph = p.graph
+		case err == nil && (c.task == "links" || p.split || p.digest == c.notes["digest"]):
+			c.graph, c.wrong = p.graph, p.foreign
 			return p.test, "the test part", p.release, nil
+		case err == nil:
+			p.release()
 		}
-		p.release()
 	}
 	rows, _, _, err = c.rows(ctx)
+	c.wrong = len(c.foreign)
 	return rows, "all rows whose target is known", func() {}, err
 }
 
@@ -221,13 +226,13 @@ func predict(ctx context.Context, args []string) error {
 }
 
 // classesOf gives the nodes of a set the classes of a model. One that the model does not
-// have is not known, and counts.
-func classesOf(set *sources.NodeSet, classes []string) (foreign int) {
+// have is not known, and is returned.
+func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
 	class := slices.Repeat([]int32{-1}, set.Graph.N())
 	for v, c := range set.Class {
 		if c >= 0 {
 			if class[v] = int32(slices.Index(classes, set.Classes[c])); class[v] < 0 {
-				foreign++
+				foreign = append(foreign, int32(v))
 			}
 		}
 	}

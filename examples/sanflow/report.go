@@ -29,8 +29,8 @@ type report struct {
 	Confusion   [][]int        `json:"confusion"`    // class, answer
 	Classes     []string       `json:"classes"`
 	Rows        int            `json:"rows"`
-	Unknown     int            `json:"unknown"` // rows that are left out: the model does not have their class, or they have none
-	Foreign     int            `json:"foreign"` // those of a class that the model does not have
+	Unknown     int            `json:"unknown"` // rows that are left out: their target is not known
+	Foreign     int            `json:"foreign"` // of Rows, those of a class that the model does not have: errors
 	Calibration *float64       `json:"calibration_error"`
 	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
 	Data        string         `json:"data"`
@@ -47,9 +47,11 @@ func number(x float64) *float64 {
 	return &x
 }
 
+// newReport reports measures. Of all rows those of a class that the model does not have came
+// without a target; of the test part they did not come.
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, start time.Time) *report {
 	r := &report{
-		Task: task, Model: model, Data: data, Systems: tried, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: m.Unknown,
+		Task: task, Model: model, Data: data, Systems: tried, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
 		Error: number(m.Error()), Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
 	}
 	if r.Systems == nil {
@@ -93,7 +95,7 @@ func (r *report) print(out io.Writer, what string) error {
 	}
 	show("RMSE of the mean", r.Spread, "", "where the mean target answers")
 	if r.Foreign > 0 {
-		fmt.Fprintf(w, "left out\t%d rows\tof a class that the model does not have\n", r.Foreign)
+		fmt.Fprintf(w, "errors\t%d rows\tof a class that the model does not have\n", r.Foreign)
 	}
 	show("calibration error", r.Calibration, " %", "mean distance of confidence and accuracy")
 	if err := w.Flush(); err != nil {

@@ -364,11 +364,30 @@ func TestAskingErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
-	// Rows of a class that the model does not have are counted.
+	// Rows of a class that the model does not have are errors, and counted.
 	more := write(t, dir, "more.csv", append(strings.Split(strings.TrimSpace(read(t, nodes)), "\n"), "n60,east,agent", "n61,east,"))
 	r := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", more)
-	if r.Rows != 60 || r.Unknown != 2 || r.Foreign != 1 {
-		t.Errorf("%d rows, %d unknown, %d foreign", r.Rows, r.Unknown, r.Foreign)
+	if r.Rows != 61 || r.Unknown != 1 || r.Foreign != 1 || *r.Accuracy > 100*60./61 {
+		t.Errorf("%d rows, %d unknown, %d foreign, %v right", r.Rows, r.Unknown, r.Foreign, *r.Accuracy)
+	}
+	// Data of the same name and number of rows are other data, where a class differs; those
+	// that name their parts have rows to test on whatever the model has learned from.
+	rows := strings.Split(strings.TrimSpace(read(t, nodes)), "\n")
+	parted := []string{rows[0] + ",part"}
+	for i, row := range rows[1:] {
+		parted = append(parted, row+","+[]string{"train", "valid", "test"}[i%3])
+	}
+	parted[3] = "n2,east,agent,test"
+	r = clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", write(t, dir, "parts.csv", parted), "-part", "part")
+	if r.Rows != 20 || r.Unknown != 0 || r.Foreign != 1 {
+		t.Errorf("the test part: %d rows, %d unknown, %d foreign", r.Rows, r.Unknown, r.Foreign)
+	}
+	for _, want := range []int{10, 60} {
+		if r := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", edges, "-nodes", nodes); r.Rows != want {
+			t.Errorf("%d rows, want %d", r.Rows, want)
+		}
+		rows[1] = "n0,east,seller"
+		write(t, dir, filepath.Base(nodes), rows)
 	}
 }
 

@@ -72,6 +72,12 @@ func TestMeasures(t *testing.T) {
 	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins[9].Rows != 1 {
 		t.Errorf("%+v", m)
 	}
+	m.Wrong(1)
+	near("accuracy with a foreign row", m.Accuracy(), 60)
+	near("loss with a foreign row", m.Loss(), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
+	if m.Rows != 5 || m.Foreign != 1 {
+		t.Errorf("%d rows, %d foreign", m.Rows, m.Foreign)
+	}
 	if err := m.Add(sinks.Prediction{Target: 2, Probs: []float32{1, 0}}); err == nil {
 		t.Error("a class that is not named passes")
 	}

@@ -17,6 +17,7 @@ type Measures struct {
 	Classes []string // none where numbers are learned
 	Rows    int      // whose target is known
 	Unknown int      // rows whose target is not known, which count nowhere else
+	Foreign int      // of Rows, those that Wrong counts
 	// Confusion has the number of rows of a class (first index) that were said to be of
 	// another.
 	Confusion [][]int
@@ -80,8 +81,12 @@ func (m *Measures) Add(p sinks.Prediction) error {
 	return nil
 }
 
+// Wrong counts rows of a class that the model does not have, which are errors: in Rows,
+// Accuracy, Error and Majority. To Add such rows have no target.
+func (m *Measures) Wrong(rows int) { m.Rows, m.Foreign = m.Rows+rows, m.Foreign+rows }
+
 // Loss is the mean cross-entropy in nats, or the mean squared error.
-func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows) }
+func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows-m.Foreign) }
 
 // Accuracy is the share of rows whose class was said, in percent.
 func (m *Measures) Accuracy() float64 {
@@ -148,7 +153,7 @@ func (m *Measures) Spread() float64 {
 // bins is from their confidence, on average over the rows.
 func (m *Measures) Calibration() (sum float64) {
 	for _, b := range m.Bins {
-		sum += 100 * float64(b.Rows) * math.Abs(b.Accuracy-b.Confidence) / float64(m.Rows)
+		sum += 100 * float64(b.Rows) * math.Abs(b.Accuracy-b.Confidence) / float64(m.Rows-m.Foreign)
 	}
 	return sum
 }
