@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Bag collects ids and their counts. The zero value is empty; a Bag serves one
@@ -12,6 +14,9 @@ type Bag struct {
 	entries []Entry
 	table   []int32 // 1 + place in entries, at the hash of an id; 0 is free
 	sorted  bool    // the table does not hold any more
+
+	dealt []Entry // memory of deal
+	ends  []int32
 }
 
 // Entry is a thing that was counted.
@@ -69,17 +74,45 @@ func (b *Bag) Len() int { return len(b.entries) }
 // call of a method.
 func (b *Bag) Entries() []Entry {
 	if !b.sorted {
-		slices.SortFunc(b.entries, func(x, y Entry) int { return cmp.Compare(x.ID, y.ID) })
+		b.deal()
 		b.sorted = true
 	}
 	return b.entries
+}
+
+// deal sorts the entries: first by the highest bits of the ids, which are hashes and so
+// leave a few entries with the same, then those.
+func (b *Bag) deal() {
+	const few = 8 // entries with the same highest bits, on average
+	high := bits.Len(uint(len(b.entries) / few))
+	shift := 64 - high
+	b.ends = scratch.Resize(b.ends, 1<<high+1)
+	clear(b.ends)
+	for _, e := range b.entries {
+		b.ends[e.ID>>shift+1]++
+	}
+	for i := range 1 << high {
+		b.ends[i+1] += b.ends[i]
+	}
+	b.dealt = scratch.Resize(b.dealt, len(b.entries))
+	for _, e := range b.entries {
+		at := &b.ends[e.ID>>shift]
+		b.dealt[*at] = e
+		*at++
+	}
+	b.entries, b.dealt = b.dealt, b.entries
+	from := int32(0)
+	for _, end := range b.ends[:1<<high] { // each is where the next began by now
+		slices.SortFunc(b.entries[from:end], func(x, y Entry) int { return cmp.Compare(x.ID, y.ID) })
+		from = end
+	}
 }
 
 // Reset empties the bag. A table that is much larger than what was in it is given
 // back, so that one large graph does not cost the small ones behind it.
 func (b *Bag) Reset() {
 	if len(b.table) > 1<<12 && len(b.entries) < len(b.table)/64 {
-		b.table, b.entries = nil, nil
+		b.table, b.entries, b.dealt, b.ends = nil, nil, nil, nil
 	}
 	clear(b.table)
 	b.entries, b.sorted = b.entries[:0], false

@@ -95,8 +95,9 @@ func Compute(c Counter, in Input, bag *Bag) error {
 	if err := c.Count(in, bag); err != nil {
 		return fmt.Errorf("count: %s: %w", c, err)
 	}
+	const beyond = 0x1.ffffffp127 // what float32 rounds to infinity
 	for _, e := range bag.entries {
-		if math.IsNaN(e.Count) || math.IsInf(float64(float32(e.Count)), 0) {
+		if !(math.Abs(e.Count) < beyond) { // or is no number
 			return fmt.Errorf("count: %s: the count of %#x is %v, beyond float32", c, e.ID, e.Count)
 		}
 	}
