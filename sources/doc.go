@@ -30,7 +30,7 @@
 //	Families     index     always     –            –                –            –                family
 //	Tables       integer *  always    words        numbers          words        numbers, weight  class or value; node_target
 //	NodeLink     index       always     words        numbers          words        numbers          class of the graph; node_target
-//	SMILES       row       always     words        –                words        –                class or value
+//	SMILES, SDF  row       always     words        –                words        –                class or value
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //

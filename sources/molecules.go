@@ -1,9 +1,16 @@
 package sources
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"strconv"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/smiles"
@@ -62,18 +69,18 @@ var moleculeWords = func() (w struct {
 // [MoleculeLayout], such as for a request.
 func ParseSMILES(text string) (*graph.Graph, error) {
 	var b Builder
-	g, err := moleculeGraph(&b, text)
+	m, err := smiles.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("sources: SMILES: %w", err)
+	}
+	g, err := moleculeGraph(&b, m)
 	if err != nil {
 		return nil, fmt.Errorf("sources: SMILES: %w", err)
 	}
 	return g, nil
 }
 
-func moleculeGraph(b *Builder, text string) (*graph.Graph, error) {
-	m, err := smiles.Parse(text)
-	if err != nil {
-		return nil, err
-	}
+func moleculeGraph(b *Builder, m *smiles.Molecule) (*graph.Graph, error) {
 	yes := map[bool]int32{true: 1}
 	w := &moleculeWords
 	for _, a := range m.Atoms {
@@ -83,4 +90,205 @@ func moleculeGraph(b *Builder, text string) (*graph.Graph, error) {
 		b.Edge(e.A, e.B, w.ofBond[e.Type-smiles.Single], yes[e.Ring])
 	}
 	return b.Graph()
+}
+
+// moleculeScan reads molecules, one after the other, from a table or a file.
+type moleculeScan interface {
+	next() error   // goes to the next molecule, and returns io.EOF after the last
+	number() int64 // of the molecule, from 0
+	// target is the text of the class or value, and false where there is none.
+	target() ([]byte, bool)
+	broken() error                          // why there is no molecule, where that is known by now
+	graph(b *Builder) (*graph.Graph, error) // its errors name the place
+	blame(err error) error                  // names the place of the target
+	file() string
+	Close() error
+}
+
+// molecules are the settings that SMILES and SDF share.
+type molecules struct {
+	kind         string
+	class, value string
+	classes      []string
+	parts        []Subset
+	part         Subset
+	refused      func(row int64, err error)
+	rows         int
+	scan         func(target string) (moleculeScan, error)
+}
+
+func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
+	fail := func(format string, args ...any) (flow.Reader, error) {
+		return nil, fmt.Errorf("sources: %s: %w", s.kind, fmt.Errorf(format, args...))
+	}
+	switch {
+	case s.rows < 0:
+		return fail("Rows is %d, want at least 0", s.rows)
+	case s.class != "" && s.value != "":
+		return fail("want Class or Value, not both")
+	case s.classes != nil && s.class == "":
+		return fail("Classes without Class")
+	case s.part < None || s.part > Test:
+		return fail("Part is %d, want None to Test", s.part)
+	case s.part != None && s.parts == nil:
+		return fail("Part without Parts")
+	}
+	s.rows = cmp.Or(s.rows, 64)
+	layout := MoleculeLayout()
+	layout.Real = s.value != ""
+	if s.class != "" {
+		if layout.Classes = s.classes; layout.Classes == nil {
+			var err error
+			if layout.Classes, err = s.find(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := layout.Check(); err != nil {
+		return fail("%w", err)
+	}
+	r := &moleculeReader{s: s, classes: map[string]int32{}}
+	for i, name := range layout.Classes {
+		r.classes[name] = int32(i)
+	}
+	var err error
+	if r.scan, err = s.scan(cmp.Or(s.class, s.value)); err != nil {
+		return nil, err
+	}
+	r.build = record.NewBuilder(mem, layout)
+	return r, nil
+}
+
+// find returns the classes that occur, sorted.
+func (s molecules) find() (classes []string, err error) {
+	scan, err := s.scan(s.class)
+	if err != nil {
+		return nil, err
+	}
+	defer scan.Close()
+	known := map[string]bool{}
+	for {
+		switch err := scan.next(); {
+		case err == io.EOF:
+			sortLabels(classes)
+			return classes, nil
+		case err != nil:
+			return nil, err
+		}
+		if text, ok := scan.target(); ok && !known[string(text)] {
+			if len(classes) == record.MaxWords {
+				return nil, scan.blame(fmt.Errorf("more than %d different classes up to here", record.MaxWords))
+			}
+			known[string(text)], classes = true, append(classes, string(text))
+		}
+	}
+}
+
+// moleculeReader reads the molecules.
+type moleculeReader struct {
+	s       molecules
+	scan    moleculeScan
+	classes map[string]int32
+	parse   Builder
+	build   *record.Builder
+	held    *Item // that did not fit
+	err     error
+}
+
+// Schema returns the schema of the records.
+func (r *moleculeReader) Schema() *arrow.Schema { return r.build.Schema() }
+
+// Next returns the next molecules, and io.EOF after the last.
+func (r *moleculeReader) Next(ctx context.Context) (arrow.Record, error) {
+	if r.err == nil {
+		r.err = context.Cause(ctx)
+	}
+	for r.err == nil && r.build.Rows() < r.s.rows {
+		it := r.held
+		if r.held = nil; it == nil {
+			if it, r.err = r.item(); r.err != nil {
+				break
+			}
+		}
+		row := it.row(it.ID)
+		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
+			r.held = it
+			break
+		}
+		if err := r.build.Append(it.Graph, row); err != nil {
+			r.err = r.scan.blame(err)
+		}
+	}
+	if r.err != nil && (r.err != io.EOF || r.build.Rows() == 0) {
+		return nil, r.err
+	}
+	return r.build.Record(), nil
+}
+
+// item reads up to the next molecule that is not left out.
+func (r *moleculeReader) item() (*Item, error) {
+	for {
+		if err := r.scan.next(); err != nil {
+			if n := r.scan.number() + 1; err == io.EOF && r.s.parts != nil && int64(len(r.s.parts)) != n {
+				err = &FileError{r.scan.file(), 0, fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.parts))}
+			}
+			return nil, err
+		}
+		n := r.scan.number()
+		if r.s.parts != nil {
+			if n >= int64(len(r.s.parts)) {
+				return nil, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.parts)))
+			}
+			if r.s.part != None && r.s.parts[n] != r.s.part {
+				continue
+			}
+		}
+		it, err := r.molecule()
+		switch {
+		case err == nil && it == nil:
+			continue
+		case err == nil:
+			return it, nil
+		case r.s.refused == nil:
+			return nil, err
+		}
+		r.s.refused(n, err)
+	}
+}
+
+// molecule makes the graph of the row, nil where its target is missing.
+func (r *moleculeReader) molecule() (*Item, error) {
+	it := &Item{ID: r.scan.number()}
+	if r.s.class != "" || r.s.value != "" {
+		text, ok := r.scan.target()
+		if !ok {
+			return nil, r.scan.broken()
+		}
+		if r.s.class != "" {
+			if it.Class, ok = r.classes[string(text)]; !ok {
+				return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", quote(text), len(r.classes)))
+			}
+		} else {
+			x, err := number(text)
+			if it.Value = float32(x); err == nil && it.Value-it.Value != 0 {
+				err = fmt.Errorf("%v does not fit a float32", x)
+			}
+			if err != nil {
+				return nil, r.scan.blame(err)
+			}
+		}
+	}
+	var err error
+	it.Graph, err = r.scan.graph(&r.parse)
+	return it, err
+}
+
+// Close ends the reading. Records that were handed out stay valid.
+func (r *moleculeReader) Close() error {
+	if r.err == errClosed {
+		return nil
+	}
+	r.build.Release()
+	r.err = errClosed
+	return r.scan.Close()
 }

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/smiles"
 )
 
 // SMILES reads molecules, one a row of a table, in OpenSMILES as package smiles reads it:
@@ -57,58 +56,55 @@ func (s SMILES) String() string { return fmt.Sprintf("SMILES(%v)", s.Table) }
 
 // Open finds the classes and returns a reader of the molecules.
 func (s SMILES) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	switch {
-	case s.Table == nil:
+	if s.Table == nil {
 		return nil, errors.New("sources: SMILES: there is no Table")
-	case s.Rows < 0:
-		return nil, fmt.Errorf("sources: SMILES: Rows is %d, want at least 0", s.Rows)
-	case s.Class != "" && s.Value != "":
-		return nil, errors.New("sources: SMILES: want Class or Value, not both")
-	case s.Classes != nil && s.Class == "":
-		return nil, errors.New("sources: SMILES: Classes without Class")
-	case s.Part < None || s.Part > Test:
-		return nil, fmt.Errorf("sources: SMILES: Part is %d, want None to Test", s.Part)
-	case s.Part != None && s.Parts == nil:
-		return nil, errors.New("sources: SMILES: Part without Parts")
 	}
-	s.Column, s.Rows = cmp.Or(s.Column, "smiles"), cmp.Or(s.Rows, 64)
-	layout := MoleculeLayout()
-	layout.Real = s.Value != ""
-	if s.Class != "" {
-		if layout.Classes = s.Classes; layout.Classes == nil {
-			err := scanColumns(ctx, s.Table, []string{s.Class}, func(c *columnScan) error {
-				if !c.missing(0) && !slices.Contains(layout.Classes, string(c.text(0))) {
-					layout.Classes = append(layout.Classes, string(c.text(0)))
-				}
-				if len(layout.Classes) > record.MaxWords {
-					return c.fail(0, fmt.Errorf("more than %d different classes up to here", record.MaxWords))
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-			sortLabels(layout.Classes)
+	column := cmp.Or(s.Column, "smiles")
+	return molecules{"SMILES", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Rows, func(target string) (moleculeScan, error) {
+		columns := []string{column}
+		if target != "" {
+			columns = append(columns, target)
 		}
-	}
-	if err := layout.Check(); err != nil {
-		return nil, fmt.Errorf("sources: SMILES: %w", err)
-	}
-	r := &smilesReader{s: s, classes: map[string]int32{}}
-	for i, name := range layout.Classes {
-		r.classes[name] = int32(i)
-	}
-	columns := []string{s.Column}
-	if target := cmp.Or(s.Class, s.Value); target != "" {
-		columns = append(columns, target)
-	}
-	var err error
-	if r.scan, err = openColumns(ctx, s.Table, columns); err != nil {
-		return nil, err
-	}
-	r.build = record.NewBuilder(mem, layout)
-	return r, nil
+		c, err := openColumns(ctx, s.Table, columns)
+		if err != nil {
+			return nil, err
+		}
+		return smilesScan{c}, nil
+	}}.open(mem)
 }
+
+// smilesScan is the molecules of a table: the columns are SMILES and the target.
+type smilesScan struct{ *columnScan }
+
+func (c smilesScan) number() int64 { return c.row }
+
+func (c smilesScan) target() ([]byte, bool) {
+	if c.missing(1) {
+		return nil, false
+	}
+	return c.text(1), true
+}
+
+func (c smilesScan) broken() error { return nil }
+
+func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
+	if c.missing(0) {
+		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
+	}
+	m, err := smiles.Parse(string(c.text(0)))
+	if err != nil {
+		return nil, c.fail(0, err)
+	}
+	g, err := moleculeGraph(b, m)
+	if err != nil {
+		return nil, c.fail(0, err)
+	}
+	return g, nil
+}
+
+func (c smilesScan) blame(err error) error { return c.fail(len(c.names)-1, err) }
+func (c smilesScan) file() string          { return c.r.Name() }
+func (c smilesScan) Close() error          { return c.r.Close() }
 
 // ReadParts reads from a column of a table what each row is for: train, val or valid,
 // test, none or nothing. A file with one word a line is a CSV with a Header.
@@ -201,117 +197,4 @@ func scanColumns(ctx context.Context, table Table, names []string, each func(c *
 		return nil
 	}
 	return err
-}
-
-// smilesReader reads the molecules.
-type smilesReader struct {
-	s       SMILES
-	scan    *columnScan
-	classes map[string]int32
-	parse   Builder
-	build   *record.Builder
-	next    *Item // that did not fit
-	err     error
-}
-
-// Schema returns the schema of the records.
-func (r *smilesReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the next molecules, and io.EOF after the last.
-func (r *smilesReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	for r.err == nil && r.build.Rows() < r.s.Rows {
-		it := r.next
-		if r.next = nil; it == nil {
-			if it, r.err = r.item(); r.err != nil {
-				break
-			}
-		}
-		row := it.row(it.ID)
-		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
-			r.next = it
-			break
-		}
-		if err := r.build.Append(it.Graph, row); err != nil {
-			r.err = r.scan.fail(0, err)
-		}
-	}
-	if r.err != nil && (r.err != io.EOF || r.build.Rows() == 0) {
-		return nil, r.err
-	}
-	return r.build.Record(), nil
-}
-
-// item reads up to the next molecule that is not left out.
-func (r *smilesReader) item() (*Item, error) {
-	c := r.scan
-	for {
-		if err := c.next(); err != nil {
-			if err == io.EOF && r.s.Parts != nil && int64(len(r.s.Parts)) != c.row+1 {
-				err = &FileError{c.r.Name(), 0, fmt.Errorf("%d rows, and Parts has %d", c.row+1, len(r.s.Parts))}
-			}
-			return nil, err
-		}
-		if r.s.Parts != nil {
-			if c.row >= int64(len(r.s.Parts)) {
-				return nil, c.fail(0, fmt.Errorf("Parts has only %d rows", len(r.s.Parts)))
-			}
-			if r.s.Part != None && r.s.Parts[c.row] != r.s.Part {
-				continue
-			}
-		}
-		if len(c.names) > 1 && c.missing(1) {
-			continue
-		}
-		it, err := r.molecule()
-		if err == nil {
-			return it, nil
-		}
-		if r.s.Refused == nil {
-			return nil, err
-		}
-		r.s.Refused(c.row, err)
-	}
-}
-
-// molecule makes the graph of the row.
-func (r *smilesReader) molecule() (*Item, error) {
-	c := r.scan
-	it := &Item{ID: c.row}
-	switch {
-	case c.missing(0):
-		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
-	case r.s.Class != "":
-		class, ok := r.classes[string(c.text(1))]
-		if !ok {
-			return nil, c.fail(1, fmt.Errorf("the class %s is none of %d known ones", quote(c.text(1)), len(r.classes)))
-		}
-		it.Class = class
-	case r.s.Value != "":
-		x, err := number(c.text(1))
-		if it.Value = float32(x); err == nil && it.Value-it.Value != 0 {
-			err = fmt.Errorf("%v does not fit a float32", x)
-		}
-		if err != nil {
-			return nil, c.fail(1, err)
-		}
-	}
-	g, err := moleculeGraph(&r.parse, string(c.text(0)))
-	if err != nil {
-		return nil, c.fail(0, err)
-	}
-	it.Graph = g
-	return it, nil
-}
-
-// Close ends the reading. Records that were handed out stay valid.
-func (r *smilesReader) Close() error {
-	if r.err == errClosed {
-		return nil
-	}
-	r.build.Release()
-	r.err = errClosed
-	return r.scan.r.Close()
 }

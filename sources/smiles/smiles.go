@@ -7,6 +7,8 @@
 // chirality, hydrogens, charge and class, aromatic atoms as they are written, branches,
 // ring closures (5, %12, %(123)), and dots. Stereochemistry (@, /, \) is checked and
 // ignored. Nothing is normalized: a Kekulé form stays one, and an explicit [H] is an atom.
+//
+// [ReadMolfile] reads a molecule from an MDL molfile.
 package smiles
 
 import "fmt"

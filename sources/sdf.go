@@ -1,0 +1,181 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/smiles"
+)
+
+// SDF reads molecules from an SD file in version V2000, or a single molfile, plain or packed
+// by gzip or zstd:
+//
+//	sources.SDF{Path: "tox21.sdf.gz", Class: "SR-ARE"}
+//
+// Atoms are nodes and bonds edges with the attributes of [MoleculeLayout], as
+// smiles.ReadMolfile reads them. Bonds are in Kekulé form in most such files and stay so:
+// SMILES with aromatic atoms have other attributes. graph_id and pos are the number of the
+// molecule, from 0.
+//
+// The target is a data item: the lines behind > <NAME> up to an empty one, joined by
+// blanks. As of a table, one target is read, and a molecule without that item, or with an
+// empty one, is left out.
+type SDF struct {
+	// Path is the file.
+	Path string
+	// FS, if set, is where Path is opened.
+	FS fs.FS
+	// Reader, if set, is read in place of Path, which is then only its name in
+	// messages. It can be read once, and Class then needs Classes.
+	Reader io.Reader
+	// Class, Value, Classes, Parts, Part, Refused and Rows are those of SMILES, with the
+	// name of a data item in place of a column, and the number of a molecule in place of
+	// that of a row. Refused is told of what is no molecule; the next begins behind $$$$.
+	Class, Value string
+	Classes      []string
+	Parts        []Subset
+	Part         Subset
+	Refused      func(row int64, err error)
+	Rows         int
+	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
+	// the file where that is more.
+	MaxBytes int64
+}
+
+// String names the file, for the plan of a pipeline.
+func (s SDF) String() string { return input{kind: "SDF", path: s.Path, reader: s.Reader}.String() }
+
+// Open finds the classes and returns a reader of the molecules.
+func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if s.Reader != nil && s.Class != "" && s.Classes == nil {
+		return nil, errors.New("sources: SDF: Class of a Reader needs Classes")
+	}
+	return molecules{"SDF", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Rows, func(target string) (moleculeScan, error) {
+		l, err := input{"SDF", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return &sdfScan{l: l, item: target, n: -1}, nil
+	}}.open(mem)
+}
+
+// sdfScan reads the molecules of a file.
+type sdfScan struct {
+	l    *lines
+	item string // that is the target; "" = none
+	n    int64
+
+	m      *smiles.Molecule
+	bad    error  // why there is no molecule
+	value  []byte // of the item
+	at     int    // its line, or that of M  END
+	ended  bool   // the line with $$$$ was read
+	empty  bool   // all lines of the molecule so far are
+	failed error  // of the file
+}
+
+// line returns the next one of a molecule.
+func (s *sdfScan) line() (string, error) {
+	if s.ended {
+		return "", errors.New("the molecule ends before M  END")
+	}
+	row, err := s.l.raw()
+	if err != nil {
+		s.failed = err
+		return "", err
+	}
+	s.l.line++
+	row = bytes.TrimRight(row, "\r")
+	s.empty = s.empty && len(bytes.TrimSpace(row)) == 0
+	s.ended = bytes.HasPrefix(row, []byte("$$$$"))
+	return string(row), nil
+}
+
+func (s *sdfScan) next() (err error) {
+	s.value, s.ended, s.empty = nil, false, true
+	s.m, s.bad = smiles.ReadMolfile(s.line)
+	switch {
+	case s.failed == io.EOF && !s.empty:
+		return s.l.errorf("the file ends before M  END")
+	case s.failed != nil:
+		return s.failed
+	}
+	s.n++
+	s.at = s.l.line
+	if s.bad != nil {
+		s.bad = s.l.errorf("molecule %d: %w", s.n+1, s.bad)
+	}
+	for !s.ended {
+		text, err := s.line()
+		if err == nil && s.item != "" && s.value == nil && names(text, s.item) {
+			err = s.read()
+		}
+		if err == io.EOF {
+			s.failed = nil // the last molecule need not end with $$$$
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names reports whether a line begins the data item of that name.
+func names(line, item string) bool {
+	_, rest, ok := strings.Cut(line, "<")
+	return ok && strings.HasPrefix(line, ">") && strings.HasPrefix(rest, item+">")
+}
+
+// read reads the lines of the item, up to an empty one.
+func (s *sdfScan) read() error {
+	s.value = []byte{}
+	for {
+		text, err := s.line()
+		if text = strings.TrimSpace(text); err != nil || text == "" || s.ended {
+			return err
+		}
+		if len(s.value) == 0 {
+			s.at = s.l.line
+		} else {
+			s.value = append(s.value, ' ')
+		}
+		s.value = append(s.value, text...)
+	}
+}
+
+func (s *sdfScan) number() int64 { return s.n }
+
+func (s *sdfScan) target() ([]byte, bool) { return s.value, len(s.value) > 0 }
+
+func (s *sdfScan) broken() error { return s.bad }
+
+func (s *sdfScan) graph(b *Builder) (*graph.Graph, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	g, err := moleculeGraph(b, s.m)
+	if err != nil {
+		return nil, s.blame(err)
+	}
+	return g, nil
+}
+
+func (s *sdfScan) blame(err error) error {
+	if s.item != "" {
+		err = fmt.Errorf("%s: %w", quote([]byte(s.item)), err)
+	}
+	return &FileError{s.l.file, s.at, fmt.Errorf("molecule %d: %w", s.n+1, err)}
+}
+
+func (s *sdfScan) file() string { return s.l.file }
+func (s *sdfScan) Close() error { return s.l.close() }
