@@ -148,7 +148,7 @@ func (r *jsonReader) object(l *lines, line []byte, first bool, do func(column in
 		}
 		kind, text, escaped, err := s.value(0)
 		if err != nil {
-			return err
+			return fmt.Errorf("column %s: %w", quote(key), err)
 		}
 		if r.seen[at] == r.row+1 {
 			return fmt.Errorf("column %s: it is there twice", quote(key))

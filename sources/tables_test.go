@@ -428,6 +428,8 @@ func TestTablesBad(t *testing.T) {
 		{"twice", `{"source":1,"target":2,"source":3}`, `e.json:1: row 1: column "source": it is there twice`},
 		{"json", "{\"source\":1,\"target\":2}\n{\"source\":1 \"target\":2}", `e.json:2: row 2: it is no JSON: "\"target\":2}" at byte 13, want a comma or }`},
 		{"behind", `{"source":1,"target":2} {}`, `e.json:1: row 1: it is no JSON: "{}" at byte 25, want nothing behind the object`},
+		{"utf8", "{\"source\":1,\"target\":\"\xff\"}", `e.json:1: row 1: column "target": "\xff" is no UTF-8`},
+		{"quote", "{\"source\":1,\"target\":\"2}", `e.json:1: row 1: column "target": it is no JSON: it ends, want the quote that ends a string`},
 		{"array", `{"source":[1],"target":2}`, `e.json:1: row 1: column "source": "[1]", want integers, floats or strings`},
 		{"float", "{\"source\":1,\"target\":2}\n{\"source\":2.0,\"target\":2}", `e.json:2: row 2: column "source": "2.0", a column of floats, want ids: integers or strings`},
 	} {
