@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -27,8 +28,15 @@ type question struct {
 // errWanted says what a body is.
 var errWanted = errors.New(`want {"nodes": [{"id": …}], "edges": [{"source": …, "target": …}]} or {"ids": […]}`)
 
+// maxValues bounds the nodes, edges, ids and their keys in a body, and so the memory that is
+// taken for them, which is up to 24 bytes of headers for 2 bytes of text.
+const maxValues = 1 << 20
+
 // parseQuestion reads a body.
 func parseQuestion(text []byte) (*question, error) {
+	if n := bytes.Count(text, []byte{','}); n >= maxValues {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
+	}
 	q := &question{text: text}
 	if err := json.Unmarshal(text, q); err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {

@@ -192,7 +192,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 
 func predict(ctx context.Context, args []string) error {
 	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. Graphs are a stream, which may be\nlarger than memory.")
+	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. Answers are written as they come. The\ngraphs of -data are a stream, which may be larger than memory. In memory are the tables of -edges\nand -nodes, also with -graph, and the graph of nodes or links.")
 	c.flags(f)
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	if err := c.load(f, args); err != nil {

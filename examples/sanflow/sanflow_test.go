@@ -21,7 +21,7 @@ import (
 )
 
 // command runs a command, which must end well.
-func must(t *testing.T, args ...string) {
+func must(t testing.TB, args ...string) {
 	t.Helper()
 	if err := run(t.Context(), args); err != nil {
 		t.Fatalf("%q: %v", args, err)

@@ -64,7 +64,8 @@ func serve(ctx context.Context, args []string) error {
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
 are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request.
-401: wrong token. 413: the body is too large, or names too many nodes. 422: a graph or an id for
+401: wrong token. 413: the body is too large, asks about too many nodes,
+or has more than a million values. 422: a graph or an id for
 which the model cannot predict. 503 with Retry-After: -concurrent requests are in progress, or the
 answer took more than -timeout. Attributes have the names of the columns that the model has learned
 from, such as "amount" with -weight amount; of edges type, weight and time are names too.`)
@@ -362,7 +363,9 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 	}
 	defer func() { <-s.work }()
 	q, err := parseQuestion(text)
-	if err != nil {
+	if f := (failure{}); errors.As(err, &f) {
+		return nil, f
+	} else if err != nil {
 		return nil, fail(http.StatusBadRequest, "%w", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)

@@ -26,7 +26,7 @@ import (
 )
 
 // village writes a graph of two villages with classes, and returns its directory.
-func village(t *testing.T) string {
+func village(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	var edges, labels strings.Builder
@@ -44,7 +44,7 @@ func village(t *testing.T) string {
 }
 
 // started returns a server that was opened by these arguments, at a URL.
-func started(t *testing.T, args ...string) (*server, string) {
+func started(t testing.TB, args ...string) (*server, string) {
 	t.Helper()
 	s := &server{}
 	f := flags("serve", "")

@@ -20,7 +20,7 @@ import (
 )
 
 // Silence keeps what a command prints for people out of the output of a test.
-func Silence(t *testing.T) {
+func Silence(t testing.TB) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
