@@ -71,6 +71,8 @@ type aroundCounter struct {
 	Around
 	seen   []bool
 	around []int32 // the nodes that were seen, ring by ring
+
+	at func(v int32, ring int, last bool) // see Find; or nil
 }
 
 func (a *aroundCounter) Count(in Input, bag *Bag) error {
@@ -102,6 +104,9 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
 			}
 			discrete(g, v, uint64(ring), ring < a.Hops, bag)
+			if a.at != nil {
+				a.at(v, ring, ring == a.Hops)
+			}
 			if a.Class != nil && a.Class[v] >= 0 && v != root {
 				bag.Add(uint64(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v]))), 1)
 			}

@@ -35,6 +35,9 @@
 // agree where their layouts do. Of two counters none have ids in common, but for
 // two of the same kind and of settings that do not show in what is counted.
 //
+// [Find] goes the other way: it finds the occurrences of what a counter counts in a graph,
+// and names it by a text.
+//
 // # Labels
 //
 // Nodes that are told apart from the start have a label, all their discrete

@@ -94,6 +94,8 @@ type fieldCounter struct {
 	entry   []int32
 	met     []int32  // edges of a field
 	edges   []uint64 // hashes of the labels of CSR entries
+
+	found func(id uint64, k int) // see Find; members has the field; or nil
 }
 
 // Prepare implements Preparer; the cache is shared.
@@ -145,7 +147,11 @@ func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Ba
 		if err := f.norm.Normalize(&f.index, hood, dist, nil, f.members); err != nil {
 			return err
 		}
-		bag.Add(f.word(g, k), 1)
+		id := f.word(g, k)
+		bag.Add(id, 1)
+		if f.found != nil {
+			f.found(id, k)
+		}
 	}
 	return nil
 }

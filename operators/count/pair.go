@@ -47,6 +47,9 @@ type pairCounter struct {
 	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
 	visited [2][]int32
 	seen    []bool
+
+	at     func(v int32, where, digits uint64)  // see Find; or nil
+	number func(h Hash, name string, x float64) // likewise
 }
 
 // Kinds of words.
@@ -114,6 +117,9 @@ func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
 	}
 	for i, x := range all {
 		tile(bag, kindNumber.Add(uint64(i)), x)
+		if s.number != nil {
+			s.number(kindNumber.Add(uint64(i)), pairName(i), x)
+		}
 	}
 }
 
@@ -172,8 +178,12 @@ func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
 				s.seen[v] = true
 				a, b := hopsUpTo(s.near[0][v]), hopsUpTo(s.near[1][v])
 				where := uint64(min(a, b)*beyond + max(a, b))
+				digits := uint64(bits.Len(uint(g.Degree(v))))
 				bag.Add(uint64(kindPairNode.Add(where)), 1)
-				bag.Add(uint64(kindPairDegree.Add(where).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
+				bag.Add(uint64(kindPairDegree.Add(where).Add(digits)), 1)
+				if s.at != nil {
+					s.at(v, where, digits)
+				}
 			}
 		}
 	}

@@ -46,12 +46,21 @@ type statistics struct {
 var kindStatistic = Kind("statistic")
 
 func (s *statistics) Count(in Input, bag *Bag) error {
+	all, err := s.numbers(in)
+	for i, x := range all {
+		tile(bag, kindStatistic.Add(uint64(i)), x)
+	}
+	return err
+}
+
+// numbers returns the numbers of a graph, none of one without nodes.
+func (s *statistics) numbers(in Input) ([]float64, error) {
 	g, err := plain(in.Graph)
 	if err != nil || g.N() == 0 {
-		return err
+		return nil, err
 	}
 	if err := s.triangles.count(in, g); err != nil {
-		return err
+		return nil, err
 	}
 	var leaves, largest, corners, pairs, squares float64
 	for v := range int32(g.N()) {
@@ -66,13 +75,10 @@ func (s *statistics) Count(in Input, bag *Bag) error {
 	}
 	n, m := float64(g.N()), float64(g.M())
 	parts := float64(s.components(g))
-	for i, x := range []float64{
+	return []float64{
 		n, m, parts, m - n + parts, leaves, pairs, corners / 3, largest, float64(s.core(g)),
 		m / n, share(2*m, n*(n-1)), share(corners, pairs), largest / n, leaves / n, parts / n, share(squares*n, 4*m*m),
-	} {
-		tile(bag, kindStatistic.Add(uint64(i)), x)
-	}
-	return nil
+	}, nil
 }
 
 func share(x, y float64) float64 {

@@ -1,0 +1,378 @@
+package count
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Dictionary has the names of what graphs carry as numbers. A function that is nil, or returns "",
+// leaves the number.
+type Dictionary struct {
+	// Node and Edge name a value of a discrete attribute.
+	Node, Edge func(channel int, value int32) string
+	// Sparse names an index of the sparse attribute, and Class a class of nodes.
+	Sparse, Class func(index int32) string
+}
+
+// longest is how many bytes a text has at most, but for the id that a longer one ends with.
+const longest = 400
+
+func value(name func(int, int32) string, channel int, x int32) string {
+	if name != nil {
+		if s := name(channel, x); s != "" {
+			return s
+		}
+	}
+	return strconv.Itoa(int(x))
+}
+
+func index(name func(int32) string, x int32) string {
+	if name != nil {
+		if s := name(x); s != "" {
+			return s
+		}
+	}
+	return strconv.Itoa(int(x))
+}
+
+// label is the label of a node: its values, or its degree.
+func (n *Dictionary) label(l *labeler, v int32) string {
+	g := l.g
+	if !l.nodes {
+		if g.Directed {
+			return fmt.Sprintf("%d>%d", l.ins[v], g.Degree(v))
+		}
+		return strconv.Itoa(g.Degree(v))
+	}
+	var parts []string
+	for c := range g.NodeCats {
+		parts = append(parts, value(n.Node, c, g.NodeCat[int(v)*g.NodeCats+c]))
+	}
+	if g.SparseCard > 0 {
+		var set []string
+		for _, x := range g.Sparse(v) {
+			set = append(set, index(n.Sparse, x))
+		}
+		parts = append(parts, "{"+strings.Join(set, " ")+"}")
+	}
+	parts = appendBins(parts, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
+	return strings.Join(parts, ",")
+}
+
+// atom is a label as it stands among others.
+func (n *Dictionary) atom(l *labeler, v int32) string {
+	s := n.label(l, v)
+	for _, r := range s {
+		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80 {
+			return "[" + s + "]"
+		}
+	}
+	return s
+}
+
+// bond is the label of a CSR entry: a symbol as it is, other names in braces, and nothing
+// where edges have no labels.
+func (n *Dictionary) bond(l *labeler, entry int) string {
+	if !l.edges {
+		return ""
+	}
+	g := l.g
+	var parts []string
+	for c := range g.EdgeCats {
+		parts = append(parts, value(n.Edge, c, g.EdgeCat[entry*g.EdgeCats+c]))
+	}
+	parts = appendBins(parts, g.EdgeAttr, g.EdgeAttrs, l.bins.Edges, entry)
+	s := strings.Join(parts, ",")
+	if len(s) == 1 && strings.Contains("-=#:$~", s) {
+		return s
+	}
+	return "{" + s + "}"
+}
+
+func appendBins(parts []string, attr []float32, attrs int, widths []float32, i int) []string {
+	for c, w := range widths {
+		if w > 0 {
+			low := math.Floor(float64(attr[i*attrs+c])/float64(w)) * float64(w)
+			parts = append(parts, number(low)+"..."+number(low+float64(w)))
+		}
+	}
+	return parts
+}
+
+// molecule writes a small graph as SMILES does: along a tree from the first node, branches in
+// parentheses, and a number at both ends of each edge that closes a ring. bond is the
+// label of the edge from one node to another, and whether there is one.
+func molecule(n int, atom func(i int) string, bond func(i, j int) (string, bool)) string {
+	parent, rings := make([]int, n), make([][]string, n)
+	children := make([][]int, n)
+	for i := range parent {
+		parent[i] = -2
+	}
+	closed := map[[2]int]bool{}
+	closures := 0
+	var walk func(i int)
+	walk = func(i int) {
+		for j := range n {
+			label, ok := bond(i, j)
+			if !ok || j == i || parent[i] == j || closed[[2]int{min(i, j), max(i, j)}] {
+				continue
+			}
+			if parent[j] == -2 {
+				parent[j] = i
+				children[i] = append(children[i], j)
+				walk(j)
+				continue
+			}
+			if slices.Contains(children[i], j) {
+				continue
+			}
+			closed[[2]int{min(i, j), max(i, j)}] = true
+			closures++
+			mark := strconv.Itoa(closures)
+			if closures > 9 {
+				mark = "%" + mark
+			}
+			rings[i], rings[j] = append(rings[i], label+mark), append(rings[j], mark)
+		}
+	}
+	var b strings.Builder
+	var write func(i int)
+	write = func(i int) {
+		b.WriteString(atom(i))
+		for _, r := range rings[i] {
+			b.WriteString(r)
+		}
+		for at, j := range children[i] {
+			label, _ := bond(i, j)
+			last := at == len(children[i])-1
+			if !last {
+				b.WriteByte('(')
+			}
+			b.WriteString(label)
+			write(j)
+			if !last {
+				b.WriteByte(')')
+			}
+		}
+	}
+	for i := range n {
+		if parent[i] == -2 {
+			parent[i] = -1
+			walk(i)
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			write(i)
+		}
+	}
+	return b.String()
+}
+
+// among writes what some nodes induce, in their order.
+func (n *Dictionary) among(l *labeler, nodes []int32) string {
+	g := l.g
+	return molecule(len(nodes), func(i int) string {
+		if !l.nodes {
+			return "*"
+		}
+		return n.atom(l, nodes[i])
+	}, func(i, j int) (string, bool) {
+		there := g.Entry(nodes[i], nodes[j])
+		if !g.Directed {
+			if there < 0 {
+				return "", false
+			}
+			return n.bond(l, there), true
+		}
+		back := g.Entry(nodes[j], nodes[i])
+		switch {
+		case there >= 0 && back >= 0:
+			return n.bond(l, back) + "<>" + n.bond(l, there), true
+		case there >= 0:
+			return n.bond(l, there) + ">", true
+		case back >= 0:
+			return n.bond(l, back) + "<", true
+		}
+		return "", false
+	})
+}
+
+// short is a text, or where that is long its beginning and the id.
+func short(text string, id uint64) string {
+	if len(text) <= longest {
+		return text
+	}
+	end := longest
+	for end > 0 && text[end]&0xc0 == 0x80 {
+		end--
+	}
+	return fmt.Sprintf("%s… %#016x", text[:end], id)
+}
+
+// colourTree names colours by what they stand for: the tree of walks from a node.
+type colourTree struct {
+	w      *wlCounter
+	names  *Dictionary
+	rounds [][]uint64          // colours of the nodes after each round
+	texts  []map[uint64]string // by colour, one map for each round
+}
+
+func (t *colourTree) add(colors []uint64) {
+	t.rounds = append(t.rounds, slices.Clone(colors))
+	t.texts = append(t.texts, map[uint64]string{})
+}
+
+// text names the colour of a node after a round.
+func (t *colourTree) text(round int, v int32) string {
+	kind := "wl"
+	if t.w.Triangles {
+		kind += " with triangles"
+	}
+	if t.w.Rounded {
+		kind += " rounded"
+	}
+	return fmt.Sprintf("%s, %d: %s", kind, round, t.tree(round, v))
+}
+
+func (t *colourTree) tree(round int, v int32) string {
+	id := t.rounds[round][v]
+	if s, ok := t.texts[round][id]; ok {
+		return s
+	}
+	s := ""
+	if round == 0 {
+		s = t.first(v)
+	} else {
+		s = t.tree(round-1, v)
+		if round > 1 {
+			// A colour knows what it was, which its tree repeats: the root stands once.
+			s = t.tree(0, v)
+		}
+		s += t.branches(round, v)
+	}
+	s = short(s, id)
+	t.texts[round][id] = s
+	return s
+}
+
+// first names a first colour.
+func (t *colourTree) first(v int32) string {
+	w := t.w
+	var parts []string
+	if w.labels.nodes || !w.Rounded {
+		parts = append(parts, t.names.label(&w.labels, v))
+	}
+	if w.Triangles || w.Rounded {
+		parts = append(parts, "degree "+t.rounded(w.labels.g.Degree(v)))
+		if w.labels.g.Directed {
+			parts = append(parts, "arriving "+t.rounded(int(w.labels.ins[v])))
+		}
+	}
+	if w.Triangles {
+		parts = append(parts, "triangles "+t.rounded(int(w.triangles.of[v])))
+	}
+	if len(parts) == 1 && w.labels.nodes {
+		return t.names.atom(&w.labels, v)
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// rounded is a number as a colour has it.
+func (t *colourTree) rounded(x int) string {
+	if t.w.Rounded {
+		return doublingText(t.w.round(x))
+	}
+	return strconv.Itoa(x)
+}
+
+// doublingText is the numbers of so many binary digits.
+func doublingText(digits uint64) string {
+	if digits <= 1 {
+		return strconv.Itoa(int(digits))
+	}
+	return fmt.Sprintf("%d-%d", uint64(1)<<(digits-1), uint64(1)<<digits-1)
+}
+
+// branches names the neighbours of a node by their colours of the round before, in
+// parentheses, ascending.
+func (t *colourTree) branches(round int, v int32) string {
+	g := t.w.labels.g
+	var all []string
+	for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+		arrow := ""
+		if g.Directed {
+			arrow = ">"
+		}
+		all = append(all, t.names.bond(&t.w.labels, int(i))+arrow+t.tree(round-1, g.Neighbors[i]))
+	}
+	if g.Directed {
+		for u := range int32(g.N()) {
+			if i := g.Entry(u, v); i >= 0 {
+				all = append(all, t.names.bond(&t.w.labels, i)+"<"+t.tree(round-1, u))
+			}
+		}
+	}
+	slices.Sort(all)
+	var b strings.Builder
+	for i := 0; i < len(all); {
+		j := i + 1
+		for j < len(all) && all[j] == all[i] {
+			j++
+		}
+		if t.w.Rounded && j-i > 1 {
+			fmt.Fprintf(&b, "(%s)×%s", all[i], doublingText(t.w.round(j-i)))
+		} else if j-i > 3 {
+			fmt.Fprintf(&b, "(%s)×%d", all[i], j-i)
+		} else {
+			for range j - i {
+				b.WriteString("(" + all[i] + ")")
+			}
+		}
+		i = j
+	}
+	return b.String()
+}
+
+// profileText names one of the five words of a node.
+func profileText(g *graph.Graph, v int32, id uint64) string {
+	n, least, most, sum := uint64(g.Degree(v)), uint64(math.MaxUint64), uint64(0), 0.
+	for _, u := range g.Adj(v) {
+		d := uint64(g.Degree(u))
+		least, most, sum = min(least, d), max(most, d), sum+float64(d)
+	}
+	h := kindProfile.Add(doublings(n))
+	small, large := doublings(least), doublings(most)
+	text := "profile: degree " + doublingText(doublings(n)) + ", neighbours' "
+	switch Hash(id) {
+	case h.Add(1).Add(small):
+		return text + "least " + doublingText(small)
+	case h.Add(2).Add(large):
+		return text + "largest " + doublingText(large)
+	case h.Add(3).Add(halfDoublings(sum / float64(n))):
+		return text + "mean about " + halfText(halfDoublings(sum/float64(n)))
+	case h.Add(5).Add(small).Add(large):
+		return text + "least " + doublingText(small) + " and largest " + doublingText(large)
+	}
+	squares := 0.
+	for _, u := range g.Adj(v) {
+		d := float64(g.Degree(u)) - sum/float64(n)
+		squares += d * d
+	}
+	if squares == 0 {
+		return text + "deviation 0"
+	}
+	return text + "deviation about " + halfText(halfDoublings(math.Sqrt(squares/float64(n))))
+}
+
+// halfText is a number to the nearest half doubling.
+func halfText(x uint64) string {
+	return number(math.Exp2(float64(int64(x)-1<<32) / 2))
+}
