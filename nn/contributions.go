@@ -1,0 +1,121 @@
+package nn
+
+import "fmt"
+
+// Additive is a Predictor whose outputs are sums over the counts of a row: a [Logistic], and
+// a clone of one.
+type Additive interface {
+	Predictor
+
+	// Contributions returns what the counts of a row add to the outputs.
+	Contributions(b Batch, row int) (Contributions, error)
+}
+
+// Contributions is what the counts of a row add to the outputs of a model, in float64.
+// Output c is Bias[c] plus the sum of Weights[i*Outputs+c] over all counts i: the logit of
+// class c, of which the probabilities are the softmax, or the number that was learned.
+//
+// In a [Logistic] the weight of a count is the sum over its levels, one where the kernel is
+// not Min, of the value of the level times its sign times the mean over the heads of the
+// weight in the table.
+type Contributions struct {
+	Outputs int       // classes, or 1 where a number was learned
+	Bias    []float64 // (Outputs)
+	IDs     []uint64  // of the counts of the row, ascending
+	Weights []float64 // (len(IDs), Outputs)
+	Shared  []bool    // of each count: a level of it is in a row of the table with one of another count
+}
+
+// Sum returns the outputs.
+func (c Contributions) Sum() []float64 {
+	sum := append([]float64(nil), c.Bias...)
+	for i, w := range c.Weights {
+		sum[i%c.Outputs] += w
+	}
+	return sum
+}
+
+var (
+	_ Additive = (*Logistic)(nil)
+	_ Additive = additive{}
+)
+
+// additive is a clone of a model that is Additive.
+type additive struct{ clone }
+
+// Contributions does what Logistic.Contributions does.
+func (a additive) Contributions(b Batch, row int) (Contributions, error) {
+	return a.core.contributions(b, row)
+}
+
+// Contributions returns what the counts of a row of a batch add to the outputs. A model
+// that has learned nothing yet returns ErrUntrained.
+func (m *Logistic) Contributions(b Batch, row int) (Contributions, error) {
+	return m.core.contributions(b, row)
+}
+
+// contributions is Contributions of a model whose body is a logisticLayer.
+func (c *core) contributions(b Batch, row int) (Contributions, error) {
+	if c == nil {
+		return Contributions{}, ErrNotReady
+	}
+	in, err := b.open(c.shape, false)
+	switch {
+	case err != nil:
+		return Contributions{}, err
+	case row < 0 || row >= in.rows:
+		return Contributions{}, fmt.Errorf("nn: row %d of a batch of %d", row, in.rows)
+	case !c.Trained():
+		return Contributions{}, ErrUntrained
+	}
+	l := c.work.body.(*logisticLayer)
+	ids, values := in.counts.Row(row)
+	e := Contributions{Outputs: max(1, c.shape.Classes), IDs: append([]uint64(nil), ids...), Shared: make([]bool, len(ids))}
+	e.Bias, e.Weights = make([]float64, e.Outputs), make([]float64, len(ids)*e.Outputs)
+	if err := l.hash(batch{rows: 1, counts: in.counts.part(row, row+1)}); err != nil {
+		return Contributions{}, shiftRow(err, row)
+	}
+	c.addOutputs(e.Bias, l.bias.W, 1)
+	if c.loss == Squared {
+		e.Bias[0] += float64(c.unit.Mean)
+	}
+	n, owner, next := l.width(), map[int32]int{}, 0
+	for i := range ids {
+		here := 1
+		if l.kernel == Min {
+			here = levels(values[i])
+		}
+		for j := next; j < next+here; j++ {
+			at := l.at[j]
+			c.addOutputs(e.Weights[i*e.Outputs:(i+1)*e.Outputs], l.table.W[int(at)*n:][:n], float64(l.x[j]))
+			if first, taken := owner[at]; taken && first != i {
+				e.Shared[first], e.Shared[i] = true, true
+			} else {
+				owner[at] = i
+			}
+		}
+		next += here
+	}
+	return e, nil
+}
+
+// addOutputs adds x times the mean over the heads of what they have in w, as outputs.
+func (c *core) addOutputs(to []float64, w []float32, x float64) {
+	units := c.loss.units(c.shape)
+	heads := len(w) / units
+	for u := range units {
+		sum := 0.0
+		for h := range heads {
+			sum += float64(w[h*units+u])
+		}
+		sum *= x / float64(heads)
+		switch c.loss {
+		case BinaryCrossEntropy:
+			to[1] += sum // the logit of class 0 is 0
+		case Squared:
+			to[0] += sum * float64(c.unit.size())
+		default:
+			to[u] += sum
+		}
+	}
+}
