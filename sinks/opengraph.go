@@ -197,10 +197,8 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
 		return nil, fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
 	}
-	for _, v := range nodes {
-		if v < -1 || int(v) >= o.nodes {
-			return nil, fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
-		}
+	if err := o.has(nodes); err != nil {
+		return nil, err
 	}
 	if o.said != nil {
 		all, err = o.lookup(nodes)
@@ -238,6 +236,16 @@ func (o *OpenGraph) ask(ctx context.Context, nodes []int32) (all []Answer, err e
 		return nil, err
 	}
 	return all, nil
+}
+
+// has returns an error for a root that is no node.
+func (o *OpenGraph) has(nodes []int32) error {
+	for _, v := range nodes {
+		if v < -1 || int(v) >= o.nodes {
+			return fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
+		}
+	}
+	return nil
 }
 
 // SetIDs tells the ids of the nodes, which the graph borrows: answers then have the id of

@@ -1,0 +1,495 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// Explanation says what in a graph speaks for a class, or for the number that a model
+// answers. Weights are in nats, those of a logit minus the mean of the logits of all
+// classes, or in the unit of the number. All sums are
+//
+//	Bias + Σ Words = Bias + Graph + Σ Nodes + Σ Edges = Sum
+//
+// but for rounding.
+//
+// Of a model that is nn.Additive, such as nn.Best, the weights are exact: Sum is what the
+// model answers, and the weight of a word what its count adds to it. The weight of a word is
+// split equally among its occurrences, and that of an occurrence among the nodes and edges
+// that the word is about (count.Occurrence): the root of a colour, the ends of a path. Then
+// each node gives half of what it has to its edges, equally; a node without edges keeps all.
+// What is about the whole graph is Graph.
+//
+// Of any other model the weight of a node or of an edge is by how much the same sum, of
+// logarithms of probabilities, falls without it (occlusion; Zeiler and Fergus, 2014). There are no words and no
+// bias, and Graph is what is left. This costs a prediction for each node and each edge.
+type Explanation struct {
+	Class     string    `json:"class"`           // that is explained, "" where a number was learned
+	Predicted string    `json:"predicted"`       // the class that the model answers
+	Probs     []float32 `json:"probs,omitempty"` // of each class
+	Value     float32   `json:"value"`           // where a number was learned
+	Roots     []int32   `json:"roots,omitempty"` // the nodes that the answer is about, where it is not about the graph
+	Method    string    `json:"method"`          // "exact" or "occlusion"
+
+	Bias  float64      `json:"bias"`
+	Graph float64      `json:"graph"`
+	Sum   float64      `json:"sum"`
+	Words []WordWeight `json:"words"` // those with a weight, the largest without sign first
+	Nodes []NodeWeight `json:"nodes"` // of a graph all, of roots those that a word is about
+	Edges []EdgeWeight `json:"edges"` // those between Nodes
+}
+
+// WordWeight is what the count of a word adds.
+type WordWeight struct {
+	// Text is the word, and its id where its counter is no count.Finder.
+	Text        string  `json:"text"`
+	Weight      float64 `json:"weight"`
+	Occurrences float64 `json:"occurrences"` // its count
+	// Members are the nodes of its occurrences, the first ones where Capped.
+	Members [][]int32 `json:"members"`
+	Capped  bool      `json:"capped,omitempty"`
+	// Shared says that the model does not tell the word, or a level of its count, from another
+	// one of this graph: they share a weight in its table.
+	Shared bool `json:"shared,omitempty"`
+}
+
+// NodeWeight is the weight of a node.
+type NodeWeight struct {
+	ID     int32   `json:"id"`
+	Weight float64 `json:"weight"`
+}
+
+// EdgeWeight is the weight of an edge, the smaller node first, or of an arc.
+type EdgeWeight struct {
+	Source int32   `json:"source"`
+	Target int32   `json:"target"`
+	Weight float64 `json:"weight"`
+}
+
+// ExplainOptions are what Predictor.ExplainAs can be told. The zero value explains the
+// predicted class.
+type ExplainOptions struct {
+	Class string // to explain; "" = the predicted one
+	// Members is how many occurrences of a word are listed. 0 = 8; a negative number lists
+	// none.
+	Members int
+}
+
+// mostOccluded bounds the predictions that an explanation by occlusion takes.
+const mostOccluded = 1 << 14
+
+// Explain says what in a graph speaks for the predicted class, or the number.
+func (p *Predictor) Explain(ctx context.Context, g *graph.Graph) (*Explanation, error) {
+	return p.ExplainAs(ctx, g, ExplainOptions{})
+}
+
+// ExplainAs is Explain with options. The recipe makes one row of a graph.
+func (p *Predictor) ExplainAs(ctx context.Context, g *graph.Graph, o ExplainOptions) (e *Explanation, err error) {
+	err = p.work(ctx, &p.workers, func(w *worker) error {
+		rec, err := p.record(ctx, w.graphs, g)
+		if err != nil {
+			return err
+		}
+		defer rec.Release()
+		e, err = w.explain(ctx, p, rec, p.recipe, false, o)
+		if err == nil && e.Method == "" {
+			err = p.occlude(ctx, w, g, e)
+		}
+		return err
+	})
+	return e, explained(err)
+}
+
+func explained(err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "sinks: predictor: ") {
+		return err
+	}
+	return fmt.Errorf("sinks: predictor: explain: %w", err)
+}
+
+// Explain says what around some nodes speaks for the answer about them: the roots of one
+// row, a node or the two ends of a link. The model is nn.Additive.
+func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (e *Explanation, err error) {
+	if o.said != nil || len(roots) != max(1, o.width) {
+		return nil, fmt.Errorf("sinks: predictor: explain: there are %d nodes, want %d, of a graph that is not smoothed", len(roots), max(1, o.width))
+	}
+	if err := o.has(roots); err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(o.p.recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
+	err = o.p.work(ctx, &o.workers, func(w *worker) error {
+		rec, err := o.row(roots)
+		if err != nil {
+			return err
+		}
+		defer rec.Release()
+		if e, err = w.explain(ctx, o.p, rec, o.p.recipe[at+1:], true, options); err != nil {
+			return err
+		}
+		if e.Method == "" {
+			return fmt.Errorf("a %T has no explanation for nodes: want a model of counts", o.p.net)
+		}
+		return nil
+	})
+	return e, explained(err)
+}
+
+// explain explains the answer for a record of one row, which the operators take to the model.
+// Method is "" where the model is not additive, and only the answer is told.
+func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, ops operators.Recipe, rooted bool, o ExplainOptions) (*Explanation, error) {
+	rows, err := w.fields.Process(ctx, rec)
+	p.count(w.fields, &w.unseen)
+	if err != nil {
+		return nil, err
+	}
+	defer release(rows)
+	if len(rows) != 1 || rows[0].NumRows() != 1 {
+		return nil, errors.New("the recipe does not make one row of a graph: Predictor.Open and OpenGraph.Explain explain the answers about its nodes")
+	}
+	answers, err := w.answer(nil, p, rows[0])
+	if err != nil {
+		return nil, err
+	}
+	a := answers[0]
+	e := &Explanation{Predicted: a.Class, Probs: a.Probs, Value: a.Value, Words: []WordWeight{}, Nodes: []NodeWeight{}, Edges: []EdgeWeight{}}
+	class, err := p.explainedClass(a, o.Class, len(a.Probs))
+	if err != nil {
+		return nil, err
+	}
+	if class >= 0 {
+		e.Class = p.className(class)
+	}
+	additive, ok := w.net.(nn.Additive)
+	if !ok {
+		return e, nil
+	}
+	b, err := batchOf(rows[0], w.shape, false)
+	if err != nil {
+		return nil, err
+	}
+	c, err := additive.Contributions(b, 0)
+	if err != nil {
+		return nil, err
+	}
+	e.Method = "exact"
+	return e, e.exact(ctx, rec, ops, c, b.Counts, max(0, class), rooted, o)
+}
+
+func release(recs []arrow.Record) {
+	for _, rec := range recs {
+		rec.Release()
+	}
+}
+
+// explainedClass is the index of the class to explain, -1 where a number was learned.
+func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, error) {
+	if a.Index < 0 {
+		if name != "" {
+			return 0, fmt.Errorf("there is no class %q: the model has learned a number", name)
+		}
+		return -1, nil
+	}
+	if name == "" {
+		return a.Index, nil
+	}
+	for i := range classes {
+		if p.className(i) == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the model has no class %.40q", name)
+}
+
+// centred is output c minus the mean of all, or the only output.
+func centred(x []float64, c int) float64 {
+	if len(x) == 1 {
+		return x[0]
+	}
+	mean := 0.0
+	for _, y := range x {
+		mean += y / float64(len(x))
+	}
+	return x[c] - mean
+}
+
+// exact sets what the counts add to the output of a class.
+func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, class int, rooted bool, o ExplainOptions) error {
+	members := cmp.Or(o.Members, 8)
+	e.Bias = centred(c.Bias, class)
+	words, at := make([]WordWeight, len(c.IDs)), make(map[uint64]int, len(c.IDs))
+	_, values := counts.Row(0)
+	for i, id := range c.IDs {
+		at[id] = i
+		words[i] = WordWeight{
+			Weight: centred(c.Weights[i*c.Outputs:(i+1)*c.Outputs], class), Occurrences: values[i], Members: [][]int32{}, Shared: c.Shared[i],
+		}
+	}
+	s := newShares()
+	found := make([]float64, len(words)) // of the counts
+	var view *countView
+	for i, op := range ops {
+		counter, ok := op.(operators.Count)
+		if !ok {
+			continue
+		}
+		if view != nil {
+			view.release()
+		}
+		var err error
+		if view, err = viewCounts(ctx, rec, ops[:i]); err != nil {
+			return err
+		}
+		for _, of := range counter.Of {
+			_, err := count.Find(of, view.in, view.names, func(o count.Occurrence) {
+				j, ok := at[o.ID]
+				if !ok {
+					return
+				}
+				w := &words[j]
+				if w.Weight == 0 {
+					return
+				}
+				found[j] += o.Count
+				if w.Text == "" {
+					w.Text = o.Text()
+				}
+				s.add(w.Weight*o.Count/w.Occurrences, o)
+				if len(w.Members) < members && len(o.Nodes)+len(o.Edges) > 0 {
+					w.Members = append(w.Members, membersOf(o))
+				} else if len(o.Nodes)+len(o.Edges) > 0 {
+					w.Capped = true
+				}
+			})
+			if err != nil {
+				view.release()
+				return err
+			}
+		}
+	}
+	if view == nil {
+		return errors.New("the recipe has no operators.Count, from which the words of the model could be named")
+	}
+	defer view.release()
+	for j := range words {
+		w := &words[j]
+		if w.Weight == 0 {
+			continue
+		}
+		s.graph += w.Weight * (1 - found[j]/w.Occurrences) // of a counter that does not find, and rounding
+		if w.Text == "" {
+			w.Text = fmt.Sprintf("%#016x", c.IDs[j])
+		}
+		e.Words = append(e.Words, *w)
+	}
+	slices.SortStableFunc(e.Words, func(a, b WordWeight) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)), cmp.Compare(a.Text, b.Text))
+	})
+	if rooted {
+		e.Roots = view.in.Roots
+	}
+	s.share(view.in.Graph, !rooted, e)
+	e.Sum = centred(c.Sum(), class)
+	return nil
+}
+
+// membersOf is the members of an occurrence, in its order.
+func membersOf(o count.Occurrence) []int32 {
+	nodes, edges := o.Nodes, o.Edges
+	if o.Members != nil {
+		nodes, _ = o.Members()
+		edges = nil
+	}
+	all := slices.Clone(nodes)
+	for _, e := range edges {
+		all = append(all, e.U, e.V)
+	}
+	return all
+}
+
+// countView is a graph as an operators.Count gets it.
+type countView struct {
+	rows  []arrow.Record
+	in    count.Input
+	names count.Dictionary
+}
+
+func (v *countView) release() { release(v.rows) }
+
+// viewCounts takes a record of one row through the operators in front of a Count.
+func viewCounts(ctx context.Context, rec arrow.Record, before []flow.Operator) (v *countView, err error) {
+	v = &countView{}
+	if len(before) == 0 {
+		rec.Retain()
+		v.rows = []arrow.Record{rec}
+	} else {
+		d, err := flow.OpenDirect(rec.Schema(), flow.Options{}, before...)
+		if err != nil {
+			return nil, err
+		}
+		v.rows, err = d.Process(ctx, rec)
+		if err := errors.Join(err, d.Close()); err != nil {
+			v.release()
+			return nil, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			v.release()
+		}
+	}()
+	if len(v.rows) != 1 || v.rows[0].NumRows() != 1 {
+		return nil, errors.New("the operators in front of Count do not make one row")
+	}
+	graphs, err := record.GraphsOf(v.rows[0])
+	if err != nil {
+		return nil, err
+	}
+	v.in = count.Input{Graph: &graph.Graph{}, Context: ctx}
+	graphs.At(0, v.in.Graph)
+	if v.rows[0].Schema().HasField(record.Roots) {
+		roots, err := record.ListsOf[int32](v.rows[0], record.Roots)
+		if err != nil {
+			return nil, err
+		}
+		v.in.Roots = append([]int32{}, roots.Row(0)...)
+	}
+	layout, err := record.LayoutOf(v.rows[0].Schema())
+	if err != nil {
+		return nil, err
+	}
+	v.names = dictionary(&layout)
+	return v, nil
+}
+
+// dictionary has the words of a layout.
+func dictionary(l *record.Layout) count.Dictionary {
+	word := func(channels []record.Channel) func(int, int32) string {
+		return func(channel int, value int32) string {
+			if channel >= len(channels) {
+				return ""
+			}
+			c := channels[channel]
+			if s, ok := c.Word(value); ok {
+				return s
+			}
+			if c.Words != nil {
+				return "?"
+			}
+			return ""
+		}
+	}
+	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), Class: func(i int32) string {
+		if i >= 0 && int(i) < len(l.NodeClasses) {
+			return l.NodeClasses[i]
+		}
+		return ""
+	}}
+}
+
+// shares splits weights among nodes and edges.
+type shares struct {
+	graph float64
+	nodes map[int32]float64
+	edges map[graph.Edge]float64
+}
+
+func newShares() *shares {
+	return &shares{nodes: map[int32]float64{}, edges: map[graph.Edge]float64{}}
+}
+
+// add splits the weight of an occurrence.
+func (s *shares) add(weight float64, o count.Occurrence) {
+	n := len(o.Nodes) + len(o.Edges)
+	if n == 0 {
+		s.graph += weight
+		return
+	}
+	weight /= float64(n)
+	for _, v := range o.Nodes {
+		s.nodes[v] += weight
+	}
+	for _, e := range o.Edges {
+		s.edges[e] += weight
+	}
+}
+
+// share lists the weights, once each node has given half of its own to its edges: of all
+// nodes of a graph, or of those that have some.
+func (s *shares) share(g *graph.Graph, all bool, e *Explanation) {
+	for edge := range s.edges {
+		for _, v := range [2]int32{edge.U, edge.V} {
+			s.nodes[v] += 0
+		}
+	}
+	var nodes []int32
+	if all {
+		for v := range int32(g.N()) {
+			nodes = append(nodes, v)
+		}
+	} else {
+		for v := range s.nodes {
+			nodes = append(nodes, v)
+		}
+		slices.Sort(nodes)
+	}
+	listed := func(v int32) bool {
+		if all {
+			return true
+		}
+		_, ok := s.nodes[v]
+		return ok
+	}
+	// Of each edge between listed nodes, what its ends give.
+	var edges []graph.Edge
+	degree := map[int32]int{}
+	for _, v := range nodes {
+		// The shorter of two lists is looked through: a hub has more neighbours than are listed.
+		look := func(u int32) {
+			edges = append(edges, graph.Edge{U: v, V: u})
+			degree[v]++
+			degree[u]++
+		}
+		if g.Degree(v) <= len(nodes) {
+			for _, u := range g.Adj(v) {
+				if (g.Directed || v < u) && listed(u) {
+					look(u)
+				}
+			}
+			continue
+		}
+		for _, u := range nodes {
+			if (g.Directed || v < u) && g.Entry(v, u) >= 0 {
+				look(u)
+			}
+		}
+	}
+	e.Graph = s.graph
+	for _, edge := range edges {
+		w := s.edges[edge]
+		for _, v := range [2]int32{edge.U, edge.V} {
+			w += s.nodes[v] / 2 / float64(degree[v])
+		}
+		e.Edges = append(e.Edges, EdgeWeight{edge.U, edge.V, w})
+	}
+	for _, v := range nodes {
+		w := s.nodes[v]
+		if degree[v] > 0 {
+			w /= 2
+		}
+		e.Nodes = append(e.Nodes, NodeWeight{v, w})
+	}
+}

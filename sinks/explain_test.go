@@ -1,0 +1,289 @@
+package sinks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// explainedGraphs are random graphs of typed nodes and edges, of a class by how many edges
+// they have.
+func explainedGraphs(n int) (items []sources.Item, layout record.Layout) {
+	rng := rand.New(rand.NewPCG(28, 4))
+	for range n {
+		size := 4 + rng.IntN(10)
+		var edges []graph.Edge
+		for v := range int32(size) {
+			for u := range v {
+				if rng.IntN(3) == 0 {
+					edges = append(edges, graph.Edge{U: u, V: v})
+				}
+			}
+		}
+		g, err := graph.New(size, false, edges)
+		if err != nil {
+			panic(err)
+		}
+		g.NodeCats, g.EdgeCats = 1, 1
+		for range size {
+			g.NodeCat = append(g.NodeCat, rng.Int32N(3))
+		}
+		for v := range int32(size) {
+			for _, u := range g.Adj(v) {
+				g.EdgeCat = append(g.EdgeCat, (u+v)%2)
+			}
+		}
+		items = append(items, sources.Item{Graph: g, Class: int32(min(2, g.M()/9)), Value: float32(1000 + g.M())})
+	}
+	return items, record.Layout{
+		NodeCat: []record.Channel{record.WordsChannel("atom", []string{"<C>", "N", "O"})},
+		EdgeCat: []record.Channel{{Name: "bond", Card: 2}},
+		Classes: []string{"few", "some", "many"},
+	}
+}
+
+func explainer(t testing.TB, net nn.Model, r operators.Recipe, items []sources.Item, l record.Layout) *sinks.Predictor {
+	t.Helper()
+	if _, err := (sinks.Fit{Net: net, Epochs: 5, Last: true}).Run(context.Background(), r.Onto(flow.From(sources.Graphs{Items: items, Layout: l}))); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// sums checks that an explanation adds up, to what the model answers.
+func sums(t *testing.T, e *sinks.Explanation, classes []string) {
+	t.Helper()
+	words, parts := e.Bias, e.Bias+e.Graph
+	for _, w := range e.Words {
+		words += w.Weight
+	}
+	for _, v := range e.Nodes {
+		parts += v.Weight
+	}
+	for _, v := range e.Edges {
+		parts += v.Weight
+	}
+	want := float64(e.Value)
+	if len(e.Probs) > 0 {
+		at := slices.Index(classes, e.Class)
+		want = math.Log(float64(e.Probs[at]))
+		for _, p := range e.Probs {
+			want -= math.Log(float64(p)) / float64(len(e.Probs))
+		}
+	}
+	tolerance := 1e-5 * max(1, math.Abs(want))
+	if math.Abs(e.Sum-want) > tolerance || math.Abs(parts-want) > tolerance || e.Method == "exact" && math.Abs(words-want) > tolerance {
+		t.Fatalf("%s of %s: the sum is %v, of words %v, of parts %v, want %v", e.Method, e.Class, e.Sum, words, parts, want)
+	}
+}
+
+// What is explained adds up to the answer for each model, does not depend on the numbers of
+// the nodes, and is the same each time.
+func TestExplain(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(40)
+	counts := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
+	values := layout
+	values.Classes, values.Real = nil, true
+	numbers := operators.Recipe{operators.Expect{Layout: values}, counts[1]}
+	fields := operators.Recipe{
+		operators.Expect{Layout: layout}, operators.Select{W: 12, By: labeling.Betweenness}, operators.Assemble{K: 4}, operators.Normalize{Edges: true},
+	}
+	for _, c := range []struct {
+		net    nn.Model
+		recipe operators.Recipe
+		layout record.Layout
+	}{
+		{nn.Best(), counts, layout},
+		{&nn.Logistic{Kernel: nn.Cosine, Width: 128}, counts, layout},
+		{&nn.Logistic{Kernel: nn.Linear, Heads: 2}, counts, layout},
+		{&nn.Logistic{Kernel: nn.Min, Heads: 3}, numbers, values},
+		{&nn.CNN{Dropout: -1}, fields, layout},
+		{&nn.PSLR{}, fields, layout},
+	} {
+		t.Run(fmt.Sprintf("%T,%t", c.net, c.layout.Real), func(t *testing.T) {
+			p := explainer(t, c.net, c.recipe, items, c.layout)
+			for i, item := range items[:6] {
+				g := item.Graph
+				e, err := p.Explain(context.Background(), g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sums(t, e, p.Classes())
+				if len(e.Nodes) != g.N() || len(e.Edges) != g.M() {
+					t.Fatalf("%d nodes and %d edges, want %d and %d", len(e.Nodes), len(e.Edges), g.N(), g.M())
+				}
+				again, err := p.Explain(context.Background(), g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				one, err := json.Marshal(e)
+				two, err2 := json.Marshal(again)
+				if err != nil || err2 != nil || string(one) != string(two) {
+					t.Fatalf("graph %d: not the same twice: %v %v", i, err, err2)
+				}
+				if e.Method == "occlusion" {
+					continue // which of equal roots are selected may differ
+				}
+				perm := make([]int32, g.N())
+				for v := range perm {
+					perm[v] = int32(len(perm) - 1 - v)
+				}
+				other, err := p.Explain(context.Background(), g.Renumber(perm))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for v := range e.Nodes {
+					if w := other.Nodes[perm[v]].Weight; math.Abs(w-e.Nodes[v].Weight) > 1e-6*max(1, math.Abs(e.Sum)) {
+						t.Fatalf("graph %d: node %d has the weight %v, renumbered %v", i, v, e.Nodes[v].Weight, w)
+					}
+				}
+			}
+			for _, class := range p.Classes() {
+				e, err := p.ExplainAs(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: class, Members: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sums(t, e, p.Classes())
+				for _, w := range e.Words {
+					if len(w.Members) > 2 || w.Capped && len(w.Members) < 2 {
+						t.Fatalf("%d members of %q", len(w.Members), w.Text)
+					}
+				}
+			}
+			if _, err := p.ExplainAs(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: "none"}); err == nil {
+				t.Error("a class that there is not: want an error")
+			}
+		})
+	}
+}
+
+// Words and their weights are those of count.Of and of the model's Contributions.
+func TestExplainWords(t *testing.T) {
+	items, layout := explainedGraphs(30)
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: []count.Counter{count.WL{Height: 1}, count.Size{}}}}
+	p := explainer(t, nn.Best(), recipe, items, layout)
+	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.NodeCat, g.NodeCats, g.EdgeCat, g.EdgeCats = []int32{0, 2}, 1, []int32{1, 1}, 1
+	e, err := p.Explain(context.Background(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := map[string]string{}
+	for _, w := range e.Words {
+		about[w.Text] = fmt.Sprint(w.Occurrences, w.Members)
+	}
+	for text, want := range map[string]string{
+		"wl, 0: [<C>]": "1 [[0]]", "wl, 0: O": "1 [[1]]", "size: nodes": "2 []", "size: edges": "1 []",
+	} {
+		if about[text] != want {
+			t.Errorf("%q: %q, want %q; there are %v", text, about[text], want, about)
+		}
+	}
+}
+
+// Answers without something are those of the graphs without it.
+func TestWithout(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(30)
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}
+	p := explainer(t, nn.Best(), recipe, items, layout)
+	g := items[3].Graph
+	var removals []sinks.Removal
+	for v := range int32(g.N()) {
+		removals = append(removals, sinks.Removal{Nodes: []int32{v}})
+		for _, u := range g.Adj(v) {
+			removals = append(removals, sinks.Removal{Edges: []graph.Edge{{U: v, V: u}}})
+		}
+	}
+	removals = append(removals, sinks.Removal{Type: &sinks.NodeType{Value: 1}})
+	all, err := p.Without(context.Background(), g, removals...)
+	if err != nil || len(all) != len(removals) {
+		t.Fatalf("%d answers, want %d: %v", len(all), len(removals), err)
+	}
+	for i, r := range removals {
+		nodes := r.Nodes
+		if r.Type != nil {
+			for v, c := range g.NodeCat {
+				if c == 1 {
+					nodes = append(nodes, int32(v))
+				}
+			}
+		}
+		h, err := g.Without(nodes, r.Edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := p.Predict(context.Background(), h)
+		if err != nil || !slices.Equal(want.Probs, all[i].Probs) {
+			t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
+		}
+	}
+	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
+		if _, err := p.Without(context.Background(), g, bad); err == nil {
+			t.Errorf("%+v: want an error", bad)
+		}
+	}
+	if _, err := p.Without(context.Background(), g, sinks.Removal{}); err != nil {
+		t.Errorf("after an error: %v", err)
+	}
+}
+
+// An answer about a node is explained by what is around it.
+func TestOpenGraphExplain(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(40)
+	g := items[1].Graph
+	layout.Classes = []string{"a", "b"}
+	for _, c := range []struct {
+		of    count.Counter
+		roots []int32
+	}{{count.Around{Hops: 2}, []int32{2}}, {count.Pair{}, []int32{0, 3}}} {
+		rooted := operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: c.roots}, operators.Count{Of: []count.Counter{c.of}, DropGraph: true}}
+		for i := range items {
+			items[i].Class = int32(i % 2)
+		}
+		p := explainer(t, nn.Best(), rooted, items, layout)
+		open, err := p.Open(context.Background(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := open.Explain(context.Background(), sinks.ExplainOptions{}, c.roots...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums(t, e, p.Classes())
+		if !slices.Equal(e.Roots, c.roots) || len(e.Words) == 0 || len(e.Nodes) == 0 {
+			t.Errorf("%s: roots %v, %d words, %d nodes", c.of, e.Roots, len(e.Words), len(e.Nodes))
+		}
+		if _, err := open.Explain(context.Background(), sinks.ExplainOptions{}, 1, 2, 3); err == nil {
+			t.Error("three roots: want an error")
+		}
+		if err := open.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Removal is what a counterfactual takes from a graph: nodes with their edges, other edges,
+// and all nodes of a type.
+type Removal struct {
+	Nodes []int32
+	Edges []graph.Edge
+	// Type, if set, takes each node whose discrete attribute Channel has the value Value.
+	Type *NodeType
+}
+
+// NodeType is a value of a discrete attribute of nodes.
+type NodeType struct {
+	Channel int
+	Value   int32
+}
+
+// of returns the graph without it.
+func (r Removal) of(g *graph.Graph) (*graph.Graph, error) {
+	nodes := r.Nodes
+	if t := r.Type; t != nil {
+		if t.Channel < 0 || t.Channel >= g.NodeCats {
+			return nil, fmt.Errorf("the graph has %d discrete attributes of nodes, and none %d", g.NodeCats, t.Channel)
+		}
+		nodes = append([]int32(nil), nodes...)
+		for v := range int32(g.N()) {
+			if g.NodeCat[int(v)*g.NodeCats+t.Channel] == t.Value {
+				nodes = append(nodes, v)
+			}
+		}
+	}
+	return g.Without(nodes, r.Edges)
+}
+
+// withoutRows is how many graphs are predicted at once.
+const withoutRows = 64
+
+// Without returns what the model would say of a graph without each of some things, in their
+// order: counterfactuals, which Explain does not add up to. The recipe makes one row of a
+// graph. It costs a prediction for each removal.
+func (p *Predictor) Without(ctx context.Context, g *graph.Graph, removals ...Removal) (all []Answer, err error) {
+	if g == nil {
+		return nil, errors.New("sinks: predictor: the graph is nil")
+	}
+	err = p.work(ctx, &p.workers, func(w *worker) error {
+		all, err = p.without(ctx, w, g, removals)
+		return err
+	})
+	return all, err
+}
+
+func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, removals []Removal) (all []Answer, err error) {
+	rec, err := p.record(ctx, w.graphs, g) // checks g
+	if err != nil {
+		return nil, err
+	}
+	rec.Release()
+	for from := 0; from < len(removals); from += withoutRows {
+		part := removals[from:min(from+withoutRows, len(removals))]
+		for i, r := range part {
+			h, err := r.of(g)
+			if err == nil {
+				err = w.graphs.Append(h, record.Row{})
+			}
+			if err != nil {
+				w.graphs.Record().Release()
+				return nil, fmt.Errorf("sinks: predictor: removal %d: %w", from+i, err)
+			}
+		}
+		rec := w.graphs.Record()
+		said, err := w.predict(ctx, p, rec)
+		rec.Release()
+		if err != nil {
+			return nil, err
+		}
+		if len(said) != len(part) {
+			return nil, errors.New("sinks: predictor: the recipe does not make one row of a graph")
+		}
+		all = append(all, said...)
+	}
+	return all, nil
+}
+
+// occlude sets the weights of an explanation by what the answer is without each node and each
+// edge.
+func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *Explanation) error {
+	if n := g.N() + g.M(); n > mostOccluded {
+		return fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded)
+	}
+	class := 0
+	for i := range e.Probs {
+		if p.className(i) == e.Class {
+			class = i
+		}
+	}
+	var removals []Removal
+	for v := range int32(g.N()) {
+		removals = append(removals, Removal{Nodes: []int32{v}})
+	}
+	for v := range int32(g.N()) {
+		for _, u := range g.Adj(v) {
+			if g.Directed || v < u {
+				removals = append(removals, Removal{Edges: []graph.Edge{{U: v, V: u}}})
+			}
+		}
+	}
+	all, err := p.without(ctx, w, g, removals)
+	if err != nil {
+		return err
+	}
+	e.Method = "occlusion"
+	e.Sum = output(e.Probs, e.Value, class)
+	e.Graph = e.Sum
+	for i, r := range removals {
+		weight := e.Sum - output(all[i].Probs, all[i].Value, class)
+		e.Graph -= weight
+		if len(r.Nodes) > 0 {
+			e.Nodes = append(e.Nodes, NodeWeight{r.Nodes[0], weight})
+		} else {
+			e.Edges = append(e.Edges, EdgeWeight{r.Edges[0].U, r.Edges[0].V, weight})
+		}
+	}
+	return nil
+}
+
+// output is the logarithm of a probability minus the mean of all, or the number.
+func output(probs []float32, value float32, class int) float64 {
+	if len(probs) == 0 {
+		return float64(value)
+	}
+	logs := make([]float64, len(probs))
+	for i, x := range probs {
+		logs[i] = math.Log(max(float64(x), 1e-12))
+	}
+	return centred(logs, class)
+}
