@@ -1,0 +1,363 @@
+package nn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/layer"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
+
+// Ranker learns from a stream of questions which of some candidates is the answer. A
+// candidate is a row of features; its score is
+//
+//	s(x) = a·x + Σⱼ cⱼ max(0, wⱼ·x + bⱼ)
+//
+// and the probability of the answer is that of a softmax over the candidates, whose
+// negative logarithm is the loss. Where candidates are too many, the negatives may be a
+// sample: each drawn candidate then stands for several in the softmax. Without that
+// weight the scores of candidates that are rarely drawn are too high.
+//
+// Features are standardised by their running mean and deviation, over the first 200 000
+// rows, and cut at 5 deviations. A step of Adam follows after Batch questions. Score
+// uses the running mean of the weights over steps (Polyak and Juditsky 1992).
+//
+// The fields are its settings, zero meaning the default. A Ranker is used by one
+// goroutine at a time.
+type Ranker struct {
+	Hidden  int     // hidden units; 0 = 16
+	Batch   int     // questions a step; 0 = 32
+	Rate    float64 // learning rate of Adam; 0 = 0.003
+	Average float64 // share of the running mean of the weights that a step keeps, below 1; 0 = 0.998
+	Seed    uint64  // of the initial weights
+
+	// Info is saved with the weights and loaded with them. Keys may not begin
+	// with "sanflow.".
+	Info map[string]string
+
+	features int
+	all      layer.Params
+	wide     *layer.Weight // (features, Hidden+1): w and, last, a
+	bias     *layer.Weight // (Hidden): b
+	out      *layer.Weight // (Hidden): c
+	mean     []float32     // running mean of all weights
+	adam     *adam
+	steps    int
+	pending  int // questions in the gradient
+	moments  []float64
+	seen     float64   // rows in moments
+	shift    []float32 // what standardises: (x-shift)·scale
+	scale    []float32
+
+	x, h, s []float32
+}
+
+// Question is the candidates of one question.
+type Question struct {
+	// X is (candidates, features), row-major. The first row is the answer.
+	X []float32
+	// Drawn is how many of the last rows are a random sample of candidates, each of
+	// which stands for Weight candidates, at least 1.
+	Drawn  int
+	Weight float64
+}
+
+const (
+	rankerRows = 200_000 // that standardise
+	rankerCut  = 5
+)
+
+func init() { modelfile.Register("ranker", (*Ranker).restore) }
+
+// Init lays out the model for that many features a candidate, and draws the weights.
+func (r *Ranker) Init(features int) error {
+	if r.features != 0 {
+		if r.features != features {
+			return fmt.Errorf("nn: Ranker: %d features, and the model has %d", features, r.features)
+		}
+		return nil
+	}
+	next := *r
+	if err := next.build(features); err != nil {
+		return err
+	}
+	noise := random.NewNoise(next.Seed, random.Init)
+	noise.Normal(next.wide.W)
+	noise.Normal(next.out.W)
+	width := next.Hidden + 1
+	for i := range next.wide.W {
+		if next.wide.W[i] *= float32(math.Sqrt(2 / float64(features))); i%width == next.Hidden {
+			next.wide.W[i] = 0
+		}
+	}
+	for i := range next.out.W {
+		next.out.W[i] *= float32(0.3 / math.Sqrt(float64(next.Hidden)))
+	}
+	copy(next.mean, next.all.W)
+	*r = next
+	return nil
+}
+
+// build checks the settings, replaces zeros, and lays out the weights.
+func (r *Ranker) build(features int) error {
+	r.Hidden, r.Batch = cmp.Or(r.Hidden, 16), cmp.Or(r.Batch, 32)
+	r.Rate, r.Average = cmp.Or(r.Rate, 0.003), cmp.Or(r.Average, 0.998)
+	set, err := Adam{Rate: r.Rate, Epsilon: 1e-6}.resolve()
+	switch {
+	case features < 1 || features > 1<<16 || r.Hidden < 1 || r.Hidden > 1<<12 || r.Batch < 1:
+		return fmt.Errorf("nn: Ranker: %d features, Hidden %d, Batch %d, want positive numbers, up to 65536 and 4096", features, r.Hidden, r.Batch)
+	case !(r.Average >= 0 && r.Average < 1):
+		return fmt.Errorf("nn: Ranker: Average is %v, want at least 0 and below 1", r.Average)
+	case err != nil:
+		return fmt.Errorf("nn: Ranker: %w", err)
+	}
+	r.features, r.all = features, layer.Params{}
+	r.wide = r.all.Add("wide", features, r.Hidden+1)
+	r.bias = r.all.Add("bias", r.Hidden)
+	r.out = r.all.Add("out", r.Hidden)
+	r.all.Alloc()
+	r.mean = make([]float32, len(r.all.W))
+	r.adam = set.start(len(r.all.W)).(*adam)
+	r.moments = make([]float64, 2*features)
+	r.shift, r.scale = make([]float32, features), make([]float32, features)
+	for i := range r.scale {
+		r.scale[i] = 1
+	}
+	return nil
+}
+
+// Score sets scores to those of the candidates x, (candidates, features) row-major. x is
+// not changed. O(candidates·features·Hidden).
+func (r *Ranker) Score(x, scores []float32) error {
+	if err := r.check(x); err != nil {
+		return err
+	}
+	if len(scores)*r.features != len(x) {
+		return fmt.Errorf("nn: Ranker: %d scores for %d values, want one for each row of %d", len(scores), len(x), r.features)
+	}
+	at := func(w *layer.Weight) []float32 { return r.mean[w.At : w.At+len(w.W)] }
+	r.forward(x, scores, at(r.wide), at(r.bias), at(r.out))
+	return nil
+}
+
+func (r *Ranker) check(x []float32) error {
+	switch {
+	case r.features == 0:
+		return ErrNotReady
+	case len(x) == 0 || len(x)%r.features != 0:
+		return fmt.Errorf("nn: Ranker: %d values, want rows of %d features", len(x), r.features)
+	}
+	for i, v := range x {
+		if !kernel.Finite(float64(v)) {
+			return rowErrorf(i/r.features, "feature %d is %v", i%r.features, v)
+		}
+	}
+	return nil
+}
+
+// forward leaves the standardised rows in r.x and the hidden units in r.h.
+func (r *Ranker) forward(x, scores, wide, bias, out []float32) {
+	rows, f, width := len(scores), r.features, r.Hidden+1
+	r.x, r.h = grow(r.x, len(x)), grow(r.h, rows*width)
+	for i := 0; i < len(x); i += f {
+		to := r.x[i : i+f]
+		for j, v := range x[i : i+f] {
+			to[j] = min(max((v-r.shift[j])*r.scale[j], -rankerCut), rankerCut)
+		}
+	}
+	kernel.Gemm(rows, width, f, r.x, f, wide, width, r.h, width, false)
+	for i := range scores {
+		h := r.h[i*width : (i+1)*width]
+		s := h[r.Hidden]
+		for j, b := range bias {
+			h[j] = max(h[j]+b, 0)
+			s += out[j] * h[j]
+		}
+		scores[i] = s
+	}
+}
+
+func grow(x []float32, n int) []float32 {
+	if cap(x) < n {
+		return make([]float32, n, n+n/2)
+	}
+	return x[:n]
+}
+
+// Learn adds a question to the gradient, takes a step where that makes Batch questions,
+// and returns the loss of the question before it.
+func (r *Ranker) Learn(q Question) (loss float64, err error) {
+	if err := r.check(q.X); err != nil {
+		return 0, err
+	}
+	f, width := r.features, r.Hidden+1
+	rows := len(q.X) / f
+	if q.Drawn < 0 || q.Drawn >= rows || q.Drawn > 0 && !(q.Weight >= 1 && q.Weight <= math.MaxInt32) {
+		return 0, fmt.Errorf("nn: Ranker: %d of %d rows are drawn, each for %v, want fewer rows and 1 or more", q.Drawn, rows, q.Weight)
+	}
+	r.standardise(q.X)
+	r.s = grow(r.s, rows)
+	s := r.s
+	r.forward(q.X, s, r.wide.W, r.bias.W, r.out.W)
+	if q.Drawn > 0 {
+		for i := rows - q.Drawn; i < rows; i++ {
+			s[i] += float32(math.Log(q.Weight))
+		}
+	}
+	most := s[0]
+	for _, v := range s {
+		most = max(most, v)
+	}
+	sum := 0.0
+	for i, v := range s {
+		e := math.Exp(float64(v - most))
+		s[i] = float32(e)
+		sum += e
+	}
+	loss = math.Log(sum) - math.Log(max(float64(s[0]), math.SmallestNonzeroFloat32))
+	// s becomes the gradient of the scores, h that of the sums below them.
+	for i := range s {
+		if s[i] /= float32(sum); i == 0 {
+			s[i]--
+		}
+		h := r.h[i*width : (i+1)*width]
+		kernel.Axpy(s[i], h[:r.Hidden], r.out.G)
+		for j, c := range r.out.W {
+			if h[j] > 0 {
+				h[j] = s[i] * c
+				r.bias.G[j] += h[j]
+			}
+		}
+		h[r.Hidden] = s[i]
+	}
+	kernel.GemmTN(rows, width, f, r.x, f, r.h, width, r.wide.G, width, true)
+	if r.pending++; r.pending >= r.Batch {
+		return loss, r.step()
+	}
+	return loss, nil
+}
+
+// step takes the step of the questions that wait.
+func (r *Ranker) step() error {
+	scale := 1 / float32(r.pending)
+	for i := range r.all.G {
+		r.all.G[i] *= scale
+	}
+	ok := update(&r.all, r.adam, r.adam.set.rule(), r.steps+1)
+	clear(r.all.G)
+	if r.pending = 0; !ok {
+		return fmt.Errorf("nn: Ranker: step %d: the gradient is not finite", r.steps+1)
+	}
+	r.steps++
+	// The mean of few steps is that of all of them, so that it forgets the first weights.
+	keep := float32(min(r.Average, float64(r.steps)/float64(r.steps+10)))
+	for i, w := range r.all.W {
+		r.mean[i] = keep*r.mean[i] + (1-keep)*w
+	}
+	return nil
+}
+
+// standardise adds rows to the mean and the deviation of the features.
+func (r *Ranker) standardise(x []float32) {
+	f := r.features
+	if r.seen >= rankerRows {
+		return
+	}
+	mean, squares := r.moments[:f], r.moments[f:]
+	for i := 0; i < len(x); i += f {
+		r.seen++
+		for j, v := range x[i : i+f] {
+			d := float64(v) - mean[j]
+			mean[j] += d / r.seen
+			squares[j] += d * (float64(v) - mean[j])
+		}
+	}
+	r.fix()
+}
+
+func (r *Ranker) fix() {
+	for j := range r.shift {
+		r.shift[j] = float32(r.moments[j])
+		r.scale[j] = float32(1 / max(math.Sqrt(r.moments[r.features+j]/max(r.seen, 1)), 1e-3))
+	}
+}
+
+// Steps returns how many steps were taken.
+func (r *Ranker) Steps() int { return r.steps }
+
+// Hash returns the SHA-256 of the averaged weights in hexadecimal.
+func (r *Ranker) Hash() string {
+	return modelfile.Hash([]modelfile.Tensor{modelfile.Vector("mean", r.mean)})
+}
+
+// rankerSettings is what a file says of a Ranker beside its numbers.
+type rankerSettings struct {
+	Features int     `json:"features"`
+	Hidden   int     `json:"hidden"`
+	Batch    int     `json:"batch"`
+	Rate     float64 `json:"rate"`
+	Average  float64 `json:"average"`
+	Seed     uint64  `json:"seed"`
+	Steps    int     `json:"steps"`
+	Pending  int     `json:"pending"`
+	Seen     float64 `json:"seen"`
+}
+
+// tensors are all numbers of the model, those of questions that wait too.
+func (r *Ranker) tensors() []modelfile.Tensor {
+	return []modelfile.Tensor{
+		modelfile.Vector("weights", r.all.W), modelfile.Vector("gradient", r.all.G), modelfile.Vector("mean", r.mean),
+		modelfile.Vector("adam.m", r.adam.m), modelfile.Vector("adam.v", r.adam.v), modelfile.Vector("moments", r.moments),
+	}
+}
+
+// Save writes all of the model, so that one that is loaded goes on as this one does:
+// weights, the state of the optimizer, questions that wait for a step, settings and Info.
+func (r *Ranker) Save(w io.Writer) error {
+	if r.features == 0 {
+		return ErrNotReady
+	}
+	return modelfile.Save(w, &modelfile.File{Kind: "ranker", Info: r.Info, Tensors: r.tensors()}, map[string]any{
+		modelfile.Settings: rankerSettings{r.features, r.Hidden, r.Batch, r.Rate, r.Average, r.Seed, r.steps, r.pending, r.seen},
+	})
+}
+
+// Load reads what Save wrote, up to the end of from, in place of Init. Settings come from
+// the file. A file that is damaged, or is not a Ranker, is an error, and r is as before.
+func (r *Ranker) Load(from io.Reader) error {
+	return modelfile.Load(r, from, r.features != 0, (*Ranker).restore)
+}
+
+func (r *Ranker) restore(f *modelfile.File) error {
+	var set rankerSettings
+	if err := f.Open("ranker", &set); err != nil {
+		return err
+	}
+	if set.Steps < 0 || set.Pending < 0 || !(set.Seen >= 0) {
+		return errors.New("a count is negative")
+	}
+	r.Hidden, r.Batch, r.Rate, r.Average, r.Seed = set.Hidden, set.Batch, set.Rate, set.Average, set.Seed
+	if err := r.build(set.Features); err != nil {
+		return err
+	}
+	mine := r.tensors()
+	if len(f.Tensors) != len(mine) {
+		return fmt.Errorf("%d tensors, want %d", len(f.Tensors), len(mine))
+	}
+	for i, t := range f.Tensors {
+		if t.Name != mine[i].Name || len(t.F32) != len(mine[i].F32) || len(t.F64) != len(mine[i].F64) {
+			return fmt.Errorf("tensor %d is %q or has another size, want %q", i, t.Name, mine[i].Name)
+		}
+		copy(mine[i].F32, t.F32)
+		copy(mine[i].F64, t.F64)
+	}
+	if r.steps, r.pending, r.seen, r.Info = set.Steps, set.Pending, set.Seen, f.Info; r.seen > 0 {
+		r.fix()
+	}
+	return nil
+}
