@@ -1,0 +1,123 @@
+package drift
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// streams counts alarms before the change and how late it is found, over seeds.
+func streams(make func() Detector, change float64, seeds int) (false_, found int, delay float64) {
+	for seed := range uint64(seeds) {
+		rng, d, done := rand.New(rand.NewPCG(seed, 99)), make(), false
+		for i := range 20000 {
+			p := 0.3
+			if i >= 10000 {
+				p += change
+			}
+			x := 0.0
+			if rng.Float64() < p {
+				x = 1
+			}
+			if _, ok := d.Add(x); ok {
+				if i < 10000 || change == 0 {
+					false_++
+				} else if !done {
+					done = true
+					found++
+					delay += float64(i - 10000)
+				}
+			}
+		}
+	}
+	return false_, found, delay / math.Max(1, float64(found))
+}
+
+func detectors() map[string]func() Detector {
+	return map[string]func() Detector{
+		"ADWIN":       func() Detector { return &ADWIN{} },
+		"PageHinkley": func() Detector { return &PageHinkley{} },
+	}
+}
+
+func TestRatesAndDelays(t *testing.T) {
+	seeds := 4
+	if os.Getenv("SANFLOW_LONG") != "" {
+		seeds = 100
+	}
+	for name, d := range detectors() {
+		wrong, _, _ := streams(d, 0, seeds)
+		line := fmt.Sprintf("%-12s %d false alarms in %d streams of 20 000;", name, wrong, seeds)
+		if wrong > seeds/4 {
+			t.Errorf("%s: %d false alarms in %d streams", name, wrong, seeds)
+		}
+		for _, change := range []float64{0.05, 0.1, 0.2} {
+			_, found, delay := streams(d, change, seeds)
+			line += fmt.Sprintf(" %.2f: found %d, delay %.0f;", change, found, delay)
+			if change > 0.05 && (found < seeds || delay > 2000) {
+				t.Errorf("%s: a change by %v was found in %d of %d streams after %.0f", name, change, found, seeds, delay)
+			}
+		}
+		t.Log(line)
+	}
+}
+
+// The histogram has the sum and the variance of the window that it stands for.
+func TestWindow(t *testing.T) {
+	a, rng := &ADWIN{Delta: 1e-9}, rand.New(rand.NewPCG(1, 1))
+	var all []float64
+	for i := range 5000 {
+		x := rng.Float64()
+		if i > 4000 {
+			x *= 0.1
+		}
+		a.Add(x)
+		all = append(all, x)
+	}
+	if a.Width() >= 4000 || a.Width() < 900 {
+		t.Errorf("%d numbers in the window, want those after the change", a.Width())
+	}
+	all = all[int64(len(all))-a.Width():]
+	mean, squares := 0.0, 0.0
+	for _, x := range all {
+		mean += x / float64(len(all))
+	}
+	for _, x := range all {
+		squares += (x - mean) * (x - mean)
+	}
+	if math.Abs(mean-a.Mean()) > 1e-9 || math.Abs(squares-a.variance) > 1e-6 {
+		t.Errorf("mean %v, squares %v, want %v and %v", a.Mean(), a.variance, mean, squares)
+	}
+	count := 0
+	for i, row := range a.rows {
+		count += len(row) << i
+	}
+	if count != len(all) || len(a.rows) > 16 {
+		t.Errorf("%d numbers in %d rows, want %d", count, len(a.rows), len(all))
+	}
+}
+
+func TestMeans(t *testing.T) {
+	for name, d := range detectors() {
+		var alarms []Alarm
+		det := d()
+		for i := range 4000 {
+			x := 0.0
+			if i%10 < 2+i/2000*4 { // 0.2, then 0.6
+				x = 1
+			}
+			if a, ok := det.Add(x); ok {
+				alarms = append(alarms, a)
+			}
+		}
+		if len(alarms) == 0 {
+			t.Errorf("%s: no alarm", name)
+			continue
+		}
+		if a := alarms[0]; a.Position < 2000 || a.Position > 2400 || math.Abs(a.Before-0.2) > 0.06 || a.After < a.Before+0.05 {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
