@@ -1,0 +1,43 @@
+// Package events reads changes of a graph: edges that arrive and leave, attributes that
+// are set, classes that become known, each with a time.
+//
+//	s, err := events.Source{Table: sources.Text{Path: "mail.txt.gz"}, Order: events.Sort}.Open(ctx)
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Close()
+//	for e, err := range s.All() {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(e.Time, s.Name(e.Source), s.Name(e.Target), s.Watermark())
+//	}
+//
+// The rows are those of any sources.Table: [sources.Text], [sources.CSV],
+// [sources.JSONLines], parquet.Table, and sources.RecordTable, which reads any reader of
+// Arrow records. Events that a program has by other ways need no source: an
+// iter.Seq2[event.Event, error] is what everything behind takes, [Channel] makes one of a
+// channel, and [Late] and [Sorted] work on any.
+//
+// # Time
+//
+// A time is an integer in the unit of the stream. A number with a fraction is rounded
+// down, and a time of RFC 3339 becomes seconds since 1970.
+//
+// The watermark is the time that the stream has come to: no later event has an earlier
+// time. A table in order of time has the time of its last event. An event behind the
+// watermark is late. By Order, a late event is refused with its file and line, or the
+// table is sorted first, in bounded memory; with Lateness the stream waits for that long,
+// and what is later still is refused, dropped or given the time of the watermark.
+//
+// # Repetitions
+//
+// Two events with the same ends and time are two occurrences of an edge. With Once, an
+// event that equals another of the same time, in all but its position, is dropped and
+// counted: for streams that deliver at least once.
+//
+// # Ids
+//
+// Nodes are numbered from 0 in the order in which they stand in the table. Ids are
+// integers where all of them are, and strings else.
+package events

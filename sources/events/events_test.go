@@ -1,0 +1,238 @@
+package events_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/events"
+)
+
+// read returns the events of a source, one text each.
+func read(s events.Source) (got []string, st *events.Stream, err error) {
+	st, err = s.Open(context.Background())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer st.Close()
+	last := int64(-1 << 62)
+	for e, err := range st.All() {
+		if err != nil {
+			return got, st, err
+		}
+		if e.Time < last || st.Watermark() != e.Time {
+			return got, st, fmt.Errorf("time %d after %d, watermark %d", e.Time, last, st.Watermark())
+		}
+		last = e.Time
+		text := fmt.Sprintf("%d %v %s", e.Time, e.Kind, st.Name(e.Source))
+		if e.OfEdge() {
+			text += " " + st.Name(e.Target)
+		}
+		if e.Kind == event.SetClass {
+			text += " " + st.Classes()[e.Class]
+		}
+		if len(e.Attr) > 0 {
+			text += fmt.Sprint(" ", e.Attr)
+		}
+		got = append(got, text)
+	}
+	return got, st, nil
+}
+
+func text(s string) sources.Table { return sources.Text{Path: "x", Reader: strings.NewReader(s)} }
+
+func TestFormats(t *testing.T) {
+	edges := []string{"10 add_edge a b", "12 add_edge b c"}
+	for name, c := range map[string]struct {
+		source events.Source
+		want   []string
+	}{
+		"blanks":   {events.Source{Table: text("a b 10\nb  c\t12\n")}, nil}, // the first line has no tab, and c\t12 are two values
+		"tabs":     {events.Source{Table: text("# mail\n\na\tb\t10\r\nb\tc\t12\r\n")}, edges},
+		"commas":   {events.Source{Table: text("From,To,Timestamp\na,b,10\nb,c,12.9")}, edges},
+		"CSV":      {events.Source{Table: sources.CSV{Path: "x", Reader: strings.NewReader("t,i,j\n10,a,b\n12,\"b\",c\n")}}, edges},
+		"numbers":  {events.Source{Table: text("10;x;a;b\n12;x;b;c"), Columns: events.Columns{Source: "3", Target: "4", Time: "1"}}, edges},
+		"dates":    {events.Source{Table: text("a b 1970-01-01T00:00:10Z 5\nb c 1970-01-01T01:00:12+01:00 6")}, edges},
+		"sorted":   {events.Source{Table: text("b c 12\na b 10"), Order: events.Sort}, edges},
+		"late":     {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 2}, edges},
+		"dropped":  {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 1, Late: events.Drop}, edges[1:]},
+		"moved":    {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 1, Late: events.Move}, []string{"11 add_edge a b", edges[1]}},
+		"repeated": {events.Source{Table: text("a b 10\na b 10\nb c 12\nb c 12"), Once: true}, edges},
+		"JSON":     {events.Source{Table: sources.JSONLines{Path: "x", Reader: strings.NewReader("{\"src\":\"a\",\"dst\":\"b\",\"ts\":10}\n{\"src\":\"b\",\"dst\":\"c\",\"ts\":12}\n")}}, edges},
+		"classes": {events.Source{Table: text("Time\tid1\tid2\tc1\tc2\n10\ta\tb\tx\ty\n12\tb\tc\ty\tx"), Columns: events.Columns{SourceClass: "c1", TargetClass: "c2"}},
+			[]string{edges[0], "10 set_class a x", "10 set_class b y", edges[1], "12 set_class c x"}},
+		"kinds": {events.Source{Table: text("source,target,time,kind,class,rating\na,b,1,,,4\na,b,2,set_edge,,-1.5\na,,3,set_class,red,\na,b,4,remove_edge,,\na,,5,remove_node,,0\na,,6,set_node,,2"),
+			Columns: events.Columns{Kind: "kind", Class: "class", Attributes: []string{"rating"}}},
+			[]string{"1 add_edge a b [4]", "2 set_edge a b [-1.5]", "3 set_class a red [0]", "4 remove_edge a b [0]", "5 remove_node a [0]", "6 set_node a [2]"}},
+	} {
+		if c.want == nil {
+			c.want = edges
+		}
+		if name == "blanks" {
+			c.source.Table = text("a b 10\nb  c 12\n")
+		}
+		got, st, err := read(c.source)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+			continue
+		}
+		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	columns := events.Columns{Kind: "kind", Attributes: []string{"x"}}
+	for _, c := range []struct {
+		text string
+		set  events.Source
+		want string
+	}{
+		{"", events.Source{}, "sources: x: it is empty"},
+		{"a,b,10\nb,c,9", events.Source{}, "sources: x:2: row 2: time 9 is before 10"},
+		{"a,b,10\n#\nb,c", events.Source{}, "sources: x:3: 2 values, want one for each of 3 columns"},
+		{"a,b,noon", events.Source{}, `no column is called source`},
+		{"a b 1\na b noon", events.Source{}, `x:2: row 2: column "3": "noon", want a time`},
+		{"a,b,1\n,b,2", events.Source{}, `x:2: row 2: column "1": there is no id`},
+		{"a,b,1\na,,2", events.Source{}, `x:2: row 2: add_edge without a target`},
+		{"a,b,1", events.Source{Columns: events.Columns{Source: "9"}}, `there is no column "9"`},
+		{"source,target,time,kind,x\na,b,1,dance,2", events.Source{Columns: columns}, `column "kind": "dance", want one of add_edge`},
+		{"source,target,time,kind,x\na,b,1,,inf", events.Source{Columns: columns}, `column "x": "inf", want a finite number`},
+		{"b c 12\na b 10", events.Source{Order: events.Wait, Lateness: 1}, "behind the watermark 11"},
+		{"a b 1", events.Source{Lateness: 1}, "Lateness is 1"},
+		{"a b 1", events.Source{Order: 7}, "Order is 7"},
+		{"a b 1", events.Source{Order: events.Sort, Memory: 1, Dir: "/nowhere"}, "events: sort: "},
+	} {
+		c.set.Table = text(c.text)
+		if _, _, err := read(c.set); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+	if _, err := (events.Source{}).Open(context.Background()); err == nil {
+		t.Error("no table")
+	}
+	for _, bad := range []string{"source", "source=", "size=3", "time=1,time=2"} {
+		if _, err := events.ParseColumns(bad); err == nil {
+			t.Errorf("%q was taken for columns", bad)
+		}
+	}
+	c, err := events.ParseColumns("source=a,target=b, time=3,attr=x,attr=y,kind=k,class=c,source_class=s,target_class=t")
+	if want := (events.Columns{"a", "b", "3", "k", "c", "s", "t", []string{"x", "y"}}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// random makes events whose times are in disorder.
+func random(n int) []event.Event {
+	rng := rand.New(rand.NewPCG(uint64(n), 3))
+	list := make([]event.Event, n)
+	for i := range list {
+		list[i] = event.Event{Kind: event.Kind(rng.IntN(6)), Pos: int64(i), Time: int64(rng.IntN(n/2+1)) - 7, Source: rng.Int32(), Target: rng.Int32(), Class: -1,
+			Cat: make([]int32, rng.IntN(3)), Attr: make([]float32, rng.IntN(3))}
+		for j := range list[i].Attr {
+			list[i].Attr[j] = rng.Float32()
+		}
+	}
+	return list
+}
+
+func seq(list []event.Event) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Sorting in runs gives what a stable sort of all gives, leaves no file, and ends early.
+func TestSorted(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []int{0, 1, 7, 64, 1000} {
+		list := random(n)
+		want := slices.Clone(list)
+		slices.SortStableFunc(want, func(a, b event.Event) int { return int(a.Time - b.Time) })
+		for _, memory := range []int{1, 7, 64, 5000} {
+			if n/memory > 200 {
+				continue // files that are open
+			}
+			var got []event.Event
+			runs := 0
+			for e, err := range events.Sorted(context.Background(), seq(list), events.SortSettings{Memory: memory, Dir: dir, Runs: &runs}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, e)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) || runs != n/memory {
+				t.Errorf("%d events, %d in memory, %d runs: another order", n, memory, runs)
+			}
+			for range events.Sorted(context.Background(), seq(list), events.SortSettings{Memory: memory, Dir: dir}) {
+				break
+			}
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, err := range events.Sorted(ctx, seq(random(5)), events.SortSettings{}) {
+		if err == nil {
+			t.Error("the context had ended")
+		}
+	}
+	for _, err := range events.Channel(ctx, make(chan event.Event)) {
+		if err == nil {
+			t.Error("the context had ended")
+		}
+	}
+}
+
+// A stream that waits long enough is the sorted one.
+func TestLateIsSorted(t *testing.T) {
+	list := random(500)
+	for _, wait := range []int64{0, 10, 600} {
+		late := int64(0)
+		var got []event.Event
+		for e, err := range events.Late(seq(list), events.LateSettings{Wait: wait, Late: events.Move, Dropped: &late}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(got); n > 0 && e.Time < got[n-1].Time {
+				t.Errorf("wait %d: time %d after %d", wait, e.Time, got[n-1].Time)
+			}
+			got = append(got, e)
+		}
+		if len(got) != len(list) || (late == 0) != (wait == 600) {
+			t.Errorf("wait %d: %d events, %d late", wait, len(got), late)
+		}
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add("a b 1\nb c 2\n")
+	f.Add("Time\tid1\tid2\tc1\tc2\n31220\t1558\t1567\t3B\t3B\n")
+	f.Add("from,to,feature,time\n7188,1,10,1407470400\n")
+	f.Add("\ufeff% x\n1;;2;\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir(), Once: true}, {Order: events.Wait, Lateness: 3, Late: events.Move}} {
+			if len(s) > 1<<10 {
+				s = s[:1<<10]
+			}
+			set.Table = text(s)
+			if _, _, err := read(set); err != nil && strings.Contains(err.Error(), "\n") {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,492 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Source is the events in the rows of a table. Zero fields are the defaults.
+type Source struct {
+	Table   sources.Table
+	Columns Columns
+	// Order is what happens where rows are not in order of time.
+	Order Order
+	// Memory is how many events Sort keeps in memory; 0 = 2²⁰. The others are in files
+	// of Dir, which is the directory for temporary files by default.
+	Memory int
+	Dir    string
+	// Lateness is for how long the stream waits for late events, and Late what happens to
+	// those that come later still. Both need the order Wait.
+	Lateness int64
+	Late     Lateness
+	// Once drops repetitions.
+	Once bool
+}
+
+// Order says how a stream gets into the order of time.
+type Order uint8
+
+// The orders.
+const (
+	Refuse Order = iota // a row that is late is an error
+	Sort                // all rows are read and sorted first; equal times stay in order
+	Wait                // see Source.Lateness
+)
+
+// Columns says what the columns have, by their names, or by their numbers from 1 where no
+// column has that name. The default of the first three is the first column, in upper or
+// lower case, of the names below, and without names the columns 1, 2 and 3.
+type Columns struct {
+	Source string // source src from u i id1 user
+	Target string // target dst to v j id2 item page
+	Time   string // time timestamp ts t unixtime seconds date
+
+	// Kind has the names of event.Kinds; an empty value, and no column, is add_edge.
+	Kind string
+	// Class has the class of a set_class.
+	Class string
+	// SourceClass and TargetClass have classes of the ends of an edge. The first row
+	// with a class of a node, and each that changes it, is followed by a set_class.
+	SourceClass, TargetClass string
+	// Attributes have numbers, the continuous attributes of the node or the edge. An
+	// empty value is 0.
+	Attributes []string
+}
+
+var usual = [3][]string{
+	{"source", "src", "from", "u", "i", "id1", "user"},
+	{"target", "dst", "to", "v", "j", "id2", "item", "page"},
+	{"time", "timestamp", "ts", "t", "unixtime", "seconds", "date"},
+}
+
+// ParseColumns reads Columns as a flag has them: source=from,target=to,time=3,attr=rating,
+// class=…, source_class=…, target_class=…, kind=…, in any order. attr may come repeatedly.
+func ParseColumns(text string) (c Columns, err error) {
+	if text == "" {
+		return c, nil
+	}
+	uses := map[string]*string{
+		"source": &c.Source, "target": &c.Target, "time": &c.Time, "kind": &c.Kind,
+		"class": &c.Class, "source_class": &c.SourceClass, "target_class": &c.TargetClass,
+	}
+	for _, part := range strings.Split(text, ",") {
+		use, name, ok := strings.Cut(strings.TrimSpace(part), "=")
+		to := uses[use]
+		switch {
+		case !ok || name == "":
+			return c, fmt.Errorf("%q: want USE=COLUMN", part)
+		case use == "attr":
+			c.Attributes = append(c.Attributes, name)
+		case to == nil:
+			return c, fmt.Errorf("%q: want source, target, time, kind, class, source_class, target_class or attr", use)
+		case *to != "":
+			return c, fmt.Errorf("%s is given twice", use)
+		default:
+			*to = name
+		}
+	}
+	return c, nil
+}
+
+// Stats counts what a stream did.
+type Stats struct {
+	Events   int64 // that came out
+	Late     int64 // behind the watermark: dropped or moved
+	Repeated int64 // dropped by Once
+	Runs     int   // files that Sort wrote
+}
+
+// Stream is an open source. One goroutine uses it.
+type Stream struct {
+	set     Source
+	ctx     context.Context
+	table   sources.TableReader
+	fields  []field
+	batch   *sources.TableBatch
+	row     int   // in batch
+	rows    int64 // before batch
+	pos     int64
+	last    int64
+	begun   bool
+	queue   []event.Event // SetClass events of the row
+	ids     names
+	classes names
+	class   []int32 // by node; -1 = none
+	attrs   []float32
+	stats   Stats
+	mark    int64
+	used    bool
+}
+
+// field is a column that is read.
+type field struct {
+	use  int
+	name string
+}
+
+const (
+	useSource = iota
+	useTarget
+	useTime
+	useKind
+	useClass
+	useSourceClass
+	useTargetClass
+	useAttribute
+)
+
+// Open opens the table and finds the columns.
+func (s Source) Open(ctx context.Context) (*Stream, error) {
+	switch {
+	case s.Table == nil:
+		return nil, errors.New("events: there is no Table")
+	case s.Order > Wait || s.Late > Move:
+		return nil, fmt.Errorf("events: Order is %d, Late %d, want one of the constants", s.Order, s.Late)
+	case s.Lateness < 0 || s.Lateness > 0 && s.Order != Wait:
+		return nil, fmt.Errorf("events: Lateness is %d, want 0, or more with the order Wait", s.Lateness)
+	case s.Memory < 0:
+		return nil, fmt.Errorf("events: Memory is %d, want at least 0", s.Memory)
+	}
+	r, err := s.Table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st := &Stream{set: s, ctx: ctx, table: r, mark: math.MinInt64}
+	if err := st.choose(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// choose finds the columns.
+func (s *Stream) choose() error {
+	columns, c := s.table.Columns(), s.set.Columns
+	var chosen []int
+	find := func(use int, name string, needed bool) error {
+		at := slices.IndexFunc(columns, func(c sources.TableColumn) bool { return c.Name == name })
+		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 1 && n <= len(columns) {
+			at = n - 1
+		}
+		if name == "" {
+			for _, u := range usual[use] {
+				if at = slices.IndexFunc(columns, func(c sources.TableColumn) bool { return strings.EqualFold(c.Name, u) }); at >= 0 {
+					break
+				}
+			}
+			if at < 0 && needed && len(columns) > use && columns[use].Name == strconv.Itoa(use+1) {
+				at = use
+			}
+		}
+		switch {
+		case at < 0 && name == "" && !needed:
+			return nil
+		case at < 0 && name == "":
+			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("no column is called %s; name the column of the %s", strings.Join(usual[use], ", "), usual[use][0])}
+		case at < 0:
+			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("there is no column %q, want one of %d", name, len(columns))}
+		case columns[at].Type == sources.Unusable:
+			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("column %q has no single values", columns[at].Name)}
+		}
+		chosen = append(chosen, at)
+		s.fields = append(s.fields, field{use, columns[at].Name})
+		return nil
+	}
+	// Events of nodes alone need no target.
+	err := errors.Join(find(useSource, c.Source, true), find(useTarget, c.Target, c.Kind == ""), find(useTime, c.Time, true))
+	if err != nil {
+		return firstOf(err)
+	}
+	for i, name := range []string{c.Kind, c.Class, c.SourceClass, c.TargetClass} {
+		if name != "" {
+			if err := find(useKind+i, name, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range c.Attributes {
+		if err := find(useAttribute, name, true); err != nil {
+			return err
+		}
+	}
+	s.table.Choose(chosen)
+	return nil
+}
+
+// firstOf returns the first of joined errors: messages have one line.
+func firstOf(err error) error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()[0]
+	}
+	return err
+}
+
+// Close ends the reading.
+func (s *Stream) Close() error { return s.table.Close() }
+
+// All returns the events, in order of time. It can be called once. Attributes are
+// borrowed until the next event.
+func (s *Stream) All() iter.Seq2[event.Event, error] {
+	if s.used {
+		return fail(errors.New("events: a Stream is read once"))
+	}
+	s.used = true
+	seq := s.raw()
+	switch s.set.Order {
+	case Sort:
+		seq = Sorted(s.ctx, seq, SortSettings{Memory: s.set.Memory, Dir: s.set.Dir, Runs: &s.stats.Runs})
+	case Wait:
+		seq = Late(seq, LateSettings{Wait: s.set.Lateness, Late: s.set.Late, Dropped: &s.stats.Late})
+	}
+	if s.set.Once {
+		seq = Once(seq, &s.stats.Repeated)
+	}
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range seq {
+			if err == nil {
+				s.stats.Events++
+				s.mark = e.Time
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func fail(err error) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) { yield(event.Event{}, err) }
+}
+
+// Watermark returns the time that the stream has come to, and math.MinInt64 before the
+// first event.
+func (s *Stream) Watermark() int64 { return s.mark }
+
+// Stats returns the counts so far.
+func (s *Stream) Stats() Stats { return s.stats }
+
+// Nodes returns the number of nodes so far, and Name the id of one.
+func (s *Stream) Nodes() int { return len(s.ids.list) }
+
+// Name returns the id of a node as text.
+func (s *Stream) Name(v int32) string { return s.ids.list[v] }
+
+// Classes returns the names of the classes so far, by their numbers.
+func (s *Stream) Classes() []string { return s.classes.list }
+
+// IDs returns the ids of the nodes so far.
+func (s *Stream) IDs() (graph.IDs, error) {
+	ints := make([]int64, len(s.ids.list))
+	for i, text := range s.ids.list {
+		v, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || strconv.FormatInt(v, 10) != text {
+			return graph.IDsOfStrings(s.ids.list)
+		}
+		ints[i] = v
+	}
+	return graph.IDsOf(ints), nil
+}
+
+// names numbers texts in order of arrival.
+type names struct {
+	index map[string]int32
+	list  []string
+}
+
+func (n *names) number(text []byte) (int32, error) {
+	if i, ok := n.index[string(text)]; ok {
+		return i, nil
+	}
+	if len(n.list) == math.MaxInt32-1 {
+		return 0, errors.New("more names than there are numbers")
+	}
+	if n.index == nil {
+		n.index = map[string]int32{}
+	}
+	i := int32(len(n.list))
+	n.list = append(n.list, string(text))
+	n.index[n.list[i]] = i
+	return i, nil
+}
+
+// raw returns the events in the order of the rows.
+func (s *Stream) raw() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for {
+			e, err := s.next()
+			if err == io.EOF || !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Stream) next() (event.Event, error) {
+	if len(s.queue) > 0 {
+		e := s.queue[0]
+		s.queue = s.queue[1:]
+		return e, nil
+	}
+	for s.batch == nil || s.row == s.batch.Rows {
+		if s.batch != nil {
+			s.rows += int64(s.batch.Rows)
+		}
+		b, err := s.table.Next()
+		if err != nil {
+			return event.Event{}, err
+		}
+		s.batch, s.row = b, 0
+	}
+	e, err := s.parse(s.batch, s.row)
+	if err != nil {
+		return event.Event{}, err
+	}
+	s.row++
+	return e, nil
+}
+
+// value returns a value of a row as text; missing is whether there is none.
+func value(v *sources.TableValues, row int, scratch []byte) (text []byte, missing bool) {
+	switch {
+	case v.Missing != nil && v.Missing[row]:
+		return nil, true
+	case v.Spans != nil:
+		text = v.Text[v.Spans[row].From:v.Spans[row].To]
+	case v.Integers != nil:
+		text = strconv.AppendInt(scratch, v.Integers[row], 10)
+	default:
+		text = strconv.AppendFloat(scratch, v.Floats[row], 'f', -1, 64)
+	}
+	return text, len(text) == 0
+}
+
+// parse makes the event of a row, and those of classes behind it.
+func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error) {
+	var buffer [32]byte
+	e.Pos, e.Class = s.pos, -1
+	s.attrs = s.attrs[:0]
+	var classes [2][]byte
+	var target bool
+	for i, f := range s.fields {
+		text, missing := value(&b.Values[i], row, buffer[:0])
+		bad := ""
+		switch f.use {
+		case useSource:
+			if missing {
+				bad = "there is no id"
+			} else if e.Source, err = s.ids.number(text); err != nil {
+				bad = err.Error()
+			}
+		case useTarget:
+			if target = !missing; !missing {
+				if e.Target, err = s.ids.number(text); err != nil {
+					bad = err.Error()
+				}
+			}
+		case useTime:
+			var ok bool
+			if e.Time, ok = parseTime(text); !ok {
+				bad = fmt.Sprintf("%q, want a time: an integer, a number, or a date of RFC 3339", short(text))
+			}
+		case useKind:
+			if k := slices.Index(event.Kinds(), string(text)); k >= 0 {
+				e.Kind = event.Kind(k)
+			} else if !missing {
+				bad = fmt.Sprintf("%q, want one of %s", short(text), strings.Join(event.Kinds(), ", "))
+			}
+		case useClass:
+			if !missing {
+				if e.Class, err = s.classes.number(text); err != nil {
+					bad = err.Error()
+				}
+			}
+		case useSourceClass, useTargetClass:
+			classes[f.use-useSourceClass] = append([]byte(nil), text...)
+		case useAttribute:
+			x := 0.0
+			if !missing {
+				if x, err = strconv.ParseFloat(string(text), 32); err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+					bad = fmt.Sprintf("%q, want a finite number", short(text))
+				}
+			}
+			s.attrs = append(s.attrs, float32(x))
+		}
+		if bad != "" {
+			return e, s.errorf(b, row, "column %q: %s", f.name, bad)
+		}
+	}
+	if e.OfEdge() && !target {
+		return e, s.errorf(b, row, "%v without a target", e.Kind)
+	}
+	if s.begun && e.Time < s.last && s.set.Order == Refuse {
+		return e, s.errorf(b, row, "time %d is before %d, the time of the row before it; sort the table, or ask for the order Sort", e.Time, s.last)
+	}
+	s.begun, s.last = true, e.Time
+	e.Attr = s.attrs
+	s.pos++
+	if e.Kind == event.AddEdge {
+		s.queue = s.queue[:0]
+		for i, v := range [2]int32{e.Source, e.Target} {
+			if err := s.learn(&e, v, classes[i]); err != nil {
+				return e, s.errorf(b, row, "%v", err)
+			}
+		}
+	}
+	return e, nil
+}
+
+// learn queues the event that a class of a node is new.
+func (s *Stream) learn(e *event.Event, v int32, class []byte) error {
+	if len(class) == 0 {
+		return nil
+	}
+	for int(v) >= len(s.class) {
+		s.class = append(s.class, -1)
+	}
+	c, err := s.classes.number(class)
+	if err != nil || s.class[v] == c {
+		return err
+	}
+	s.class[v] = c
+	s.queue = append(s.queue, event.Event{Kind: event.SetClass, Pos: s.pos, Time: e.Time, Source: v, Class: c})
+	s.pos++
+	return nil
+}
+
+func short(text []byte) string { return string(text[:min(len(text), 40)]) }
+
+// errorf blames a row.
+func (s *Stream) errorf(b *sources.TableBatch, row int, format string, args ...any) error {
+	e := &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("row %d: %w", s.rows+int64(row)+1, fmt.Errorf(format, args...))}
+	if b.Lines != nil {
+		e.Line = b.Lines[row]
+	}
+	return e
+}
+
+// parseTime reads a time.
+func parseTime(text []byte) (int64, bool) {
+	if v, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return v, true
+	}
+	if v, err := strconv.ParseFloat(string(text), 64); err == nil {
+		v = math.Floor(v)
+		return int64(v), v > -1<<62 && v < 1<<62
+	}
+	if t, err := time.Parse(time.RFC3339, string(text)); err == nil {
+		return t.Unix(), true
+	}
+	return 0, false
+}

@@ -1,0 +1,197 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip
+// or zstd: the values stand between tabs, commas or semicolons, whichever the first line
+// has, or else between blanks. Nothing is quoted. Lines that are empty, or begin with # or
+// %, are skipped. All lines have as many values as the first.
+//
+// Columns are called 1, 2, 3 …, or by the first line where it has no number: then it is
+// their names.
+type Text struct {
+	// Path is the file.
+	Path string
+	// FS, if set, is where Path is opened.
+	FS fs.FS
+	// Reader, if set, is read in place of Path, which is then only its name in
+	// messages. The table can then be opened once.
+	Reader io.Reader
+	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
+	// the file where that is more.
+	MaxBytes int64
+}
+
+// String names the file, for the plan of a pipeline.
+func (s Text) String() string { return input{kind: "Text", path: s.Path, reader: s.Reader}.String() }
+
+// OpenTable reads the first line.
+func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
+	l, err := input{"Text", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	if err != nil {
+		return nil, err
+	}
+	r := &textReader{l: l}
+	if err := r.open(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+type textReader struct {
+	l       *lines
+	comma   byte // 0: blanks
+	columns []TableColumn
+	chosen  []int
+	batch   TableBatch
+	text    []byte
+	fields  []Span
+	ahead   []byte // the first line, where it has values
+	err     error
+}
+
+func (r *textReader) Name() string           { return r.l.file }
+func (r *textReader) Columns() []TableColumn { return r.columns }
+func (r *textReader) Close() error           { return r.l.close() }
+
+func (r *textReader) Choose(columns []int) {
+	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
+}
+
+// line returns the next line with values.
+func (r *textReader) line() ([]byte, error) {
+	for {
+		row, err := r.l.raw()
+		if err != nil {
+			return nil, err
+		}
+		r.l.line++
+		if row = bytes.TrimRight(row, "\r"); r.l.line == 1 {
+			row = bytes.TrimPrefix(row, []byte("\ufeff"))
+		}
+		if t := bytes.TrimSpace(row); len(t) > 0 && t[0] != '#' && t[0] != '%' {
+			if r.comma == '\t' {
+				return row, nil // a value may be missing at either end
+			}
+			return t, nil
+		}
+	}
+}
+
+func (r *textReader) open() error {
+	row, err := r.line()
+	if err == io.EOF {
+		return &FileError{r.l.file, 0, fmt.Errorf("it is empty")}
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range []byte("\t,;") {
+		if bytes.IndexByte(row, c) >= 0 {
+			r.comma = c
+			break
+		}
+	}
+	r.split(row)
+	names := true
+	for i, f := range r.fields {
+		v := row[f.From:f.To]
+		if !utf8.Valid(v) {
+			return r.l.errorf("column %d: %s is no UTF-8", i+1, quote(v))
+		}
+		_, bad := strconv.ParseFloat(string(v), 64)
+		names = names && bad != nil
+		r.columns = append(r.columns, TableColumn{Name: string(v)})
+	}
+	if !names {
+		for i := range r.columns {
+			r.columns[i].Name = strconv.Itoa(i + 1)
+		}
+		r.ahead = bytes.Clone(row)
+	}
+	return nil
+}
+
+// split finds the values of a line.
+func (r *textReader) split(row []byte) {
+	r.fields = r.fields[:0]
+	for from := 0; ; {
+		if r.comma == 0 {
+			for from < len(row) && (row[from] == ' ' || row[from] == '\t') {
+				from++
+			}
+			if from == len(row) {
+				return
+			}
+		}
+		to := bytes.IndexByte(row[from:], r.comma)
+		if r.comma == 0 {
+			to = bytes.IndexAny(row[from:], " \t")
+		}
+		if to < 0 {
+			to = len(row) - from
+		}
+		v := bytes.TrimSpace(row[from : from+to])
+		at := from
+		for at < from+to && len(v) > 0 && row[at] != v[0] {
+			at++
+		}
+		r.fields = append(r.fields, Span{int32(at), int32(at + len(v))})
+		if from += to + 1; from > len(row) || r.comma == 0 && from == len(row) {
+			return
+		}
+	}
+}
+
+func (r *textReader) Next() (*TableBatch, error) {
+	b := &r.batch
+	b.Rows, b.Lines, r.text = 0, b.Lines[:0], r.text[:0]
+	for i := range b.Values {
+		b.Values[i].Spans = b.Values[i].Spans[:0]
+	}
+	for r.err == nil && b.Rows < maxBatch && len(r.text) < 1<<20 {
+		row := r.ahead
+		if r.ahead = nil; row == nil {
+			if row, r.err = r.line(); r.err != nil {
+				break
+			}
+		}
+		if r.split(row); len(r.fields) != len(r.columns) {
+			r.err = r.l.errorf("%d values, want one for each of %d columns", len(r.fields), len(r.columns))
+			break
+		}
+		for c, at := range r.chosen {
+			f := r.fields[at]
+			from := int32(len(r.text))
+			v := row[f.From:f.To]
+			if !utf8.Valid(v) {
+				r.err = r.l.errorf("column %s: %s is no UTF-8", quote([]byte(r.columns[at].Name)), quote(v))
+				break
+			}
+			r.text = append(r.text, v...)
+			b.Values[c].Spans = append(b.Values[c].Spans, Span{from, int32(len(r.text))})
+		}
+		if r.err != nil {
+			break
+		}
+		b.Lines = append(b.Lines, r.l.line)
+		b.Rows++
+	}
+	for i := range b.Values {
+		b.Values[i].Text = r.text
+		b.Values[i].Spans = b.Values[i].Spans[:b.Rows]
+	}
+	if b.Rows == 0 {
+		return nil, r.err
+	}
+	return b, nil
+}
