@@ -1,0 +1,313 @@
+package temporal
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/flow/event"
+)
+
+// Near is how many neighbours of a node are walked: its last targets, and as many of the
+// sources that came last.
+const Near = 16
+
+// Decays of counts, in times in which 200 edges come on average.
+var (
+	pairScales = [3]float64{1. / 6, 2, 24}
+	nodeScales = [4]float64{1. / 6, 1, 6, 72}
+)
+
+// History is the edges so far. The zero value keeps all. It is used by one goroutine at
+// a time.
+type History struct {
+	// Last keeps that many edges, and Within those whose time is greater than that of
+	// the last one less Within. 0 = all.
+	Last   int
+	Within int64
+
+	nodes []node
+	pairs []pair
+	free  []int32          // places in pairs
+	index map[uint64]int32 // places in pairs
+	edges int64            // so far
+	both  bool             // a node was a source and a target
+
+	queue []edge // of the window, a ring
+	first int
+	held  int
+
+	near   walk // 2 hops
+	far    walk // 3 hops
+	stamp  []int32
+	round  int32
+	start  int64   // time of the first edge
+	hour   float64 // in which 200 edges came on average
+	list   []int32
+	pairOf []int32 // by target, of one source: place + 1
+	found  []int32 // pair of the source and each candidate; -1 = none
+}
+
+type edge struct {
+	source, target int32
+	time           int64
+}
+
+// pair is a source and a target with an edge in the window.
+type pair struct {
+	source, target int32
+	newer, older   int32 // in the list of the source; -1 = none
+	begin, time    int64 // of the first and of the last edge
+	at             int64 // number of the last edge
+	count          int32 // edges in the window
+	sent, got      int32 // edges of the source, and to the target, at the last edge
+	decayed        [3]float32
+	value          float32 // of the last edge
+}
+
+// node is what is known of a node, as a source and as a target.
+type node struct {
+	outTime           int64
+	sent, outs        int32 // edges so far, edges in the window
+	targets           int32 // in the window
+	newest            int32 // pair of the last edge
+	last, before      int32 // targets of the last two edges
+	run               int32 // edges to the last target in turn
+	outNew            float32
+	outGap            float32
+	inTime            int64
+	inAt              int64
+	got, ins          int32
+	sources           int32
+	inNew             float32
+	inGap             float32
+	decayed           [4]float32
+	fresh             [2]float32 // decayed count of sources that were new
+	path              ring       // targets of the last edges
+	visitors          ring
+	followers         ring // targets after an edge to this node
+	gave, was         float32
+	gaveLast, wasLast float32 // decayed means of the values given and got
+	given, judged     int32
+}
+
+// ring is the last Near nodes of some kind.
+type ring struct {
+	at [Near]int32
+	n  int32
+}
+
+func (r *ring) add(v int32) { r.at[r.n%Near] = v; r.n++ }
+func (r *ring) len() int    { return int(min(r.n, Near)) }
+
+// newest returns the i-th last.
+func (r *ring) newest(i int) int32 { return r.at[(r.n-1-int32(i))%Near] }
+
+// followed returns how often v followed u, and u had a follower.
+func (r *ring) followed(u, v int32) (n, of int) {
+	for i := r.len() - 1; i > 0; i-- {
+		if r.newest(i) == u {
+			if of++; r.newest(i-1) == v {
+				n++
+			}
+		}
+	}
+	return n, of
+}
+
+func (r *ring) count(v int32) (n int) {
+	for _, w := range r.at[:r.len()] {
+		if w == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Add learns of an event. Only AddEdge is looked at; RemoveEdge and others are not part of
+// what happened between two nodes. The first continuous attribute, if there is one, is the
+// value of the edge. Events come in order of time.
+func (h *History) Add(e event.Event) error {
+	if e.Kind != event.AddEdge {
+		return nil
+	}
+	if e.Source < 0 || e.Target < 0 {
+		return fmt.Errorf("temporal: event %d: edge from %d to %d, want nodes from 0", e.Pos, e.Source, e.Target)
+	}
+	if h.Last < 0 || h.Within < 0 {
+		return fmt.Errorf("temporal: Last is %d, Within %d, want at least 0", h.Last, h.Within)
+	}
+	h.grow(max(e.Source, e.Target))
+	if h.edges == 0 {
+		h.start = e.Time
+	}
+	h.hour = max(1, 200*float64(e.Time-h.start)/float64(h.edges+1))
+	s, d := &h.nodes[e.Source], &h.nodes[e.Target]
+	i, known := h.index[key(e.Source, e.Target)]
+	fresh := float32(0)
+	if !known {
+		i, fresh = h.insert(e), 1
+	}
+	p := &h.pairs[i]
+	h.raise(s, i)
+	if s.sent == 0 {
+		s.outNew, s.outGap, s.last = 0.5, 6, -1
+	} else {
+		s.outGap += 0.2 * (logOf(float64(e.Time-s.outTime)) - s.outGap)
+	}
+	if d.got == 0 {
+		d.inNew, d.inGap = 0.5, 8
+	} else {
+		d.inGap += 0.2 * (logOf(float64(e.Time-d.inTime)) - d.inGap)
+	}
+	s.outNew += 0.1 * (fresh - s.outNew)
+	d.inNew += 0.1 * (fresh - d.inNew)
+	if s.last >= 0 {
+		if s.last != e.Target {
+			h.nodes[s.last].followers.add(e.Target)
+		}
+	}
+	if s.before = s.last; s.last == e.Target {
+		s.run++
+	} else {
+		s.run = 1
+	}
+	s.last = e.Target
+	s.path.add(e.Target)
+	if d.visitors.n == 0 || d.visitors.newest(0) != e.Source {
+		d.visitors.add(e.Source)
+	}
+	for k, scale := range nodeScales {
+		d.decayed[k] = d.decayed[k]*h.faded(e.Time-d.inTime, scale) + 1
+		if k == 1 || k == 2 {
+			d.fresh[k-1] = d.fresh[k-1]*h.faded(e.Time-d.inTime, scale) + fresh
+		}
+	}
+	for k, scale := range pairScales {
+		p.decayed[k] = p.decayed[k]*h.faded(e.Time-p.time, scale) + 1
+	}
+	s.sent, s.outs, s.outTime = s.sent+1, s.outs+1, e.Time
+	d.got, d.ins, d.inTime, d.inAt = d.got+1, d.ins+1, e.Time, h.edges
+	p.count, p.time, p.at, p.sent, p.got = p.count+1, e.Time, h.edges, s.sent, d.got
+	if len(e.Attr) > 0 {
+		v := e.Attr[0]
+		p.value = v
+		s.gave, s.given = s.gave+v, s.given+1
+		d.was, d.judged = d.was+v, d.judged+1
+		s.gaveLast += 0.2 * (v - s.gaveLast)
+		d.wasLast += 0.2 * (v - d.wasLast)
+	}
+	h.both = h.both || s.got > 0 || d.sent > 0
+	h.edges++
+	h.slide(edge{e.Source, e.Target, e.Time})
+	return nil
+}
+
+func key(source, target int32) uint64 { return uint64(source)<<32 | uint64(target) }
+
+func (h *History) grow(v int32) {
+	if h.index == nil {
+		h.index = map[uint64]int32{}
+	}
+	for int32(len(h.nodes)) <= v {
+		h.nodes = append(h.nodes, node{newest: -1, last: -1, before: -1})
+	}
+}
+
+// insert makes a pair, which stands in no list yet.
+func (h *History) insert(e event.Event) int32 {
+	var i int32
+	if n := len(h.free); n > 0 {
+		i, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		i = int32(len(h.pairs))
+		h.pairs = append(h.pairs, pair{})
+	}
+	h.pairs[i] = pair{source: e.Source, target: e.Target, newer: -1, older: -1, begin: e.Time, at: h.edges}
+	h.index[key(e.Source, e.Target)] = i
+	h.nodes[e.Source].targets++
+	h.nodes[e.Target].sources++
+	return i
+}
+
+// raise makes pair i the newest of its source.
+func (h *History) raise(s *node, i int32) {
+	if s.newest == i {
+		return
+	}
+	h.unlink(s, i)
+	h.pairs[i].older, h.pairs[i].newer = s.newest, -1
+	if s.newest >= 0 {
+		h.pairs[s.newest].newer = i
+	}
+	s.newest = i
+}
+
+// unlink takes pair i out of the list of its source, where it is in it.
+func (h *History) unlink(s *node, i int32) {
+	p := &h.pairs[i]
+	if p.newer >= 0 {
+		h.pairs[p.newer].older = p.older
+	} else if s.newest == i {
+		s.newest = p.older
+	}
+	if p.older >= 0 {
+		h.pairs[p.older].newer = p.newer
+	}
+}
+
+// slide adds an edge to the window, and drops those that leave it.
+func (h *History) slide(e edge) {
+	if h.Last == 0 && h.Within == 0 {
+		return
+	}
+	if h.held == len(h.queue) {
+		queue := make([]edge, max(1024, 2*h.held))
+		for i := range h.held {
+			queue[i] = h.queue[(h.first+i)%h.held]
+		}
+		h.queue, h.first = queue, 0
+	}
+	h.queue[(h.first+h.held)%len(h.queue)] = e
+	h.held++
+	for h.Last > 0 && h.held > h.Last || h.Within > 0 && e.time-h.queue[h.first].time >= h.Within {
+		h.drop(h.queue[h.first])
+		h.first, h.held = (h.first+1)%len(h.queue), h.held-1
+	}
+}
+
+func (h *History) drop(e edge) {
+	s, d := &h.nodes[e.source], &h.nodes[e.target]
+	s.outs--
+	d.ins--
+	i := h.index[key(e.source, e.target)]
+	if h.pairs[i].count--; h.pairs[i].count > 0 {
+		return
+	}
+	h.unlink(s, i)
+	delete(h.index, key(e.source, e.target))
+	h.free = append(h.free, i)
+	s.targets--
+	d.sources--
+}
+
+// Edges returns the number of edges so far, and Pairs that of pairs in the window.
+func (h *History) Edges() int64 { return h.edges }
+
+// Pairs returns the number of pairs of a source and a target with an edge in the window.
+func (h *History) Pairs() int { return len(h.index) }
+
+// Recent appends the last targets of a source to dst, the newest first, at most n.
+func (h *History) Recent(dst []int32, source int32, n int) []int32 {
+	if int(source) >= len(h.nodes) {
+		return dst
+	}
+	for i := h.nodes[source].newest; i >= 0 && n > 0; i, n = h.pairs[i].older, n-1 {
+		dst = append(dst, h.pairs[i].target)
+	}
+	return dst
+}
+
+// faded is what is left of a count after a time.
+func (h *History) faded(time int64, scale float64) float32 {
+	return float32(math.Exp(-float64(time) / (scale * h.hour)))
+}
