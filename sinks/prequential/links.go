@@ -1,0 +1,448 @@
+package prequential
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/operators/temporal"
+)
+
+// Links asks, for each edge that arrives, which target its source has at that time. The
+// answer is the rank of the true target among candidates: 1 + the candidates with a
+// higher score + half of the others with an equal one. Zero fields are the defaults.
+type Links struct {
+	// Net is the model; nil = &nn.Ranker{}.
+	Net *nn.Ranker
+	// History is what features are computed from; nil = all edges so far.
+	History *temporal.History
+	// Every is how many edges are asked about before they become known, to the history
+	// and to the model; 0 = 1.
+	Every int
+	// Candidates is how many candidates a question has, the answer too, drawn with
+	// equal probability from the targets; 0 = all targets.
+	Candidates int
+	// Negatives is how many candidates of each of two kinds a question to learn from
+	// has: the last different targets of all sources, and random ones. 64 last targets
+	// of the source come with them. 0 = 32.
+	Negatives int
+	Seed      uint64 // of candidates and negatives
+
+	// Drift, if set, is given 1 - 1/rank of every question, and OnAlarm its alarms. An
+	// error of OnAlarm ends the run.
+	Drift   drift.Detector
+	OnAlarm func(drift.Alarm) error
+	// Each, if set, is called with every answer. An error ends the run.
+	Each func(Answer) error
+	// Learned, if set, is called after every Every edges.
+	Learned func(edges int) error
+
+	rng     *rand.Rand
+	targets []int32 // all that are known, in order of arrival
+	known   []bool  // by node
+	recent  []int32 // the last targets of all
+	asked   int64
+	alarms  []drift.Alarm
+
+	candidates []int32
+	x          []float32
+	scores     []float32
+	base       []float64
+	skip       []bool
+	pending    []nn.Question
+	room       []float32 // of pending
+}
+
+// Answer is what became of one question.
+type Answer struct {
+	Event     event.Event
+	Rank      float64 // of the true target, from 1
+	Negative  bool    // whether Score and Other are set
+	Score     float32 // of the true target
+	Other     float32 // of a candidate drawn at random
+	Baselines [4]float64
+}
+
+// Scores are the results over some questions.
+type Scores struct {
+	Questions int
+	MRR       float64 // mean of 1/rank
+	// AUC and AP compare the true target with one random candidate of each question, over
+	// the last 2²⁰ questions.
+	AUC, AP   float64
+	Baselines map[temporal.Baseline]float64 // MRR
+}
+
+// Report is the results of a run.
+type Report struct {
+	Edges       int
+	Valid, Test Scores
+	Alarms      []drift.Alarm // Position counts questions from 0
+}
+
+// Benchmark follows the protocol of the Temporal Graph Benchmark (Huang et al., NeurIPS
+// 2023): edges up to the 70 % quantile of time are learned from, those up to the 85 %
+// quantile are the validation part, the others the test. Candidates are all targets of
+// the stream, but for the other true targets of the same source and time in the same
+// part. The model goes on learning in both parts, after Every questions. Events must be
+// in order of time; those that are not AddEdge are left out.
+func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, error) {
+	if err := l.start(); err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Kind != event.AddEdge })
+	if len(events) < 10 {
+		return nil, fmt.Errorf("prequential: %d edges, want 10 or more", len(events))
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i].Time < events[i-1].Time {
+			return nil, fmt.Errorf("prequential: event %d has time %d, which is before that of the event before it", events[i].Pos, events[i].Time)
+		}
+	}
+	for _, e := range events {
+		l.meet(e.Target)
+	}
+	slices.Sort(l.targets)
+	train, valid := quantile(events, 0.7), quantile(events, 0.85)
+	part := func(e event.Event) int {
+		switch {
+		case float64(e.Time) <= train:
+			return 0
+		case float64(e.Time) <= valid:
+			return 1
+		}
+		return 2
+	}
+	report, scores := &Report{Edges: len(events)}, [3]*meter{1: {}, 2: {}}
+	for from := 0; from < len(events); {
+		p, to := part(events[from]), from
+		for to < len(events) && part(events[to]) == p {
+			to++
+		}
+		also := map[moment][]int32{}
+		if p > 0 {
+			for _, e := range events[from:to] {
+				also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
+			}
+		}
+		for at := from; at < to; at += l.Every {
+			if err := l.batch(ctx, events[at:min(at+l.Every, to)], also, scores[p]); err != nil {
+				return nil, err
+			}
+		}
+		from = to
+	}
+	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
+	return report, nil
+}
+
+type moment struct {
+	source int32
+	time   int64
+}
+
+// quantile is that of the times, as numpy interpolates it.
+func quantile(events []event.Event, share float64) float64 {
+	at := share * float64(len(events)-1)
+	i := int(at)
+	t := float64(events[i].Time)
+	if i+1 < len(events) {
+		t += (at - float64(i)) * (float64(events[i+1].Time) - t)
+	}
+	return t
+}
+
+// Run asks about each edge of a stream of any length; its scores are the Test of the
+// report. Candidates are the targets so far and the answer, but for the other true
+// targets of the same source and time among Every edges. Memory grows with the nodes, and
+// with the pairs that History keeps.
+func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
+	if err := l.start(); err != nil {
+		return nil, err
+	}
+	report, scores, also := &Report{}, &meter{}, map[moment][]int32{}
+	var batch []event.Event
+	flush := func() error {
+		report.Edges += len(batch)
+		clear(also)
+		for _, e := range batch {
+			also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
+		}
+		err := l.batch(ctx, batch, also, scores)
+		batch = batch[:0]
+		return err
+	}
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind != event.AddEdge {
+			continue
+		}
+		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
+		if batch = append(batch, e); len(batch) == l.Every {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	report.Test, report.Alarms = scores.scores(), l.alarms
+	return report, nil
+}
+
+func (l *Links) start() error {
+	l.Every, l.Negatives = cmp.Or(l.Every, 1), cmp.Or(l.Negatives, 32)
+	if l.Every < 1 || l.Negatives < 1 || l.Candidates < 0 || l.Candidates == 1 {
+		return fmt.Errorf("prequential: Every is %d, Negatives %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Negatives, l.Candidates)
+	}
+	if l.Net == nil {
+		l.Net = &nn.Ranker{}
+	}
+	if l.History == nil {
+		l.History = &temporal.History{}
+	}
+	l.rng = rand.New(rand.NewPCG(l.Seed, 0x1155))
+	return l.Net.Init(temporal.Features)
+}
+
+// meet makes a node a candidate.
+func (l *Links) meet(v int32) {
+	for int(v) >= len(l.known) {
+		l.known = append(l.known, false)
+		l.skip = append(l.skip, false)
+	}
+	if !l.known[v] {
+		l.known[v] = true
+		l.targets = append(l.targets, v)
+	}
+}
+
+// batch asks about edges, if there are scores, and then learns from them.
+func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment][]int32, scores *meter) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.pending, l.room = l.pending[:0], l.room[:0]
+	for i, e := range batch {
+		l.meet(e.Target)
+		if scores != nil {
+			if err := l.ask(e, i, also[moment{e.Source, e.Time}], scores); err != nil {
+				return err
+			}
+		}
+		if err := l.prepare(e, i); err != nil {
+			return err
+		}
+	}
+	for i, q := range l.pending {
+		if _, err := l.Net.Learn(q); err != nil {
+			return fmt.Errorf("prequential: event %d: %w", batch[i].Pos, err)
+		}
+	}
+	for _, e := range batch {
+		if err := l.History.Add(e); err != nil {
+			return err
+		}
+		if l.recent = append(l.recent, e.Target); len(l.recent) > 64*l.Negatives {
+			l.recent = l.recent[:copy(l.recent, l.recent[32*l.Negatives:])]
+		}
+	}
+	if l.Learned != nil {
+		return l.Learned(len(batch))
+	}
+	return nil
+}
+
+// ask ranks the target of an edge. The answer is the first candidate.
+func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
+	for _, v := range also {
+		l.skip[v] = true
+	}
+	l.skip[e.Target] = true
+	list := append(l.candidates[:0], e.Target)
+	if l.Candidates == 0 || l.Candidates >= len(l.targets) {
+		for _, v := range l.targets {
+			if !l.skip[v] {
+				list = append(list, v)
+			}
+		}
+	} else {
+		// Draws that were made already are drawn anew, a bounded number of times.
+		for try := 0; len(list) < l.Candidates && try < 8*l.Candidates; try++ {
+			if v := l.targets[l.rng.IntN(len(l.targets))]; !l.skip[v] {
+				l.skip[v] = true
+				list = append(list, v)
+			}
+		}
+		for _, v := range list {
+			l.skip[v] = false
+		}
+	}
+	for _, v := range also {
+		l.skip[v] = false
+	}
+	l.skip[e.Target] = false
+	l.candidates = list
+	l.x, l.scores, l.base = room(l.x, len(list)*temporal.Features), room(l.scores, len(list)), room(l.base, len(list))
+	if err := l.History.Describe(e.Source, e.Time, lag, list, l.x); err != nil {
+		return err
+	}
+	if err := l.Net.Score(l.x, l.scores); err != nil {
+		return fmt.Errorf("prequential: event %d: %w", e.Pos, err)
+	}
+	a := Answer{Event: e, Rank: rank(l.scores)}
+	for i, b := range temporal.Baselines() {
+		l.History.Score(b, e.Source, list, l.base)
+		a.Baselines[i] = rank(l.base)
+	}
+	if len(list) > 1 {
+		a.Negative, a.Score, a.Other = true, l.scores[0], l.scores[1+l.rng.IntN(len(list)-1)]
+	}
+	scores.add(&a)
+	if l.Drift != nil {
+		if alarm, ok := l.Drift.Add(1 - 1/a.Rank); ok {
+			alarm.Position, alarm.Time = l.asked, e.Time
+			l.alarms = append(l.alarms, alarm)
+			if l.OnAlarm != nil {
+				if err := l.OnAlarm(alarm); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	l.asked++
+	if l.Each != nil {
+		return l.Each(a)
+	}
+	return nil
+}
+
+// rank is that of the first score among all.
+func rank[T float32 | float64](scores []T) float64 {
+	above, equal := 0, 0
+	for _, s := range scores[1:] {
+		if s > scores[0] {
+			above++
+		} else if s == scores[0] {
+			equal++
+		}
+	}
+	return 1 + float64(above) + float64(equal)/2
+}
+
+func room[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+n/2)
+	}
+	return x[:n]
+}
+
+// prepare makes the question to learn from about an edge, from what is known before it.
+func (l *Links) prepare(e event.Event, lag int) error {
+	list := append(l.candidates[:0], e.Target)
+	l.skip[e.Target] = true
+	add := func(v int32) {
+		if !l.skip[v] {
+			l.skip[v] = true
+			list = append(list, v)
+		}
+	}
+	for _, v := range l.History.Recent(nil, e.Source, 64) {
+		add(v)
+	}
+	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-l.Negatives); i-- {
+		add(l.recent[i])
+	}
+	certain := len(list)
+	for range l.Negatives {
+		add(l.targets[l.rng.IntN(len(l.targets))])
+	}
+	for _, v := range list {
+		l.skip[v] = false
+	}
+	l.candidates = list
+	from := len(l.room)
+	l.room = slices.Grow(l.room, len(list)*temporal.Features)[:from+len(list)*temporal.Features]
+	q := nn.Question{X: l.room[from:], Drawn: len(list) - certain}
+	if q.Drawn > 0 {
+		q.Weight = max(1, float64(len(l.targets)-certain)/float64(q.Drawn))
+	}
+	l.pending = append(l.pending, q)
+	return l.History.Describe(e.Source, e.Time, lag, list, q.X)
+}
+
+const lastAnswers = 1 << 20 // that AUC and AP are of
+
+// meter adds up answers.
+type meter struct {
+	n        int
+	sum      float64
+	base     [4]float64
+	pos, neg []float32
+}
+
+func (m *meter) add(a *Answer) {
+	m.n++
+	m.sum += 1 / a.Rank
+	for i, r := range a.Baselines {
+		m.base[i] += 1 / r
+	}
+	if a.Negative {
+		if len(m.pos) < lastAnswers {
+			m.pos, m.neg = append(m.pos, a.Score), append(m.neg, a.Other)
+		} else {
+			m.pos[m.n%lastAnswers], m.neg[m.n%lastAnswers] = a.Score, a.Other
+		}
+	}
+}
+
+func (m *meter) scores() Scores {
+	s := Scores{Questions: m.n, Baselines: map[temporal.Baseline]float64{}}
+	n := float64(max(m.n, 1))
+	s.MRR = m.sum / n
+	for i, b := range temporal.Baselines() {
+		s.Baselines[b] = m.base[i] / n
+	}
+	s.AUC, s.AP = Curve(m.pos, m.neg)
+	return s
+}
+
+// Curve returns the area under the ROC curve of scores of positive and negative cases,
+// and the average precision; NaN where either has none. Ties count half for the area, and
+// are one step of the precision.
+func Curve(pos, neg []float32) (auc, ap float64) {
+	if len(pos) == 0 || len(neg) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	pos, neg = slices.Clone(pos), slices.Clone(neg)
+	slices.Sort(pos)
+	slices.Sort(neg)
+	p, n := len(pos), len(neg)
+	for i, j := p, n; i > 0; {
+		v, was, above := pos[i-1], i, n-j
+		for i > 0 && pos[i-1] == v {
+			i--
+		}
+		for j > 0 && neg[j-1] > v {
+			j--
+		}
+		above = n - j
+		for j > 0 && neg[j-1] == v {
+			j--
+		}
+		equal := n - j - above
+		auc += float64(was-i) * (float64(j) + float64(equal)/2)
+		ap += float64(was-i) / float64(p) * float64(p-i) / float64(p-i+n-j)
+	}
+	return auc / float64(p) / float64(n), ap
+}

@@ -1,0 +1,261 @@
+package prequential
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/operators/temporal"
+)
+
+// Nodes asks for the class of each node, from its contacts with nodes of known class,
+// before the class becomes known. The model learns from the contacts of nodes that are
+// known. Zero fields are the defaults.
+type Nodes struct {
+	Net *nn.Ranker // nil = &nn.Ranker{}
+	// After is how many edges of a node come before it is asked about: a class that the
+	// stream tells earlier is kept back until then. 0 = 10. Nodes with fewer edges are
+	// asked about at the end.
+	After int
+	watch
+}
+
+// Signs asks for the sign of the value of each edge, the first continuous attribute,
+// before the edge arrives. An edge of value 0 is left out.
+type Signs struct {
+	Net *nn.Ranker // nil = &nn.Ranker{}
+	watch
+}
+
+// watch is what a run tells while it goes on.
+type watch struct {
+	// Drift, if set, is given 1 for each wrong answer and 0 for each right one, and
+	// OnAlarm its alarms. An error of OnAlarm ends the run.
+	Drift   drift.Detector
+	OnAlarm func(drift.Alarm) error
+	// Asked, if set, is called after each answer, with the reciprocal rank of the truth
+	// among the classes. An error ends the run.
+	Asked func(e event.Event, reciprocal float64) error
+}
+
+// ClassReport is the results of a run of Nodes or Signs.
+type ClassReport struct {
+	Events, Questions int
+	Accuracy          float64 // share of the answers that are right
+	MRR               float64 // mean of 1/rank of the true class
+	// AUC and AP are those of the score of the true class against those of the others,
+	// and of Signs those of positive edges against negative ones, over at
+	// least the last 2²⁰ questions.
+	AUC, AP float64
+	// Baseline is the share of right answers of the most frequent class among known
+	// neighbours, or among all, and of Signs of the more frequent sign.
+	Baseline float64
+	Alarms   []drift.Alarm
+}
+
+func (w *watch) answer(e event.Event, r *ClassReport, rank float64) error {
+	r.Questions++
+	r.MRR += 1 / rank
+	wrong := 1.0
+	if rank == 1 {
+		r.Accuracy++
+		wrong = 0
+	}
+	if w.Drift != nil {
+		if a, ok := w.Drift.Add(wrong); ok {
+			a.Position, a.Time = int64(r.Questions-1), e.Time
+			r.Alarms = append(r.Alarms, a)
+			if w.OnAlarm != nil {
+				if err := w.OnAlarm(a); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if w.Asked != nil {
+		return w.Asked(e, 1/rank)
+	}
+	return nil
+}
+
+func (r *ClassReport) finish(pos, neg []float32) *ClassReport {
+	n := float64(max(r.Questions, 1))
+	r.Accuracy, r.MRR, r.Baseline = r.Accuracy/n, r.MRR/n, r.Baseline/n
+	r.AUC, r.AP = Curve(pos, neg)
+	return r
+}
+
+// Run asks about the nodes of a stream. Classes are numbers from 0.
+func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
+	after := cmp.Or(n.After, 10)
+	if after < 1 {
+		return nil, fmt.Errorf("prequential: After is %d, want at least 1", n.After)
+	}
+	if n.Net == nil {
+		n.Net = &nn.Ranker{}
+	}
+	if err := n.Net.Init(temporal.ClassFeatures); err != nil {
+		return nil, err
+	}
+	report, known := &ClassReport{}, &temporal.Classes{}
+	var held, edges []int32 // by node: the class that is kept back, edges so far
+	var pos, neg, scores []float32
+	grow := func(v int32) {
+		for int(v) >= len(held) {
+			held, edges = append(held, -1), append(edges, 0)
+		}
+	}
+	ask := func(v int32, now int64) error {
+		class := held[v]
+		held[v] = -1
+		told := event.Event{Kind: event.SetClass, Time: now, Source: v, Class: class}
+		if known.Len() > 1 && int(class) < known.Len() {
+			x := known.Describe(v, now)
+			scores = room(scores, known.Len())
+			if err := n.Net.Score(x, scores); err != nil {
+				return err
+			}
+			best := 0
+			for k := range scores {
+				if x[k*temporal.ClassFeatures]+x[k*temporal.ClassFeatures+6]/1e3 > x[best*temporal.ClassFeatures]+x[best*temporal.ClassFeatures+6]/1e3 {
+					best = k
+				}
+			}
+			if best == int(class) {
+				report.Baseline++
+			}
+			scores[0], scores[class] = scores[class], scores[0]
+			pos, neg = last(append(pos, scores[0])), last(append(neg, scores[1:]...))
+			if err := n.answer(told, report, rank(scores)); err != nil {
+				return err
+			}
+		}
+		known.Add(told)
+		return nil
+	}
+	for e, err := range events {
+		if err == nil && report.Events%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		report.Events++
+		switch e.Kind {
+		case event.SetClass:
+			if grow(e.Source); known.Class(e.Source) >= 0 || e.Class < 0 {
+				known.Add(e)
+			} else if held[e.Source] = e.Class; edges[e.Source] >= int32(after) {
+				if err := ask(e.Source, e.Time); err != nil {
+					return nil, err
+				}
+			}
+		case event.AddEdge:
+			grow(max(e.Source, e.Target))
+			known.Add(e)
+			for _, v := range [2]int32{e.Source, e.Target} {
+				edges[v]++
+				if class := known.Class(v); class >= 0 && known.Len() > 1 {
+					x := known.Describe(v, e.Time)
+					swap(x, int(class), temporal.ClassFeatures)
+					if _, err := n.Net.Learn(nn.Question{X: x}); err != nil {
+						return nil, err
+					}
+				} else if held[v] >= 0 && edges[v] >= int32(after) {
+					if err := ask(v, e.Time); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	for v := range held {
+		if held[v] >= 0 {
+			if err := ask(int32(v), 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return report.finish(pos, neg), nil
+}
+
+// last forgets all but the last scores, now and then.
+func last(scores []float32) []float32 {
+	if len(scores) >= 2*lastAnswers {
+		scores = scores[:copy(scores, scores[len(scores)-lastAnswers:])]
+	}
+	return scores
+}
+
+// swap exchanges a row with the first.
+func swap(x []float32, row, width int) {
+	for j := range width {
+		x[j], x[row*width+j] = x[row*width+j], x[j]
+	}
+}
+
+// Run asks about the edges of a stream.
+func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
+	if s.Net == nil {
+		s.Net = &nn.Ranker{}
+	}
+	if err := s.Net.Init(temporal.SignFeatures); err != nil {
+		return nil, err
+	}
+	const f = temporal.SignFeatures
+	report, history := &ClassReport{}, &temporal.History{}
+	var pos, neg []float32
+	var count [2]int
+	scores := make([]float32, 2)
+	for e, err := range events {
+		if err == nil && report.Events%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if report.Events++; e.Kind != event.AddEdge || len(e.Attr) == 0 || e.Attr[0] == 0 {
+			continue
+		}
+		// The first row is that of a positive edge; a negative one is all zeros, so that
+		// the difference of the scores is a function of the features.
+		x := make([]float32, 2*f)
+		if err := history.DescribeSign(e.Source, e.Target, e.Time, x[:f]); err != nil {
+			return nil, err
+		}
+		if err := s.Net.Score(x, scores); err != nil {
+			return nil, err
+		}
+		sign, score := 0, scores[0]-scores[1]
+		if e.Attr[0] > 0 {
+			pos = last(append(pos, score))
+		} else {
+			sign, neg = 1, last(append(neg, score))
+		}
+		if count[sign] >= count[1-sign] {
+			report.Baseline++
+		}
+		count[sign]++
+		scores[0], scores[sign] = scores[sign], scores[0]
+		if err := s.answer(e, report, rank(scores)); err != nil {
+			return nil, err
+		}
+		if sign == 1 {
+			swap(x, 1, f)
+		}
+		if _, err := s.Net.Learn(nn.Question{X: x}); err != nil {
+			return nil, err
+		}
+		e.Attr = slices.Clone(e.Attr)
+		e.Attr[0] = max(-1, min(1, e.Attr[0]))
+		if err := history.Add(e); err != nil {
+			return nil, err
+		}
+	}
+	return report.finish(pos, neg), nil
+}
