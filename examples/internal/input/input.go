@@ -84,7 +84,7 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 	var stdin io.Reader
 	path := g.Path
 	if path == "-" {
-		path, stdin = "standard input", &interruptible{ctx: ctx, r: os.Stdin}
+		path, stdin = "standard input", Stdin(ctx)
 	} else if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		stdin = &interruptible{ctx: ctx, r: &opened{path: path}} // a pipe may keep one waiting
 	}

@@ -16,6 +16,9 @@ type interruptible struct {
 	err  error
 }
 
+// Stdin returns standard input, whose reading ends with ctx.
+func Stdin(ctx context.Context) io.Reader { return &interruptible{ctx: ctx, r: os.Stdin} }
+
 func (i *interruptible) Read(p []byte) (int, error) {
 	if i.data == nil {
 		i.data = make(chan []byte)

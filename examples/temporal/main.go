@@ -1,0 +1,130 @@
+// Command temporal reads the events of a graph that changes, and asks about each before it
+// learns from it: which target has this edge, which class has this node, which fields has
+// an edge changed?
+//
+//	go run ./examples/temporal                                  # generated edges, whose mechanism changes half-way
+//	go run ./examples/temporal -edges jodie-wikipedia.txt.gz    # links, in the protocol of the Temporal Graph Benchmark
+//	go run ./examples/temporal -edges primaryschool.csv.gz -columns source_class=c1,target_class=c2 -task nodes
+//	go run ./examples/temporal -edges bitcoinalpha.csv.gz -columns attr=feature -task nodes   # signs of edges
+//	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
+//
+// The heuristics beside the model answer the same questions at the same information. An
+// alarm (ADWIN) tells when the errors of the model have changed.
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/sources/events"
+)
+
+func main() { cli.Main("temporal", run) }
+
+// config is the command line.
+type config struct {
+	edges      string
+	columns    events.Columns
+	order      string
+	generated  int
+	k          int
+	last       int           // of -window
+	within     time.Duration // of -window
+	every      int
+	task       string
+	protocol   string
+	candidates int
+	seed       uint64
+	json, out  string
+	format     string // of out
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := cli.Flags("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")
+	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
+	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, separated by commas; default: by their names, else the first three")
+	f.StringVar(&c.order, "order", "sort", "of a file that is not in order of time: sort it, or refuse it by its line")
+	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
+	cli.K(f, &c.k, "of -task fields")
+	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where times are in seconds; default: all")
+	cli.Int(f, &c.every, "every", 1, 1, 1<<20, "events that come before the model, and the graph, know them")
+	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
+	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files, prequential for a stream and for generated edges")
+	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
+	f.StringVar(&c.json, "json", "", "file for the results")
+	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
+	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	return c, c.check(*columns, *window)
+}
+
+func (c *config) check(columns, window string) (err error) {
+	if c.columns, err = events.ParseColumns(columns); err != nil {
+		return cli.Usage(fmt.Errorf("-columns: %w", err))
+	}
+	if c.protocol == "" {
+		if c.protocol = "tgb"; c.edges == "-" || c.edges == "generated" {
+			c.protocol = "prequential"
+		}
+	}
+	for _, w := range []struct {
+		flag, value string
+		words       []string
+	}{
+		{"order", c.order, []string{"sort", "refuse"}}, {"task", c.task, []string{"links", "nodes", "fields"}}, {"protocol", c.protocol, []string{"tgb", "prequential"}},
+	} {
+		if !slices.Contains(w.words, w.value) {
+			return cli.Usage(fmt.Errorf("-%s is %q, want one of %s", w.flag, w.value, strings.Join(w.words, " ")))
+		}
+	}
+	if c.candidates == 1 {
+		return cli.Usage(fmt.Errorf("-candidates is 1, want 0 or at least 2"))
+	}
+	if window != "" {
+		if c.last, err = strconv.Atoi(window); err != nil {
+			c.last = 0
+			c.within, err = time.ParseDuration(window)
+		}
+		if err != nil || c.last < 1 && c.within < time.Second || c.last > math.MaxInt32 {
+			return cli.Usage(fmt.Errorf("-window is %q, want a number of edges, or a time of at least a second such as 36h", window))
+		}
+	}
+	c.format, err = picture.Format(c.out)
+	return err
+}
+
+func run(ctx context.Context, args []string) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	// Places that cannot be written to are found before the work, not after it.
+	files, err := cli.CreateAll(c.json, c.out)
+	if err != nil {
+		return err
+	}
+	defer files.Cleanup()
+	r := newReport(c)
+	if err := c.work(ctx, r); err != nil {
+		return err
+	}
+	r.finish()
+	if err := files.JSON(c.json, r); err != nil {
+		return err
+	}
+	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
+		return err
+	}
+	return r.print(os.Stdout)
+}

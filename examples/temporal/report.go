@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/operators/temporal"
+	"github.com/sanflow/sanflow/sinks/prequential"
+)
+
+// report is the JSON object of -json. What a task does not have is null.
+type report struct {
+	Events           int64     `json:"events"`
+	PerSecond        float64   `json:"events_per_s"`
+	FieldsRecomputed int64     `json:"fields_recomputed"`
+	FieldsChanged    int64     `json:"fields_changed"`
+	Latency          latency   `json:"latency_ms"` // of an event; of -every, the share of one
+	Valid            *float64  `json:"mrr_valid"`  // of -protocol tgb
+	Test             *float64  `json:"mrr_test"`   // of all questions where there is no test part
+	Baselines        baselines `json:"baselines"`  // mrr_test of the heuristics
+	AUC              *float64  `json:"auc"`
+	AP               *float64  `json:"ap"`
+	Alarms           []alarm   `json:"alarms"`
+	PeakMB           float64   `json:"peak_rss_mb"`
+	Seconds          float64   `json:"seconds"`
+	Model            string    `json:"model_sha256"`
+
+	c        *config
+	start    time.Time
+	at       time.Time // of the last step
+	times    durations
+	curve    curve
+	mean     string // what the curve is of
+	accuracy string // a line for people
+}
+
+type latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+type baselines struct {
+	EdgeBank        *float64 `json:"edgebank"`
+	Recency         *float64 `json:"recency"`
+	CommonNeighbors *float64 `json:"common_neighbours"`
+	AdamicAdar      *float64 `json:"adamic_adar"`
+}
+
+// alarm is a change of the error of the model, 1 - 1/rank or the share of wrong answers.
+type alarm struct {
+	Question int64   `json:"question"` // from 0
+	Time     int64   `json:"time"`
+	Before   float64 `json:"error_before"`
+	After    float64 `json:"error_after"`
+}
+
+func newReport(c *config) *report {
+	return &report{c: c, Alarms: []alarm{}, mean: "mean of 1/rank"}
+}
+
+func (r *report) begin() { r.start, r.at = time.Now(), time.Now() }
+
+// took notes how long some events have taken, since the last call.
+func (r *report) took(events int) {
+	now := time.Now()
+	if events > 0 {
+		r.times.add(now.Sub(r.at)/time.Duration(events), int64(events))
+	}
+	r.at = now
+}
+
+func (r *report) answer(a prequential.Answer) error {
+	r.curve.add(1 / a.Rank)
+	return nil
+}
+
+func (r *report) asked(_ event.Event, reciprocal float64) error {
+	r.curve.add(reciprocal)
+	return nil
+}
+
+func (r *report) recomputed(fields int64) {
+	r.mean = "fields computed again"
+	r.curve.add(float64(fields))
+}
+
+func (r *report) links(from *prequential.Report, net *nn.Ranker) {
+	if from.Valid.Questions > 0 {
+		r.Valid = number(from.Valid.MRR)
+	}
+	s := from.Test
+	r.Test, r.AUC, r.AP, r.Model = number(s.MRR), number(s.AUC), number(s.AP), net.Hash()
+	r.Baselines = baselines{
+		number(s.Baselines[temporal.EdgeBank]), number(s.Baselines[temporal.Recency]),
+		number(s.Baselines[temporal.CommonNeighbors]), number(s.Baselines[temporal.AdamicAdar]),
+	}
+	r.alarmed(from.Alarms)
+}
+
+func (r *report) classes(from *prequential.ClassReport, baseline string, net *nn.Ranker) {
+	r.Test, r.AUC, r.AP, r.Model = number(from.MRR), number(from.AUC), number(from.AP), net.Hash()
+	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; %s: %.1f %%", from.Questions, 100*from.Accuracy, baseline, 100*from.Baseline)
+	r.alarmed(from.Alarms)
+}
+
+func (r *report) alarmed(list []drift.Alarm) {
+	for _, a := range list {
+		r.Alarms = append(r.Alarms, alarm{a.Position, a.Time, a.Before, a.After})
+	}
+}
+
+// number is x, and null where there is none.
+func number(x float64) *float64 {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+func (r *report) finish() {
+	r.Seconds = time.Since(r.start).Seconds()
+	r.PerSecond = float64(r.Events) / r.Seconds
+	r.PeakMB = float64(cli.PeakRSS()) / 1e6
+	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
+}
+
+// print writes the closing table.
+func (r *report) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d events, %.0f a second, in %.1f s\n", cli.DataName(r.c.edges), r.Events, r.PerSecond, r.Seconds)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range []struct {
+		name string
+		x    *float64
+	}{
+		{"MRR, validation", r.Valid}, {"MRR", r.Test}, {"  recency", r.Baselines.Recency}, {"  EdgeBank", r.Baselines.EdgeBank},
+		{"  common neighbours", r.Baselines.CommonNeighbors}, {"  Adamic–Adar", r.Baselines.AdamicAdar}, {"AUC", r.AUC}, {"average precision", r.AP},
+	} {
+		if line.x != nil {
+			fmt.Fprintf(w, "%s\t%.4f\n", line.name, *line.x)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if r.accuracy != "" {
+		fmt.Fprintln(out, r.accuracy)
+	}
+	if r.FieldsRecomputed > 0 {
+		fmt.Fprintf(out, "%d fields computed again, %.1f an event, of which %d changed\n", r.FieldsRecomputed, float64(r.FieldsRecomputed)/float64(max(r.Events, 1)), r.FieldsChanged)
+	}
+	for _, a := range r.Alarms {
+		fmt.Fprintf(out, "alarm at question %d, time %d: error %.3f, before %.3f\n", a.Question, a.Time, a.After, a.Before)
+	}
+	_, err := fmt.Fprintf(out, "an event takes %.3f ms (median), %.3f ms (99 %%), %.1f ms at most; peak %.0f MB resident\n", r.Latency.P50, r.Latency.P99, r.Latency.Max, r.PeakMB)
+	return err
+}
+
+// draw is the picture of -out.
+func (r *report) draw(format string) ([]byte, error) {
+	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, "questions so far", r.mean)
+	p.Line("each asked before it is learned from, means of windows", r.curve.points(), picture.Blue, 1.5)
+	if len(r.Alarms) > 0 {
+		var at plotter.XYs
+		for _, a := range r.Alarms {
+			at = append(at, plotter.XY{X: float64(a.Question), Y: 1 - a.After})
+		}
+		p.Points("alarm", at, nil, picture.Red, draw.CrossGlyph{})
+	}
+	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
+}
+
+// curve is the means of windows of a stream of any length: where there are 200, two and
+// two are joined.
+type curve struct {
+	size, n int // of a window; in the last one
+	sum     float64
+	means   []float64
+}
+
+func (c *curve) add(x float64) {
+	c.size = max(c.size, 1)
+	c.sum += x
+	if c.n++; c.n < c.size {
+		return
+	}
+	c.means, c.sum, c.n = append(c.means, c.sum/float64(c.size)), 0, 0
+	if len(c.means) == 200 {
+		for i := range 100 {
+			c.means[i] = (c.means[2*i] + c.means[2*i+1]) / 2
+		}
+		c.means, c.size = c.means[:100], 2*c.size
+	}
+}
+
+func (c *curve) points() (at plotter.XYs) {
+	for i, y := range c.means {
+		at = append(at, plotter.XY{X: float64((i + 1) * c.size), Y: y})
+	}
+	return at
+}
+
+// durations counts times in buckets that are 5 % wide.
+type durations struct {
+	counts []int64
+	n      int64
+	most   float64 // ms
+}
+
+func (d *durations) add(t time.Duration, n int64) {
+	at := int(math.Log(max(float64(t), 1)) / math.Log(1.05))
+	if at >= len(d.counts) {
+		d.counts = append(d.counts, slices.Repeat([]int64{0}, at+1-len(d.counts))...)
+	}
+	d.counts[at] += n
+	d.n += n
+	d.most = max(d.most, t.Seconds()*1e3)
+}
+
+// quantile returns a time in ms.
+func (d *durations) quantile(share float64) float64 {
+	left := int64(share * float64(d.n))
+	for at, n := range d.counts {
+		if left -= n; left < 0 {
+			return min(math.Pow(1.05, float64(at+1))/1e6, d.most)
+		}
+	}
+	return d.most
+}

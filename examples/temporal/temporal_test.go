@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m) }
+
+// The model is better than the heuristics, its alarm sees that the mechanism changes
+// half-way, and another run gives the same.
+func TestLinks(t *testing.T) {
+	defer leak.VerifyNone(t)
+	out := filepath.Join(t.TempDir(), "curve.svg")
+	args := []string{"-n", "3000", "-candidates", "60"}
+	r := clitest.JSON[report](t, run, append(args, "-out", out)...)
+	if r.Events < 3000 || r.Valid != nil || *r.Test < *r.Baselines.Recency || *r.Test < *r.Baselines.EdgeBank || *r.AUC < 0.7 || len(r.Model) != 64 || r.Latency.Max < r.Latency.P50 {
+		t.Errorf("%+v", r)
+	}
+	seen := false
+	for _, a := range r.Alarms {
+		seen = seen || a.Question >= 1500 && a.Question < 1800 && a.After > a.Before
+	}
+	if !seen {
+		t.Errorf("the alarms are %+v", r.Alarms)
+	}
+	if again := clitest.JSON[report](t, run, args...); again.Model != r.Model || *again.Test != *r.Test {
+		t.Errorf("another run: %+v, want %+v", again, r)
+	}
+	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), "</svg>") {
+		t.Errorf("%.100s (%v)", text, err)
+	}
+}
+
+// rows is a file out of order, with classes and ratings.
+func rows(t *testing.T) string {
+	text := strings.Builder{}
+	text.WriteString("Time,id1,id2,c1,c2,rating\n")
+	class := []string{"red", "blue"}
+	for i := range 400 {
+		u, v := i%20, (i*7+i/20*2)%20
+		rating := "4"
+		if u%2 == 0 {
+			rating = "-3"
+		}
+		text.WriteString(strings.Join([]string{strconv.Itoa(1000 - i), "n" + strconv.Itoa(u), "n" + strconv.Itoa(v), class[u%2], class[v%2], rating}, ",") + "\n")
+	}
+	return clitest.File(t, "rows.csv", text.String())
+}
+
+func TestTasks(t *testing.T) {
+	defer leak.VerifyNone(t)
+	file := rows(t)
+	if r := clitest.JSON[report](t, run, "-edges", file, "-every", "20"); r.Events != 400 || r.Valid == nil || r.Test == nil {
+		t.Errorf("links: %+v", r)
+	}
+	if r := clitest.JSON[report](t, run, "-edges", file, "-task", "nodes", "-columns", "source_class=c1,target_class=5"); r.Test == nil || r.Events < 410 {
+		t.Errorf("classes: %+v", r)
+	}
+	if r := clitest.JSON[report](t, run, "-edges", file, "-task", "nodes", "-columns", "attr=rating"); *r.AUC < 0.6 || r.Events != 400 {
+		t.Errorf("signs: %+v", r)
+	}
+	for _, window := range []string{"100", "1m"} {
+		if r := clitest.JSON[report](t, run, "-edges", file, "-task", "fields", "-k", "4", "-window", window, "-every", "7"); r.FieldsRecomputed < r.FieldsChanged || r.FieldsChanged < 20 || r.Events != 400 {
+			t.Errorf("fields: %+v", r)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	clitest.Silence(t)
+	file := rows(t)
+	for _, test := range []struct{ args, want string }{
+		{"-task graphs", `-task is "graphs", want one of links nodes fields`},
+		{"-protocol x", `-protocol is "x"`},
+		{"-order wait", `-order is "wait"`},
+		{"-window x", `-window is "x"`},
+		{"-window 0", `-window is "0"`},
+		{"-window 5ms", `-window is "5ms"`},
+		{"-candidates 1", "-candidates is 1"},
+		{"-every 0", "-every is 0"},
+		{"-columns size=3", `-columns: "size=3"`},
+		{"-out curve.gif", ".svg or .png"},
+		{"-json /nowhere/at/all", "cannot write"},
+		{"-edges /nowhere/at/all", "no such file"},
+		{"-edges " + file + " -columns time=when", `there is no column "when"`},
+		{"-edges " + file + " -order refuse", "rows.csv:3: row 2: time 999 is before 1000"},
+	} {
+		if err := run(context.Background(), strings.Fields(test.args)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.args, err, test.want)
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	defer leak.VerifyNone(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(30*time.Millisecond, func() { cancel(cli.ErrInterrupted) })
+	if err := run(ctx, []string{"-n", "1000000"}); !errors.Is(err, cli.ErrInterrupted) {
+		t.Errorf("%v, want %v", err, cli.ErrInterrupted)
+	}
+}

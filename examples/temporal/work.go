@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/operators/evolve"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/temporal"
+	"github.com/sanflow/sanflow/sinks/prequential"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/events"
+)
+
+// events opens the stream. The attributes of an event are borrowed.
+func (c *config) events(ctx context.Context) (seq iter.Seq2[event.Event, error], end func() error, err error) {
+	if c.edges == "generated" {
+		return events.Generated(c.generated, c.seed), func() error { return nil }, nil
+	}
+	src := events.Source{Columns: c.columns}
+	if c.order == "sort" && c.edges != "-" {
+		src.Order = events.Sort
+	}
+	if c.edges == "-" {
+		src.Table = sources.Text{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: 1 << 62}
+	} else {
+		src.Table = sources.Text{Path: cli.Place("temporal", c.edges)}
+	}
+	s, err := src.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.All(), s.Close, nil
+}
+
+func (c *config) work(ctx context.Context, r *report) (err error) {
+	seq, end, err := c.events(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	bar := cli.NewProgress("events", -1)
+	defer bar.Done()
+	counted := func(yield func(event.Event, error) bool) {
+		for e, err := range seq {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				r.Events++
+				bar.Add(1)
+			}
+			if !yield(e, err) {
+				return
+			}
+			if err == nil && c.task == "nodes" {
+				r.took(1)
+			}
+		}
+	}
+	r.begin()
+	switch {
+	case c.task == "fields":
+		err = c.fields(counted, r)
+	case c.task == "links":
+		err = c.links(ctx, counted, r)
+	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
+		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}}
+		s.Drift, s.Asked = &drift.ADWIN{}, r.asked
+		var report *prequential.ClassReport
+		if report, err = s.Run(ctx, counted); err == nil {
+			r.classes(report, "the more frequent sign", s.Net)
+		}
+	default:
+		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 4}} // there are few nodes
+		n.Drift, n.Asked = &drift.ADWIN{}, r.asked
+		var report *prequential.ClassReport
+		if report, err = n.Run(ctx, counted); err == nil {
+			r.classes(report, "the most frequent class of the neighbours", n.Net)
+		}
+	}
+	return cli.Cause(ctx, err)
+}
+
+func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r *report) error {
+	l := &prequential.Links{
+		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
+		History: &temporal.History{Last: c.last, Within: int64(c.within / time.Second)},
+		Drift:   &drift.ADWIN{}, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
+	}
+	var report *prequential.Report
+	var err error
+	if c.protocol == "tgb" {
+		var list []event.Event
+		for e, err := range seq {
+			if err != nil {
+				return err
+			}
+			e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
+			list = append(list, e)
+		}
+		report, err = l.Benchmark(ctx, list)
+	} else {
+		report, err = l.Run(ctx, seq)
+	}
+	if err == nil {
+		r.links(report, l.Net)
+	}
+	return err
+}
+
+// fields keeps the fields of all nodes.
+func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
+	set := dynamic.Settings{Last: c.last, Within: int64(c.within / time.Second), EdgeAttrs: len(c.columns.Attributes)}
+	f, err := evolve.New(set, field.Both, &field.Normalizer{K: c.k}, true)
+	if err != nil {
+		return err
+	}
+	waiting := 0
+	refresh := func() error {
+		was := f.Kept().Stats().Recomputed
+		if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
+			return err
+		}
+		r.recomputed(f.Kept().Stats().Recomputed - was)
+		n := waiting
+		waiting = 0
+		r.took(n)
+		return nil
+	}
+	for e, err := range seq {
+		if err != nil {
+			return err
+		}
+		if err := f.Apply(&e); err != nil {
+			return fmt.Errorf("temporal: %w", err)
+		}
+		if waiting++; waiting == c.every {
+			if err := refresh(); err != nil {
+				return err
+			}
+		}
+	}
+	if waiting > 0 {
+		if err := refresh(); err != nil {
+			return err
+		}
+	}
+	stats := f.Kept().Stats()
+	r.FieldsRecomputed, r.FieldsChanged = stats.Recomputed, stats.Changed
+	return nil
+}
