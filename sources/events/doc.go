@@ -17,7 +17,8 @@
 // [sources.JSONLines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
 // iter.Seq2[event.Event, error] is what everything behind takes, [Channel] makes one of a
-// channel, and [Late] and [Sorted] work on any.
+// channel, [Of] of the records of any source, such as sources.IPC and the messages of
+// sources/jetstream, and [Late] and [Sorted] work on any. [Rows] makes records of them.
 //
 // # Time
 //

@@ -1,0 +1,143 @@
+package events
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Rows is a source of records of events, as operators.Evolve reads them.
+type Rows struct {
+	// Events are the events: of a Stream, a channel, or anything else. They can be read
+	// once. Where they wait, they must end with the context of the run, as Channel does.
+	Events iter.Seq2[event.Event, error]
+	// Layout is that of the graph: its direction, attributes and classes.
+	Layout record.Layout
+	// Size is how many events a record has; 0 = 256.
+	Size int
+}
+
+// String says how many events come together, for the plan of a pipeline.
+func (r Rows) String() string { return fmt.Sprintf("Events(size %d)", cmp.Or(r.Size, 256)) }
+
+// Open begins the stream.
+func (r Rows) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if r.Events == nil || r.Size < 0 {
+		return nil, fmt.Errorf("events: Size is %d, want at least 0, and Events to read", r.Size)
+	}
+	if err := r.Layout.Check(); err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	r.Size = cmp.Or(r.Size, 256)
+	next, stop := iter.Pull2(r.Events)
+	return &rowReader{set: r, next: next, stop: stop, build: record.NewEventBuilder(mem, r.Layout)}, nil
+}
+
+type rowReader struct {
+	set   Rows
+	next  func() (event.Event, error, bool)
+	stop  func()
+	build *record.EventBuilder
+}
+
+func (r *rowReader) Schema() *arrow.Schema { return r.build.Schema() }
+
+func (r *rowReader) Next(ctx context.Context) (arrow.Record, error) {
+	for r.build.Rows() < r.set.Size {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		e, err, ok := r.next()
+		if !ok {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.build.Append(0, &e)
+	}
+	if r.build.Rows() == 0 {
+		return nil, io.EOF
+	}
+	return r.build.Record(), nil
+}
+
+func (r *rowReader) Close() error {
+	r.stop()
+	r.build.Release()
+	return nil
+}
+
+// Of returns the events in the records of a source: of a file of sources.IPC, or of
+// messages of sources/jetstream. Attributes are borrowed until the next event. An event
+// that breaks the rules of its layout is an error.
+func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		r, err := src.Open(ctx, mem)
+		if err != nil {
+			yield(event.Event{}, err)
+			return
+		}
+		err = read(ctx, r, yield)
+		if closed := r.Close(); err == nil {
+			err = closed
+		}
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(event.Event{}, err)
+		}
+	}
+}
+
+var errEnough = errors.New("enough")
+
+func read(ctx context.Context, r flow.Reader, yield func(event.Event, error) bool) error {
+	layout, err := record.EventLayout(r.Schema())
+	if err != nil {
+		return err
+	}
+	for {
+		rec, err := r.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := rowsOf(rec, layout, yield); err != nil {
+			return err
+		}
+	}
+}
+
+func rowsOf(rec arrow.Record, l record.Layout, yield func(event.Event, error) bool) error {
+	defer rec.Release()
+	v, err := record.EventsOf(rec)
+	if err != nil {
+		return err
+	}
+	var e event.Event
+	for row := range v.Len() {
+		v.At(row, &e)
+		cats, attrs := len(l.NodeCat), len(l.NodeAttr)
+		if e.OfEdge() {
+			cats, attrs = len(l.EdgeCat), len(l.EdgeAttr)
+		}
+		if err := e.Check(cats, attrs); err != nil {
+			return fmt.Errorf("events: %w", err)
+		}
+		if !yield(e, nil) {
+			return errEnough
+		}
+	}
+	return nil
+}
