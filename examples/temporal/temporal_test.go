@@ -89,7 +89,7 @@ func TestErrors(t *testing.T) {
 		{"-window 5ms", `-window is "5ms"`},
 		{"-candidates 1", "-candidates is 1"},
 		{"-every 0", "-every is 0"},
-		{"-columns size=3", `-columns: "size=3"`},
+		{"-columns size=3", `-columns: "size"`},
 		{"-out curve.gif", ".svg or .png"},
 		{"-json /nowhere/at/all", "cannot write"},
 		{"-edges /nowhere/at/all", "no such file"},
