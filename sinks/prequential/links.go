@@ -429,14 +429,14 @@ func Curve(pos, neg []float32) (auc, ap float64) {
 	slices.Sort(neg)
 	p, n := len(pos), len(neg)
 	for i, j := p, n; i > 0; {
-		v, was, above := pos[i-1], i, n-j
+		v, was := pos[i-1], i
 		for i > 0 && pos[i-1] == v {
 			i--
 		}
 		for j > 0 && neg[j-1] > v {
 			j--
 		}
-		above = n - j
+		above := n - j
 		for j > 0 && neg[j-1] == v {
 			j--
 		}
