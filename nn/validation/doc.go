@@ -6,12 +6,20 @@
 //	Majority          the rows that the largest class alone would have right
 //	Corrected         the mean of differences and its corrected standard error
 //	PairedDifference  the same of two ways to learn on the same splits
-//	AUC               the area under the ROC curve of scores; AveragePrecision
+//	ReadSplits        splits that others have published, for CrossValidation.Given
+//	Measure           ten scores of Answers, by name: accuracy, AUC, log loss, RMSE …
+//	AUC               the area under the ROC curve of scores; AveragePrecision; Rank
 //
 // Rows are numbered from 0; class[r] is the class of row r. A [Split] has the rows to
 // learn from and the rows to test on, both ascending where the rows are. Accuracy and
 // differences are in percentage points. Slices of a caller are borrowed during a call;
 // results belong to the caller.
+//
+// Where classes are unbalanced the accuracy says little, since the largest class alone has
+// most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
+// Balanced; choose epochs and variants by the same, sinks.Fit.Measure and
+// CrossValidation.Measure; and let sinks.Predict.Prior answer as if classes were equally
+// frequent. That moves the threshold and needs no other training.
 //
 // The same Seed gives the same splits in every release of Go and at any number of
 // workers. An error names the fold and the variant; a variant that is missing is

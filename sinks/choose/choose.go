@@ -8,6 +8,7 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,6 +26,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -70,6 +72,10 @@ type Choice struct {
 	Train, Valid Rows
 	// Classes are those of the rows; none where numbers are learned.
 	Classes []string
+	// Measure, if set, is what systems, and epochs of those that hold no rows out
+	// themselves, are chosen by on the validation rows. The default is the accuracy, or the
+	// root mean square error where numbers are learned.
+	Measure validation.Measure
 	// Budget bounds the time: a system that would be tried, or ends, later does not
 	// count. The first of the list always does. 0 = no bound.
 	Budget time.Duration
@@ -89,7 +95,7 @@ type Choice struct {
 type Tried struct {
 	Name string `json:"name"`
 	// Score is the accuracy on the validation rows in percent, or the root mean square
-	// error where numbers are learned.
+	// error where numbers are learned, or Choice.Measure.
 	Score   float64 `json:"score"`
 	Seconds float64 `json:"seconds"`
 }
@@ -146,9 +152,13 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 }
 
 // best returns the trial with the best score, the loss decides between equals; the
-// recommended one where that is not better by a standard error.
+// recommended one where that is not better by a standard error. A Measure has no such error, and
+// the best by it counts, the first of equals.
 func (c Choice) best(all []*trial) *trial {
 	numbers := len(c.Classes) == 0
+	if c.Measure != "" {
+		return slices.MinFunc(all, func(s, t *trial) int { return cmp.Compare(c.Measure.Loss(s.Score), c.Measure.Loss(t.Score)) })
+	}
 	best := all[0]
 	var recommended *trial
 	for i, t := range all {
@@ -264,8 +274,8 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 		},
 	}
 	if !nn.HoldsOut(net) {
-		fit.Valid = &again
-		if len(c.Classes) > 0 { // what counts is the accuracy; the loss decides between equals
+		fit.Valid, fit.Measure = &again, c.Measure
+		if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
 		}
 	}
@@ -277,6 +287,11 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 		return err
 	}
 	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Score()
+	if c.Measure != "" {
+		var err error
+		t.Score, err = m.By(c.Measure)
+		return err
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -67,6 +68,11 @@ func TestMeasures(t *testing.T) {
 	near("error", m.Error(), 100*math.Sqrt(0.75*0.25/4))
 	near("majority", m.Majority(), 75)
 	near("AUC", m.AUC(), 2.5/3)
+	balanced, err := m.By(validation.Balanced)
+	near("balanced accuracy", balanced, (1+2./3)/2)
+	if _, wrong := m.By(validation.MAE); err != nil || wrong == nil {
+		t.Error(err, wrong)
+	}
 	near("loss", m.Loss(), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
 	near("calibration", m.Calibration(), 100*(0.25*2+0.5)/4)
 	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins[9].Rows != 1 {
@@ -119,6 +125,21 @@ func TestRecommended(t *testing.T) {
 		}
 		if got := c.best(x.all).Name; got != x.want {
 			t.Errorf("%s is chosen, want %s", got, x.want)
+		}
+	}
+}
+
+// A measure chooses in place of the accuracy, the first of equals, whichever is recommended.
+func TestBestByMeasure(t *testing.T) {
+	var all []*trial
+	for _, score := range []float64{0.5, 0.25, 0.25, 0.75, 0.75} {
+		all = append(all, &trial{Tried: Tried{Score: score}, Rows: 1})
+	}
+	systems := make([]System, len(all))
+	systems[0].Recommended = true
+	for measure, want := range map[validation.Measure]int{validation.ROC: 3, validation.Brier: 1} {
+		if got := (Choice{Systems: systems, Classes: []string{"a", "b"}, Measure: measure}).best(all); got != all[want] {
+			t.Errorf("%s: %+v is chosen, want %d", measure, got, want)
 		}
 	}
 }

@@ -26,8 +26,7 @@ type Measures struct {
 	Bins [10]Bin
 
 	loss, squares, sum, sumSquares float64
-	score                          []float64 // of class 1 of two
-	positive                       []bool
+	answers                        sinks.Answers
 }
 
 // Bin is the rows whose predicted probability is in one interval.
@@ -55,7 +54,7 @@ func (m *Measures) Add(p sinks.Prediction) error {
 		}
 		d, y := float64(p.Value-p.TargetValue), float64(p.TargetValue)
 		m.Rows, m.loss, m.squares, m.sum, m.sumSquares = m.Rows+1, m.loss+d*d, m.squares+d*d*d*d, m.sum+y, m.sumSquares+y*y
-		return nil
+		return m.answers.Add(p)
 	}
 	switch {
 	case p.Target < 0:
@@ -75,10 +74,13 @@ func (m *Measures) Add(p sinks.Prediction) error {
 		right = 1
 	}
 	b.Rows, b.Confidence, b.Accuracy = b.Rows+1, (b.Confidence*n+sure)/(n+1), (b.Accuracy*n+right)/(n+1)
-	if len(m.Classes) == 2 {
-		m.score, m.positive = append(m.score, float64(p.Probs[1])), append(m.positive, p.Target == 1)
-	}
-	return nil
+	return m.answers.Add(p)
+}
+
+// By is another measure of the answers, such as validation.Balanced; see
+// validation.Measure.
+func (m *Measures) By(measure validation.Measure) (float64, error) {
+	return measure.Of(&m.answers.Answers)
 }
 
 // Wrong counts rows of a class that the model does not have, which are errors: in Rows,
@@ -133,10 +135,12 @@ func (m *Measures) Majority() float64 {
 // AUC is the area under the ROC curve of two classes, NaN of others and where all rows
 // are of one.
 func (m *Measures) AUC() float64 {
-	if len(m.Classes) != 2 {
-		return math.NaN()
+	if len(m.Classes) == 2 {
+		if auc, err := m.By(validation.ROC); err == nil {
+			return auc
+		}
 	}
-	return validation.AUC(m.score, m.positive)
+	return math.NaN()
 }
 
 // RMSE is the root mean square error where numbers are learned, and Spread that of the

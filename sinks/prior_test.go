@@ -1,0 +1,62 @@
+package sinks_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// With Prior answers are those for classes of equal shares, in the same order of rows.
+func TestPredictPrior(t *testing.T) {
+	ctx := context.Background()
+	f, err := sinks.NewFold(ctx, parts(t, 40), validation.Split{Train: seq(0, 28), Test: seq(28, 40)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Release()
+	net := &nn.PSLR{}
+	if _, err := f.Fit(ctx, sinks.Fit{Net: net, Epochs: 3, Batch: 8}); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(prior []float64) (a sinks.Answers, err error) {
+		return a, flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Prior: prior, Each: func(p sinks.Prediction) error {
+			if p.Probs[p.Class] < max(p.Probs[0], p.Probs[1]) {
+				t.Errorf("%+v", p)
+			}
+			return a.Add(p)
+		}}).Run(ctx)
+	}
+	plain, err := ask(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior := []float64{0.9, 0.1}
+	got, err := ask(prior)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(plain.Probs); i += 2 {
+		p, q := float64(plain.Probs[i])/prior[0], float64(plain.Probs[i+1])/prior[1]
+		if math.Abs(float64(got.Probs[i+1])-q/(p+q)) > 1e-6 || math.Abs(float64(got.Probs[i]+got.Probs[i+1])-1) > 1e-6 {
+			t.Errorf("row %d: %v of %v", i/2, got.Probs[i:i+2], plain.Probs[i:i+2])
+		}
+	}
+	a, err := validation.ROC.Of(&plain.Answers)
+	b, again := validation.ROC.Of(&got.Answers)
+	if err != nil || again != nil || math.Abs(a-b) > 1e-9 {
+		t.Errorf("AUC %v and %v, %v, %v", a, b, err, again)
+	}
+	for want, prior := range map[string][]float64{"Prior has 1 shares": {1}, "Prior has the share 0 of class 1": {1, 0}, "Prior has the share NaN": {math.NaN(), 1}} {
+		if _, err := ask(prior); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
