@@ -33,7 +33,9 @@ type data struct {
 	targets bool           // are read
 	unseen  int            // words that the model does not have
 	foreign []int32        // nodes of a class that the model does not have
-	names   []string       // of the graphs of tables
+	// explains: -graph is the number of a graph of -data, and -class the class to explain.
+	explains bool
+	names    []string // of the graphs of tables
 }
 
 // columns is the flags that say what is in tables. A model keeps them.
@@ -100,7 +102,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return d.roles()
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) {
+		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.explains && (name == "class" || name == "graph")) {
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges", name))
 		}
 	}

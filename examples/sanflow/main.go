@@ -4,6 +4,7 @@
 //	sanflow train -task graphs -data MUTAG -budget 30s -out mutag.model -json train.json
 //	sanflow evaluate -model mutag.model -data MUTAG
 //	sanflow predict -model mutag.model -data MUTAG -out scores.csv
+//	sanflow explain -model mutag.model -data MUTAG -graph 17 -html why.html
 //	sanflow serve -model mutag.model -listen localhost:8080
 //	sanflow inspect mutag.model
 //
@@ -48,6 +49,7 @@ func init() { // not above: commands tell about themselves by it
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
 		{"predict", "writes the predictions of a model for all rows as CSV, JSON lines or Parquet", predict},
+		{"explain", "says what in a graph speaks for the prediction of a model, as JSON and as HTML", explain},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},
 	}
