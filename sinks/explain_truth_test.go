@@ -1,0 +1,172 @@
+package sinks_test
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// scoredEdge is the weight of an edge in an explanation, and whether the edge is a reason.
+type scoredEdge struct {
+	weight float64
+	reason bool
+}
+
+// edgeAUC is the probability that a reason weighs more than another edge; equal ones count
+// half.
+func edgeAUC(all []scoredEdge) float64 {
+	slices.SortFunc(all, func(a, b scoredEdge) int { return cmp.Compare(a.weight, b.weight) })
+	var ranks, reasons float64
+	for i := 0; i < len(all); {
+		j, here := i, 0.0
+		for ; j < len(all) && all[j].weight == all[i].weight; j++ {
+			if all[j].reason {
+				here++
+			}
+		}
+		ranks += here * float64(i+1+j) / 2
+		reasons += here
+		i = j
+	}
+	return (ranks - reasons*(reasons+1)/2) / (reasons * (float64(len(all)) - reasons))
+}
+
+// truthOf trains the recommended model on four fifths of some graphs, and compares the
+// explanations of the others with the edges that are reasons. class is the class to
+// explain, of graphs of that class alone; "" = each graph's prediction.
+func truthOf(t *testing.T, items []sources.Item, l record.Layout, reason func(i int, e sinks.EdgeWeight) bool, class string, most int, seed uint64) (auc, accuracy float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 28))
+	var train []sources.Item
+	var test []int
+	for i := range items {
+		if rng.IntN(5) == 0 {
+			test = append(test, i)
+		} else {
+			train = append(train, items[i])
+		}
+	}
+	recipe := operators.Recipe{operators.Expect{Layout: l}, operators.Count{Of: count.Standard()}}
+	net := nn.Best()
+	if _, err := (sinks.Fit{Net: net, Patience: 10}).Run(context.Background(), recipe.Onto(flow.From(sources.Graphs{Items: train, Layout: l}))); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var all []scoredEdge
+	right, explained := 0, 0
+	for _, i := range test {
+		a, err := p.Predict(context.Background(), items[i].Graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int32(a.Index) == items[i].Class {
+			right++
+		}
+		if class != "" && l.Classes[items[i].Class] != class || explained == most {
+			continue
+		}
+		e, err := p.ExplainAs(context.Background(), items[i].Graph, sinks.ExplainOptions{Class: class, Members: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var edges []scoredEdge
+		for _, edge := range e.Edges {
+			edges = append(edges, scoredEdge{edge.Weight, reason(i, edge)})
+		}
+		if slices.ContainsFunc(edges, func(e scoredEdge) bool { return e.reason }) {
+			all = append(all, edges...)
+			explained++
+		}
+	}
+	return edgeAUC(all), float64(right) / float64(len(test))
+}
+
+// On BA-2motifs the edges of the motifs weigh most.
+func TestExplainBA2Motifs(t *testing.T) {
+	seeds, size := uint64(1), 200
+	if os.Getenv("SANFLOW_LONG") != "" {
+		seeds, size = 10, 1000
+	}
+	for seed := range seeds {
+		var items []sources.Item
+		var planted []generate.Planted
+		for i := range size {
+			p, err := generate.BA2Motifs(i%2, seed*uint64(size)+uint64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			planted = append(planted, p)
+			items = append(items, sources.Item{Graph: p.Graph, Class: int32(i % 2)})
+		}
+		l := record.Layout{Classes: []string{"house", "cycle"}}
+		auc, accuracy := truthOf(t, items, l, func(i int, e sinks.EdgeWeight) bool { return planted[i].InMotif(e.Source, e.Target) }, "", -1, seed)
+		t.Logf("BA-2motifs, seed %d: accuracy %.4f, AUC of edges %.4f", seed, accuracy, auc)
+		if auc < 0.99 {
+			t.Errorf("seed %d: AUC of edges %.4f, want 0.99 or more", seed, auc)
+		}
+	}
+}
+
+// In mutagens of Mutagenicity the bonds of NO2 and NH2 weigh more than most others. It logs
+// how much more: the goal of 0.97 is not reached.
+func TestExplainMutagenicity(t *testing.T) {
+	dir := os.Getenv("SANFLOW_DATA")
+	if dir == "" || os.Getenv("SANFLOW_LONG") == "" {
+		t.Skip("SANFLOW_DATA and SANFLOW_LONG are not set")
+	}
+	graphs, layout := collectedGraphs(t, sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")})
+	const oxygen, hydrogen, nitrogen = 1, 3, 4
+	reasons := make([]map[graph.Edge]bool, len(graphs))
+	for i, g := range graphs {
+		reasons[i] = map[graph.Edge]bool{}
+		for v := range int32(g.N()) {
+			for _, atom := range []int32{oxygen, hydrogen} {
+				var ends []int32
+				for _, u := range g.Adj(v) {
+					if g.NodeCat[u] == atom && g.Degree(u) == 1 {
+						ends = append(ends, u)
+					}
+				}
+				if g.NodeCat[v] == nitrogen && len(ends) == 2 {
+					for _, u := range ends {
+						reasons[i][graph.Edge{U: min(u, v), V: max(u, v)}] = true
+					}
+				}
+			}
+		}
+	}
+	var targets sinks.CollectGraphs
+	if err := flow.From(sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}).To(&targets).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	items := make([]sources.Item, len(graphs))
+	for i, g := range graphs {
+		items[i] = sources.Item{Graph: g, Class: targets.Class[i]}
+	}
+	sum := 0.0
+	const seeds = 10
+	for seed := range uint64(seeds) {
+		auc, accuracy := truthOf(t, items, layout, func(i int, e sinks.EdgeWeight) bool { return reasons[i][graph.Edge{U: e.Source, V: e.Target}] }, layout.Classes[0], -1, seed)
+		t.Logf("Mutagenicity, seed %d: accuracy %.4f, AUC of edges %.4f", seed, accuracy, auc)
+		sum += auc
+	}
+	t.Logf("mean %.4f", sum/seeds)
+}
