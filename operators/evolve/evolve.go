@@ -104,16 +104,17 @@ func (f *Fields) Save(w io.Writer) error {
 		return err
 	}
 	s := state.NewWriter(w, stateName)
-	keeps, members, reach := f.kept.State()
-	k := f.kept.Stats()
-	state.Put(s, int64(f.kept.K()), k.Changes, k.Recomputed, k.Changed)
+	k := f.kept.State()
+	state.Put(s, int64(f.kept.K()), k.Stats.Changes, k.Stats.Kept, k.Stats.Recomputed, k.Stats.Changed)
 	flag := uint8(0)
-	if keeps {
+	if k.Keeps {
 		flag = 1
 	}
 	state.Put(s, flag)
-	state.PutSlice(s, members)
-	state.PutSlice(s, reach)
+	state.PutSlice(s, k.Members)
+	state.PutSlice(s, k.Reach)
+	state.PutSlice(s, k.Worst)
+	state.PutSlice(s, k.Tender)
 	return s.Close()
 }
 
@@ -127,17 +128,22 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 	}
 	s := state.NewReader(r, stateName)
 	size := state.Get[int64](s)
-	stats := field.KeptStats{Changes: state.Get[int64](s), Recomputed: state.Get[int64](s), Changed: state.Get[int64](s)}
+	var k field.KeptState
+	for _, to := range []*int64{&k.Stats.Changes, &k.Stats.Kept, &k.Stats.Recomputed, &k.Stats.Changed} {
+		*to = state.Get[int64](s)
+	}
 	if s.Err() == nil && size != int64(norm.K) {
 		s.Fail("the fields have %d nodes, want %d", size, norm.K)
 	}
-	keeps := state.Get[uint8](s) != 0
-	members := state.GetSlice[int32](s, "members", g.N()*norm.K)
-	reach := state.GetSlice[uint8](s, "walks", g.N())
+	k.Keeps = state.Get[uint8](s) != 0
+	k.Members = state.GetSlice[int32](s, "members", g.N()*norm.K)
+	k.Reach = state.GetSlice[uint8](s, "walks", g.N())
+	k.Worst = state.GetSlice[uint32](s, "ranks", g.N())
+	k.Tender = state.GetSlice[uint64](s, "sets", 4*g.N())
 	if err := s.Close(); err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
 	}
-	kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, keeps, members, reach, stats)
+	kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, k)
 	if err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
 	}

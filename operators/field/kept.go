@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Kept is the fields of all nodes of a graph that changes. A change makes those fields
@@ -32,7 +34,10 @@ type Kept struct {
 
 	seen  marks   // of a search
 	near  marks   // roots that reach the first end
+	hops  []uint8 // by root: its distance from the first end
+	ends  []int32 // the roots that reach that
 	found []int32 // roots to be touched when a search is done
+	cuts
 	queue []int32
 	field []int32
 	stats KeptStats
@@ -49,6 +54,7 @@ const (
 // KeptStats counts what changes cost.
 type KeptStats struct {
 	Changes    int64 // changes of the graph
+	Kept       int64 // fields that a change could have changed, and whose cut was found to be the same
 	Recomputed int64 // fields that were computed again, or the first time
 	Changed    int64 // of these, fields that are not what they were, or are new
 }
@@ -58,6 +64,7 @@ type KeptStats struct {
 // members of fields, so that Refresh can tell which fields have changed.
 func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
 	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K)}
+	k.ranked = members && k.ranks()
 	k.grow()
 	return k
 }
@@ -86,6 +93,10 @@ func (k *Kept) grow() {
 	if k.keeps {
 		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
 	}
+	if k.ranked {
+		k.worst = append(k.worst, make([]uint32, n-begin)...)
+		k.tender = append(k.tender, make([]uint64, 4*(n-begin))...)
+	}
 	for v := begin; v < n; v++ {
 		k.touch(int32(v), true)
 	}
@@ -100,6 +111,9 @@ func (k *Kept) touch(root int32, altered bool) {
 		k.flags[root] |= isStale
 		k.stale = append(k.stale, root)
 		k.reach[root] = endless
+		if k.ranked {
+			k.worst[root] = 0
+		}
 	}
 }
 
@@ -113,7 +127,7 @@ func (k *Kept) Grow(n int) {
 func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.d.SetNode(v, cat, attr)
-	k.search(v, func(root int32, _ bool) { k.found = append(k.found, root) })
+	k.search(v, func(root int32, _ int) { k.found = append(k.found, root) })
 	k.touchFound(v, v)
 }
 
@@ -129,6 +143,7 @@ func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.touchBoth(u, v, true)
 	k.d.Add(u, v, cat, attr)
+	k.touchMaybe(true)
 }
 
 // Remove takes an edge, or an arc, that is there.
@@ -136,10 +151,12 @@ func (k *Kept) Remove(u, v int32) {
 	k.stats.Changes++
 	k.touchBoth(u, v, true)
 	k.d.Remove(u, v)
+	k.touchMaybe(false)
 }
 
 // touchBoth touches the roots whose walks reach both u and v, and, where the rows change,
-// those that expand one of them.
+// those that expand one of them. Those whose members may be kept all the same it leaves
+// to touchMaybe, when the graph has changed.
 func (k *Kept) touchBoth(u, v int32, rows bool) {
 	ix := &k.d.ix
 	fromU, fromV := rows, rows // whether a walk that expands the node follows the edge
@@ -147,20 +164,49 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 		fromU, fromV = rows && ix.dir != In, rows && ix.dir != Out
 	}
 	k.near.next(ix.N())
-	k.search(u, func(root int32, expands bool) {
-		if expands && fromU {
-			k.found = append(k.found, root)
+	k.hops = scratch.Resize(k.hops, ix.N())
+	k.ends = k.ends[:0]
+	k.search(u, func(root int32, d int) {
+		k.near.add(root)
+		k.hops[root] = uint8(min(d, endless))
+		k.ends = append(k.ends, root)
+	})
+	consider := func(root int32, du, dv int) {
+		last := int(k.reach[root])
+		if last == endless {
+			last = beyond - 1 // of any distance
+		}
+		if (du >= last || !fromU) && (dv >= last || !fromV) && max(du, dv) > last {
 			return
 		}
-		k.near.add(root)
-	})
-	k.search(v, func(root int32, expands bool) {
-		if near := k.near.stamp[root] == k.near.now; expands && fromV || near {
-			k.found = append(k.found, root)
+		if rows && k.ranked && k.worst[root] > 0 && min(du, dv) >= last-1 && max(du, dv) >= last {
+			c := candidate{root: root, far: v, other: u, inner: du == dv, fresh: max(du, dv) > last}
+			if du > dv {
+				c.far, c.other = u, v
+			}
+			k.maybe = append(k.maybe, c)
+			return
 		}
+		k.found = append(k.found, root)
+	}
+	k.search(v, func(root int32, dv int) {
+		du := beyond
+		if k.near.stamp[root] == k.near.now {
+			du = int(k.hops[root])
+			k.near.stamp[root] = k.near.now - 1
+		}
+		consider(root, du, dv)
 	})
+	for _, root := range k.ends {
+		if k.near.stamp[root] == k.near.now {
+			consider(root, int(k.hops[root]), beyond)
+		}
+	}
 	k.touchFound(u, v)
 }
+
+// beyond is the distance of nodes that a walk does not reach.
+const beyond = 1 << 30
 
 // touchFound touches the roots in found. The fields that have both nodes have altered.
 func (k *Kept) touchFound(u, v int32) {
@@ -175,8 +221,8 @@ func (k *Kept) has(root, v int32) bool {
 	return !k.keeps || slices.Contains(k.Members(root), v)
 }
 
-// search hands over the roots whose walks reach v, each once, and whether they expand v.
-func (k *Kept) search(v int32, do func(root int32, expands bool)) {
+// search hands over the roots whose walks reach v, each once, and their distances.
+func (k *Kept) search(v int32, do func(root int32, d int)) {
 	ix := &k.d.ix
 	k.seen.next(ix.N())
 	k.seen.add(v)
@@ -184,8 +230,7 @@ func (k *Kept) search(v int32, do func(root int32, expands bool)) {
 	for begin, d := 0, 0; begin < len(k.queue); d++ {
 		end := len(k.queue)
 		for _, root := range k.queue[begin:end] {
-			reach := int(k.reach[root])
-			do(root, d < reach || reach == endless)
+			do(root, d)
 		}
 		for i := begin; i < end; i++ {
 			u := k.queue[i]
@@ -239,6 +284,9 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 		k.flags[root], k.reach[root] = 0, endless
 		if len(hood) >= k.norm.K {
 			k.reach[root] = dist[len(dist)-1]
+			if k.ranked {
+				k.learn(root, hood, dist, k.field)
+			}
 		}
 		done++
 	}
@@ -254,29 +302,41 @@ func (k *Kept) Touch(root int32) { k.touch(root, true) }
 // K returns the size of the fields.
 func (k *Kept) K() int { return len(k.field) }
 
-// State returns what RestoreKept needs, borrowed: whether members are kept, those of all
-// fields, and how far their walks go. Nothing may be stale.
-func (k *Kept) State() (keeps bool, members []int32, reach []uint8) {
-	return k.keeps, k.members, k.reach
+// KeptState is what a Kept knows of fields none of which is stale.
+type KeptState struct {
+	Keeps   bool
+	Members []int32  // (n, K), or none
+	Reach   []uint8  // how far the walks go
+	Worst   []uint32 // what the cuts depend on
+	Tender  []uint64 // (n, 4)
+	Stats   KeptStats
 }
 
-// RestoreKept is NewKept with the state of the fields of the same graph, which it takes over: nothing is
-// stale. State that no fields of this size can have is an error.
-func RestoreKept(d *DynamicIndex, norm *Normalizer, keeps bool, members []int32, reach []uint8, stats KeptStats) (*Kept, error) {
-	n, size := d.ix.N(), 0
-	if keeps {
+// State returns what RestoreKept needs, borrowed.
+func (k *Kept) State() KeptState {
+	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.stats}
+}
+
+// RestoreKept is NewKept with the state of the fields of the same graph, which it takes
+// over: nothing is stale. A state that no fields of this size can have is an error.
+func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
+	n := d.ix.N()
+	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats}
+	k.ranked, k.worst, k.tender = s.Keeps && k.ranks(), s.Worst, s.Tender
+	size, ranks := 0, 0
+	if s.Keeps {
 		size = norm.K
 	}
-	if len(reach) != n || len(members) != n*size {
-		return nil, fmt.Errorf("field: %d members and %d walks, want %d of each of %d fields", len(members), len(reach), size, n)
+	if k.ranked {
+		ranks = 1
 	}
-	for i, v := range members {
+	if len(s.Reach) != n || len(s.Members) != n*size || len(s.Worst) != n*ranks || len(s.Tender) != 4*n*ranks {
+		return nil, fmt.Errorf("field: %d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(s.Members), len(s.Reach), len(s.Worst), size, ranks, n)
+	}
+	for i, v := range s.Members {
 		if v < -1 || int(v) >= n {
 			return nil, fmt.Errorf("field: field %d has member %d, want -1 to %d", i/norm.K, v, n-1)
 		}
 	}
-	return &Kept{
-		norm: norm, d: d, keeps: keeps, members: members, reach: reach, flags: make([]uint8, n),
-		field: make([]int32, norm.K), stats: stats,
-	}, nil
+	return k, nil
 }
