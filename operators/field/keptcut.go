@@ -3,6 +3,7 @@ package field
 import (
 	"slices"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
@@ -28,7 +29,8 @@ type cuts struct {
 	tender []uint64 // by root a tenderOf: about the nodes whose ranks decide
 	maybe  []candidate
 	place  numbering
-	keys   []uint32
+	keys   []uint32 // of the last level
+	before []uint32 // neighbours in the level before
 	tied   []int32
 	colors []uint64
 	rows   [2][]int32
@@ -79,6 +81,10 @@ func (k *Kept) key(v int32, base int) uint32 {
 			a++
 		}
 	}
+	return rankOf(a, b)
+}
+
+func rankOf(a, b uint32) uint32 {
 	if b == 0 {
 		return a
 	}
@@ -90,19 +96,16 @@ func (k *Kept) learn(root int32, hood []int32, dist []uint8, members []int32) {
 	tender := k.tenderAt(root)
 	k.worst[root], *tender = 0, tenderOf{}
 	base, _ := slices.BinarySearch(dist, dist[len(dist)-1])
+	last, taken := hood[base:], members[base:]
 	steps := 0
-	for _, v := range hood {
-		if steps += k.d.adj.degree(v); steps > rankSteps {
+	for _, v := range last {
+		if steps += k.d.short.degree(v); steps > rankSteps {
 			return
 		}
 	}
 	k.place.number(k.d.ix.N(), hood)
 	defer k.place.forget(hood)
-	last, taken := hood[base:], members[base:]
-	k.keys = k.keys[:0]
-	for _, v := range last {
-		k.keys = append(k.keys, k.key(v, base))
-	}
+	k.rank(hood, base)
 	worst := uint32(0)
 	for _, v := range taken {
 		worst = max(worst, k.keys[int(k.place.place[v])-1-base])
@@ -119,10 +122,40 @@ func (k *Kept) learn(root int32, hood []int32, dist []uint8, members []int32) {
 			left = left || out
 		}
 	}
-	if left && !k.divided(hood, dist, base, taken, tender) {
+	steps = 0
+	for _, v := range k.tied {
+		steps += k.d.adj.degree(v)
+	}
+	if left && (steps > rankSteps || !k.divided(hood, dist, base, taken, tender)) {
 		return
 	}
 	k.worst[root] = worst
+}
+
+// rank makes k.keys the ranks of the last level.
+func (k *Kept) rank(hood []int32, base int) {
+	last := hood[base:]
+	k.keys, k.before = scratch.Resize(k.keys, len(last)), scratch.Resize(k.before, len(last))
+	clear(k.keys)
+	clear(k.before)
+	for _, v := range hood[:base] {
+		for _, w := range k.d.adj.row(v) {
+			if at := int(k.place.place[w]); at > base {
+				k.before[at-1-base]++
+			}
+		}
+	}
+	for j, v := range last {
+		for _, w := range k.d.short.row(v) {
+			if at := int(k.place.place[w]); at > base {
+				k.keys[j]++
+				k.keys[at-1-base]++
+			}
+		}
+	}
+	for j, b := range k.keys {
+		k.keys[j] = rankOf(k.before[j], b)
+	}
 }
 
 // divided reports whether a second round, or twins, divide the tied nodes, and adds those to t whose ranks
