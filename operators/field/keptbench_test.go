@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -94,5 +95,85 @@ func BenchmarkKept(b *testing.B) {
 				b.ReportMetric(float64(now.Recomputed-before.Recomputed)/float64(max(1, now.Changed-before.Changed)), "recomputed/changed")
 			})
 		}
+	}
+}
+
+// BenchmarkKeptSize is the cost of an event by the size of a random graph of mean degree 8,
+// beside computing all fields anew: "anew/event" is the time of all fields over that of an
+// event, and over a batch.
+func BenchmarkKeptSize(b *testing.B) {
+	for _, n := range []int{10_000, 100_000, 1_000_000} {
+		for _, batch := range []int{1, 100} {
+			b.Run(fmt.Sprintf("n=%d/k=10/batch=%d", n, batch), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(7, 8))
+				k := field.NewKept(field.NewDynamicIndex(random(rng, n, 4*n, false), field.Both), &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+				none := func(int32, []int32, []uint8) error { return nil }
+				start := cpuTime()
+				if err := k.Refresh(none); err != nil {
+					b.Fatal(err)
+				}
+				anew := cpuTime() - start
+				before := k.Stats()
+				var edges []graph.Edge
+				start = cpuTime()
+				for i := 1; b.Loop(); i++ {
+					if e := (graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))}); i%2 == 1 && e.U != e.V && !k.Index().Joined(e.U, e.V) {
+						k.Add(e.U, e.V, nil, nil)
+						edges = append(edges, e)
+					} else if len(edges) > 0 {
+						e := edges[len(edges)-1]
+						edges = edges[:len(edges)-1]
+						k.Remove(e.U, e.V)
+					}
+					if i%batch == 0 {
+						if err := k.Refresh(none); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				event := float64(cpuTime()-start) / float64(b.N)
+				now := k.Stats()
+				b.ReportMetric(event/1e3, "cpu-µs/event")
+				b.ReportMetric(float64(now.Recomputed-before.Recomputed)/float64(b.N), "recomputed/event")
+				b.ReportMetric(float64(anew)/(event*float64(batch)), "anew/batch")
+			})
+		}
+	}
+}
+
+// BenchmarkKeptLatency is the time of an event with all that it makes stale, at given
+// shares of events.
+func BenchmarkKeptLatency(b *testing.B) {
+	for _, name := range []string{"astro-ph", "email-Enron"} {
+		b.Run("graph="+name+"/k=10", func(b *testing.B) {
+			n, edges := arrivals(b, name)
+			last := len(edges) / 10
+			k := field.NewKept(field.NewDynamicIndex(build(n, false, edges[:len(edges)-last]), field.Both), &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+			none := func(int32, []int32, []uint8) error { return nil }
+			if err := k.Refresh(none); err != nil {
+				b.Fatal(err)
+			}
+			var times []float64
+			i := 0
+			for b.Loop() {
+				e := edges[len(edges)-last+i%last]
+				start := cpuTime()
+				if i/last%2 == 0 {
+					k.Add(e.U, e.V, nil, nil)
+				} else {
+					k.Remove(e.U, e.V)
+				}
+				if err := k.Refresh(none); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, float64(cpuTime()-start)/1e6)
+				i++
+			}
+			slices.Sort(times)
+			for _, share := range []int{50, 99} {
+				b.ReportMetric(times[len(times)*share/100], fmt.Sprintf("cpu-ms-p%d", share))
+			}
+			b.ReportMetric(times[len(times)-1], "cpu-ms-max")
+		})
 	}
 }
