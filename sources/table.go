@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Table is rows of named columns, from which [Tables] makes graphs. [CSV], [JSONLines]
-// and [RecordTable] are tables, and so is parquet.Table.
+// Table is rows of named columns, from which [Tables] makes graphs. [CSV], [Text],
+// [JSONLines] and [RecordTable] are tables, and so is parquet.Table.
 type Table interface {
 	// OpenTable reads the names of the columns. Rows are read by the reader that is
 	// returned, until ctx ends.

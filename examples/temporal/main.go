@@ -56,7 +56,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
 	cli.K(f, &c.k, "of -task fields")
 	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where times are in seconds; default: all")
-	cli.Int(f, &c.every, "every", 1, 1, 1<<20, "events that come before the model, and the graph, know them")
+	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
 	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files, prequential for a stream and for generated edges")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all")

@@ -24,7 +24,7 @@ type Links struct {
 	// History is what features are computed from; nil = all edges so far.
 	History *temporal.History
 	// Every is how many edges are asked about before they become known, to the history
-	// and to the model; 0 = 1.
+	// and to the model; 0 = 1. They take about 30 KB each.
 	Every int
 	// Candidates is how many candidates a question has, the answer too, drawn with
 	// equal probability from the targets; 0 = all targets.

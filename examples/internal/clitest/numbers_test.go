@@ -37,6 +37,7 @@ var others = map[string][]string{
 	"sanflow predict":  {"-model MODEL"},
 	"sanflow serve":    {"-model MODEL -listen localhost:0"},
 	"stream":           {"-graphs 100"},
+	"temporal":         {"-n 100 -candidates 20", "-n 100 -task fields -k 3"},
 	"throughput":       {"-graphs torus -n 300 -k 5 -seconds 0.01", "-graphs preferential,rmat -n 300 -k 5 -seconds 0.01"},
 }
 
