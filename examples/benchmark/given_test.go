@@ -148,7 +148,7 @@ func TestMolecules(t *testing.T) {
 	}{
 		{[]string{"-data", collection, "-splits", splitsOf(t, 8)}, "splits.json for SMALL: splits: split 0 has 8 rows, want all 9: row 8 is missing"},
 		{[]string{"-data", collection, "-splits", splitsOf(t, 10)}, "there is no row 9, want 0 to 8"},
-		{[]string{"-data", collection, "-splits", clitest.File(t, "s.json", "[1]")}, "s.json for SMALL: splits: json: cannot unmarshal number"},
+		{[]string{"-data", collection, "-splits", clitest.File(t, "s.json", "[1]")}, "s.json for SMALL: splits: byte 2: a JSON number"},
 		{[]string{"-data", collection, "-splits", "nowhere.json"}, "nowhere.json: no such file"},
 		{[]string{"-data", collection, "-splits", "a", "-folds", "3"}, "-folds is for random folds"},
 		{[]string{"-data", collection, "-splits", "a", "-parts", "b"}, "want one"},

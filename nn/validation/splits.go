@@ -2,6 +2,7 @@ package validation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,6 +30,9 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	}
 	dec := json.NewDecoder(io.LimitReader(r, mostSplits))
 	if err := dec.Decode(&file); err != nil {
+		if bad := new(json.UnmarshalTypeError); errors.As(err, &bad) {
+			err = fmt.Errorf("byte %d: a JSON %s, want a list of splits, as ReadSplits documents them, with numbers of rows", bad.Offset, bad.Value)
+		}
 		return nil, fmt.Errorf("splits: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
