@@ -2,6 +2,8 @@ package sinks
 
 import (
 	"context"
+	"fmt"
+	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -132,16 +134,21 @@ func inMemory(rec arrow.Record) flow.Pipeline {
 	return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
-// takeRows copies rows, whose numbers ascend, into one record.
+// takeRows copies rows into one record, in the order of rows.
 func takeRows(recs []arrow.Record, rows []int32) (arrow.Record, error) {
+	ends := make([]int64, len(recs)) // of the rows of each record, counted over all
+	var n int64
+	for i, rec := range recs {
+		n += rec.NumRows()
+		ends[i] = n
+	}
 	refs := make([]record.Ref, len(rows))
-	rec, before := 0, int64(0)
 	for i, row := range rows {
-		for int64(row) >= before+recs[rec].NumRows() {
-			before += recs[rec].NumRows()
-			rec++
+		if row < 0 || int64(row) >= n {
+			return nil, fmt.Errorf("sinks: fold: the split has row %d, want rows from 0 to %d", row, n-1)
 		}
-		refs[i] = record.Ref{Record: int32(rec), Row: int32(int64(row) - before)}
+		rec := sort.Search(len(ends), func(i int) bool { return ends[i] > int64(row) })
+		refs[i] = record.Ref{Record: int32(rec), Row: int32(int64(row) - (ends[rec] - recs[rec].NumRows()))}
 	}
 	return record.Take(memory.DefaultAllocator, recs, refs)
 }

@@ -98,7 +98,7 @@ func TestFold(t *testing.T) {
 			ids, values = append(ids, id[row]), append(values, x[row*width:][:width])
 		}
 	}
-	s := validation.Split{Train: []int32{0, 1, 2, 5, 9, 11, 12, 20, 28, 29}, Test: []int32{3, 4, 19, 27}}
+	s := validation.Split{Train: []int32{0, 20, 1, 2, 29, 5, 9, 11, 12, 28}, Test: []int32{3, 4, 19, 27}} // in any order
 	f, err := sinks.NewFold(ctx, recs, s)
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +133,16 @@ func TestFold(t *testing.T) {
 					t.Errorf("row %d, value %d: %v, want %v", i, j, got[i*width+j], want)
 				}
 			}
+		}
+	}
+}
+
+// A split that names rows beyond the records is an error.
+func TestFoldRefuses(t *testing.T) {
+	for _, row := range []int32{-1, 30} {
+		_, err := sinks.NewFold(context.Background(), parts(t, 30), validation.Split{Train: []int32{1, 2}, Test: []int32{row}})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has row %d, want rows from 0 to 29", row)) {
+			t.Errorf("row %d: %v", row, err)
 		}
 	}
 }

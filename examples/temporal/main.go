@@ -54,7 +54,7 @@ func parse(args []string) (*config, error) {
 	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, separated by commas; default: by their names, else the first three")
 	f.StringVar(&c.order, "order", "sort", "of a file that is not in order of time: sort it, or refuse it by its line")
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
-	cli.K(f, &c.k, "of -task fields")
+	cli.K(f, &c.k, "of -task fields: ")
 	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where times are in seconds; default: all")
 	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
 	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
