@@ -234,6 +234,12 @@ func (g *Graph) check() error {
 		}
 		entries, arriving = entries+len(g.Adj(v)), arriving+len(g.In(v))
 	}
+	for v := int32(g.n); v%blockNodes != 0; v++ { // of the last block
+		cat, attr := g.Node(v)
+		if len(g.Adj(v))+len(g.In(v)) > 0 || g.Class(v) != -1 || !equal(cat, nil, sameCat) || !equal(attr, nil, sameAttr) {
+			return fmt.Errorf("node %d is not empty, of %d nodes", v, g.n)
+		}
+	}
 	for v := range int32(g.n) {
 		for _, u := range g.Adj(v) {
 			n := g.Occurrences(v, u)
