@@ -53,7 +53,7 @@ func TestLongFields(t *testing.T) {
 		batch    int
 	}{
 		{"graphs/astro-ph.edges.gz", dynamic.Settings{}, 100},
-		{"graphs/email-Enron.edges.gz", dynamic.Settings{}, 1000},
+		{"graphs/email-Enron.edges.gz", dynamic.Settings{}, 18_000},
 		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Last: 5000}, 20},
 		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Directed: true, Within: 14 * 24 * 3600}, 20},
 		{"temporal/email-Eu-core-temporal.txt.gz", dynamic.Settings{Last: 20_000}, 200},

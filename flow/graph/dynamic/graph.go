@@ -10,7 +10,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-const defaultNodes = 1 << 26
+const (
+	defaultNodes = 1 << 26
+	mostTimes    = 1 << 30 // that an edge occurs
+)
 
 const blockBytes = int(unsafe.Sizeof(block{}))
 
@@ -176,6 +179,9 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 	}
 	if e.Kind == event.AddEdge && g.m >= math.MaxInt32/2 {
 		return fmt.Errorf("event %d: %v: the graph has %d edges, which is the most", e.Pos, e.Kind, g.m)
+	}
+	if e.Kind == event.AddEdge && int(most) < g.n && g.Occurrences(e.Source, e.Target) == mostTimes {
+		return fmt.Errorf("event %d: %v: the edge occurs %d times, which is the most", e.Pos, e.Kind, mostTimes)
 	}
 	g.do = do
 	g.stats.Events++

@@ -114,7 +114,7 @@ func load(s *state.Reader, maxNodes int) (*Graph, error) {
 		return nil, s.Err()
 	}
 	for i := number(); i != -1 && s.Err() == nil; i = number() {
-		if i <= last || i > int64(g.n-1)/blockNodes {
+		if i <= last || i >= (int64(g.n)+blockNodes-1)/blockNodes {
 			s.Fail("block %d follows block %d of %d nodes", i, last, g.n)
 			break
 		}
@@ -244,8 +244,8 @@ func (g *Graph) check() error {
 		for _, u := range g.Adj(v) {
 			n := g.Occurrences(v, u)
 			switch _, arrives := g.block(u).in.find(u, v); {
-			case n < 1:
-				return fmt.Errorf("edge %d-%d occurs %d times", v, u, n)
+			case n < 1 || n > mostTimes:
+				return fmt.Errorf("edge %d-%d occurs %d times, want 1 to %d", v, u, n, mostTimes)
 			case g.settings.Directed && !arrives:
 				return fmt.Errorf("arc %d-%d does not arrive", v, u)
 			case !g.settings.Directed && !g.bothWays(v, u):
