@@ -63,8 +63,8 @@ type OpenGraph struct {
 // OpenSmoothed lets them propagate over the edges; so does Open, for a model that was kept
 // with a Smoothing.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
-	if p.smoothing != nil {
-		return p.OpenSmoothed(ctx, g, *p.smoothing)
+	if p.as.smoothing != nil {
+		return p.OpenSmoothed(ctx, g, *p.as.smoothing)
 	}
 	return p.openAll(ctx, g)
 }
@@ -83,7 +83,7 @@ func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, er
 // PredictRoots is Open and OpenGraph.Predict for one question.
 func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
 	open := p.openGraph
-	if p.smoothing != nil {
+	if p.as.smoothing != nil {
 		open = p.Open
 	}
 	o, err := open(ctx, g)

@@ -19,7 +19,8 @@ import (
 // an attribute is not finite, is refused.
 type Predict struct {
 	// Net is the model, trained or loaded, or several as an nn.Ensemble. It or Graph must
-	// be set. One that has not learned is an nn.ErrUntrained.
+	// be set. One that has not learned is an nn.ErrUntrained. A Temperature in its metadata
+	// is applied, unless a Smoothing is there too, which Graph applies.
 	Net nn.Predictor
 	// Graph, if set, answers in place of Net for rows of one root, which is a node of it:
 	// its answers may be smoothed. The rows need no fields.
@@ -69,7 +70,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 		if !in.HasField(record.Roots) {
 			return nil, fmt.Errorf("there is no column %q of nodes to ask Graph about", record.Roots)
 		}
-		return &predictor{p, nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
+		return &predictor{Predict: p, shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
 	}
 	if !nn.Trained(p.Net) {
 		return nil, nn.ErrUntrained
@@ -89,12 +90,17 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 			return nil, fmt.Errorf("Prior has the share %v of class %d, want more than 0 and at most 1", share, c)
 		}
 	}
-	return &predictor{p, shape}, p.Net.Init(shape)
+	as, err := calibrationOf(p.Net)
+	if err != nil {
+		return nil, err
+	}
+	return &predictor{p, shape, as}, p.Net.Init(shape)
 }
 
 type predictor struct {
 	Predict
 	shape nn.Shape
+	as    calibration // of Net
 }
 
 func (p *predictor) Write(ctx context.Context, rec arrow.Record) error {
@@ -115,6 +121,7 @@ func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 			return err
 		}
 		answers := dst.Float32s()
+		p.as.direct(answers, p.shape.Classes)
 		for row := 0; p.Prior != nil && row < len(answers); row += len(p.Prior) {
 			balance(answers[row:row+len(p.Prior)], p.Prior)
 		}

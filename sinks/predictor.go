@@ -34,7 +34,7 @@ import (
 // (BenchmarkPredictor).
 //
 // A model that goes on learning in a pipeline predicts with the weights of the last
-// Update.
+// Update, and the Temperature that it was given or loaded with.
 type Predictor struct {
 	net     nn.Predictor
 	recipe  operators.Recipe
@@ -45,7 +45,7 @@ type Predictor struct {
 	unseen  atomic.Int64
 	words   bool // attributes have some
 
-	smoothing *Smoothing // of the metadata of net, or nil
+	as calibration // the metadata of net
 
 	mu     sync.Mutex
 	latest nn.Cloner // what workers copy
@@ -109,7 +109,7 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 	for _, a := range layout.Attributes() {
 		p.words = p.words || slices.ContainsFunc(a.Channels, func(c record.Channel) bool { return c.Words != nil })
 	}
-	if p.smoothing, err = parseSmoothing(nn.MetadataOf(m)[smoothingNote]); err != nil {
+	if p.as, err = calibrationOf(m); err != nil {
 		return nil, err
 	}
 	if err := p.update(m); err != nil {
@@ -129,7 +129,7 @@ func (p *Predictor) Net() nn.Predictor { return p.net }
 
 // Smoothed reports whether Open lets the answers for nodes propagate over the edges; see
 // Smoothing.Keep.
-func (p *Predictor) Smoothed() bool { return p.smoothing != nil }
+func (p *Predictor) Smoothed() bool { return p.as.smoothing != nil }
 
 // Recipe returns how graphs become fields.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
@@ -406,6 +406,7 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	if err != nil {
 		return nil, err
 	}
+	p.as.direct(said.Float32s(), w.shape.Classes)
 	err = each(rec, w.shape, said.Float32s(), func(one Prediction) error {
 		a := Answer{Index: -1, Probs: one.Probs, Value: one.Value, Root: one.Root}
 		if w.shape.Classes > 0 {

@@ -73,6 +73,14 @@ func (a *Probabilities) Mean(b *Probabilities) *Probabilities {
 	return m
 }
 
+// Append adds a row, of which one model says p.
+func (a *Probabilities) Append(p Prediction) {
+	a.Target = append(a.Target, p.Target)
+	for _, x := range p.Probs {
+		a.Sum = append(a.Sum, float64(x))
+	}
+}
+
 // Row returns the sums of a row, borrowed.
 func (a *Probabilities) Row(i int) []float64 { return a.Sum[i*a.Classes : (i+1)*a.Classes] }
 
@@ -116,7 +124,7 @@ func (a *Probabilities) Accuracy() float64 {
 // Loss is the mean cross-entropy of the mean over the models, in nats.
 func (a *Probabilities) Loss() (sum float64) {
 	for row, target := range a.Target {
-		sum -= math.Log(max(a.Row(row)[target]/a.Models, 1e-30))
+		sum -= logOf(a.Row(row)[target] / a.Models)
 	}
 	return sum / float64(len(a.Target))
 }

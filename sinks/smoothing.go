@@ -123,7 +123,13 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 			row[c] = 1
 		}
 	}
-	return said, propagation.Walk{Share: s.Share}.Rows(ctx, g, said, classes)
+	if err := (propagation.Walk{Share: s.Share}).Rows(ctx, g, said, classes); err != nil {
+		return nil, err
+	}
+	if p.as.smoothing != nil {
+		p.as.behind(said, classes)
+	}
+	return said, nil
 }
 
 // lookup returns the smoothed answers for nodes.

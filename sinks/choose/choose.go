@@ -1,5 +1,5 @@
 // Package choose learns by each of a list of systems, in order, and keeps the model that
-// is best on validation rows. [Deal] deals rows into parts, [Choice] tries the systems of
+// is best on validation rows, which also calibrate it (sinks.Temperature). [Deal] deals rows into parts, [Choice] tries the systems of
 // [Graphs], [Nodes] or [Links], and [Measures] tests the model. The example shows them for
 // graphs; ExampleSave_tables of package sinks, for the nodes of tables.
 //
@@ -282,17 +282,25 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	if _, err := fit.Run(ctx, scale.Onto(flow.From(flow.Records{Records: recs}).With(flow.Options{Workers: 1}))); err != nil {
 		return err
 	}
-	m := NewMeasures(c.Classes)
-	if err := again.To(sinks.Predict{Net: t.net, Each: m.Add}).Run(ctx); err != nil {
+	m, said := NewMeasures(c.Classes), &sinks.Probabilities{Classes: len(c.Classes), Models: 1}
+	each := func(p sinks.Prediction) error {
+		said.Append(p)
+		return m.Add(p)
+	}
+	if err := again.To(sinks.Predict{Net: t.net, Each: each}).Run(ctx); err != nil {
 		return err
 	}
 	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Score()
 	if c.Measure != "" {
 		var err error
-		t.Score, err = m.By(c.Measure)
-		return err
+		if t.Score, err = m.By(c.Measure); err != nil {
+			return err
+		}
 	}
-	return nil
+	if len(c.Classes) == 0 {
+		return nil
+	}
+	return said.Temperature().Keep(t.net)
 }
 
 // learnNodes is learn by System.Learn.
@@ -310,7 +318,7 @@ func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
 		return err
 	}
 	t.Rows, t.Loss, t.Score = len(said.Target), said.Loss(), said.Accuracy()
-	return nil
+	return said.Temperature().Keep(t.net)
 }
 
 // rootsOf returns the nodes that rows are about.

@@ -1,0 +1,83 @@
+package choose_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// What is chosen has the temperature that what it says of the validation rows has, however
+// it learns. Its decisions are those of the model, and its file does not depend on the
+// workers.
+func TestCalibrated(t *testing.T) {
+	defer leak.VerifyNone(t)
+	ctx := t.Context()
+	all := must(choose.Collect(ctx, flow.From(sources.Families{Graphs: 60})))
+	defer all.Release()
+	train, valid, _, err := choose.Deal(all.Class, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(part []int32) choose.Rows {
+		recs := must(all.Rows(part))
+		t.Cleanup(func() { choose.Release(recs) })
+		return choose.GraphRows(recs, operators.MaskWords{})
+	}
+	learn, choosing := rows(train), rows(valid)
+	// says is what a model says of the validation rows.
+	says := func(net nn.Predictor, r operators.Recipe) *sinks.Probabilities {
+		said := sinks.NewProbabilities(len(valid), len(all.Layout.Classes))
+		if err := choosing(r).To(said.Ask(net)).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return said
+	}
+	systems := must(choose.Pick(choose.Graphs(all.Layout, all.Nodes), []string{"linear"}))
+	systems[0].Epochs = 3
+	var files [][]byte
+	for _, workers := range []int{1, 3} {
+		chosen, err := choose.Choice{Systems: systems, Classes: all.Layout.Classes, Train: learn, Valid: choosing, Seed: 1, Workers: workers}.Run(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := sinks.Write(&file, chosen.Net, chosen.Recipe); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file.Bytes())
+		after, note := says(chosen.Net, chosen.Recipe), chosen.Net.Metadata()["temperature"]
+		delete(chosen.Net.Metadata(), "temperature")
+		before := says(chosen.Net, chosen.Recipe)
+		if want := fmt.Sprint(float64(before.Temperature())); note != want || note == "1" {
+			t.Errorf("temperature %q, want %q", note, want)
+		}
+		for row := range before.Target {
+			if before.Class(row) != after.Class(row) {
+				t.Errorf("row %d is of class %d, and was of class %d", row, after.Class(row), before.Class(row))
+			}
+		}
+		if after.Loss() >= before.Loss() {
+			t.Errorf("loss %v, and was %v", after.Loss(), before.Loss())
+		}
+		itself := choose.System{Name: "itself", Learn: func(context.Context, choose.Choice, []int32, []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
+			return chosen.Net, chosen.Recipe, before, nil
+		}}
+		none := func(operators.Recipe) flow.Pipeline { return choosing(operators.Recipe{operators.Select{W: 1}}) }
+		again, err := choose.Choice{Systems: []choose.System{itself}, Classes: all.Layout.Classes, Train: none, Valid: none}.Run(ctx)
+		if err != nil || again.Net.Metadata()["temperature"] != note {
+			t.Errorf("%v, temperature %q, want %q", err, again.Net.Metadata()["temperature"], note)
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Error("the file depends on the workers")
+	}
+}

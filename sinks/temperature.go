@@ -1,0 +1,163 @@
+package sinks
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Temperature T calibrates probabilities (Guo, Pleiss, Sun and Weinberger 2017, On
+// calibration of modern neural networks, section 4.2): p of a class becomes p^(1/T),
+// divided by the sum over the classes. Above 1 a model is less sure of its answers, below
+// 1 it is surer. The most probable class stays the same. T is at least 1/50 and at most 50.
+type Temperature float64
+
+// mostTemperature bounds a Temperature, and the reciprocal of one.
+const mostTemperature = 50
+
+// Temperature returns the one that has the least cross-entropy on the rows whose class is
+// known: of n rows, the class of a row counts (n+1)/(n+2), and the other classes share the
+// rest (Platt 1999, Probabilistic outputs for support vector machines, section 2.2), so that
+// rows that are all correct do not make a model certain. The cross-entropy is convex in 1/T,
+// so a bisection of log T finds it. O(40·rows·classes). Without rows, or two classes, it is 1.
+func (a *Probabilities) Temperature() Temperature {
+	var logs []float64 // of the rows that count, as they are compared with the largest of a row
+	var class []int
+	for row, target := range a.Target {
+		if target < 0 {
+			continue
+		}
+		class = append(class, target)
+		top := logOf(a.Row(row)[a.Class(row)] / a.Models)
+		for _, p := range a.Row(row) {
+			logs = append(logs, logOf(p/a.Models)-top)
+		}
+	}
+	if len(class) == 0 || a.Classes < 2 {
+		return 1
+	}
+	right := float64(len(class)+1) / float64(len(class)+2)
+	other := (1 - right) / float64(a.Classes-1)
+	// surer reports whether the cross-entropy falls with 1/T.
+	surer := func(t float64) bool {
+		slope := 0.
+		for i, target := range class {
+			sum, mean := 0., 0.
+			row := logs[i*a.Classes : (i+1)*a.Classes]
+			for c, x := range row {
+				e := math.Exp(x / t)
+				sum, mean = sum+e, mean+e*x
+				slope -= other * x
+				if c == target {
+					slope -= (right - other) * x
+				}
+			}
+			slope += mean / sum
+		}
+		return slope < 0
+	}
+	low, high := -math.Log(mostTemperature), math.Log(mostTemperature)
+	for range 40 {
+		if mid := (low + high) / 2; surer(math.Exp(mid)) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return Temperature(math.Exp((low + high) / 2))
+}
+
+// logOf is the logarithm of a probability, which may be 0.
+func logOf(p float64) float64 { return math.Log(max(p, 1e-30)) }
+
+// Apply changes probabilities, (rows, classes).
+func (t Temperature) Apply(probs []float32, classes int) {
+	powers := make([]float64, classes)
+	for ; len(probs) > 0; probs = probs[classes:] {
+		row := probs[:classes]
+		top := 0
+		for c, p := range row {
+			if p > row[top] {
+				top = c
+			}
+		}
+		most, sum := logOf(float64(row[top])), 0.
+		for c, p := range row {
+			powers[c] = math.Exp((logOf(float64(p)) - most) / float64(t))
+			sum += powers[c]
+		}
+		for c, x := range powers {
+			row[c] = float32(x / sum)
+		}
+		for c := range row[:top] { // rounding must not change which class is the first of the largest
+			row[c] = min(row[c], math.Nextafter32(row[top], 0))
+		}
+	}
+}
+
+// temperatureNote is the note of a model's file that holds its Temperature.
+const temperatureNote = "temperature"
+
+// Keep puts the temperature into the metadata of a model of classes, which Save keeps: a
+// Predictor and a Predict apply it to what the model says, behind a Smoothing where that is
+// kept too. The model itself says what it said before.
+func (t Temperature) Keep(m nn.Saver) error {
+	text := strconv.FormatFloat(float64(t), 'g', -1, 64)
+	_, err := parseTemperature(text)
+	if err == nil {
+		m.Metadata()[temperatureNote] = text
+	}
+	return err
+}
+
+// parseTemperature reads the note of a model; 1 where it has none.
+func parseTemperature(text string) (Temperature, error) {
+	if text == "" {
+		return 1, nil
+	}
+	t, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(t >= 1./mostTemperature && t <= mostTemperature) {
+		return 1, fmt.Errorf("the metadata %q of the model: %q, want a number from 1/%d to %[3]d", temperatureNote, text, mostTemperature)
+	}
+	return Temperature(t), nil
+}
+
+// calibration is how what a model says becomes an answer.
+type calibration struct {
+	smoothing *Smoothing // or nil
+	heat      Temperature
+}
+
+// calibrationOf reads the metadata of a model.
+func calibrationOf(m nn.Predictor) (c calibration, err error) {
+	notes := nn.MetadataOf(m)
+	if c.smoothing, err = parseSmoothing(notes[smoothingNote]); err == nil {
+		c.heat, err = parseTemperature(notes[temperatureNote])
+	}
+	return c, err
+}
+
+// direct calibrates what a model says of rows, unless it is to be smoothed first.
+func (c calibration) direct(said []float32, classes int) {
+	if c.smoothing == nil {
+		c.behind(said, classes)
+	}
+}
+
+// behind calibrates what a model says of rows, or what of that has been smoothed.
+func (c calibration) behind(said []float32, classes int) {
+	if c.heat != 1 && classes > 0 {
+		c.heat.Apply(said, classes)
+	}
+}
+
+// logits is direct for logarithms of probabilities, or parts of them.
+func (c calibration) logits(said []float64) {
+	for i := range said {
+		if c.smoothing == nil {
+			said[i] /= float64(c.heat)
+		}
+	}
+}

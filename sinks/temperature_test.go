@@ -1,0 +1,239 @@
+package sinks_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// top is the first of the largest.
+func top[T float32 | float64](row []T) int { return slices.Index(row, slices.Max(row)) }
+
+// cost is the cross-entropy that Probabilities.Temperature makes least, as it is defined.
+func cost(a *sinks.Probabilities, t float64) (sum float64) {
+	n := 0.
+	for _, target := range a.Target {
+		if target >= 0 {
+			n++
+		}
+	}
+	for row, target := range a.Target {
+		if target < 0 {
+			continue
+		}
+		total := 0.
+		for _, p := range a.Row(row) {
+			total += math.Pow(max(p/a.Models, 1e-30), 1/t)
+		}
+		for c, p := range a.Row(row) {
+			weight := 1 / (n + 2) / float64(a.Classes-1)
+			if c == target {
+				weight = (n + 1) / (n + 2)
+			}
+			sum -= weight * math.Log(math.Pow(max(p/a.Models, 1e-30), 1/t)/total)
+		}
+	}
+	return sum
+}
+
+// The fitted temperature is the least of a fine grid, for models that are too sure, not
+// sure enough, and all correct, and for sums over several models. Rows without a class do
+// not count.
+func TestTemperature(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for trial := range 15 {
+		classes, rows := 2+rng.IntN(5), 1+rng.IntN(40)
+		a := sinks.NewProbabilities(rows, classes)
+		a.Models = float64(1 + rng.IntN(3))
+		sharp := math.Exp(4*rng.Float64() - 1)
+		for row := range rows {
+			sum := 0.
+			for c := range classes {
+				p := math.Exp(sharp * rng.NormFloat64())
+				a.Row(row)[c], sum = p, sum+p
+			}
+			for c := range classes {
+				a.Row(row)[c] *= a.Models / sum
+			}
+			switch a.Target[row] = rng.IntN(classes); {
+			case trial%3 == 0 || rng.IntN(3) > 0:
+				a.Target[row] = a.Class(row)
+			case rng.IntN(5) == 0:
+				a.Target[row] = -1
+			}
+		}
+		got := float64(a.Temperature())
+		least, at := math.Inf(1), 0.
+		for x := -math.Log(50); x <= math.Log(50); x += 0.02 {
+			if y := cost(a, math.Exp(x)); y < least {
+				least, at = y, x
+			}
+		}
+		if math.Abs(math.Log(got)-at) > 0.02 || cost(a, got) > least*(1+1e-12) {
+			t.Errorf("%d rows of %d classes: temperature %v costs %v, %v costs %v", rows, classes, got, cost(a, got), math.Exp(at), least)
+		}
+	}
+	for _, none := range []*sinks.Probabilities{sinks.NewProbabilities(0, 3), {Classes: 3, Sum: []float64{1, 0, 0}, Target: []int{-1}, Models: 1}, sinks.NewProbabilities(2, 1)} {
+		if got := none.Temperature(); got != 1 {
+			t.Errorf("temperature %v of %v", got, none)
+		}
+	}
+	// Zeros have a temperature too.
+	sure := &sinks.Probabilities{Classes: 2, Sum: []float64{1, 0, 0, 1}, Target: []int{0, 0}, Models: 1}
+	if got := sure.Temperature(); !(got > 1 && got <= 50) {
+		t.Errorf("a model that is certain and wrong has the temperature %v", got)
+	}
+}
+
+// A temperature changes no decision, not even between probabilities that are almost
+// equal; p^(1/T) over its sum is what it makes.
+func TestTemperatureApply(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	next := func(x float32, up float32) float32 { return math.Nextafter32(x, up) }
+	rows := [][]float32{{0, 0, 1}, {0.25, 0.5, 0.25}, {0.25, next(0.25, 1), 0.25}, {0.3, 0.35, 0.35}, {next(0.4, 0), 0.2, 0.4}, {1e-40, 0, 1}}
+	for range 200 {
+		p := float32(rng.Float64() / 2)
+		rows = append(rows, []float32{p, next(p, float32(rng.IntN(2))), 1 - 2*p})
+	}
+	for _, heat := range []sinks.Temperature{0.02, 0.3, 1, 1.7, 50} {
+		for _, row := range rows {
+			got := slices.Clone(row)
+			heat.Apply(got, 3)
+			sum, all := 0., 0.
+			for c, p := range row {
+				sum += math.Pow(max(float64(p), 1e-30), 1/float64(heat))
+				all += float64(got[c])
+			}
+			for c, p := range row {
+				want := math.Pow(max(float64(p), 1e-30), 1/float64(heat)) / sum
+				if math.Abs(float64(got[c])-want) > 1e-6 {
+					t.Errorf("%v at %v: %v, want %v of class %d", row, heat, got, want, c)
+				}
+			}
+			if top(got) != top(row) || math.Abs(all-1) > 1e-6 {
+				t.Errorf("%v at %v: %v", row, heat, got)
+			}
+		}
+	}
+	if sinks.Temperature(2).Apply(nil, 3); testing.AllocsPerRun(3, func() { sinks.Temperature(2).Apply(make([]float32, 6), 3) }) > 2 {
+		t.Error("a row allocates")
+	}
+}
+
+// A model that is kept with a temperature answers by it: a Predictor, an open graph,
+// smoothed or not, and a stream, before it was saved and after. Bad metadata are refused.
+func TestTemperatureKept(t *testing.T) {
+	defer leak.VerifyNone(t)
+	set := halves(t, 60)
+	roots := set.All()
+	const heat = sinks.Temperature(0.4)
+	explained := 0
+	for _, trial := range openTrials(set) {
+		if trial.name == "pairs" || trial.name == "known classes" { // which has no file
+			continue
+		}
+		for _, smooth := range []bool{false, true} {
+			p, _ := trial.predictor(t, set, roots)
+			defer p.Close()
+			net := p.Net().(nn.Saver)
+			if smooth {
+				if err := (sinks.Smoothing{Share: 0.7}).Keep(net); err != nil {
+					t.Fatal(err)
+				}
+			}
+			of := func(p *sinks.Predictor) []sinks.Answer {
+				t.Helper()
+				open, err := p.Open(t.Context(), set.Graph)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer open.Close()
+				all, err := open.Predict(t.Context(), roots...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e, err := open.Explain(t.Context(), sinks.ExplainOptions{}, 0); err == nil {
+					explained++
+					want := 0.
+					for _, x := range e.Probs {
+						want += math.Log(float64(slices.Max(e.Probs)/x)) / float64(len(e.Probs))
+					}
+					if math.Abs(e.Sum-want) > 1e-4*max(1, want) {
+						t.Errorf("%s, smoothed %v: the weights add up to %v, want %v", trial.name, smooth, e.Sum, want)
+					}
+				}
+				return all
+			}
+			fresh := func() *sinks.Predictor {
+				t.Helper()
+				p, err := sinks.NewPredictor(net, p.Recipe())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = p.Close() })
+				return p
+			}
+			want := of(fresh())
+			for i := range want {
+				heat.Apply(want[i].Probs, len(set.Classes))
+			}
+			if err := heat.Keep(net); err != nil {
+				t.Fatal(err)
+			}
+			if got := of(fresh()); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, smoothed %v: %v, want %v", trial.name, smooth, got, want)
+			}
+			path := filepath.Join(t.TempDir(), "model")
+			if err := sinks.Save(path, net, p.Recipe()); err != nil {
+				t.Fatal(err)
+			}
+			q, err := sinks.Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			if got := of(q); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, smoothed %v, loaded: %v, want %v", trial.name, smooth, got, want)
+			}
+			if smooth {
+				continue
+			}
+			row := 0
+			err = trial.stream(set, roots).To(sinks.Predict{Net: q.Net(), Each: func(one sinks.Prediction) error {
+				if a := want[row]; one.Class != a.Index || !slices.Equal(one.Probs, a.Probs) {
+					t.Errorf("%s: row %d: %+v, want %+v", trial.name, row, one, a)
+				}
+				row++
+				return nil
+			}}).Run(t.Context())
+			if err != nil || row != len(roots) {
+				t.Errorf("%d rows, %v", row, err)
+			}
+			for _, text := range []string{"0", "51", "NaN", "x"} {
+				net.Metadata()["temperature"] = text
+				_, err := sinks.NewPredictor(net, p.Recipe())
+				streamed := trial.stream(set, roots).To(sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return nil }}).Run(t.Context())
+				for _, err := range []error{err, streamed} {
+					if err == nil || !strings.Contains(err.Error(), "from 1/50 to 50") {
+						t.Errorf("%q: %v", text, err)
+					}
+				}
+			}
+			delete(net.Metadata(), "temperature")
+		}
+	}
+	if explained == 0 {
+		t.Error("no answer is explained")
+	}
+	if err := sinks.Temperature(0).Keep(&nn.CNN{}); err == nil {
+		t.Error("a temperature of 0 is kept")
+	}
+}
