@@ -57,7 +57,7 @@ func train(ctx context.Context, args []string) error {
 	f := flags("train", "\nThe systems, in order: linear, a linear model of counts; cnn, a network on receptive fields;\nwords, the recommended model; cnn-edges, a network that reads edges too. A system that\ndoes not finish within -budget is discarded, except the first.")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
-	f.DurationVar(&c.budget, "budget", time.Minute, "time for trying systems; 0 = all are tried")
+	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
@@ -101,6 +101,9 @@ func train(ctx context.Context, args []string) error {
 	}
 	defer keep.Close()
 	bar := cli.Stages()
+	if c.budget > 0 { // reading has used some of it
+		c.budget = max(1, c.budget-time.Since(start))
+	}
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
