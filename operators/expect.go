@@ -57,6 +57,9 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(l.Classes) > 0 && !slices.Equal(l.Classes, want.Classes) {
 		return nil, fmt.Errorf("the graphs are of the classes %q, want %q", l.Classes, want.Classes)
 	}
+	if len(l.NodeClasses) > 0 && !slices.Equal(l.NodeClasses, want.NodeClasses) {
+		return nil, fmt.Errorf("the nodes are of the classes %q, want %q", l.NodeClasses, want.NodeClasses)
+	}
 	return e.mapWords(in, l)
 }
 

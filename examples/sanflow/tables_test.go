@@ -483,6 +483,22 @@ func TestOtherRows(t *testing.T) {
 	}
 }
 
+// Each system refuses another graph than the one whose nodes it knows by their numbers.
+func TestOtherNumbers(t *testing.T) {
+	clitest.Silence(t)
+	dir, data := t.TempDir(), village(t)
+	model, few := filepath.Join(dir, "m"), write(t, dir, "few.txt", []string{"0 1", "1 2", "2 3"})
+	for _, system := range []string{"linear", "cnn", "words"} {
+		must(t, "train", "-task", "nodes", "-data", data, "-systems", system, "-out", model)
+		for _, command := range []string{"predict", "serve"} {
+			err := run(t.Context(), []string{command, "-model", model, "-data", few})
+			if err == nil || !strings.Contains(err.Error(), "node_sparse") {
+				t.Errorf("%s, %s: %v", system, command, err)
+			}
+		}
+	}
+}
+
 // What is posted has attributes by the names of columns, or those of channels.
 func TestServeColumns(t *testing.T) {
 	clitest.Silence(t)

@@ -373,14 +373,15 @@ func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
 // NodeRows is a row for each of some nodes of a graph. The recipe has an
 // operators.Roots, whose nodes they replace. Where a row of many nodes is not cut by an
 // operators.PerRoot, each has a row from the start, and mask, as in GraphRows, hides
-// nothing: a linear model has no weight for a word that it has not met. The words of the
-// set are those of the recipe, see Adapt. A row has the id of its node, which
+// nothing: a linear model has no weight for a word that it has not met. The operators in
+// front of the operators.Roots run once for the graph: an operators.Expect maps its words,
+// and refuses other attributes and classes. A row has the id of its node, which
 // scores.RootID writes.
 func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)
 		if _, ok := operators.Find[operators.PerRoot](r); !ok {
-			return r[at+1:].Onto(flow.From(set.Rooted(nodes)))
+			return r[at+1:].Onto(flow.From(rooted{set.Rooted(nodes), r[:max(0, at)]}))
 		}
 		r = slices.Clone(r)
 		r[at] = operators.Roots{Nodes: nodes}
@@ -391,7 +392,8 @@ func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Row
 // LinkRows is a row for each pair of some folds.
 func LinkRows(folds ...links.Fold) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
-		return r[rootsAt(r)+1:].Onto(flow.From(links.Rows(false, folds...)))
+		at := rootsAt(r)
+		return r[at+1:].Onto(flow.From(rooted{links.Rows(false, folds...), r[:max(0, at)]}))
 	}
 }
 

@@ -1,0 +1,133 @@
+package choose_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/links"
+)
+
+// shops is a graph whose nodes have two attributes of these words, kind decides the class.
+func shops(t *testing.T, kinds, towns []string) *sources.NodeSet {
+	t.Helper()
+	g := must(generate.RingOfCliques(8, 5))
+	set := &sources.NodeSet{Graph: g, Classes: []string{"buyer", "seller"}}
+	for v := range g.N() {
+		kind, town := []string{"bar", "home"}[v/3%2], []string{"east", "west"}[v%2]
+		set.Class = append(set.Class, int32(v/3%2))
+		for _, c := range []struct {
+			word  string
+			words []string
+		}{{kind, kinds}, {town, towns}} {
+			at := slices.Index(c.words, c.word)
+			if at < 0 {
+				at = len(c.words)
+			}
+			g.NodeCat = append(g.NodeCat, int32(at))
+		}
+	}
+	g.NodeCats = 2
+	set.Channels.NodeCat = []record.Channel{{Name: "kind", Card: len(kinds) + 1, Words: kinds}, {Name: "town", Card: len(towns) + 1, Words: towns}}
+	return set
+}
+
+// A model says of a graph what it says of the same graph with other indices of words, and
+// refuses one with other attributes, classes or directions.
+func TestNodeRowsOfOtherGraphs(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	kinds, towns := []string{"bar", "home"}, []string{"east", "west"}
+	set := shops(t, kinds, towns)
+	for _, s := range choose.Nodes(set, len(set.Class)) {
+		if s.New == nil {
+			continue
+		}
+		s.Epochs = min(s.Epochs, 5)
+		rows := choose.NodeRows(set, set.All(), operators.MaskWords{})
+		chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: rows, Valid: rows, Seed: 1}.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(of *sources.NodeSet) (said []string, err error) {
+			err = choose.NodeRows(of, of.All(), operators.MaskWords{})(chosen.Recipe).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
+				said = append(said, fmt.Sprint(p.Root, p.Probs, p.Target))
+				return nil
+			}}).Run(t.Context())
+			return said, err
+		}
+		want, err := ask(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ask(shops(t, []string{"attic", "bar", "home"}, []string{"centre", "east", "west"}))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: more words: %v, %v, want %v", s.Name, err, got, want)
+		}
+		none := shops(t, []string{"bar"}, towns)
+		unseen := shops(t, kinds, towns)
+		for i := 0; i < len(unseen.Graph.NodeCat); i += 2 {
+			if unseen.Graph.NodeCat[i] == 1 {
+				unseen.Graph.NodeCat[i] = 2
+			}
+		}
+		if want, err = ask(unseen); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = ask(none); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: a word that is not known: %v, %v, want %v", s.Name, err, got, want)
+		}
+		for text, change := range map[string]func(*sources.NodeSet){
+			`the channels ["town (2 words)" "kind (2 words)"] in node_cat`: func(set *sources.NodeSet) { slices.Reverse(set.Channels.NodeCat) },
+			`of the classes ["seller" "buyer"]`:                            func(set *sources.NodeSet) { set.Classes = []string{"seller", "buyer"} },
+			`are directed`:                                                 func(set *sources.NodeSet) { set.Graph.Directed = true },
+			`in node_sparse, want none`:                                    func(set *sources.NodeSet) { _ = set.Identify() },
+		} {
+			other := shops(t, kinds, towns)
+			change(other)
+			if _, err := ask(other); err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v, want %s", s.Name, err, text)
+			}
+		}
+	}
+}
+
+// A model of links refuses a graph with other attributes or directions.
+func TestLinkRowsOfOtherGraphs(t *testing.T) {
+	set := shops(t, nil, nil)
+	g := &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors}
+	for _, s := range choose.Links(g) {
+		ask := func(g *graph.Graph) error {
+			fold := links.Fold{Graph: g, Pairs: []links.Pair{{0, 1}, {0, 7}}, Link: []bool{true, false}}
+			return choose.LinkRows(fold)(s.Recipe).To(&sinks.Collect{}).Run(t.Context())
+		}
+		if err := ask(g); err != nil {
+			t.Error(err)
+		}
+		directed, features := *g, sources.NodeSet{Graph: &graph.Graph{Offsets: g.Offsets, Neighbors: g.Neighbors}}
+		directed.Directed = true
+		if err := features.Identify(); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(&directed); err == nil || !strings.Contains(err.Error(), "are directed") {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if err := ask(features.Graph); err == nil || !strings.Contains(err.Error(), "in node_sparse, want none") {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+}
