@@ -33,7 +33,7 @@ func FuzzPredictBody(f *testing.F) {
 		`{"id": [1], "nodes": [{"id": 1, "type": "C"}, {"id": 2}], "edges": [{"source": 1, "target": 2}], "ids": [2, 1]}`,
 		`{"nodes": [{"id": "\ud83d\ude00"}, {}], "links": [{"source": "\ud83d\ude00", "target": 9223372036854775807}]}`,
 		`{"ids": [["1", 2]], "edges": [{"source": 1, "target": 2}]}`,
-		`{"ids": [1, 1, 59, "0"]}`, `{"ids": [-1]}`, `{"ids": [[1, 2, 3]]}`, `{"ids": null, "nodes": []}`, `{"nodes": [[[[[`, `[]`, ``,
+		`{"ids": [1, 1, 59, "0"]}`, `{"ids": [-1]}`, `{"ids": [[1, 2, 3]]}`, "{\"ids\": [[1,\n2]]}", "{\"ids\": [[1,\n2, 3]]}", `{"ids": null, "nodes": []}`, `{"nodes": [[[[[`, `[]`, ``,
 		`{"directed": true, "nodes": [{"id": 1, "id": 2}]}`, `{"nodes": 1}`, "{\"ids\": [\"\xff\"]}", `{"graph": {"x": 1e999}, "nodes": [{"id": 1}]}`,
 		`{"edges": [` + strings.Repeat(`{"source":1,"target":2},`, 100) + `{"source":1,"target":1}]}`,
 		`{"ids": [` + strings.Repeat(`1,`, 50) + `1]}`,

@@ -59,7 +59,7 @@ func nameOf(raw json.RawMessage) (string, error) {
 		return s, nil
 	}
 	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
-		return "", fmt.Errorf("%s is no name, want a string or a whole number", clip(string(raw)))
+		return "", fmt.Errorf("%#q is no name, want a string or a whole number", clip(string(raw)))
 	}
 	return string(raw), nil
 }

@@ -482,7 +482,7 @@ func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []jso
 		these := []json.RawMessage{raw}
 		if width == 2 {
 			if err := json.Unmarshal(raw, &these); err != nil || len(these) != 2 {
-				return nil, nil, fmt.Errorf("%s in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
+				return nil, nil, fmt.Errorf("%#q in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
 			}
 		}
 		for _, raw := range these {

@@ -521,7 +521,7 @@ func TestServeColumns(t *testing.T) {
 		graph(`"from": "a", "to": 2`):                          "422 sources: node-link JSON: link 0: source: there is none",
 		graph(`"source": "a", "target": 2, "kind": "wire"`):    "422 sources: node-link JSON: link 0: amount: there is no value",
 		`{"nodes": [{"id": null, "city": "east"}, {"id": 1}]}`: "422 sources: node-link JSON: node 0: id: there is none",
-		`{"ids": [null]}`:             "422 null is no name",
+		`{"ids": [null]}`:             "422 `null` is no name",
 		`{"ids": ["n1", "n2", "n3"]}`: "413 the request is about 3 nodes or links, want at most 2",
 		`{"ids": "n1"}`:               "400 ids is a JSON string, want an array; want {",
 		`x`:                           "400 invalid character 'x' looking for beginning of value; want {",
