@@ -22,6 +22,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -36,7 +37,9 @@ import (
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/nodes"
 	parquetsink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/events"
 	"github.com/sanflow/sanflow/sources/generate"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -217,6 +220,27 @@ func uses(t *testing.T) []use {
 			s.Table = sources.CSV{Path: "molecules.csv", Reader: strings.NewReader("smiles\nCCO\nc1ccccc1\n")}
 			return source(ctx, s)
 		}),
+		by(sources.SDF{}, func(ctx context.Context, s sources.SDF) error {
+			s.Path, s.Reader = "a.sdf", strings.NewReader("a\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n$$$$\n")
+			return source(ctx, s)
+		}),
+		by(events.Source{Order: events.Sort}, func(ctx context.Context, s events.Source) error {
+			s.Table = sources.CSV{Path: "edges.csv", Reader: strings.NewReader("source,target,time\na,b,2\nb,c,1\n")}
+			stream, err := s.Open(ctx)
+			if err != nil {
+				return err
+			}
+			for _, err := range stream.All() {
+				if err != nil {
+					return errors.Join(err, stream.Close())
+				}
+			}
+			return stream.Close()
+		}),
+		by(events.Rows{}, func(ctx context.Context, s events.Rows) error {
+			s.Events = events.Generated(20, 1)
+			return source(ctx, s)
+		}),
 		src(sources.Nodes{FS: node}),
 		src(sources.TU{FS: tu, Real: true}),
 		src(sources.IPC{Path: arrows}),
@@ -230,6 +254,25 @@ func uses(t *testing.T) []use {
 			b.Edge(0, 1)
 			b.Edge(5, 1<<21)
 			_, err := b.Graph()
+			return err
+		}),
+
+		by(operators.Evolve{Normalize: operators.Normalize{K: 3}}, func(ctx context.Context, o operators.Evolve) error {
+			return flow.From(events.Rows{Events: events.Generated(20, 1), Layout: record.Layout{Classes: strings.Split("abcdef", "")}}).Via(o).Run(ctx)
+		}),
+		by(prequential.Links{}, func(ctx context.Context, l prequential.Links) error {
+			_, err := l.Run(ctx, events.Generated(40, 1))
+			return err
+		}),
+		by(prequential.Nodes{}, func(ctx context.Context, n prequential.Nodes) error {
+			_, err := n.Run(ctx, events.Generated(40, 1))
+			return err
+		}),
+		by(nn.Ranker{}, func(ctx context.Context, m nn.Ranker) error {
+			if err := m.Init(2); err != nil {
+				return err
+			}
+			_, err := m.Learn(nn.Question{X: []float32{1, 2, 3, 4}})
 			return err
 		}),
 

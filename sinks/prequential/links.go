@@ -24,7 +24,8 @@ type Links struct {
 	// History is what features are computed from; nil = all edges so far.
 	History *temporal.History
 	// Every is how many edges are asked about before they become known, to the history
-	// and to the model; 0 = 1. They take about 30 KB each.
+	// and to the model; 0 = 1. They take about 30 KB each. Every · (65 + 2 · Negatives) is
+	// at most 2²⁰.
 	Every int
 	// Candidates is how many candidates a question has, the answer too, drawn with
 	// equal probability from the targets; 0 = all targets.
@@ -204,6 +205,10 @@ func (l *Links) start() error {
 	l.Every, l.Negatives = cmp.Or(l.Every, 1), cmp.Or(l.Negatives, 32)
 	if l.Every < 1 || l.Negatives < 1 || l.Candidates < 0 || l.Candidates == 1 {
 		return fmt.Errorf("prequential: Every is %d, Negatives %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Negatives, l.Candidates)
+	}
+	const most = 1 << 20 // candidates to learn from in memory, 240 bytes each
+	if l.Every > most || l.Negatives > most || int64(l.Every)*int64(65+2*l.Negatives) > most {
+		return fmt.Errorf("prequential: Every is %d and Negatives %d, want Every · (65 + 2 · Negatives) of at most %d", l.Every, l.Negatives, most)
 	}
 	if l.Net == nil {
 		l.Net = &nn.Ranker{}
