@@ -46,6 +46,9 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
+	if err := cli.Distinct(f, []string{"out", "json", "html"}, []string{"model", "data", "edges", "nodes"}); err != nil {
+		return err
+	}
 	if c.p, err = sinks.Load(c.model); err != nil {
 		if strings.Contains(err.Error(), "not a safetensors file") {
 			err = fmt.Errorf("%s: not a model file", c.model)

@@ -356,12 +356,23 @@ func TestAskingErrors(t *testing.T) {
 		"predict":                 "there are no data: set -edges or -data",
 		"evaluate":                "there are no data: set -edges or -data",
 		"predict -edges " + edges: "the model reads city of nodes: set -nodes",
-		"predict -ignore city -edges " + edges + " -nodes " + nodes: `-ignore: the model reads the column "city"`,
-		"predict -target from -edges " + edges + " -nodes " + nodes: `-source and -target both name the column "from" of -edges`,
-		"evaluate -class name -edges " + edges + " -nodes " + nodes: `-id and -class both name the column "name" of -nodes`,
+		"predict -ignore city -edges " + edges + " -nodes " + nodes:         `-ignore: the model reads the column "city"`,
+		"predict -target from -edges " + edges + " -nodes " + nodes:         `-source and -target both name the column "from" of -edges`,
+		"predict -edges " + edges + " -nodes " + nodes + " -out " + nodes:   "-out is the file of -nodes, want another: " + nodes,
+		"evaluate -edges " + edges + " -nodes " + nodes + " -json " + model: "-json is the file of -model, want another: " + model,
+		"explain -data " + edges + " -json x -html ./x":                     "-html is the file of -json, want another: ./x",
+		"evaluate -class name -edges " + edges + " -nodes " + nodes:         `-id and -class both name the column "name" of -nodes`,
 	} {
 		if err := run(t.Context(), append(strings.Fields(args), "-model", model)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	for args, want := range map[string]string{
+		" -out " + edges:        "-out is the file of -edges, want another: " + edges,
+		" -out same -json same": "-json is the file of -out, want another: same",
+	} {
+		if err := run(t.Context(), strings.Fields("train -edges "+edges+" -nodes "+nodes+" -class role"+args)); err == nil || err.Error() != want {
+			t.Errorf("train %s: %v, want %s", args, err, want)
 		}
 	}
 	// Rows of a class that the model does not have are errors, and counted.

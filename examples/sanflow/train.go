@@ -66,6 +66,9 @@ func train(ctx context.Context, args []string) error {
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
+	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes"}); err != nil {
+		return err
+	}
 	if err := c.check(f, ""); err != nil {
 		return err
 	}

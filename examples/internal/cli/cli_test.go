@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,42 @@ func TestRange(t *testing.T) {
 	for _, line := range []string{"-k int\n", "-rate float\n", "-limit duration\n", "(default 10)"} {
 		if !strings.Contains(help.String(), line) {
 			t.Errorf("no %q in %s", line, help.String())
+		}
+	}
+}
+
+// An output is no file of another flag, whatever its path.
+func TestDistinct(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := os.Symlink("a", "link") == nil // Windows may not allow it
+	for args, want := range map[string]string{
+		"-out a -json b -data c":          "",
+		"-data a -nodes a":                "",
+		"-out a -data a":                  "-out is the file of -data, want another: a",
+		"-out ./x/../a -nodes a":          "-out is the file of -nodes, want another: ./x/../a",
+		"-out new -json ./new":            "-json is the file of -out, want another: ./new",
+		"-json link -data a":              "-json is the file of -data, want another: link",
+		"-out /dev/null -json /dev/null":  "",
+		"-out link -json other -nodes ./": "",
+	} {
+		if strings.Contains(args, "link") && !linked || strings.Contains(args, "/dev/") && runtime.GOOS == "windows" {
+			continue
+		}
+		f := Flags("x", "")
+		for _, name := range []string{"out", "json", "data", "nodes"} {
+			f.String(name, "", "")
+		}
+		if err := Parse(f, strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		err := Distinct(f, []string{"out", "json", "html"}, []string{"data", "nodes"})
+		if usage := new(usageError); err == nil && want != "" || err != nil && (err.Error() != want || !errors.As(err, &usage)) {
+			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -96,3 +98,37 @@ type ranged struct {
 func (r *ranged) Set(text string) error { return cmp.Or(r.Value.Set(text), r.check()) }
 
 var refused = regexp.MustCompile(`^invalid value "(.*)" for flag (-\S+): (want .*)$`)
+
+// Distinct reports a flag of outputs that names the file of another flag of outputs or
+// inputs, also by another path. Flags that f does not have, and those without a file, are left out.
+func Distinct(f *flag.FlagSet, outputs, inputs []string) error {
+	file := func(name string) string {
+		one := f.Lookup(name)
+		if one == nil || one.Value.String() == "" {
+			return ""
+		}
+		path, err := filepath.Abs(one.Value.String())
+		if err != nil { // there is no working directory
+			return one.Value.String()
+		}
+		return path
+	}
+	for i, name := range outputs {
+		path := file(name)
+		if path == "" || special(path) {
+			continue
+		}
+		info, err := os.Stat(path)
+		for _, other := range slices.Concat(outputs[:i], inputs) {
+			with := file(other)
+			if with == "" {
+				continue
+			}
+			there, missing := os.Stat(with)
+			if path == with || err == nil && missing == nil && os.SameFile(info, there) {
+				return Usage(fmt.Errorf("-%s is the file of -%s, want another: %s", name, other, f.Lookup(name).Value))
+			}
+		}
+	}
+	return nil
+}
