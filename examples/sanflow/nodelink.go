@@ -39,10 +39,15 @@ func parseQuestion(text []byte) (*question, error) {
 	}
 	q := &question{text: text}
 	if err := json.Unmarshal(text, q); err != nil {
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-			err = fmt.Errorf("%s is a JSON %s, want an array", wrong.Field, wrong.Value)
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			if err = fmt.Errorf("%s is a JSON %s, want an array", wrong.Field, wrong.Value); wrong.Field == "" {
+				err = fmt.Errorf("the body is a JSON %s, want an object", wrong.Value)
+			}
 		}
 		return nil, fmt.Errorf("%w; %w", err, errWanted)
+	}
+	if q.Edges != nil && q.Links != nil {
+		return nil, errors.New("edges and links are both set, want one")
 	}
 	if !q.hasGraph() && q.IDs == nil {
 		return nil, errWanted

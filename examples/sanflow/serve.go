@@ -66,7 +66,7 @@ The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place
 are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request.
 401: wrong token. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
-which the model cannot predict. 503 with Retry-After: -concurrent requests are in progress, or the
+which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, or the
 answer took more than -timeout. Attributes have the names of the columns that the model has learned
 from, such as "amount" with -weight amount; of edges type, weight and time are names too.`)
 	s.asking.flags(f)
@@ -409,6 +409,9 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 		var err error
 		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
 			return nil, err
+		}
+		if g.graph.N() == 0 {
+			return nil, errors.New("the graph has no nodes, want one or more")
 		}
 		s.stats.unknown.Add(int64(g.unknown))
 	}

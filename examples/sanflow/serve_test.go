@@ -167,6 +167,11 @@ func TestServeAnswers(t *testing.T) {
 		{open, `{"ids": [1]}`, 422, "wants nodes and edges", nil},
 		{open, `{"nodes": [`, 400, "unexpected end of JSON input", nil},
 		{open, `{}`, 400, "want {", nil},
+		{open, `[]`, 400, "the body is a JSON array, want an object; want {", nil},
+		{open, `{"nodes": 1}`, 400, "nodes is a JSON number, want an array", nil},
+		{open, `{"nodes": [{"id": 1}], "links": [], "edges": []}`, 400, "edges and links are both set, want one", nil},
+		{open, `{"nodes": [], "links": []}`, 422, "the graph has no nodes, want one or more", nil},
+		{bare, `{"nodes": [], "links": []}`, 422, "the graph has no nodes, want one or more", nil},
 		{open, `{"ids": []} more`, 400, "after top-level value", nil},
 		{open, `{"id": "` + strings.Repeat("x", 2000) + `"}`, 413, "2000 bytes", nil},
 		{shut, `{"nodes": []}`, 401, "Authorization", nil},
@@ -181,7 +186,7 @@ func TestServeAnswers(t *testing.T) {
 			t.Errorf("%s: %d, %s; want %d, %s", c.body, status, text, c.status, c.want)
 		}
 	}
-	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sanflow_requests_total{code=\"422\"} 4\n"} {
+	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sanflow_requests_total{code=\"422\"} 5\n"} {
 		got, err := http.Get(open + path)
 		if err != nil {
 			t.Fatal(err)
