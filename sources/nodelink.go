@@ -47,6 +47,9 @@ type NodeLink struct {
 	// the classes of graphs, and of nodes. A layout has its own classes, which a key is not
 	// needed for.
 	Class, NodeClass string
+	// Skip, if set, is called for each graph whose Class is missing, "", or none of those of
+	// Layout, which is then left out. Without it such a graph is an error. The reader calls it.
+	Skip func(class string)
 	// Ignore are keys that are no attributes.
 	Ignore []string
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of the
@@ -68,7 +71,7 @@ func (s NodeLink) String() string { return s.input().String() }
 
 // Open finds the layout and returns a reader of the graphs.
 func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), parse: nodeLinkText{class: s.Class, nodeClass: s.NodeClass}}
+	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), skip: s.Skip, parse: nodeLinkText{class: s.Class, nodeClass: s.NodeClass}}
 	switch {
 	case s.Rows < 0:
 		return nil, fmt.Errorf("sources: NodeLink: Rows is %d, want at least 0", s.Rows)
@@ -120,6 +123,7 @@ type nodeLinkText struct {
 	graph        []jsonMember
 	listed       bool  // there is a key nodes
 	directed     *bool // nil where there is no such key
+	id, name     *jsonMember
 	keys         map[string]string
 }
 
@@ -142,6 +146,7 @@ func member(of []jsonMember, key string) *jsonMember {
 // read splits the text.
 func (p *nodeLinkText) read(text []byte) error {
 	p.nodes, p.links, p.graph, p.directed, p.listed = p.nodes[:0], p.links[:0], nil, nil, false
+	p.id, p.name = nil, nil
 	if p.keys == nil {
 		p.keys = map[string]string{}
 	}
@@ -161,6 +166,17 @@ func (p *nodeLinkText) read(text []byte) error {
 				}
 				return err
 			}
+		case "id", "name":
+			kind, text, escaped, err := s.value(0)
+			if escaped {
+				text = text[:unescape(text)]
+			}
+			if m := (&jsonMember{string(key), kind, text}); string(key) == "id" {
+				p.id = m
+			} else {
+				p.name = m
+			}
+			return err
 		case "directed":
 			kind, text, _, err := s.value(0)
 			if kind == jsonBool {
@@ -176,6 +192,72 @@ func (p *nodeLinkText) read(text []byte) error {
 		err = s.fail("nothing behind the graph")
 	}
 	return err
+}
+
+// classOf is the class of the graph, or "".
+func (p *nodeLinkText) classOf() string {
+	if m := member(p.graph, p.class); m != nil {
+		return string(m.text)
+	}
+	return ""
+}
+
+// nameOf is the first string or integer of the keys id, name and name of the object graph, or nil.
+func (p *nodeLinkText) nameOf() *jsonMember {
+	for _, m := range []*jsonMember{p.id, p.name, member(p.graph, "name")} {
+		if m == nil || m.kind != jsonString && m.kind != jsonNumber {
+			continue
+		}
+		if _, whole := canonical(m.text); whole || m.kind == jsonString {
+			return m
+		}
+	}
+	return nil
+}
+
+// Names reads the file for the names of its graphs, in their order: the key id or name, or
+// the key name of the object graph, the first that is a string or an integer. They are
+// integers where all are. They need not differ. Without a name of every graph there are none.
+// Skip does not matter.
+func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
+	in, err := s.input().lines(ending(ctx))
+	if err != nil {
+		return names, err
+	}
+	defer in.close()
+	in.widest = maxGraphLine
+	p, ids, numbers := &nodeLinkText{}, nodeLinkIDs{texts: texts{take: in.take}}, []int32{}
+	for {
+		line, err := in.data(func(text []byte) error { return in.errorf("%s, want a graph", quote(text)) })
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			if err = p.read(line); err != nil {
+				err = in.errorf("%w", err)
+			}
+		}
+		if err != nil {
+			return names, err
+		}
+		m := p.nameOf()
+		if m == nil {
+			return names, nil
+		}
+		n, err := ids.add(m)
+		if err != nil {
+			return names, in.errorf("%w", err)
+		}
+		numbers = append(numbers, n)
+	}
+	if ids.strings {
+		return ids.texts.ids(numbers)
+	}
+	ints := make([]int64, len(numbers))
+	for i, n := range numbers {
+		ints[i], _ = canonical(ids.texts.at(n)) // as add has found
+	}
+	return graph.IDsOf(ints), nil
 }
 
 func (p *nodeLinkText) row(s *jsonScan, rows [][]jsonMember) ([][]jsonMember, error) {
@@ -419,7 +501,7 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 				}
 			}
 		}
-		if m := member(p.graph, s.Class); s.Class != "" && m != nil {
+		if m := member(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || len(m.text) > 0) {
 			err = cmp.Or(err, classes.add(in, *m, true))
 		}
 		if err != nil {
@@ -497,6 +579,7 @@ type nodeLinkReader struct {
 	l      *lines
 	layout record.Layout
 	parse  nodeLinkText
+	skip   func(class string)
 	build  *record.Builder
 	rows   int
 	at     int64
@@ -518,6 +601,10 @@ func (r *nodeLinkReader) Next(ctx context.Context) (arrow.Record, error) {
 			if it, r.err = r.item(); r.err != nil {
 				break
 			}
+			if it == nil { // left out
+				r.err = context.Cause(ctx)
+				continue
+			}
 		}
 		row := it.row(r.at)
 		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
@@ -537,12 +624,17 @@ func (r *nodeLinkReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.build.Record(), nil
 }
 
+// item returns the next graph, or nil for one that is left out.
 func (r *nodeLinkReader) item() (*Item, error) {
 	line, err := r.l.data(func(text []byte) error { return r.l.errorf("%s, want a graph", quote(text)) })
 	if err != nil {
 		return nil, err
 	}
 	if err = r.parse.read(line); err == nil {
+		if class := r.parse.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && !slices.Contains(r.layout.Classes, class) {
+			r.skip(class)
+			return nil, nil
+		}
 		var it Item
 		if it, _, err = r.parse.item(&r.layout); err == nil {
 			if r.layout.NodeIDs == graph.NoIDs {

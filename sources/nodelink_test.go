@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,4 +164,47 @@ func FuzzNodeLink(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Graphs of other classes are left out by Skip, and Names has those of all graphs.
+func TestNodeLinkSkip(t *testing.T) {
+	text := "{\"id\":7,\"graph\":{\"c\":\"a\"}}\n{\"name\":8,\"graph\":{\"c\":\"\"}}\n{\"graph\":{\"name\":7,\"c\":\"b\"}}\n{\"id\":9}\n"
+	src := sources.NodeLink{Path: nodeLinkFile(t, text), Class: "c"}
+	for _, c := range []struct {
+		layout *record.Layout
+		want   []string
+		rows   int64
+	}{
+		{nil, []string{"", ""}, 2}, // the classes are a and b
+		{&record.Layout{Classes: []string{"a", "z"}}, []string{"", "b", ""}, 1},
+		{&record.Layout{Classes: []string{"y", "z"}}, []string{"a", "", "b", ""}, 0},
+	} {
+		var skipped []string
+		src.Layout, src.Skip = c.layout, func(class string) { skipped = append(skipped, class) }
+		r, err := src.Open(t.Context(), memory.DefaultAllocator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for {
+			rec, err := r.Next(t.Context())
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			n += rec.NumRows()
+			rec.Release()
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(skipped, c.want) || n != c.rows {
+			t.Errorf("%q are left out, want %q; %d graphs, want %d", skipped, c.want, n, c.rows)
+		}
+	}
+	names, err := src.Names(t.Context())
+	if err != nil || names.Kind() != graph.Int64IDs || names.Len() != 4 || names.Name(0) != "7" || names.Name(2) != "7" || names.Name(3) != "9" {
+		t.Errorf("%v, %v", names, err)
+	}
 }

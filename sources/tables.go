@@ -154,7 +154,8 @@ type GraphTable struct {
 	// Graph names the graph, as the column of EdgeTable does. The default is graph.
 	Graph string
 	// Class has the class of a graph, or Value the number to be learned: column target.
-	// Every graph that edges or nodes name needs one.
+	// Every graph that edges or nodes name needs a row, and a number; the class of an Item is
+	// -1 where that is empty.
 	Class, Value string
 	// Types is as in EdgeTable.
 	Types map[string]ColumnType

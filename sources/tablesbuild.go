@@ -397,8 +397,8 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	row := int(b.rowOf[number])
 	if b.value != nil {
 		it.Value = b.value.attrs.at(row)
-	} else if it.Class = b.graphClass.cats.at(row); it.Class < 0 {
-		return b.graphs.failAt(row, b.graphClass, errors.New("there is no value, want a class"))
+	} else {
+		it.Class = b.graphClass.cats.at(row) // -1 where it is empty
 	}
 	return nil
 }

@@ -33,6 +33,8 @@ type data struct {
 	targets bool           // are read
 	unseen  int            // words that the model does not have
 	foreign []int32        // nodes of a class that the model does not have
+	unknown int            // graphs without a class, which are left out
+	other   int            // graphs of a class that the model does not have, which are left out too
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 	names    []string // of the graphs of tables
@@ -148,6 +150,7 @@ func (d *data) in(err error) error {
 
 // graphs returns the source of a collection.
 func (d *data) graphs(ctx context.Context) (flow.Source, error) {
+	d.unknown, d.other = 0, 0
 	switch {
 	case d.edges != "":
 		set, err := d.tables(ctx)
@@ -155,6 +158,9 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 			return nil, err
 		}
 		d.names = set.Names
+		if d.targets && d.Class != "" {
+			d.known(set)
+		}
 		if d.like != nil {
 			for i := range set.Items {
 				if err := d.adapt(&set.Items[i].Graph, set.Layout); err != nil {
@@ -174,6 +180,9 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		return input.Arrow(path), nil
 	case ext == ".jsonl" || ext == ".ndjson":
 		src := sources.NodeLink{Path: path, Class: d.Class}
+		if d.targets {
+			src.Skip = d.leave
+		}
 		if d.like != nil {
 			l := *d.like
 			if d.targets {
@@ -191,6 +200,36 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	}
 	path, err := cli.Find(ctx, path)
 	return sources.TU{Path: path, Directed: d.Directed}, err
+}
+
+// leave counts a graph that is left out because of its class.
+func (d *data) leave(class string) {
+	if class == "" {
+		d.unknown++
+	} else {
+		d.other++
+	}
+}
+
+// known gives graphs of tables the classes of the model that is asked, and leaves out those
+// without a class, or of one that the model does not have.
+func (d *data) known(set *sources.TableSet) {
+	names, items := set.Layout.Classes, set.Items[:0]
+	if len(d.classes) > 0 {
+		set.Layout.Classes = d.classes
+	}
+	for _, it := range set.Items {
+		class := ""
+		if it.Class >= 0 {
+			class = names[it.Class]
+		}
+		if it.Class = int32(slices.Index(set.Layout.Classes, class)); class == "" || it.Class < 0 {
+			d.leave(class)
+			continue
+		}
+		items = append(items, it)
+	}
+	set.Items = items
 }
 
 // set reads the graph whose nodes or links are classified.

@@ -16,7 +16,9 @@ import (
 // question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
 // the open graph; with both, nodes of that graph.
 type question struct {
-	ID    json.RawMessage   `json:"id"` // of the graph; any JSON
+	ID    json.RawMessage   `json:"id"`   // of the graph; any JSON
+	Name  json.RawMessage   `json:"name"` // where there is no ID, and else the key name of Graph
+	Graph json.RawMessage   `json:"graph"`
 	Nodes []json.RawMessage `json:"nodes"`
 	Edges []json.RawMessage `json:"edges"`
 	Links []json.RawMessage `json:"links"` // the same, as D3 calls them
@@ -53,6 +55,20 @@ func parseQuestion(text []byte) (*question, error) {
 		return nil, errWanted
 	}
 	return q, nil
+}
+
+// name is what the graph is called; JSON.
+func (q *question) name() json.RawMessage {
+	var of struct {
+		Name json.RawMessage `json:"name"`
+	}
+	_ = json.Unmarshal(q.Graph, &of) // another kind of value has no name
+	for _, name := range []json.RawMessage{q.ID, q.Name, of.Name} {
+		if name != nil && string(name) != "null" {
+			return name
+		}
+	}
+	return json.RawMessage("null")
 }
 
 func (q *question) hasGraph() bool { return q.Nodes != nil || q.Edges != nil || q.Links != nil }

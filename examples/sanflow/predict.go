@@ -98,7 +98,7 @@ func (c *asking) needsData() error {
 
 func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), &asking{}
-	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted.")
+	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
 	c.flags(f)
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	if err := c.load(f, args); err != nil {
@@ -122,6 +122,10 @@ func evaluate(ctx context.Context, args []string) error {
 	m := choose.NewMeasures(c.p.Classes())
 	if err := ask(ctx, c.p, c.graph, rows, c.workers, m.Add); err != nil {
 		return err
+	}
+	if c.task == "graphs" {
+		c.wrong = c.other
+		m.Unknown += c.unknown + c.other
 	}
 	m.Wrong(c.wrong)
 	if m.Rows == 0 {
@@ -148,7 +152,7 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 			return nil, "", nil, context.Cause(ctx)
 		case err != nil && c.task == "links":
 			return nil, "", nil, err
-		case err == nil && (c.task == "links" || p.split || p.digest == c.notes["digest"]):
+		case err == nil && (c.task == "links" || p.split || c.other == 0 && p.digest == c.notes["digest"]):
 			c.graph, c.wrong = p.graph, p.foreign
 			return p.test, "the test part", p.release, nil
 		case err == nil:
@@ -166,6 +170,15 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		src, err := c.graphs(ctx)
 		if len(c.names) > 0 {
 			return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{c.names[p.Graph]} }, graph.StringIDs, err
+		}
+		if file, ok := src.(sources.NodeLink); ok && err == nil && !c.targets {
+			names, err := file.Names(ctx)
+			if err != nil {
+				return nil, nil, "", err
+			}
+			if names.Len() > 0 {
+				return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
+			}
 		}
 		return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
 	}
@@ -195,7 +208,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 
 func predict(ctx context.Context, args []string) error {
 	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. Answers are written as they come. The\ngraphs of -data are a stream, which may be larger than memory. In memory are the tables of -edges\nand -nodes, also with -graph, and the graph of nodes or links.")
+	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
 	c.flags(f)
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	if err := c.load(f, args); err != nil {

@@ -423,11 +423,7 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 		if err != nil {
 			return nil, err
 		}
-		id := q.ID
-		if id == nil {
-			id = json.RawMessage("null")
-		}
-		return []answer{m.tell(id, said)}, nil
+		return []answer{m.tell(q.name(), said)}, nil
 	}
 	width := 1
 	if s.task == "links" {

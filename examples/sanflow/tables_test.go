@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -185,6 +186,124 @@ func TestNodeLink(t *testing.T) {
 	_, text := post(t, url, lines[1])
 	if rows := strings.Split(read(t, out), "\n"); !strings.HasPrefix(rows[2], "1,path,") || !strings.Contains(text, `"class":"path"`) {
 		t.Errorf("%s, %s", rows[2], text)
+	}
+}
+
+// Graphs of another class are errors of the model, those without a class are left out, and
+// a class may be absent: of node-link JSON, and of tables.
+func TestOtherClassesOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	class := func(g int) string {
+		switch {
+		case g >= 60 && g < 65:
+			return "weird"
+		case g >= 65:
+			return ""
+		}
+		return []string{"ring", "path"}[g%2]
+	}
+	graphs, edges, lines := []string{"g,kind"}, []string{"g,source,target"}, []string{}
+	for g := range 68 {
+		var links []string
+		for v := range 6 - g%2 {
+			links = append(links, fmt.Sprintf(`{"source":%d,"target":%d}`, v, (v+1)%6))
+			edges = append(edges, fmt.Sprintf("%d,%d,%d", g, v, (v+1)%6))
+		}
+		graphs = append(graphs, fmt.Sprintf("%d,%s", g, class(g)))
+		of := fmt.Sprintf(`{"kind":"%s"}`, class(g))
+		if g == 67 {
+			of = "{}"
+		}
+		lines = append(lines, fmt.Sprintf(`{"graph":%s,"links":[%s]}`, of, strings.Join(links, ",")))
+	}
+	rings := func(all []string) (some []string) {
+		for _, l := range all {
+			if !strings.Contains(l, "path") && !strings.Contains(l, "weird") {
+				some = append(some, l)
+			}
+		}
+		return some
+	}
+	e, model := write(t, dir, "e.csv", edges), filepath.Join(dir, "m")
+	fewer := []string{edges[0]} // the graphs with an even number
+	for _, l := range edges[1:] {
+		if g, _ := strconv.Atoi(l[:strings.Index(l, ",")]); class(g) == "ring" || class(g) == "" {
+			fewer = append(fewer, l)
+		}
+	}
+	var learned []string // without the other class
+	for _, l := range lines {
+		if !strings.Contains(l, "weird") {
+			learned = append(learned, l)
+		}
+	}
+	var kept []string
+	for _, l := range edges {
+		if g, err := strconv.Atoi(l[:strings.Index(l, ",")]); err != nil || class(g) != "weird" {
+			kept = append(kept, l)
+		}
+	}
+	for _, c := range []struct {
+		what                 string
+		train, all, some, no []string
+	}{
+		{"node-link JSON", []string{"-data", write(t, dir, "learned.jsonl", learned), "-class", "kind"}, []string{"-data", write(t, dir, "all.jsonl", lines), "-class", "kind"},
+			[]string{"-data", write(t, dir, "some.jsonl", rings(lines)), "-class", "kind"}, []string{"-data", filepath.Join(dir, "all.jsonl")}},
+		{"tables", []string{"-edges", write(t, dir, "kept.csv", kept), "-graph", "g", "-nodes", write(t, dir, "keptg.csv", slices.DeleteFunc(slices.Clone(graphs), func(l string) bool { return strings.Contains(l, "weird") })), "-class", "kind"},
+			[]string{"-edges", e, "-nodes", write(t, dir, "g.csv", graphs)},
+			[]string{"-edges", write(t, dir, "fewer.csv", fewer), "-nodes", write(t, dir, "some.csv", rings(graphs))}, []string{"-edges", e}},
+	} {
+		r := clitest.JSON[report](t, run, append([]string{"train", "-systems", "linear", "-out", model}, c.train...)...)
+		if len(r.Classes) != 2 || *r.Accuracy < 90 {
+			t.Errorf("%s: train: %v, %v", c.what, r.Classes, *r.Accuracy)
+		}
+		r = clitest.JSON[report](t, run, append([]string{"evaluate", "-model", model}, c.all...)...)
+		if r.Rows != 65 || r.Foreign != 5 || r.Unknown != 3 || *r.Accuracy > 100*60./65+1e-9 || *r.Accuracy < 80 {
+			t.Errorf("%s: all: %d rows, %d foreign, %d unknown, %v %% right", c.what, r.Rows, r.Foreign, r.Unknown, *r.Accuracy)
+		}
+		r = clitest.JSON[report](t, run, append([]string{"evaluate", "-model", model}, c.some...)...)
+		if r.Rows != 30 || r.Foreign != 0 || r.Unknown != 3 || len(r.Classes) != 2 {
+			t.Errorf("%s: a subset: %d rows, %d foreign, %d unknown, %v", c.what, r.Rows, r.Foreign, r.Unknown, r.Classes)
+		}
+		out := filepath.Join(dir, "s.csv")
+		must(t, append([]string{"predict", "-model", model, "-out", out}, c.no...)...)
+		if n := strings.Count(read(t, out), "\n"); n != 69 {
+			t.Errorf("%s: %d lines of predictions, want 69", c.what, n)
+		}
+	}
+}
+
+// predict and serve call a graph by its id, its name, or the name in its object graph.
+func TestNamesOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, out := filepath.Join(dir, "m"), filepath.Join(dir, "s.jsonl")
+	must(t, "train", "-systems", "linear", "-out", model)
+	_, url := started(t, "-model", model)
+	const rest = `"links":[{"source":0,"target":1}]}`
+	for _, c := range []struct{ lines, want []string }{
+		{[]string{`{"id":"mol \u00e9","name":"x",`, `{"graph":{"name":"b"},"id":null,`, `{"name":"a",`, `{"name":"a",`}, []string{`"mol é"`, `"b"`, `"a"`, `"a"`}},
+		{[]string{`{"id":9007199254740993,`, `{"name":-7,`}, []string{"9007199254740993", "-7"}},
+		{[]string{`{"id":1,`, `{`}, []string{"0", "1"}}, // by number
+	} {
+		var lines []string
+		for _, l := range c.lines {
+			lines = append(lines, l+rest)
+		}
+		must(t, "predict", "-model", model, "-data", write(t, dir, "g.jsonl", lines), "-out", out)
+		rows := strings.Split(read(t, out), "\n")
+		for i, want := range c.want {
+			if !strings.HasPrefix(rows[i], `{"id":`+want+`,`) {
+				t.Errorf("predict: %s, want %s", rows[i], want)
+			}
+			if len(lines) == 2 && want == "1" || want == "0" {
+				continue
+			}
+			if status, text := post(t, url, lines[i]); status != 200 || strings.ReplaceAll(text, `\u00e9`, "é")[:len(want)+8] != `[{"id":`+want+`,` {
+				t.Errorf("serve: %s, want %s", text, want)
+			}
+		}
 	}
 }
 
