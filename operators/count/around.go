@@ -20,10 +20,10 @@ import (
 //		Via(operators.PerRoot{})
 //
 // A graph without sparse attributes can be given the numbers of its nodes as such, by
-// sources.NodeSet.Identify.
+// sources.NodeSet.Identify. Nodes counts the numbers beside the attributes.
 //
 // All nodes at a distance are looked at or none, so the numbers of the nodes do not
-// matter: the edges of a node with more than 1024 of them have no words, and a ring with which the nodes would be more than 1024 ends the search, also
+// matter without Nodes: the edges of a node with more than 1024 of them have no words, and a ring with which the nodes would be more than 1024 ends the search, also
 // beside a hub. A root costs the attributes and the rows of 1024 nodes at most; a worker
 // keeps a byte for each node of the graph.
 type Around struct {
@@ -32,6 +32,10 @@ type Around struct {
 	// Class is the class of each node, -1 where it is not known: of the nodes to learn
 	// from, say. The class of a root never is a word of that root. nil = none.
 	Class []int32
+	// Nodes, if set, is the number of nodes of the one graph that is looked at: the number
+	// of a node, with its distance from the root, is a word too. A graph with another
+	// number of nodes is an error. The words then depend on the numbers of the nodes.
+	Nodes int
 }
 
 // String returns "around", with Hops where it is set.
@@ -39,7 +43,7 @@ func (a Around) String() string {
 	if a.Class == nil {
 		return describe(a)
 	}
-	return describe(Around{Hops: a.Hops}) + " with classes"
+	return describe(Around{Hops: a.Hops, Nodes: a.Nodes}) + " with classes"
 }
 
 // Count implements Counter.
@@ -49,6 +53,9 @@ func (a Around) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
 func (a Around) Prepare() (Counter, error) {
 	if a.Hops < 0 {
 		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
+	}
+	if a.Nodes < 0 {
+		return nil, fmt.Errorf("Nodes is %d, want 0 or more", a.Nodes)
 	}
 	if a.Hops == 0 {
 		a.Hops = 3
@@ -65,6 +72,7 @@ var (
 	kindAroundCat   = Kind("node attribute around")
 	kindAroundEdge  = Kind("edge attribute around")
 	kindAroundSize  = Kind("degree around")
+	kindAroundNode  = Kind("node number around")
 )
 
 type aroundCounter struct {
@@ -82,6 +90,8 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 		return errNoRoots
 	case a.Class != nil && len(a.Class) != g.N():
 		return fmt.Errorf("Class has the classes of %d nodes, the graph has %d", len(a.Class), g.N())
+	case a.Nodes > 0 && a.Nodes != g.N():
+		return fmt.Errorf("the numbers of %d nodes are words, the graph has %d nodes", a.Nodes, g.N())
 	}
 	if len(a.seen) < g.N() {
 		a.seen = make([]bool, g.N())
@@ -102,6 +112,9 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 		for _, v := range a.around[begin:end] {
 			for _, i := range g.Sparse(v) {
 				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
+			}
+			if a.Nodes > 0 {
+				bag.Add(uint64(kindAroundNode.Add(uint64(ring)).Add(uint64(v))), 1)
 			}
 			discrete(g, v, uint64(ring), ring < a.Hops, bag)
 			if a.at != nil {

@@ -89,6 +89,41 @@ func TestAround(t *testing.T) {
 }
 
 // What cannot be counted around is an error.
+// Nodes adds the number of each node around a root, with its distance, to the words.
+func TestAroundNumbers(t *testing.T) {
+	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := func(c Counter) map[uint64]float64 {
+		ids, counts, err := Of(Input{Graph: g, Roots: []int32{1}}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[uint64]float64{}
+		for i, id := range ids {
+			got[uint64(id)] = float64(counts[i])
+		}
+		return got
+	}
+	want := words(Around{Hops: 1})
+	for v, ring := range []uint64{1, 0, 1} {
+		want[uint64(kindAroundNode.Add(ring).Add(uint64(v)))] = 1
+	}
+	if got := words(Around{Hops: 1, Nodes: 4}); !maps.Equal(got, want) {
+		t.Errorf("words %v, want %v", got, want)
+	}
+	found := map[uint64]float64{}
+	if err := (Around{Hops: 1, Nodes: 4}).Find(Input{Graph: g, Roots: []int32{1}}, Dictionary{}, func(o Occurrence) { found[o.ID] += o.Count }); err != nil || !maps.Equal(found, want) {
+		t.Errorf("found %v, %v, want %v", found, err, want)
+	}
+	for _, n := range []int{-1, 3, 5} {
+		if _, _, err := Of(Input{Graph: g, Roots: []int32{1}}, Around{Nodes: n}); err == nil {
+			t.Errorf("Nodes = %d was taken", n)
+		}
+	}
+}
+
 func TestRootErrors(t *testing.T) {
 	g := randomGraph(t, 5, 6)
 	directed := &graph.Graph{Directed: true, Offsets: []int32{0, 0}}

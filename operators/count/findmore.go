@@ -131,6 +131,9 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		for _, i := range g.Sparse(v) {
 			show(kindAround.Add(uint64(ring)).Add(uint64(i)), func() string { return index(names.Sparse, i) })
 		}
+		if a.Nodes > 0 {
+			show(kindAroundNode.Add(uint64(ring)).Add(uint64(v)), func() string { return fmt.Sprint("node ", v) })
+		}
 		for i := range g.NodeCats {
 			x := g.NodeCat[int(v)*g.NodeCats+i]
 			show(kindAroundCat.Add(uint64(ring)).Add(uint64(i)).Add(uint64(x)), func() string { return value(names.Node, i, x) })
