@@ -100,10 +100,13 @@ func merged(a, b []int32) []int32 {
 	return all
 }
 
-// Pick returns the systems of those names, in the order of the list all.
+// Pick returns the systems of those names, all different, in the order of the list all.
 func Pick(all []System, names []string) ([]System, error) {
 	want := map[string]bool{}
 	for _, name := range names {
+		if want[name] {
+			return nil, fmt.Errorf("the system %q is named twice", name)
+		}
 		want[name] = true
 	}
 	var some []System
@@ -179,7 +182,8 @@ const widest = 1 << 16
 // Nodes are the systems for the nodes of a graph, so many of which are learned from, the
 // quickest first: a linear model, a network, and with edges that have attributes one that
 // reads these, around the words model, which is recommended, and the ensemble of nodes.Fit,
-// which is recommended in its place. Networks are left out where the attributes have more
+// which is recommended in its place. Where the nodes have no sparse attributes, a linear
+// model of their numbers comes second. Networks are left out where the attributes have more
 // than 65 536 values, the ensemble where numbers are learned, or the fields of all nodes
 // have more than 2²⁷ values.
 func Nodes(set *sources.NodeSet, train int) []System {
@@ -203,6 +207,12 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	all := []System{{
 		Name: "linear", About: "logistic regression on counts around a node", Recipe: then(asked, counts(count.Around{Hops: 1})), New: linear, Epochs: 20, Patience: 5,
 	}}
+	if g.SparseCard == 0 { // attributes do not tell nodes apart
+		all = append(all, System{
+			Name: "neighbours", About: "logistic regression on the numbers of the nodes up to 2 edges around a node, which answers for this graph alone",
+			Recipe: then(asked, counts(count.Around{Hops: 2, Nodes: g.N()})), New: linear, Epochs: 50, Patience: 10,
+		})
+	}
 	width := g.SparseCard + g.NodeAttrs
 	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
 		width += c.Card
