@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -74,6 +75,9 @@ func (r *report) print(out io.Writer, what string) error {
 		mark := ""
 		if s.Name == r.Model {
 			mark = "chosen"
+			if r.Accuracy != nil && slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return t.Score > s.Score }) {
+				mark = "chosen: recommended, and no other is better by a standard error"
+			}
 		}
 		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", s.Name, s.Score, s.Seconds, mark)
 	}

@@ -664,6 +664,29 @@ func TestServeColumns(t *testing.T) {
 	}
 }
 
+// The names of the files are not in a model, and a list of systems names each once.
+func TestTrainOfOtherFile(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes, model := town(t, dir, "a", [2]string{"card", "wire"})
+	_, _, other := town(t, dir, "b", [2]string{"card", "wire"})
+	if read(t, model) != read(t, other) {
+		t.Error("the same rows in other files give another model")
+	}
+	for list, want := range map[string]string{"": `-systems: there is no system ""`, "linear,linear": `-systems: the system "linear" is named twice`} {
+		err := run(t.Context(), []string{"train", "-edges", edges, "-source", "from", "-target", "to", "-nodes", nodes, "-id", "name", "-class", "role", "-systems", list, "-out", filepath.Join(dir, "m")})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("-systems %q: %v, want %s", list, err, want)
+		}
+	}
+	var out strings.Builder
+	half := 50.0
+	r := report{Model: "words", Accuracy: &half, Error: &half, Systems: []choose.Tried{{Name: "linear", Score: 62}, {Name: "words", Score: 59}}}
+	if err := r.print(&out, ""); err != nil || !strings.Contains(out.String(), "chosen: recommended, and no other is better by a standard error") {
+		t.Errorf("%v, %s", err, &out)
+	}
+}
+
 // inspect describes all files, also behind one that fails, and predict refuses a file that
 // is no model.
 func TestInspectGoesOn(t *testing.T) {

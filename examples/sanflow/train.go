@@ -54,7 +54,7 @@ type parts struct {
 
 func train(ctx context.Context, args []string) error {
 	start, c := time.Now(), &training{}
-	f := flags("train", "\nThe systems, in order: linear, a linear model of counts; cnn, a network on receptive fields;\nwords, the recommended model; cnn-edges, a network that reads edges too. A system that\ndoes not finish within -budget is discarded, except the first.")
+	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the numbers of the nodes around a node, for this graph alone, where nodes have\ncolumns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen, but words, or ensemble, is unless another is better\nby a standard error. A system that does not finish within -budget is discarded, except the first.")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried")
@@ -92,7 +92,7 @@ func train(ctx context.Context, args []string) error {
 		return c.in(err)
 	}
 	defer p.release()
-	if c.systems != "" {
+	if slices.Contains(cli.Given(f), "systems") {
 		c.budget = 0
 		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
 			return cli.Usage(fmt.Errorf("-systems: %w", err))
@@ -139,7 +139,10 @@ func train(ctx context.Context, args []string) error {
 		}
 		notes["columns"] = string(text)
 	}
-	notes["data"], notes["rows"], notes["seed"], notes["digest"] = c.name(), strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
+	if c.data.data+c.edges == "" { // the same rows give the same model in a file of any name
+		notes["data"] = "generated"
+	}
+	notes["rows"], notes["seed"], notes["digest"] = strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
 	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
 		return err
 	}
