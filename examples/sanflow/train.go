@@ -28,7 +28,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 3
+const revision = 4
 
 // training is the flags of train.
 type training struct {
