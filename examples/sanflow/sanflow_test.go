@@ -44,7 +44,7 @@ func TestTrainRepeats(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
-	r := clitest.JSON[report](t, run, "train", "-out", one, "-budget", "1h", "-systems", "", "-workers", "2")
+	r := clitest.JSON[report](t, run, "train", "-out", one, "-budget", "1h", "-workers", "2")
 	var names []string
 	for _, s := range r.Systems {
 		names = append(names, s.Name)
