@@ -89,6 +89,8 @@ func channelWords(list []record.Channel) string {
 		switch {
 		case c.Words != nil:
 			name += fmt.Sprintf(" (%d words)", len(c.Words))
+		case c.Offset != 0:
+			name += fmt.Sprintf(" (offset %v)", c.Offset)
 		case c.Card > 0:
 			name += fmt.Sprintf(" (%d values)", c.Card)
 		}

@@ -435,6 +435,7 @@ func attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, att
 			return nil, nil, 0, fmt.Errorf("%s: there is no value, want a number", c.Name)
 		}
 		x, err := number(m.text)
+		x -= c.Offset
 		if err == nil && float32(x)-float32(x) != 0 {
 			err = fmt.Errorf("%v does not fit a float32", x)
 		}

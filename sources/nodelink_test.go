@@ -88,7 +88,7 @@ func TestNodeLink(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if fmt.Sprint(l.NodeCat, l.NodeAttr, l.EdgeAttr, l.Classes, l.NodeIDs) != "[{color 3 [blüe red]}] [{size 0 []}] [{weight 0 []}] [a b]string" {
+	if fmt.Sprint(l.NodeCat, l.NodeAttr, l.EdgeAttr, l.Classes, l.NodeIDs) != "[{color 3 [blüe red] 0}] [{size 0 [] 0}] [{weight 0 [] 0}] [a b]string" {
 		t.Errorf("%+v", l)
 	}
 	// The layout of a model, and a class of nodes.

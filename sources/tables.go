@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -45,7 +46,12 @@ import (
 // word that it prints as. A missing word is the reserved word of the channel. Classes
 // are sorted as numbers if all are numbers, else as text; a missing class is -1.
 // Other attributes are numbers, which become the float32 nearest to the float64 nearest
-// to them; a missing number is an error. Channels are in the order of their names, after
+// to them; a missing number is an error. A float32 resolves 128 s of a time in seconds since
+// 1970. So from a column that has numbers of which no float32 is equal, and whose numbers lie
+// within 65 536 steps of float32 at the largest, the smallest number is subtracted in float64:
+// its offset. The tables are then read again; a table that can be read only once is an
+// error. Offsets sets the offsets instead, as to read what a model is asked about with the
+// offsets that it has learned with: record.Channel.Offset and [TableSet.Offset]. Channels are in the order of their names, after
 // type, weight, and time.
 //
 // # Graphs
@@ -67,8 +73,7 @@ import (
 // The weight is a continuous attribute of the edge, channel weight of edge_attr, and the
 // time another one, channel time. A CNN reads them where operators.Normalize has
 // Edges set; words and kernels read the discrete attributes, such as the type, and not
-// these. A time is a number of any unit; the float32 nearest to a number of seconds
-// since 1970 is up to 64 s off, so days, or seconds since the first event, are better.
+// these. A time is a number of any unit.
 //
 // # Cost
 //
@@ -88,7 +93,8 @@ type Tables struct {
 	// Directed keeps each row as an arc from Source to Target.
 	Directed bool
 	// AddNodes adds nodes that edges name and the table of nodes does not. Their words
-	// are the reserved ones, their numbers 0 and their class -1.
+	// are the reserved ones, their numbers 0, also in a channel with an offset, and their
+	// class -1.
 	AddNodes bool
 	// MaxWords bounds the different words of a column. The default is record.MaxWords,
 	// 65 536, which an attribute cannot exceed.
@@ -122,6 +128,9 @@ type EdgeTable struct {
 	Ignore []string
 	// Types declares the types of columns.
 	Types map[string]ColumnType
+	// Offsets are subtracted from the numbers of columns, 0 from those of others. The
+	// default is chosen as documented at Tables; an empty map that is not nil is none.
+	Offsets map[string]float64
 }
 
 // NodeTable is a table with a node per row. Fields name columns.
@@ -141,10 +150,11 @@ type NodeTable struct {
 	// Part says what a node is for, in [TableSet.Parts]: train, valid, val, test, none, or
 	// nothing.
 	Part string
-	// Attributes, Ignore and Types are as in EdgeTable.
+	// Attributes, Ignore, Types and Offsets are as in EdgeTable.
 	Attributes []string
 	Ignore     []string
 	Types      map[string]ColumnType
+	Offsets    map[string]float64
 }
 
 // GraphTable is a table that says what class or value a graph has. Several rows may
@@ -157,8 +167,9 @@ type GraphTable struct {
 	// Every graph that edges or nodes name needs a row, and a number; the class of an Item is
 	// -1 where that is empty.
 	Class, Value string
-	// Types is as in EdgeTable.
-	Types map[string]ColumnType
+	// Types and Offsets are as in EdgeTable.
+	Types   map[string]ColumnType
+	Offsets map[string]float64
 }
 
 // TableSet is what [Tables] has read.
@@ -172,6 +183,8 @@ type TableSet struct {
 	// Values is the number to be learned of each node of a single graph, NaN where it is not
 	// known, where NodeTable.Value is set.
 	Values []float32
+	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
+	Offset float64
 	// Columns describes how each column is used.
 	Columns []ColumnUse
 	Stats   TableStats
@@ -208,7 +221,8 @@ type ColumnUse struct {
 	Table, Column string
 	Type          ColumnType
 	Use           string
-	Words         int // different words, of a column of words
+	Words         int     // different words, of a column of words
+	Offset        float64 // that was subtracted from a column of numbers
 }
 
 // String returns the line.
@@ -216,6 +230,9 @@ func (u ColumnUse) String() string {
 	s := fmt.Sprintf("%s: column %s: %s, %s", u.Table, quote([]byte(u.Column)), u.Type, u.Use)
 	if u.Words > 0 {
 		s += fmt.Sprintf(", %d words", u.Words)
+	}
+	if u.Offset != 0 {
+		s += ", offset " + strconv.FormatFloat(u.Offset, 'f', -1, 64)
 	}
 	return s
 }

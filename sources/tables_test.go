@@ -587,3 +587,66 @@ func FuzzTables(f *testing.F) {
 		}
 	})
 }
+
+// Numbers far from 0 keep their differences: as the same numbers without the offset, in any
+// order of rows.
+func TestTablesKeepDifferences(t *testing.T) {
+	const far = 1.7e9
+	read := func(by float64, rows []int, s sources.Tables) (*sources.TableSet, error) {
+		dir, edges, nodes := t.TempDir(), "source,target,when,by\n", "id,seen,income\n"
+		for _, v := range rows {
+			edges += fmt.Sprintf("%d,%d,%.3f,%d\n", v, (v+1)%9, by+float64(v)/8, int64(by)+int64(v))
+			nodes += fmt.Sprintf("%d,%d,", v, int64(by)+int64(v))
+			if v != 4 {
+				nodes += fmt.Sprintf("%.3f", by+5*float64(v))
+			}
+			nodes += "\n"
+		}
+		table := func(name, text string) sources.Table {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return sources.CSV{Path: path}
+		}
+		s.Edges.Table, s.Edges.Time, s.Edges.Weight = table("e.csv", edges), "when", "by"
+		s.Nodes.Table, s.Nodes.Value = table("n.csv", nodes), "income"
+		return s.Read(context.Background())
+	}
+	rows := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+	near, err := read(0, rows, sources.Tables{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func(s *sources.TableSet) string {
+		g := s.Items[0].Graph
+		return fmt.Sprint(g.NodeAttr, g.EdgeAttr, s.Values)
+	}
+	for range 3 {
+		set, err := read(far, rows, sources.Tables{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := show(set), show(near); got != want {
+			t.Errorf("%v: %s, want %s", rows, got, want)
+		}
+		if l := set.Layout; set.Offset != far || l.NodeAttr[0].Offset != far || l.EdgeAttr[0].Offset != far || l.EdgeAttr[1].Offset != far {
+			t.Errorf("offsets %v, %+v", set.Offset, l)
+		}
+		if text := fmt.Sprint(set.Columns); strings.Count(text, ", offset 1700000000") != 4 {
+			t.Error(text)
+		}
+		rand.New(rand.NewPCG(1, 1)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	}
+	// Offsets that are set hold for other numbers.
+	offsets := map[string]float64{"seen": far - 1, "income": far - 1}
+	set, err := read(far, rows, sources.Tables{Edges: sources.EdgeTable{Offsets: map[string]float64{}}, Nodes: sources.NodeTable{Offsets: offsets}})
+	if err != nil || set.Items[0].Graph.NodeAttr[1] != 2 || set.Values[1] != 6 || set.Items[0].Graph.EdgeAttr[0] != far {
+		t.Errorf("%v, %v", set, err)
+	}
+	// A table that cannot be read twice.
+	_, err = sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: "e.csv", Reader: strings.NewReader("source,target,t\n1,2,1700000001\n2,3,1700000003\n")}}}.Read(context.Background())
+	if err == nil || !strings.Contains(err.Error(), `e.csv: column "t": numbers from 1.700000001e+09 to 1.700000003e+09`) {
+		t.Error(err)
+	}
+}

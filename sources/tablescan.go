@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -114,6 +115,8 @@ type tableField struct {
 	words   texts  // of words and classes
 	most    int    // words
 	mayMiss bool   // a number, which is then NaN
+	offset  float64
+	span    span // of the numbers, without the offset
 
 	below   int32   // if set, a key of that number or above is new, and an error
 	where   string  // and not in that table
@@ -122,6 +125,29 @@ type tableField struct {
 	cats    chunks[int32] // words and classes of all rows, -1 where there is none
 	attrs   chunks[float32]
 	scratch []byte
+}
+
+// span is of some numbers.
+type span struct {
+	some, inexact bool // one of them is not a float32
+	low, high     float64
+}
+
+func (s *span) add(x float64) {
+	if !s.some {
+		s.some, s.low, s.high = true, x, x
+	}
+	s.low, s.high = min(s.low, x), max(s.high, x)
+	s.inexact = s.inexact || float64(float32(x)) != x
+}
+
+// offset is the smallest number where float32 resolves the numbers badly, else 0.
+func (s *span) offset() float64 {
+	_, e := math.Frexp(max(-s.low, s.high))
+	if step := math.Ldexp(1, e-24); s.inexact && s.low < s.high && s.high-s.low < 1<<16*step {
+		return s.low
+	}
+	return 0
 }
 
 type fieldKind int8
@@ -193,8 +219,8 @@ func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 }
 
 // begin reads the first rows, which tell the types.
-func (t *tableScan) begin(declared map[string]ColumnType) error {
-	for name := range declared {
+func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]float64) error {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(declared)), slices.Sorted(maps.Keys(offsets))) {
 		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
 			return err
 		}
@@ -216,6 +242,9 @@ func (t *tableScan) begin(declared map[string]ColumnType) error {
 		return t.err
 	}
 	for i, f := range t.fields {
+		if f.offset = offsets[f.Name]; f.offset-f.offset != 0 {
+			return blame(t.r, f.Name, fmt.Errorf("the offset is %v, want a finite number", f.offset))
+		}
 		if want := declared[f.Name]; want != Untyped {
 			f.Type, f.fixed = want, true
 		} else if f.Type == Untyped {
@@ -370,7 +399,8 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 				return i, err
 			}
 		}
-		if dst[i] = float32(x); dst[i]-dst[i] != 0 {
+		f.span.add(x)
+		if dst[i] = float32(x - f.offset); dst[i]-dst[i] != 0 {
 			return i, fmt.Errorf("%v, want a finite number that fits a float32", x)
 		}
 	}

@@ -59,12 +59,51 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	}
 	for {
 		set, err := s.read(ctx)
-		late := (*lateText)(nil)
-		if !errors.As(err, &late) || !opensAgain(s.Edges.Table) || !opensAgain(s.Nodes.Table) || !opensAgain(s.Graphs.Table) {
+		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
+		switch again := opensAgain(s.Edges.Table) && opensAgain(s.Nodes.Table) && opensAgain(s.Graphs.Table); {
+		case again && errors.As(err, &text):
+			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
+		case again && errors.As(err, &offsets):
+			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes, offsets.graphs
+		default:
 			return set, err
 		}
-		s.texts = append(s.texts[:len(s.texts):len(s.texts)], late.keys)
 	}
+}
+
+// lateOffsets is the offsets of columns that are read, where one is not 0.
+type lateOffsets struct {
+	edges, nodes, graphs map[string]float64
+	first                *tableField
+}
+
+func (e *lateOffsets) Error() string {
+	s := &e.first.span
+	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
+}
+
+// offsets finds the offsets of columns, where they are not set and one is not 0.
+func (b *tableBuild) offsets() error {
+	late := &lateOffsets{edges: b.Edges.Offsets, nodes: b.Nodes.Offsets, graphs: b.Graphs.Offsets}
+	for _, t := range []struct {
+		*tableScan
+		offsets *map[string]float64
+	}{{b.edges, &late.edges}, {b.nodes, &late.nodes}, {b.graphs, &late.graphs}} {
+		if t.tableScan == nil || *t.offsets != nil {
+			continue
+		}
+		*t.offsets = map[string]float64{}
+		for _, f := range t.fields {
+			if x := f.span.offset(); x != 0 {
+				(*t.offsets)[f.Name] = x
+				late.first = cmp.Or(late.first, f)
+			}
+		}
+	}
+	if late.first == nil {
+		return nil
+	}
+	return &FileError{late.first.table, 0, fmt.Errorf("column %s: %w", quote([]byte(late.first.Name)), late)}
 }
 
 // lateText is a key that is no integer, behind rows whose keys are.
@@ -106,7 +145,7 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
-	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.build} {
+	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.offsets, b.build} {
 		if err := read(); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -201,7 +240,7 @@ func (b *tableBuild) chooseEdges() (err error) {
 		}
 		named = append(named, f)
 	}
-	b.edgeAttrs, err = b.attributes(t, named, "edge", s.Attributes, s.Ignore, s.Types)
+	b.edgeAttrs, err = b.attributes(t, named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
 }
 
@@ -243,7 +282,7 @@ func (b *tableBuild) chooseNodes() (err error) {
 		}
 		named = append(named, f)
 	}
-	b.nodeAttrs, err = b.attributes(t, named, "node", s.Attributes, s.Ignore, s.Types)
+	b.nodeAttrs, err = b.attributes(t, named, "node", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
 }
 
@@ -263,13 +302,13 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	if err != nil {
 		return err
 	}
-	return t.begin(s.Types)
+	return t.begin(s.Types, s.Offsets)
 }
 
 // attributes chooses the columns that become attributes, beside those that are named,
 // and begins to read. The channels of both kinds are in the order of the columns that
 // are returned.
-func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType) ([]*tableField, error) {
+func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType, offsets map[string]float64) ([]*tableField, error) {
 	others, err := t.others(attributes, ignore)
 	if err != nil {
 		return nil, err
@@ -284,7 +323,7 @@ func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, at
 		}
 		named = append(named, f)
 	}
-	if err := t.begin(types); err != nil {
+	if err := t.begin(types, offsets); err != nil {
 		return nil, err
 	}
 	for _, f := range t.fields {
@@ -418,7 +457,7 @@ func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 			f.renumber(place)
 			cats = append(cats, record.WordsChannel(f.channel, words))
 		} else {
-			attrs = append(attrs, record.Channel{Name: f.channel})
+			attrs = append(attrs, record.Channel{Name: f.channel, Offset: f.offset})
 		}
 	}
 	return cats, attrs
@@ -462,12 +501,15 @@ func (f *tableField) classes() []string {
 
 // report says what became of the columns.
 func (b *tableBuild) report() {
+	if target := cmp.Or(b.nodeValue, b.value); target != nil {
+		b.set.Offset = target.offset
+	}
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue
 		}
 		for _, f := range t.fields {
-			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len()})
+			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len(), Offset: f.offset})
 		}
 	}
 }

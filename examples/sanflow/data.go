@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -45,7 +46,8 @@ type columns struct {
 	Source, Target, Graph, Type, Weight, Time string
 	ID, Class, Value, Ignore, Part, Types     string
 	Directed                                  bool
-	HasID                                     bool // -id was given
+	HasID                                     bool    // -id was given
+	Offset                                    float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
 }
 
 var tasks = []string{"graphs", "nodes", "links"}
@@ -167,7 +169,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 					return nil, err
 				}
 			}
-			set.Layout.NodeCat, set.Layout.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+			set.Layout.NodeCat, set.Layout.EdgeCat, set.Layout.NodeAttr, set.Layout.EdgeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr, d.like.EdgeAttr
 		}
 		return sources.Graphs{Items: set.Items, Layout: set.Layout}, nil
 	case d.data == "":
@@ -316,8 +318,15 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 	}
 	if d.like != nil {
-		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, map[string]string{"type": d.Type, "weight": d.Weight, "time": d.Time})
+		named := map[string]string{"type": d.Type, "weight": d.Weight, "time": d.Time}
+		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, named)
 		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, nil)
+		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(d.like.EdgeAttr, named), offsets(d.like.NodeAttr, nil), map[string]float64{}
+		if t.Nodes.Value != "" {
+			t.Nodes.Offsets[d.Value] = d.Offset
+		} else if t.Graphs.Value != "" {
+			t.Graphs.Offsets[d.Value] = d.Offset
+		}
 		t.Edges.Ignore, t.Nodes.Ignore = nil, nil
 		if len(t.Nodes.Attributes) > 0 && t.Nodes.Table == nil {
 			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(t.Nodes.Attributes, ", ")))
@@ -336,6 +345,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	if d.like == nil {
+		d.Offset = set.Offset
 		for _, c := range set.Columns {
 			fmt.Fprintln(os.Stderr, c)
 		}
@@ -367,7 +377,7 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 		if err := d.adapt(&set.Graph, set.Channels); err != nil {
 			return nil, err
 		}
-		set.Channels.NodeCat, set.Channels.EdgeCat = d.like.NodeCat, d.like.EdgeCat
+		set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr, set.Channels.EdgeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr, d.like.EdgeAttr
 	}
 	d.foreign = classesOf(set, d.classes)
 	return set, nil
@@ -414,4 +424,15 @@ func attributes(cat, attr []record.Channel, other map[string]string) (names []st
 		}
 	}
 	return names, types
+}
+
+// offsets are those of the channels of a model, by their columns.
+func offsets(attr []record.Channel, other map[string]string) map[string]float64 {
+	of := map[string]float64{}
+	for _, c := range attr {
+		if c.Offset != 0 {
+			of[cmp.Or(other[c.Name], c.Name)] = c.Offset
+		}
+	}
+	return of
 }

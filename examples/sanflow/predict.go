@@ -63,6 +63,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.model, err)
 	}
+	c.Offset = trained.Offset
 	if text != "" && c.edges != "" {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}
@@ -108,7 +109,9 @@ func evaluate(ctx context.Context, args []string) error {
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	c.targets = true
+	if c.targets = true; c.Offset != 0 && c.edges == "" {
+		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
+	}
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
 		return err
@@ -233,7 +236,7 @@ func predict(ctx context.Context, args []string) error {
 	if err != nil {
 		return c.in(err)
 	}
-	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links"}, ID: name, To: to}
+	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links", Offset: c.Offset}, ID: name, To: to}
 	if open != nil {
 		defer open.Close()
 		out.Net, out.Graph = nil, open

@@ -343,7 +343,7 @@ type answer struct {
 	ID     json.RawMessage    `json:"id,omitempty"`
 	Class  string             `json:"class,omitempty"`
 	Probs  map[string]float32 `json:"probs,omitempty"`
-	Value  *float32           `json:"value,omitempty"`
+	Value  any                `json:"value,omitempty"` // a float32, or a float64 with an offset
 	Source json.RawMessage    `json:"source,omitempty"`
 	Target json.RawMessage    `json:"target,omitempty"`
 	P      *float32           `json:"p,omitempty"`
@@ -515,7 +515,10 @@ func numbered(name string, n int) (int32, bool) {
 // tell is what a client is told of a row.
 func (m *loaded) tell(id json.RawMessage, a sinks.Answer) answer {
 	if a.Index < 0 {
-		return answer{ID: id, Value: &a.Value}
+		if m.Offset != 0 {
+			return answer{ID: id, Value: float64(a.Value) + m.Offset}
+		}
+		return answer{ID: id, Value: a.Value}
 	}
 	out := answer{ID: id, Class: a.Class, Probs: map[string]float32{}}
 	for i, class := range m.p.Classes() {

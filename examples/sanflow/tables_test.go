@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -731,5 +732,80 @@ func TestValuesOfNodes(t *testing.T) {
 	text, err := os.ReadFile(out)
 	if err != nil || !strings.HasPrefix(string(text), "id,value\np0,1.00") || strings.Count(string(text), "\n") != 241 {
 		t.Errorf("%v\n%.100s", err, text)
+	}
+}
+
+// Numbers far from 0, such as times, are learned and predicted as the same numbers near 0,
+// by predict, evaluate and serve, also of fewer rows.
+func TestNumbersFarFromZero(t *testing.T) {
+	clitest.Silence(t)
+	const far = 1.7e9
+	type said struct {
+		rmse  float64
+		value map[string]float64
+	}
+	asked := func(of string, by float64) said {
+		dir, rng := t.TempDir(), rand.New(rand.NewPCG(3, 3))
+		nodes, edges, graphs := []string{"id,seen,g,due"}, []string{"source,target,g,when"}, []string{"g,due"}
+		for v := range 120 {
+			kind := rng.IntN(3)
+			row := fmt.Sprintf("%d,%.0f,%d,%.2f", v, by+float64(kind), v/2, by+20*float64(kind)+rng.Float64())
+			edges = append(edges, fmt.Sprintf("%d,%d,%d,%.0f", v, v^1, v/2, by+float64(kind)))
+			nodes = append(nodes, row)
+			graphs = append(graphs, fmt.Sprintf("%d,%.2f", v/2, by+20*float64(v/2%3)))
+		}
+		e, n := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes)
+		args := []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-systems", "cnn-edges", "-ignore", "g"}
+		if of == "graphs" {
+			n = write(t, dir, "g.csv", graphs)
+			args = []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-systems", "cnn-edges", "-graph", "g"}
+		}
+		model, out := filepath.Join(dir, "model"), filepath.Join(dir, "out.csv")
+		r := clitest.JSON[report](t, run, append(args, "-out", model)...)
+		again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", e, "-nodes", n)
+		if r.RMSE == nil || *r.RMSE == 0 || again.RMSE == nil || *again.RMSE != *r.RMSE || *r.Spread < 5 {
+			t.Errorf("%s: %+v, then %+v", of, r, again)
+		}
+		must(t, "predict", "-model", model, "-edges", e, "-nodes", n, "-out", out)
+		rows, err := csv.NewReader(strings.NewReader(read(t, out))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := said{*r.RMSE, map[string]float64{}}
+		for _, row := range rows[1:] {
+			if s.value[row[0]], err = strconv.ParseFloat(row[1], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The last two nodes, which are the last graph, in files of their own, and in a request.
+		id, fewN, fewE := "118", append(nodes[:1:1], nodes[len(nodes)-2:]...), append(edges[:1:1], edges[len(edges)-2:]...)
+		if of == "graphs" {
+			id, fewN = "59", append(graphs[:1:1], graphs[len(graphs)-1])
+		}
+		must(t, "predict", "-model", model, "-edges", write(t, dir, "fewe.csv", fewE), "-nodes", write(t, dir, "fewn.csv", fewN), "-out", out)
+		value := s.value[id]
+		if text := read(t, out); !strings.Contains(text, fmt.Sprintf("\n%s,%s\n", id, strconv.FormatFloat(value, 'g', -1, 64))) {
+			t.Errorf("%s of few rows: %s, want %v", of, text, value)
+		}
+		_, url := started(t, "-model", model)
+		seen := func(line string, column int) string { return strings.Split(line, ",")[column] }
+		status, text := post(t, url, fmt.Sprintf(`{"nodes": [{"id": 118, "seen": %s}, {"id": 119, "seen": %s}], "edges": [{"source": 118, "target": 119, "when": %s}]}`,
+			seen(nodes[119], 1), seen(nodes[120], 1), min(seen(edges[119], 3), seen(edges[120], 3))))
+		var got []struct{ Value float64 }
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || got[0].Value != value {
+			t.Errorf("%s posted: %d, %s, want %v", of, status, text, value)
+		}
+		return s
+	}
+	for _, of := range []string{"nodes", "graphs"} {
+		near, got := asked(of, 0), asked(of, far)
+		if math.Abs(got.rmse-near.rmse) > 1e-4*near.rmse {
+			t.Errorf("%s: RMSE %v, want %v", of, got.rmse, near.rmse)
+		}
+		for id, want := range near.value {
+			if x := got.value[id] - far; math.Abs(x-want) > 1e-3 {
+				t.Errorf("%s: %s: %v, want %v", of, id, x, want)
+			}
+		}
 	}
 }

@@ -59,6 +59,9 @@ type Channel struct {
 	// Words are the names of the values 0 … Card-2, strictly ascending, where values
 	// have names. The last value is for words that are not among them: see Unseen.
 	Words []string `json:"words,omitzero"`
+	// Offset is what was subtracted, in float64, from the numbers of a continuous
+	// attribute before they became float32.
+	Offset float64 `json:"offset,omitempty"`
 }
 
 // Layout says which columns a record of graphs has, and what they mean.

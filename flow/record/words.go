@@ -53,9 +53,9 @@ func (c Channel) Word(index int32) (string, bool) {
 	return c.Words[index], true
 }
 
-// Equal reports whether two channels have the same name, values and words.
+// Equal reports whether two channels have the same name, values, words and offset.
 func (c Channel) Equal(other Channel) bool {
-	return c.Name == other.Name && c.Card == other.Card && (c.Words == nil) == (other.Words == nil) && slices.Equal(c.Words, other.Words)
+	return c.Name == other.Name && c.Card == other.Card && c.Offset == other.Offset && (c.Words == nil) == (other.Words == nil) && slices.Equal(c.Words, other.Words)
 }
 
 // SortWords returns words, in any order and all different, in ascending order, and for

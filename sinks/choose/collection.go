@@ -125,7 +125,8 @@ func Release(s flow.Records) {
 
 // Adapt maps the categories of a graph to the indices of a model: the words of the channels
 // in from become the same words of those in to. A word that the model does not have
-// becomes its reserved one, and counts in unseen: once for a node or an edge. A channel of
+// becomes its reserved one, and counts in unseen: once for a node or an edge. Numbers
+// become those with the offsets of to. A channel of
 // another name, or another number of them, is an error. The graph is not changed, and the
 // result has its memory but for what differs. O(values).
 func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen int, err error) {
@@ -144,10 +145,24 @@ func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen
 	var nodes, edges int
 	out.NodeCat, nodes = adapt(g.NodeCat, from.NodeCat, to.NodeCat)
 	out.EdgeCat, edges = adapt(g.EdgeCat, from.EdgeCat, to.EdgeCat)
+	out.NodeAttr, out.EdgeAttr = shifted(g.NodeAttr, from.NodeAttr, to.NodeAttr), shifted(g.EdgeAttr, from.EdgeAttr, to.EdgeAttr)
 	if !g.Directed { // an edge is stored as two arcs
 		edges /= 2
 	}
 	return &out, nodes + edges, nil
+}
+
+// shifted returns numbers with the offsets of other channels.
+func shifted(numbers []float32, from, to []record.Channel) []float32 {
+	for c := range from {
+		if by := from[c].Offset - to[c].Offset; by != 0 {
+			numbers = slices.Clone(numbers)
+			for i := c; i < len(numbers); i += len(from) {
+				numbers[i] = float32(float64(numbers[i]) + by)
+			}
+		}
+	}
+	return numbers
 }
 
 func channelNames(channels []record.Channel) (names []string) {

@@ -131,3 +131,15 @@ func TestLinkRowsOfOtherGraphs(t *testing.T) {
 		}
 	}
 }
+
+// Numbers become those of the offsets of a model.
+func TestAdaptOffsets(t *testing.T) {
+	g := &graph.Graph{NodeAttrs: 2, NodeAttr: []float32{1, 2, 3, 4}, Offsets: []int32{0, 0, 0}}
+	layout := func(by float64) record.Layout {
+		return record.Layout{NodeAttr: []record.Channel{{Name: "a"}, {Name: "time", Offset: by}}}
+	}
+	adapted, _, err := choose.Adapt(g, layout(1.7e9+5), layout(1.7e9))
+	if err != nil || !slices.Equal(adapted.NodeAttr, []float32{1, 7, 3, 9}) || g.NodeAttr[1] != 2 {
+		t.Errorf("%v, %v", adapted, err)
+	}
+}

@@ -22,6 +22,8 @@ type Columns struct {
 	IDs graph.IDKind
 	// Classes are the names of the classes. Without them answers are numbers.
 	Classes []string
+	// Offset is added to answers that are numbers, in float64, which is then their type.
+	Offset float64
 	// Links are answers about pairs of nodes, in two classes.
 	Links bool
 }
@@ -39,6 +41,9 @@ func (c Columns) Schema() *arrow.Schema {
 		fields = []arrow.Field{{Name: "source", Type: id}, {Name: "target", Type: id}, {Name: "p", Type: number}}
 	case len(c.Classes) == 0:
 		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "value", Type: number}}
+		if c.Offset != 0 {
+			fields[1].Type = arrow.PrimitiveTypes.Float64
+		}
 	default:
 		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "class", Type: arrow.BinaryTypes.String}}
 		for _, name := range c.Classes {
@@ -112,6 +117,8 @@ func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
 	switch {
 	case w.columns.Links:
 		number(2, p.Probs[1])
+	case len(w.columns.Classes) == 0 && w.columns.Offset != 0:
+		w.build.Field(1).(*array.Float64Builder).Append(float64(p.Value) + w.columns.Offset)
 	case len(w.columns.Classes) == 0:
 		number(1, p.Value)
 	default:
