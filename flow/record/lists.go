@@ -13,7 +13,7 @@ import (
 
 // Value is a type that columns of graph records are made of.
 type Value interface {
-	uint8 | int32 | int64 | float32 | uint64
+	uint8 | int32 | int64 | float32 | uint64 | float64
 }
 
 // number is the place of T in a list of types.
@@ -28,14 +28,16 @@ func number[T Value]() int {
 		return 2
 	case float32:
 		return 3
-	default:
+	case uint64:
 		return 4
+	default:
+		return 5
 	}
 }
 
 var plainTypes = [...]arrow.DataType{
 	arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Int64, arrow.PrimitiveTypes.Float32,
-	arrow.PrimitiveTypes.Uint64,
+	arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Float64,
 }
 
 func typeOf[T Value]() arrow.DataType { return plainTypes[number[T]()] }

@@ -96,6 +96,8 @@ func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs 
 		return take[float32](mem, t, src, refs)
 	case arrow.UINT64:
 		return take[uint64](mem, t, src, refs)
+	case arrow.FLOAT64:
+		return take[float64](mem, t, src, refs)
 	case arrow.STRING:
 		if sameList(t, textType) {
 			return takeText(mem, t, src, refs)

@@ -41,6 +41,8 @@ func plain[T Value](a arrow.Array) ([]T, error) {
 		v = a.Float32Values()
 	case *array.Uint64:
 		v = a.Uint64Values()
+	case *array.Float64:
+		v = a.Float64Values()
 	}
 	s, ok := v.([]T)
 	if !ok {

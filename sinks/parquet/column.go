@@ -48,6 +48,8 @@ func columnOf(elem arrow.DataType, depth int) column {
 		}
 	case arrow.FLOAT32:
 		return newTyped(depth, func(b []byte, v []float32) []byte { return append(b, arrow.Float32Traits.CastToBytes(v)...) })
+	case arrow.FLOAT64:
+		return newTyped(depth, func(b []byte, v []float64) []byte { return append(b, arrow.Float64Traits.CastToBytes(v)...) })
 	}
 	return nil
 }

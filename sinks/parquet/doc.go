@@ -12,7 +12,8 @@
 //
 // What columns become, of which no value is null:
 //
-//	int32, int64, float32   required int32, int64, float
+//	int32, int64            required int32, int64
+//	float32, float64        required float, double
 //	uint8, uint64           required int32 (UINT_8), int64 (UINT_64)
 //	list<T>                 required LIST of optional T
 //	list<list<T>>           required LIST of optional LIST of optional T

@@ -43,6 +43,8 @@ func (l leaf) kind() int {
 		return 2
 	case arrow.FLOAT32:
 		return 4
+	case arrow.FLOAT64:
+		return 5
 	case arrow.STRING:
 		return 6 // BYTE_ARRAY
 	}

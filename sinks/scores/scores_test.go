@@ -65,7 +65,7 @@ func TestFormats(t *testing.T) {
 			`{"id":"Ann \"A\"","class":"c","p_a,b":0.25,"p_c":0.75}` + "\n" + `{"id":"Ö","class":"a,b","p_a,b":1,"p_c":1e-09}` + "\n"},
 		{scores.Columns{}, value, "id,value\n9223372036854775807,0.1\n-1,+Inf\n", `{"id":9223372036854775807,"value":0.1}` + "\n" + `{"id":-1,"value":null}` + "\n"},
 		{scores.Columns{Offset: 1.7e9}, func(w *scores.Writer) error { return w.Write(sinks.Prediction{Value: 0.5}, "1") },
-			"id,value\n1,1.7000000005e+09\n", `{"id":1,"value":1700000000.5}` + "\n"},
+			"id,value\n1,1.7000000005e+09\n", `{"id":1,"value":1.7000000005e+09}` + "\n"},
 		{scores.Columns{Links: true, Classes: []string{"no", "yes"}}, link, "source,target,p\n3,4,0.75\n", `{"source":3,"target":4,"p":0.75}` + "\n"},
 	} {
 		var b bytes.Buffer
@@ -116,7 +116,11 @@ func table(t *testing.T, path string) string {
 			case v.Integers != nil:
 				row = append(row, string(graph.IDsOf(v.Integers).Append(nil, int32(i))))
 			default:
-				row = append(row, strconv.FormatFloat(v.Floats[i], 'g', -1, 32))
+				bits := 64
+				if x := v.Floats[i]; float64(float32(x)) == x {
+					bits = 32
+				}
+				row = append(row, strconv.FormatFloat(v.Floats[i], 'g', -1, bits))
 			}
 		}
 		w.Write(row)
