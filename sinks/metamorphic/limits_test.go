@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"math"
 	"path"
@@ -19,6 +20,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -38,6 +41,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/nodes"
 	parquetsink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sinks/prequential"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -287,6 +291,13 @@ func uses(t *testing.T) []use {
 		}),
 
 		sink(ipc.Sink{}), sink(parquetsink.Sink{}),
+		by(scores.Columns{IDs: graph.StringIDs}, func(_ context.Context, c scores.Columns) error {
+			w, err := c.Open(scores.CSV{W: io.Discard}, memory.DefaultAllocator)
+			if err != nil {
+				return err
+			}
+			return w.Close(w.Write(sinks.Prediction{Value: 1}, "a"))
+		}),
 		by(sinks.Pretrain{}, func(ctx context.Context, p sinks.Pretrain) error {
 			p.Net = &nn.RBM{}
 			return families.Via(operators.Select{}).Via(operators.Chunk{Size: 1}).Via(operators.Assemble{K: 3}).
