@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/temporal"
 )
 
@@ -305,10 +306,10 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	if err := l.Net.Score(l.x, l.scores); err != nil {
 		return fmt.Errorf("prequential: event %d: %w", e.Pos, err)
 	}
-	a := Answer{Event: e, Rank: rank(l.scores)}
+	a := Answer{Event: e, Rank: validation.Rank(l.scores, 0)}
 	for i, b := range temporal.Baselines() {
 		l.History.Score(b, e.Source, list, l.base)
-		a.Baselines[i] = rank(l.base)
+		a.Baselines[i] = validation.Rank(l.base, 0)
 	}
 	if len(list) > 1 {
 		a.Negative, a.Score, a.Other = true, l.scores[0], l.scores[1+l.rng.IntN(len(list)-1)]
@@ -330,19 +331,6 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 		return l.Each(a)
 	}
 	return nil
-}
-
-// rank is that of the first score among all.
-func rank[T float32 | float64](scores []T) float64 {
-	above, equal := 0, 0
-	for _, s := range scores[1:] {
-		if s > scores[0] {
-			above++
-		} else if s == scores[0] {
-			equal++
-		}
-	}
-	return 1 + float64(above) + float64(equal)/2
 }
 
 func room[T any](x []T, n int) []T {
@@ -429,25 +417,12 @@ func Curve(pos, neg []float32) (auc, ap float64) {
 	if len(pos) == 0 || len(neg) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	pos, neg = slices.Clone(pos), slices.Clone(neg)
-	slices.Sort(pos)
-	slices.Sort(neg)
-	p, n := len(pos), len(neg)
-	for i, j := p, n; i > 0; {
-		v, was := pos[i-1], i
-		for i > 0 && pos[i-1] == v {
-			i--
-		}
-		for j > 0 && neg[j-1] > v {
-			j--
-		}
-		above := n - j
-		for j > 0 && neg[j-1] == v {
-			j--
-		}
-		equal := n - j - above
-		auc += float64(was-i) * (float64(j) + float64(equal)/2)
-		ap += float64(was-i) / float64(p) * float64(p-i) / float64(p-i+n-j)
+	scores, positive := make([]float64, 0, len(pos)+len(neg)), make([]bool, len(pos)+len(neg))
+	for i, x := range pos {
+		scores, positive[i] = append(scores, float64(x)), true
 	}
-	return auc / float64(p) / float64(n), ap
+	for _, x := range neg {
+		scores = append(scores, float64(x))
+	}
+	return validation.AUC(scores, positive), validation.AveragePrecision(scores, positive)
 }

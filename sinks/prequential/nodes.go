@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/temporal"
 )
 
@@ -131,7 +132,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			}
 			scores[0], scores[class] = scores[class], scores[0]
 			pos, neg = last(append(pos, scores[0])), last(append(neg, scores[1:]...))
-			if err := n.answer(told, report, rank(scores)); err != nil {
+			if err := n.answer(told, report, validation.Rank(scores, 0)); err != nil {
 				return err
 			}
 		}
@@ -242,7 +243,7 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		}
 		count[sign]++
 		scores[0], scores[sign] = scores[sign], scores[0]
-		if err := s.answer(e, report, rank(scores)); err != nil {
+		if err := s.answer(e, report, validation.Rank(scores, 0)); err != nil {
 			return nil, err
 		}
 		if sign == 1 {
