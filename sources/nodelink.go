@@ -143,6 +143,18 @@ func member(of []jsonMember, key string) *jsonMember {
 	return nil
 }
 
+// next reads the next graph of in, and is io.EOF behind the last.
+func (p *nodeLinkText) next(in *lines) error {
+	line, err := in.data(func(text []byte) error { return in.errorf("%s, want a graph", quote(text)) })
+	if err != nil {
+		return err
+	}
+	if err := p.read(line); err != nil {
+		return in.errorf("%w", err)
+	}
+	return nil
+}
+
 // read splits the text.
 func (p *nodeLinkText) read(text []byte) error {
 	p.nodes, p.links, p.graph, p.directed, p.listed = p.nodes[:0], p.links[:0], nil, nil, false
@@ -228,16 +240,9 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 	in.widest = maxGraphLine
 	p, ids, numbers := &nodeLinkText{}, nodeLinkIDs{texts: texts{take: in.take}}, []int32{}
 	for {
-		line, err := in.data(func(text []byte) error { return in.errorf("%s, want a graph", quote(text)) })
-		if err == io.EOF {
+		if err := p.next(in); err == io.EOF {
 			break
-		}
-		if err == nil {
-			if err = p.read(line); err != nil {
-				err = in.errorf("%w", err)
-			}
-		}
-		if err != nil {
+		} else if err != nil {
 			return names, err
 		}
 		m := p.nameOf()
@@ -462,16 +467,9 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 	l.NodeIDs = graph.Int64IDs
 	first := true
 	for {
-		line, err := in.data(func(text []byte) error { return in.errorf("%s, want a graph", quote(text)) })
-		if err == io.EOF {
+		if err := p.next(in); err == io.EOF {
 			break
-		}
-		if err == nil {
-			if err = p.read(line); err != nil {
-				err = in.errorf("%w", err)
-			}
-		}
-		if err != nil {
+		} else if err != nil {
 			return l, err
 		}
 		if first && p.directed != nil {

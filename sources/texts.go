@@ -50,7 +50,7 @@ func (t *texts) record(place uint32) (number int32, text []byte) {
 // longText stands for a length that is in the four bytes behind.
 const longText = 255
 
-// slot is what stands in slots for a text of that hash at that place.
+// slot is the entry of slots for a text: the upper bits of its hash, and its place.
 func (t *texts) slot(hash uint64, place uint32) uint32 {
 	return uint32(hash>>32)>>t.low<<t.low | place
 }
