@@ -260,6 +260,33 @@ func TestAgainstLists(t *testing.T) {
 	})
 }
 
+// A removal takes the oldest occurrence that it finds. An older occurrence that comes
+// after the removal leaves the window at its own time.
+func TestLateAfterRemoval(t *testing.T) {
+	g, err := dynamic.New(dynamic.Settings{Within: 15})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range []struct {
+		event.Event
+		want int // occurrences of the edge 0-1 after the event
+	}{
+		{event.Event{Kind: event.AddEdge, Target: 1}, 1},
+		{event.Event{Kind: event.RemoveEdge, Target: 1}, 0},
+		{event.Event{Kind: event.AddEdge, Target: 1, Time: -5}, 1},
+		{event.Event{Kind: event.SetClass, Time: 9}, 1},
+		{event.Event{Kind: event.SetClass, Time: 10}, 0},
+		{event.Event{Kind: event.SetClass, Time: 20}, 0},
+	} {
+		if err := g.Apply(&e.Event, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Occurrences(0, 1); got != e.want {
+			t.Errorf("after event %d, the edge occurs %d times, want %d", i, got, e.want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, s := range []dynamic.Settings{{Last: 1, Within: 1}, {Last: -1}, {NodeCats: -1}, {MaxNodes: -1}} {
 		if _, err := dynamic.New(s); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 )
 
-const stateName = "sanflow dynamic graph 1\n"
+const stateName = "sanflow dynamic graph 2\n"
 
 // Save writes g as it is, with its window and its counts, so that Load makes a graph that
 // does the same with all events to come.
@@ -37,7 +37,11 @@ func (g *Graph) Save(w io.Writer) error {
 			for _, r := range []*rows{&b.rows, &b.in} {
 				state.Put(s, r.ends[:]...)
 				state.PutSlice(s, r.items)
-				state.PutSlice(s, r.more)
+				more := r.more
+				if !slices.ContainsFunc(more, func(n int32) bool { return n != 0 }) {
+					more = nil // so that equal graphs have equal states
+				}
+				state.PutSlice(s, more)
 				state.PutSlice(s, r.cats)
 				state.PutSlice(s, r.attrs)
 			}
@@ -49,7 +53,7 @@ func (g *Graph) Save(w io.Writer) error {
 	state.Put(s, int64(-1))
 	state.Put(s, g.window.added, int64(len(g.window.heap)))
 	for _, o := range g.window.heap {
-		state.Put(s, o.age, int64(o.u), int64(o.v))
+		state.Put(s, o.age, o.number, int64(o.u), int64(o.v))
 	}
 	gone := make([]graph.Edge, 0, len(g.window.gone))
 	for k := range g.window.gone {
@@ -58,7 +62,10 @@ func (g *Graph) Save(w io.Writer) error {
 	slices.SortFunc(gone, func(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) })
 	state.Put(s, int64(len(gone)))
 	for _, k := range gone {
-		state.Put(s, k.U, k.V, g.window.gone[k])
+		state.Put(s, k.U, k.V, int32(len(g.window.gone[k])))
+		for _, r := range g.window.gone[k] {
+			state.Put(s, r.before, int64(r.n))
+		}
 	}
 	return s.Close()
 }
@@ -181,19 +188,31 @@ func (w *window) load(s *state.Reader, o *Settings) {
 		if s.Err() != nil {
 			return
 		}
-		age, u, v := state.Get[int64](s), state.Get[int64](s), state.Get[int64](s)
-		w.heap = append(w.heap, occurrence{age, int32(u), int32(v)})
-		if i := len(w.heap) - 1; w.heap[max(0, i-1)/2].age > age {
+		age, number, u, v := state.Get[int64](s), state.Get[int64](s), state.Get[int64](s), state.Get[int64](s)
+		w.heap = append(w.heap, occurrence{age, number, int32(u), int32(v)})
+		if i := len(w.heap) - 1; i > 0 && !w.heap[(i-1)/2].older(&w.heap[i]) {
 			s.Fail("the window is not in order")
 		}
+		if number < 0 || number >= w.added {
+			s.Fail("occurrence %d of a window, want 0 to %d", number, w.added-1)
+		}
 	}
-	w.gone = map[graph.Edge]int32{}
+	w.gone = map[graph.Edge][]removal{}
 	for range state.Get[int64](s) {
 		if s.Err() != nil {
 			return
 		}
 		k := graph.Edge{U: state.Get[int32](s), V: state.Get[int32](s)}
-		w.gone[k] = state.Get[int32](s)
+		for range state.Get[int32](s) {
+			if s.Err() != nil {
+				return
+			}
+			r := removal{state.Get[int64](s), int32(state.Get[int64](s))}
+			if list := w.gone[k]; r.before > w.added || len(list) > 0 && list[len(list)-1].before > r.before {
+				s.Fail("the removals of %d-%d are not in order", k.U, k.V)
+			}
+			w.gone[k] = append(w.gone[k], r)
+		}
 	}
 }
 
@@ -201,14 +220,25 @@ func (w *window) load(s *state.Reader, o *Settings) {
 // its edges.
 func (g *Graph) check() error {
 	occurs := map[graph.Edge]int32{} // in the window
+	numbers := map[graph.Edge][]int64{}
 	for _, o := range g.window.heap {
-		occurs[graph.Edge{U: o.u, V: o.v}]++
-	}
-	for k, n := range g.window.gone {
-		if n <= 0 || n > occurs[k] {
-			return fmt.Errorf("%d occurrences of %d-%d were removed, of %d", n, k.U, k.V, occurs[k])
+		k := graph.Edge{U: o.u, V: o.v}
+		occurs[k]++
+		if g.window.gone[k] != nil {
+			numbers[k] = append(numbers[k], o.number)
 		}
-		if occurs[k] -= n; occurs[k] == 0 {
+	}
+	for k, list := range g.window.gone {
+		slices.Sort(numbers[k])
+		removed := int64(0)
+		for _, r := range list {
+			// Each removal finds its occurrences, whichever are the oldest.
+			before, _ := slices.BinarySearch(numbers[k], r.before)
+			if removed += int64(r.n); r.n <= 0 || removed > int64(before) {
+				return fmt.Errorf("%d occurrences of %d-%d were removed, of %d", removed, k.U, k.V, before)
+			}
+		}
+		if occurs[k] -= int32(removed); occurs[k] == 0 {
 			delete(occurs, k)
 		}
 	}

@@ -1,24 +1,38 @@
 package dynamic
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// window holds the occurrences of edges, the oldest on top of a heap: 16 bytes each.
+// window holds the occurrences of edges in a heap, the oldest on top: 24 bytes each.
 type window struct {
 	heap  []occurrence
 	added int64 // occurrences so far
-	// gone counts, by edge, occurrences in the heap that were removed: the oldest, so the
-	// first to come out.
-	gone map[graph.Edge]int32
+	// gone holds the removals whose occurrences are still in the heap, by edge and in
+	// their order.
+	gone map[graph.Edge][]removal
 }
 
-// occurrence is one of an edge; age is its number, or its time where the window is one of
-// time.
+// occurrence is an addition of an edge.
 type occurrence struct {
-	age  int64
-	u, v int32
+	age    int64 // the time where the window is one of time, else the number
+	number int64 // of the occurrences before it
+	u, v   int32
+}
+
+// older orders occurrences by age. Of two of one age, the one that came first is older.
+func (o *occurrence) older(p *occurrence) bool {
+	return o.age < p.age || o.age == p.age && o.number < p.number
+}
+
+// removal takes n occurrences of an edge, each with a number below before.
+type removal struct {
+	before int64
+	n      int32
 }
 
 // key names an edge, whichever way it was written.
@@ -40,7 +54,7 @@ func (g *Graph) since() int64 {
 // remember puts an occurrence into the window.
 func (g *Graph) remember(e *event.Event) {
 	w, k := &g.window, g.key(e.Source, e.Target)
-	o := occurrence{w.added, k.U, k.V}
+	o := occurrence{w.added, w.added, k.U, k.V}
 	switch {
 	case g.settings.Within > 0:
 		o.age = e.Time
@@ -49,7 +63,7 @@ func (g *Graph) remember(e *event.Event) {
 	}
 	w.added++
 	w.heap = append(w.heap, o)
-	for i := len(w.heap) - 1; i > 0 && w.heap[(i-1)/2].age > w.heap[i].age; i = (i - 1) / 2 {
+	for i := len(w.heap) - 1; i > 0 && w.heap[i].older(&w.heap[(i-1)/2]); i = (i - 1) / 2 {
 		w.heap[i], w.heap[(i-1)/2] = w.heap[(i-1)/2], w.heap[i]
 	}
 }
@@ -60,9 +74,33 @@ func (w *window) forget(k graph.Edge, n int32, s *Settings) {
 		return
 	}
 	if w.gone == nil {
-		w.gone = map[graph.Edge]int32{}
+		w.gone = map[graph.Edge][]removal{}
 	}
-	w.gone[k] += n
+	w.gone[k] = append(w.gone[k], removal{w.added, n})
+}
+
+// taken reports whether a removal took o, which is the oldest occurrence of the window. If so, the
+// removal is the first one after o that has not found all its occurrences: when it came, o
+// was the oldest occurrence of its edge.
+func (w *window) taken(o *occurrence) bool {
+	k := graph.Edge{U: o.u, V: o.v}
+	list := w.gone[k]
+	i, _ := slices.BinarySearchFunc(list, o.number+1, func(r removal, least int64) int { return cmp.Compare(r.before, least) })
+	if i == len(list) {
+		return false
+	}
+	if list[i].n--; list[i].n > 0 {
+		return true
+	}
+	switch {
+	case len(list) == 1:
+		delete(w.gone, k)
+	case i == 0:
+		w.gone[k] = list[1:]
+	default:
+		w.gone[k] = slices.Delete(list, i, i+1)
+	}
+	return true
 }
 
 // expire takes what is out of the window when as many occurrences as given are to come.
@@ -70,11 +108,7 @@ func (g *Graph) expire(room int) {
 	w, s := &g.window, &g.settings
 	for len(w.heap) > 0 && (s.Last > 0 && len(w.heap)+room > s.Last || s.Within > 0 && w.heap[0].age <= g.since()) {
 		o := w.pop()
-		k := graph.Edge{U: o.u, V: o.v}
-		if n := w.gone[k]; n > 0 {
-			if w.gone[k]--; n == 1 {
-				delete(w.gone, k)
-			}
+		if w.taken(&o) {
 			continue
 		}
 		g.stats.Expired++
@@ -90,7 +124,7 @@ func (w *window) pop() occurrence {
 	for i := 0; ; {
 		least := i
 		for c := 2*i + 1; c <= 2*i+2 && c < last; c++ {
-			if h[c].age < h[least].age {
+			if h[c].older(&h[least]) {
 				least = c
 			}
 		}
