@@ -123,33 +123,72 @@ func Release(s flow.Records) {
 	}
 }
 
-// Adapt maps the categories of a graph to the indices of a model: the words of the channels
-// in from become the same words of those in to. A word that the model does not have
-// becomes its reserved one, and counts in unseen: once for a node or an edge. Numbers
-// become those with the offsets of to. A channel of
-// another name, or another number of them, is an error. The graph is not changed, and the
-// result has its memory but for what differs. O(values).
+// Adapt returns a graph with the attributes that a model reads, found by the names of their
+// channels: those of to, in the order of to. A word becomes the model's index of that word. A
+// word that the model does not have becomes the reserved index and counts in unseen, once
+// for a node or an edge. Numbers become those with the offsets of to. Other attributes are
+// left out. A channel of to that from lacks is an error, and so is a name that two channels
+// share, unless from and to have the same names in the same order. The graph is not changed. The result shares the
+// memory of what does not differ. O(values).
 func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen int, err error) {
-	for _, c := range []struct {
-		what     string
-		from, to []record.Channel
-	}{{"nodes", slices.Concat(from.NodeCat, from.NodeAttr), slices.Concat(to.NodeCat, to.NodeAttr)}, {"edges", slices.Concat(from.EdgeCat, from.EdgeAttr), slices.Concat(to.EdgeCat, to.EdgeAttr)}} {
-		if has, want := channelNames(c.from), channelNames(c.to); !slices.Equal(has, want) {
-			return nil, 0, fmt.Errorf("choose: the attributes of %s are %q, the model reads %q", c.what, has, want)
-		}
-	}
-	if len(from.NodeCat) != len(to.NodeCat) || len(from.EdgeCat) != len(to.EdgeCat) {
-		return nil, 0, errors.New("choose: an attribute has words, and numbers in the model, or the reverse")
-	}
 	out := *g
 	var nodes, edges int
-	out.NodeCat, nodes = adapt(g.NodeCat, from.NodeCat, to.NodeCat)
-	out.EdgeCat, edges = adapt(g.EdgeCat, from.EdgeCat, to.EdgeCat)
-	out.NodeAttr, out.EdgeAttr = shifted(g.NodeAttr, from.NodeAttr, to.NodeAttr), shifted(g.EdgeAttr, from.EdgeAttr, to.EdgeAttr)
+	for _, c := range []struct {
+		what              string
+		cat               *[]int32
+		attr              *[]float32
+		cats, attrs       *int
+		unseen            *int
+		fromCat, fromAttr []record.Channel
+		toCat, toAttr     []record.Channel
+	}{
+		{"nodes", &out.NodeCat, &out.NodeAttr, &out.NodeCats, &out.NodeAttrs, &nodes, from.NodeCat, from.NodeAttr, to.NodeCat, to.NodeAttr},
+		{"edges", &out.EdgeCat, &out.EdgeAttr, &out.EdgeCats, &out.EdgeAttrs, &edges, from.EdgeCat, from.EdgeAttr, to.EdgeCat, to.EdgeAttr},
+	} {
+		cats, ok := places(c.fromCat, c.toCat)
+		attrs, ok2 := places(c.fromAttr, c.toAttr)
+		if !ok || !ok2 {
+			return nil, 0, fmt.Errorf("choose: the attributes of %s are %q, the model reads %q, %d and %d of them with words or categories", c.what,
+				append(channelNames(c.fromCat), channelNames(c.fromAttr)...), append(channelNames(c.toCat), channelNames(c.toAttr)...), len(c.fromCat), len(c.toCat))
+		}
+		*c.cat, *c.unseen = adapt(pick(*c.cat, len(c.fromCat), cats), pick(c.fromCat, len(c.fromCat), cats), c.toCat)
+		*c.attr = shifted(pick(*c.attr, len(c.fromAttr), attrs), pick(c.fromAttr, len(c.fromAttr), attrs), c.toAttr)
+		*c.cats, *c.attrs = len(cats), len(attrs)
+	}
 	if !g.Directed { // an edge is stored as two arcs
 		edges /= 2
 	}
 	return &out, nodes + edges, nil
+}
+
+// places returns, for each channel of to, the place of the channel of that name in from.
+func places(from, to []record.Channel) (at []int, ok bool) {
+	has, want := channelNames(from), channelNames(to)
+	same := slices.Equal(has, want)
+	for i, name := range want {
+		if !same {
+			i = slices.Index(has, name)
+			if i < 0 || slices.Contains(has[i+1:], name) {
+				return nil, false
+			}
+		}
+		at = append(at, i)
+	}
+	return at, true
+}
+
+// pick returns the columns of rows of n values that are at the places given.
+func pick[T any](rows []T, n int, at []int) []T {
+	if len(at) == n && slices.IsSorted(at) {
+		return rows
+	}
+	picked := make([]T, 0, len(rows)/n*len(at))
+	for ; len(rows) > 0; rows = rows[n:] {
+		for _, i := range at {
+			picked = append(picked, rows[i])
+		}
+	}
+	return picked
 }
 
 // shifted returns numbers with the offsets of other channels.

@@ -143,3 +143,31 @@ func TestAdaptOffsets(t *testing.T) {
 		t.Errorf("%v, %v", adapted, err)
 	}
 }
+
+// The attributes of a graph are found by name, whichever others it has.
+func TestAdaptByName(t *testing.T) {
+	kind := record.Channel{Name: "kind", Card: 3, Words: []string{"a", "b"}}
+	town := record.Channel{Name: "town", Card: 4, Words: []string{"k", "l", "m"}}
+	of := func(names ...record.Channel) record.Layout { return record.Layout{NodeCat: names} }
+	g := &graph.Graph{NodeCats: 2, NodeCat: []int32{0, 2, 1, 1, 0, 3}, Offsets: []int32{0, 0, 0, 0}}
+	for _, c := range []struct {
+		to   record.Layout
+		want []int32
+	}{
+		{of(kind, town), []int32{0, 2, 1, 1, 0, 3}},
+		{of(town, kind), []int32{2, 0, 1, 1, 3, 0}},
+		{of(town), []int32{2, 1, 3}},
+		{of(), nil},
+	} {
+		adapted, unseen, err := choose.Adapt(g, of(kind, town), c.to)
+		if err != nil || unseen != 0 || !slices.Equal(adapted.NodeCat, c.want) || adapted.NodeCats != len(c.to.NodeCat) {
+			t.Errorf("%v: %v, %d, %v", c.to.NodeCat, adapted, unseen, err)
+		}
+	}
+	if _, _, err := choose.Adapt(g, of(kind, kind), of(kind)); err == nil {
+		t.Error("no error for a name of two channels")
+	}
+	if _, _, err := choose.Adapt(g, of(kind), of(town)); err == nil || !strings.Contains(err.Error(), `the model reads ["town"]`) {
+		t.Errorf("another name: %v", err)
+	}
+}
