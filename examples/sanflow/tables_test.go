@@ -490,6 +490,7 @@ func TestAskingErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		" -out " + edges:        "-out is the file of -edges, want another: " + edges,
 		" -out same -json same": "-json is the file of -out, want another: same",
+		" -out a -model b":      "-out and -model both name the file for the model: set one",
 	} {
 		if err := run(t.Context(), strings.Fields("train -edges "+edges+" -nodes "+nodes+" -class role"+args)); err == nil || err.Error() != want {
 			t.Errorf("train %s: %v, want %s", args, err, want)

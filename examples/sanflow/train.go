@@ -66,6 +66,9 @@ func train(ctx context.Context, args []string) error {
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
+	if g := cli.Given(f); slices.Contains(g, "out") && slices.Contains(g, "model") {
+		return cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
+	}
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes"}); err != nil {
 		return err
 	}
