@@ -114,7 +114,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	sheet := newSheet(c, in, fields, l, motifs)
+	sheet, err := newSheet(c, in, fields, l, motifs)
+	if err != nil {
+		return err
+	}
 	for _, format := range []string{"svg", "png"} {
 		if err := files.Finish(of(format), func() ([]byte, error) { return sheet.draw(ctx, format) }); err != nil {
 			return err

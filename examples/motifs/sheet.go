@@ -58,7 +58,7 @@ type sheetLine struct {
 	below   []string // captions of fields
 }
 
-func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) *sheet {
+func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) (*sheet, error) {
 	s := &sheet{
 		k:     c.k,
 		title: fmt.Sprintf("%s: features of its receptive fields", in.name),
@@ -91,12 +91,20 @@ func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) *she
 			line.name += fmt.Sprintf(", %d alike", m.alike)
 		}
 		for _, x := range m.samples {
-			line.samples = append(line.samples, ofMatrix(x, c.k, nil))
+			d, err := ofMatrix(x, c.k, nil)
+			if err != nil {
+				return nil, err
+			}
+			line.samples = append(line.samples, d)
 		}
 		for _, e := range m.fields {
-			line.fields = append(line.fields, ofMatrix(e.matrix, c.k, func(place int) string {
+			d, err := ofMatrix(e.matrix, c.k, func(place int) string {
 				return fmt.Sprint(in.id(f.member(e.field)[place]))
-			}))
+			})
+			if err != nil {
+				return nil, err
+			}
+			line.fields = append(line.fields, d)
 			below := fmt.Sprintf("node %d", in.id(f.member(e.field)[0]))
 			if e.count > 1 {
 				below += fmt.Sprintf(", + %d", e.count-1)
@@ -105,7 +113,7 @@ func newSheet(c *config, in *input, f *fields, l *learned, motifs []*motif) *she
 		}
 		s.lines = append(s.lines, line)
 	}
-	return s
+	return s, nil
 }
 
 // draw returns the sheet as an SVG or PNG file.
@@ -216,11 +224,15 @@ func (p *painter) graph(d *drawing, x, y, side, radius, width vg.Length) {
 	inner := side/2 - radius - 2
 	place := func(v int) vg.Point {
 		q := d.at[v]
-		return p.at(x+side/2+vg.Length(q.x)*inner, y+side/2+vg.Length(q.y)*inner)
+		return p.at(x+side/2+vg.Length(q.X)*inner, y+side/2+vg.Length(q.Y)*inner)
 	}
-	for _, e := range d.edges {
-		a, b := place(e[0]), place(e[1])
-		p.StrokeLine2(draw.LineStyle{Color: line, Width: width}, a.X, a.Y, b.X, b.Y)
+	for v := range d.at {
+		for _, u := range d.graph.Adj(int32(v)) {
+			if v < int(u) {
+				a, b := place(v), place(int(u))
+				p.StrokeLine2(draw.LineStyle{Color: line, Width: width}, a.X, a.Y, b.X, b.Y)
+			}
+		}
 	}
 	for v := range d.at {
 		glyph := draw.GlyphStyle{Color: node, Radius: radius, Shape: draw.CircleGlyph{}}

@@ -1,0 +1,130 @@
+package page
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// drawing is a graph as SVG.
+type drawing struct {
+	Label         string // for who does not see it
+	Side          int    // largest width on the page, in pixels
+	Width, Height int    // of the coordinates
+	Nodes, Edges  []mark
+}
+
+// mark is a node, a circle around X1, Y1, or an edge.
+type mark struct {
+	X1, Y1, X2, Y2, Size int     // radius, or width in tenths
+	Opacity              float64 // 0 = 1
+	Kind                 string  // class of the style
+	Title                string
+	Text                 string // in a circle
+}
+
+// radius is that of a node of a drawing of n, the edges of whose square are 600 long.
+func radius(n int) int { return max(6, 22-n/3) }
+
+// newDrawing places the nodes of a graph in a drawing; mark is called for nodes by v, v, and then for
+// edges and arcs, the smaller node of an edge first, and sets how they look.
+func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m *mark)) *drawing {
+	const margin, inner = 28, 600 - 2*28
+	d := &drawing{Label: label, Side: side, Width: 600}
+	at := Layout(g)
+	low, high := 0., 0.
+	for _, p := range at {
+		low, high = min(low, p.Y), max(high, p.Y)
+	}
+	d.Height = 2*margin + int(math.Round((high-low)/2*inner))
+	place := func(v int32) (int, int) {
+		return margin + int(math.Round((at[v].X+1)/2*inner)), margin + int(math.Round((at[v].Y-low)/2*inner))
+	}
+	for v := range int32(g.N()) {
+		m := mark{Size: radius(g.N())}
+		m.X1, m.Y1 = place(v)
+		look(v, v, &m)
+		d.Nodes = append(d.Nodes, m)
+		for _, u := range g.Adj(v) {
+			if g.Directed || v < u {
+				m := mark{Size: 40}
+				m.X1, m.Y1 = place(v)
+				m.X2, m.Y2 = place(u)
+				look(v, u, &m)
+				d.Edges = append(d.Edges, m)
+			}
+		}
+	}
+	return d
+}
+
+// FontSize is that of the text of a mark, in the unit of the coordinates.
+func (m mark) FontSize() int { return max(7, min(2*m.Size, 3*m.Size/max(1, len([]rune(m.Text))))*5/6) }
+
+// Stroke is the width of an edge.
+func (m mark) Stroke() string { return fmt.Sprintf("%.1f", float64(m.Size)/10) }
+
+// part is the subgraph of some nodes of a graph, with their numbers there.
+func part(g *graph.Graph, nodes []int32) (*graph.Graph, error) {
+	at := make(map[int32]int32, len(nodes))
+	for i, v := range nodes {
+		at[v] = int32(i)
+	}
+	var edges []graph.Edge
+	for i, v := range nodes {
+		for _, u := range g.Adj(v) {
+			if j, ok := at[u]; ok && (g.Directed || v < u) {
+				edges = append(edges, graph.Edge{U: int32(i), V: j})
+			}
+		}
+	}
+	return graph.New(len(nodes), g.Directed, edges)
+}
+
+// short is a text of at most n characters.
+func short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// parts are the templates that the pages share.
+const parts = `{{define "head"}}<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{{.}}</title>
+<style>
+:root { color-scheme: light dark; --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --panel: #f6f6f6; --plus: #0072b2; --minus: #d55e00; --mark: #e69f00 }
+@media (prefers-color-scheme: dark) { :root { --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --panel: #1f2226; --plus: #56b4e9; --minus: #f0a050; --mark: #f0e442 } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62em; margin: 1.5em auto; padding: 0 1em; color: var(--ink); background: var(--back) }
+h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere }
+a { color: var(--plus) }
+a:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--mark); outline-offset: 2px }
+code { overflow-wrap: anywhere }
+svg { width: 100%; height: auto; display: block }
+svg text { font-family: system-ui, sans-serif; text-anchor: middle; dominant-baseline: central; fill: var(--ink); stroke: none }
+circle { stroke: var(--ink); stroke-width: 1.5; fill: var(--back) }
+circle.back { fill: var(--back); stroke: none }
+line { stroke: var(--soft) }
+line.plus { stroke: var(--plus) } circle.plus { fill: var(--plus); stroke: var(--plus) } span.plus { color: var(--plus) }
+line.minus { stroke: var(--minus); stroke-dasharray: 7 5 } circle.minus { fill: var(--minus); stroke: var(--minus); stroke-dasharray: 4 3 } span.minus { color: var(--minus) }
+line.faint { opacity: .45 } circle.faint { stroke: var(--rule) }
+line.member { stroke: var(--plus) } circle.member { fill: var(--plus); stroke: var(--plus) } circle.root { fill: var(--mark); stroke: var(--ink); stroke-width: 3 }
+text.member { fill: var(--back) } text.root { fill: #000 } text.faint { fill: var(--soft) }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
+caption { text-align: left; color: var(--soft); padding: .3em 0 }
+td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
+td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal }
+figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
+@media print { body { max-width: none } a { color: inherit } }
+</style>
+</head>
+<body>
+{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="{{.Label}}">
+{{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
+{{end}}{{range .Nodes}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}
+{{end}}</svg>{{end}}`

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// checkPage writes a page twice, and reports what no page may have.
+func checkPage(t *testing.T, p interface{ Write(io.Writer) error }) string {
+	t.Helper()
+	var page, again bytes.Buffer
+	if err := errors.Join(p.Write(&page), p.Write(&again)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(page.Bytes(), again.Bytes()) {
+		t.Error("the page has other bytes the second time")
+	}
+	text := page.String()
+	for _, bad := range []string{"<script", "<b ", "http:", "https:", "src=", "NaN\"", "Inf\"", "ZgotmplZ"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if page.Len() > 1<<20 {
+		t.Errorf("the page has %d bytes", page.Len())
+	}
+	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>")))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return text
+		} else if err != nil {
+			t.Fatalf("not well-formed: %v", err)
+		}
+	}
+}
+
+// A page shows names as they are, whatever they hold, and asks no other host for anything.
+func TestExplanationPage(t *testing.T) {
+	const hostile = `</title><script>alert(1)</script>"'<b onclick=x>&amp;`
+	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var long []sinks.WordWeight
+	for range 2 * mostWords {
+		long = append(long, sinks.WordWeight{Text: hostile, Weight: math.NaN(), Members: [][]int32{{0, 1}}, Capped: true})
+	}
+	for _, e := range []*sinks.Explanation{
+		{},
+		{Class: hostile, Predicted: hostile, Probs: []float32{0.5, float32(math.NaN())}, Sum: math.Inf(1), Words: long},
+		{Nodes: []sinks.NodeWeight{{ID: 2, Weight: math.NaN()}, {ID: 0, Weight: -1}}, Edges: []sinks.EdgeWeight{{Source: 0, Target: 1, Weight: 0}}},
+		{Probs: make([]float32, 1<<20)},
+	} {
+		name := func(int32) string { return hostile }
+		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Type: name, Name: name})
+	}
+	checkPage(t, Explanation{Graph: &graph.Graph{}, Reasons: &sinks.Explanation{}})
+}
+
+// A path is drawn straight, all its nodes in order, and arcs count either way.
+func TestLayout(t *testing.T) {
+	const n = 7
+	for _, directed := range []bool{false, true} {
+		var edges []graph.Edge
+		for v := range int32(n - 1) {
+			edges = append(edges, graph.Edge{U: v, V: v + 1})
+		}
+		g, err := graph.New(n, directed, edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Layout(g)
+		for v, q := range p {
+			want := -1 + 2*float64(v)/(n-1)
+			if p[0].X > 0 {
+				want = -want
+			}
+			if math.Abs(q.X-want) > 0.1 || math.Abs(q.Y) > 0.1 {
+				t.Errorf("directed %v: node %d is at %.3f, %.3f, want %.3f, 0", directed, v, q.X, q.Y, want)
+			}
+		}
+	}
+	apart, err := graph.New(2, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Layout(apart) {
+		if math.IsNaN(p.X) || math.IsNaN(p.Y) {
+			t.Error("two nodes without an edge have no place")
+		}
+	}
+}
