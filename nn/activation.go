@@ -2,7 +2,7 @@ package nn
 
 import "github.com/sanflow/sanflow/nn/internal/layer"
 
-// Activation is what hidden units do with the sum of their inputs.
+// Activation is the function that hidden units apply to the sum of their inputs.
 type Activation string
 
 const (
@@ -26,7 +26,7 @@ func (a Activation) kind() layer.Activation {
 	return layer.ReLU
 }
 
-// Merge is how a network puts what it reads of nodes and of edges together.
+// Merge is how a network combines its outputs for nodes and for edges.
 type Merge string
 
 const (

@@ -15,37 +15,23 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and
-// Manzagol, ICML 2008): it learns to repair rows that were damaged, by way of a
-// code.
+// Autoencoder is a denoising autoencoder (Vincent, Larochelle, Bengio and Manzagol, ICML 2008).
+// It learns to reconstruct damaged rows from a code:
 //
-//	y = σ(c + x̃ W)     the code of x̃, which is x damaged
+//	y = σ(c + x̃ W)     the code of x̃, the damaged x
 //	z = b + y Wᵀ       or y Uᵀ, when Untied
 //
-// Binary rows lose values to 0, are rebuilt as σ(z), and the loss is the
-// cross-entropy of x and σ(z); Gaussian rows are covered by normal noise,
-// rebuilt as z, and the loss is Σ (x-z)²/2. Either is summed over units and
-// averaged over rows.
-//
-// The fields are its settings, zero meaning the default; Init and Load replace
-// zeros, and later changes have no effect. An Autoencoder is used by one
-// goroutine at a time.
+// A damaged Binary row has values set to 0; its reconstruction is σ(z) and its loss the
+// cross-entropy of x and σ(z). A damaged Gaussian row has normal noise added; its
+// reconstruction is z and its loss Σ (x-z)²/2. Losses are sums over units and means over rows.
 type Autoencoder struct {
-	Units  Units // what values are; the default is Binary
-	Hidden int   // values of a code; 0 = 100
-
-	// Corrupt is how rows are damaged in learning: the probability that a binary
-	// value is lost, below 1, or the deviation of the noise on a Gaussian one;
-	// 0 = 0.3, negative = not at all.
-	Corrupt float64
-	Untied  bool // the reconstruction has weights of its own, U
-
-	Optimizer Optimizer // nil = RMSprop{}
-	Seed      uint64    // of the initial weights and of the damage
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	Units     Units             // type of the values; the default is Binary
+	Hidden    int               // values of a code; 0 = 100
+	Corrupt   float64           // probability that a Binary value is set to 0, below 1, or deviation of the noise; 0 = 0.3, negative = none
+	Untied    bool              // the reconstruction has its own weights U
+	Optimizer Optimizer         // nil = RMSprop{}
+	Seed      uint64            // of the initial weights and of the damage
+	Info      map[string]string // as in CNN
 
 	encoderWeights
 
@@ -61,15 +47,12 @@ type Autoencoder struct {
 
 var _ Encoder = (*Autoencoder)(nil)
 
-// String returns the settings in one line.
 func (a *Autoencoder) String() string {
 	return fmt.Sprintf("Autoencoder{Units: %v, Hidden: %d, Corrupt: %v, Untied: %t, Optimizer: %+v, Seed: %d}",
 		a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer, a.Seed)
 }
 
-// Init builds the network for rows of that many values, with the weights that
-// Seed stands for. A second Init with the same number does nothing, with another
-// it is an error.
+// Init draws the weights from Seed; see Encoder.
 func (a *Autoencoder) Init(visible int) error { return initEncoder(a, visible) }
 
 func (a *Autoencoder) build(visible int) error {
@@ -122,10 +105,8 @@ func (a *Autoencoder) start() {
 	}
 }
 
-// Step learns from the rows of x, (B, visible) of float32, once. The Loss of the
-// result is the mean square, over rows and units, of x less what is made of the
-// damaged rows, before the step. An error leaves the weights as they were.
-// O(B · visible · hidden), and no memory once batches stop growing.
+// Step learns from the rows of x; see Encoder. It reconstructs damaged rows. An error leaves
+// the weights unchanged. O(B·visible·hidden); no allocation once batches stop growing.
 func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	v, rows, err := a.open(x)
 	if err != nil || rows == 0 {
@@ -204,9 +185,7 @@ type autoencoderSettings struct {
 	Seed uint64 `json:"seed"`
 }
 
-// Save writes the network as a safetensors file, which other tools read too:
-// the weights, and as metadata the settings and Info. The same network gives the
-// same bytes. Optimizer state and counts are not part of it.
+// Save works as CNN.Save.
 func (a *Autoencoder) Save(w io.Writer) error {
 	if err := a.learned(); err != nil {
 		return err
@@ -221,10 +200,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	}})
 }
 
-// Load reads what Save wrote, up to the end of from, and is used instead of Init
-// or before it. Settings come from the file: Hidden, Units and Untied must be
-// zero or agree, while those of learning stay when they are set. A file that is
-// damaged, or is not an Autoencoder, is an error, and a is as before.
+// Load works as CNN.Load, for Hidden, Units and Untied.
 func (a *Autoencoder) Load(from io.Reader) error {
 	return modelfile.Load(a, from, a.weight != nil, (*Autoencoder).restore)
 }

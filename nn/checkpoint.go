@@ -12,24 +12,19 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Checkpointer is a model whose training can be stopped after any step and gone
-// on with later, to the same weights, byte for byte. All models are, but
-// RBM and Autoencoder.
+// Checkpointer is a model whose training can stop after any step and resume to the same
+// weights, byte for byte. All models are, except RBM and Autoencoder.
 type Checkpointer interface {
 	Model
 
-	// Checkpoint writes the weights, the memory of the optimizer and the counts,
-	// as a safetensors file. Dropout is a function of the seed and the count of
-	// steps, so there is no other state. note and best are kept for the caller: note
-	// tells where the stream was, for one; the header of the file, with note, has at
-	// most 16 MiB. best is what AppendWeights returned at another step, or empty.
+	// Checkpoint writes the weights, the optimizer state and the counts as a safetensors file.
+	// note, such as a position in the stream, and best, empty or the result of AppendWeights, are
+	// stored for the caller. The file header, with note, has at most 16 MiB.
 	Checkpoint(w io.Writer, note string, best []float32) error
 
-	// Resume makes an initialised model what it was at Checkpoint, and returns
-	// note and best, which is the caller's, and nil where it was empty. A file that is
-	// damaged, or was written by a model of other settings or for data of another
-	// shape, is an error, and the model is as before. ErrKernels alone comes with a
-	// model that has been resumed, and with note and best.
+	// Resume restores an initialised model and returns note and best, nil where it was empty. A
+	// damaged file, other settings and another shape are errors, and the model is unchanged. After
+	// ErrKernels alone the model has been resumed, and note and best are valid.
 	Resume(r io.Reader) (note string, best []float32, err error)
 }
 
@@ -42,14 +37,12 @@ const (
 	keyMoments = "moments"
 )
 
-// ErrKernels is the error of Resume where the checkpoint was made by kernels that
-// round otherwise than those of this machine. The model has been resumed: it can
-// go on, but not to the weights that it would have had there.
+// ErrKernels is the error of Resume if the checkpoint was made with kernels that round
+// differently. The model has been resumed, but not to the same further weights.
 var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernels")
 
-// Kernels names those that compute here, such as "amd64 avx512" or "arm64 neon":
-// training gives the same bytes only where they are the same. Go's own loops may
-// round differently from one architecture to the next too.
+// Kernels names the kernels in use, such as "amd64 avx512". Training gives the same bytes only
+// with the same kernels, and without assembly only on the same architecture.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
 // bestName is the tensor of the weights that are kept for the caller, the last one.
@@ -64,7 +57,6 @@ type counts struct {
 	Abs     float64 `json:"abs"`
 }
 
-// Checkpoint writes all that training goes on from; see Checkpointer.
 func (c *core) Checkpoint(w io.Writer, note string, best []float32) error {
 	if c == nil {
 		return ErrNotReady
@@ -94,7 +86,6 @@ func (c *core) checkpoint() *modelfile.File {
 	return f
 }
 
-// Resume goes on from what Checkpoint wrote; see Checkpointer.
 func (c *core) Resume(r io.Reader) (note string, best []float32, err error) {
 	if c == nil {
 		return "", nil, ErrNotReady

@@ -9,50 +9,31 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// CNN is the network of the PATCHY-SAN paper (Niepert et al. 2016, section
-// Experimental Set-up): a convolution of size and stride k over the w·k
-// nodes, a convolution of stride 1 over the w fields, a dense layer, all
-// with ReLU, then dropout and softmax. It learns by cross-entropy, one step a
-// batch.
+// CNN is the network of the PATCHY-SAN paper (Niepert et al. 2016, section Experimental
+// Set-up): a convolution of size and stride k over the w·k nodes, a convolution of stride 1
+// over the w fields, a dense layer, all with ReLU, then dropout and softmax. Defaults are the
+// paper's.
 //
-// Where the data have edges it is the network of the paper's k = 10ᴱ: two
-// convolutions of their own read the w·k² pairs of nodes, the first of size
-// and stride k², and a merge layer puts what comes out beside that of the
-// nodes, before the dense layer.
+// With edges it is the paper's k = 10ᴱ: two more convolutions read the w·k² pairs of nodes, the
+// first with size and stride k². A merge layer combines nodes and edges before the dense layer.
 //
-// A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d
-// values of a node, and as much again with k² for k where there are edges.
-//
-// The fields are its settings, zero meaning the default, which is the paper's.
-// Init and Load replace zeros by what they stand for, and later changes have no
-// effect. A CNN is used by one goroutine at a time.
+// A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d values of a node;
+// edges cost the same with k² for k.
 type CNN struct {
-	W int // fields of a graph; 0 = as many as the data have
-	K int // nodes of a field; 0 = as many as the data have
-
-	Maps1  int // channels of the first convolution; 0 = 16
-	Maps2  int // channels of the second; 0 = 8
-	Size2  int // fields that the second spans, at most w; 0 = 10
-	Hidden int // units of the dense layer; 0 = 128
-
-	Activation Activation // of all layers but the last; "" = ReLU
-	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
-
-	// Dropout is the probability that a hidden unit is dropped, below 1, to a
-	// precision of 2⁻¹⁶; 0 = 0.5, negative = none.
-	Dropout float64
-
-	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
-	Optimizer Optimizer // nil = RMSprop{}
-	Seed      uint64    // of the initial weights and of dropout
-
-	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
-	// 0 = 1. Results do not depend on it.
-	Workers int
-
-	// Info is saved with the weights and loaded with them: class names,
-	// labelings, whatever its reader needs. Keys may not begin with "sanflow.".
-	Info map[string]string
+	W          int               // fields of a graph; 0 = as in the data
+	K          int               // nodes of a field; 0 = as in the data
+	Maps1      int               // channels of the first convolution; 0 = 16
+	Maps2      int               // channels of the second convolution; 0 = 8
+	Size2      int               // fields that the second convolution spans, at most w; 0 = 10
+	Hidden     int               // units of the dense layer; 0 = 128
+	Activation Activation        // of all layers but the last; "" = ReLU
+	Merge      Merge             // of nodes and edges; "" = Concat
+	Dropout    float64           // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
+	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer         // nil = RMSprop{}
+	Seed       uint64            // of the initial weights and of dropout
+	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
+	Info       map[string]string // saved with the weights; keys may not begin with "sanflow."
 
 	*core
 }
@@ -73,28 +54,21 @@ func (c *CNN) settings() settings {
 	}
 }
 
-// Init builds the network for data of that shape, with the weights that Seed
-// stands for. Zero fields of c are filled from the shape and the defaults; a
-// field that contradicts the shape is an error. A second Init with the same
-// shape does nothing, with another it is an error.
+// Init fills zero fields and draws the weights from Seed. A field that contradicts the shape,
+// and a second Init with another shape, are errors.
 func (c *CNN) Init(s Shape) error { return initialise(c, s) }
 
-// Save writes the network as a safetensors file, which other tools read too:
-// the weights, and as metadata the settings, the shape and Info. The same
-// network gives the same bytes. Optimizer state and counts are not part of it.
+// Save writes a safetensors file: the weights, the settings, the shape and Info, without
+// optimizer state and counts. The same network gives the same bytes.
 func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
 
-// Load reads what Save wrote, up to the end of r, and is used instead of Init
-// or before it. Settings come from the file: those of c that shape the network
-// must be zero or agree, while Dropout, Optimizer and Seed stay when they are
-// set. A file that is damaged, or is not a CNN, is an error, and c is as
-// before.
+// Load reads the file that Save wrote, up to the end of r, with or without Init. Fields of the
+// layout must be zero or agree with the file; Dropout, Optimizer and Seed stay if set. A
+// damaged or foreign file is an error and leaves c unchanged.
 func (c *CNN) Load(r io.Reader) error { return load(c, r) }
 
-// Metadata returns Info, which it makes where it is nil.
 func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
-// String returns the settings in one line.
 func (c *CNN) String() string { return c.settings().String() }
 
 func (c *CNN) fits(Shape) error { return nil }

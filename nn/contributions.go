@@ -2,28 +2,23 @@ package nn
 
 import "fmt"
 
-// Additive is a Predictor whose outputs are sums over the counts of a row: a [Logistic], and
-// a clone of one.
+// Additive is a Predictor whose outputs are sums over the counts of a row: a Logistic or its
+// clone.
 type Additive interface {
 	Predictor
 
-	// Contributions returns what the counts of a row add to the outputs.
 	Contributions(b Batch, row int) (Contributions, error)
 }
 
-// Contributions is what the counts of a row add to the outputs of a model, in float64.
-// Output c is Bias[c] plus the sum of Weights[i*Outputs+c] over all counts i: the logit of
-// class c, of which the probabilities are the softmax, or the number that was learned.
-//
-// In a [Logistic] the weight of a count is the sum over its levels, one where the kernel is
-// not Min, of the value of the level times its sign times the mean over the heads of the
-// weight in the table.
+// Contributions are the terms of the outputs of one row. Output c, a logit or the value, is
+// Bias[c] plus the sum over counts i of Weights[i*Outputs+c]. In a Logistic, the weight of a
+// count is the sum over its levels of level × sign × the mean of the heads' weights.
 type Contributions struct {
-	Outputs int       // classes, or 1 where a number was learned
+	Outputs int       // classes, or 1 for a number
 	Bias    []float64 // (Outputs)
 	IDs     []uint64  // of the counts of the row, ascending
 	Weights []float64 // (len(IDs), Outputs)
-	Shared  []bool    // of each count: a level of it is in a row of the table with one of another count
+	Shared  []bool    // of each count: another count of the row uses one of its table rows
 }
 
 // Sum returns the outputs.
@@ -48,8 +43,7 @@ func (a additive) Contributions(b Batch, row int) (Contributions, error) {
 	return a.core.contributions(b, row)
 }
 
-// Contributions returns what the counts of a row of a batch add to the outputs. A model
-// that has learned nothing yet returns ErrUntrained.
+// Contributions returns the terms of the outputs of a row, or ErrUntrained.
 func (m *Logistic) Contributions(b Batch, row int) (Contributions, error) {
 	return m.core.contributions(b, row)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// ErrNotReady is the error of a model that is used before Init or Load.
-// It is an ErrUntrained too.
+// ErrNotReady is the error of a model before Init or Load. It is an ErrUntrained.
 var ErrNotReady error = notReady{}
 
 type notReady struct{}
@@ -22,11 +21,8 @@ func (notReady) Error() string { return "nn: the model has neither been initiali
 
 func (notReady) Is(target error) bool { return target == ErrUntrained }
 
-// ErrUntrained is the error of whatever only uses a model, Predict, Evaluate, Save,
-// that has learned from nothing and was not loaded either: what it would say is
-// chance, and a file of it would be read as one that has learned. Step alone
-// predicts before it has learned, since it tests each batch on what came before, and
-// the free energy of an RBM is defined for any weights.
+// ErrUntrained is the error of Predict, Evaluate and Save before the first Step or Load. Step
+// and RBM.FreeEnergy need no training.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
 // architecture is what a type of model adds to core: its settings and its
@@ -131,7 +127,6 @@ func (c *core) start() {
 	c.opt = (*c.arch.settings().optimizer).start(len(c.work.W))
 }
 
-// Shape returns what Init was called with or Load has read.
 func (c *core) Shape() Shape {
 	if c == nil {
 		return Shape{}
@@ -139,9 +134,7 @@ func (c *core) Shape() Shape {
 	return c.shape.clone()
 }
 
-// Step predicts the batch, counts what was right, then changes the weights
-// once. An error leaves the weights as they were; a *RowError names the row at
-// fault. A batch without rows does nothing.
+// Step predicts a batch, then learns from it; see Model.
 func (c *core) Step(b Batch) (Result, error) {
 	if c == nil {
 		return Result{}, ErrNotReady
@@ -175,10 +168,7 @@ func (c *core) step(b batch) (Result, error) {
 	return seen.result(), nil
 }
 
-// Predict returns what the model says of each row of the batch, float32 and
-// row-major: the probability of each class (B, classes), or the number learned
-// (B, 1). The result is dst when dst is not nil, which must have that shape.
-// Targets are ignored and nothing is dropped.
+// Predict returns the probabilities or the value of each row; see Predictor.
 func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if c == nil {
 		return nil, ErrNotReady
@@ -208,8 +198,6 @@ func (c *core) predict(p []float32, b batch) error {
 	return nil
 }
 
-// AppendWeights appends a copy of all weights to dst and returns it; none before
-// Init. Where numbers are learned, their mean and deviation are behind the weights.
 func (c *core) AppendWeights(dst []float32) []float32 {
 	if c == nil {
 		return dst
@@ -221,9 +209,6 @@ func (c *core) AppendWeights(dst []float32) []float32 {
 	return dst
 }
 
-// SetWeights makes the weights those that AppendWeights has returned, of this
-// model or of another with the same settings and shape. What the optimizer
-// remembers is left as it is.
 func (c *core) SetWeights(w []float32) error {
 	if c == nil {
 		return ErrNotReady
@@ -255,11 +240,9 @@ func (c *core) fitWeights(w []float32) error {
 	return nil
 }
 
-// Trained reports whether the model has learned from a row, was loaded, or was
-// given weights.
+// Trained reports whether the model has learned, was loaded or given weights.
 func (c *core) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
 
-// Seen returns the number of rows learned from, each time counted.
 func (c *core) Seen() int {
 	if c == nil {
 		return 0
@@ -267,8 +250,7 @@ func (c *core) Seen() int {
 	return c.seen
 }
 
-// Accuracy returns the share of Seen that was predicted right before the model
-// learned from it. It is 0 when there is none, and where numbers are learned.
+// Accuracy returns the share of Seen that Step predicted correctly; see Model.
 func (c *core) Accuracy() float64 {
 	if c == nil || c.seen == 0 {
 		return 0
@@ -276,9 +258,7 @@ func (c *core) Accuracy() float64 {
 	return float64(c.correct) / float64(c.seen)
 }
 
-// RMSE returns the root of the mean square of what predictions missed the
-// values by, over all rows, each before the model learned from it. It is 0
-// where classes are learned.
+// RMSE returns the root mean square of the errors of Step; 0 for classes.
 func (c *core) RMSE() float64 {
 	if c == nil || c.seen == 0 || c.loss != Squared {
 		return 0
@@ -286,7 +266,7 @@ func (c *core) RMSE() float64 {
 	return math.Sqrt(c.lossSum / float64(c.seen))
 }
 
-// MAE returns the mean of the absolute values, as RMSE does of the squares.
+// MAE returns the mean absolute error of Step; 0 for classes.
 func (c *core) MAE() float64 {
 	if c == nil || c.seen == 0 {
 		return 0

@@ -7,22 +7,17 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Counts is how often each of a set of things stands in each of n graphs, in
-// compressed sparse rows. A thing is known by its id.
+// Counts holds n rows of counts by id, in compressed sparse rows. An id names a substructure.
 type Counts struct {
-	// Offsets has length n+1: the things of row i are
-	// IDs[Offsets[i]:Offsets[i+1]], strictly ascending.
-	Offsets []int
-	IDs     []uint64
-	// Values holds the count of each, which need not be whole but must be finite
-	// and, for [Min] and [UnitMin], not negative.
-	Values []float64
+	Offsets []int     // (n+1): row i is IDs[Offsets[i]:Offsets[i+1]], strictly ascending
+	IDs     []uint64  // all rows
+	Values  []float64 // the count of each id: finite and, for Min and UnitMin, not negative
 }
 
-// Len returns n, the number of rows.
+// Len returns n.
 func (c *Counts) Len() int { return max(0, len(c.Offsets)-1) }
 
-// Row returns the ids of a row, ascending, and their counts. Both are borrowed.
+// Row returns the ids of a row and their counts. Both share memory with c.
 func (c *Counts) Row(i int) (ids []uint64, values []float64) {
 	from, to := c.Offsets[i], c.Offsets[i+1]
 	return c.IDs[from:to:to], c.Values[from:to:to]
@@ -34,7 +29,7 @@ func (c *Counts) part(from, to int) *Counts {
 	return &Counts{Offsets: c.Offsets[from : to+1], IDs: c.IDs, Values: c.Values}
 }
 
-// Append adds a row, which is copied.
+// Append adds a copy of a row.
 func (c *Counts) Append(ids []uint64, values []float64) {
 	if len(c.Offsets) == 0 {
 		c.Offsets = append(c.Offsets, 0)
@@ -44,8 +39,7 @@ func (c *Counts) Append(ids []uint64, values []float64) {
 	c.Offsets = append(c.Offsets, len(c.IDs))
 }
 
-// Check reports the first way in which c breaks the rules above, as a *[RowError]
-// where a row does. O(values).
+// Check returns an error, a *RowError for a row, if c breaks these rules.
 func (c *Counts) Check() error {
 	end := 0
 	if len(c.Offsets) > 0 {
@@ -71,23 +65,17 @@ func (c *Counts) Check() error {
 	return nil
 }
 
-// Similarity says how two rows of counts are compared. All are positive
-// semi-definite kernels.
+// Similarity is a positive semi-definite kernel between two rows of counts.
 type Similarity string
 
 const (
-	Linear Similarity = "linear" // Σ xᵢyᵢ
-	Cosine Similarity = "cosine" // Σ xᵢyᵢ of rows of unit length; 0 with a row of zeros
-	// Min is Σ min(xᵢ, yᵢ), the intersection of histograms; of Weisfeiler–Lehman
-	// colours it is their optimal assignment (Kriege, Giscard and Wilson, "On
-	// valid optimal assignment kernels", 2016).
-	Min Similarity = "min"
-	// UnitMin is Min scaled as Cosine is: Σ min(xᵢ, yᵢ) / √(Σxᵢ·Σyᵢ), so that large
-	// graphs weigh as much as small ones.
-	UnitMin Similarity = "unit min"
+	Linear  Similarity = "linear"   // Σ xᵢyᵢ
+	Cosine  Similarity = "cosine"   // Σ xᵢyᵢ of rows of unit length; 0 with a row of zeros
+	Min     Similarity = "min"      // Σ min(xᵢ, yᵢ), histogram intersection; of WL colours optimal assignment (Kriege et al. 2016)
+	UnitMin Similarity = "unit min" // Σ min(xᵢ, yᵢ) / √(Σxᵢ·Σyᵢ): Min, independent of the size of the graphs
 )
 
-// Check returns an error for a similarity that is none of these.
+// Check returns an error for an unknown similarity.
 func (s Similarity) Check() error {
 	if s != Linear && s != Cosine && s != Min && s != UnitMin {
 		return fmt.Errorf("nn: the similarity is %q, want %q, %q, %q or %q", s, Linear, Cosine, Min, UnitMin)
@@ -95,13 +83,13 @@ func (s Similarity) Check() error {
 	return nil
 }
 
-// Minima reports whether minima are added up, not products.
+// Minima reports whether s is Min or UnitMin.
 func (s Similarity) Minima() bool { return s == Min || s == UnitMin }
 
-// Unit reports whether a row is 1 to itself.
+// Unit reports whether s is Cosine or UnitMin, which scale rows to unit length.
 func (s Similarity) Unit() bool { return s == Cosine || s == UnitMin }
 
-// Self is the similarity of a row to itself, before it is scaled to unit length.
+// Self returns the similarity of a row to itself, before any scaling.
 func (s Similarity) Self(values []float64) (sum float64) {
 	for _, x := range values {
 		if s.Minima() {
@@ -113,9 +101,8 @@ func (s Similarity) Self(values []float64) (sum float64) {
 	return sum
 }
 
-// CheckCounts returns an error unless the rows of c can be compared, as a *[RowError]
-// where a row is at fault. A row that is brought to unit length has no counts so small
-// that its length is lost.
+// CheckCounts returns an error, a *RowError for a row, if rows cannot be compared: by Check, by
+// CheckRow, or because a row to be scaled is too small.
 func (s Similarity) CheckCounts(c *Counts) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -133,9 +120,8 @@ func (s Similarity) CheckCounts(c *Counts) error {
 	return nil
 }
 
-// CheckRow returns an error for a count below 0 where minima are added up, and for
-// counts that are too large: no similarity is larger than those of both rows to
-// themselves.
+// CheckRow returns an error for counts too large to compare, and for a negative count if
+// Minima.
 func (s Similarity) CheckRow(ids []uint64, values []float64) error {
 	for j, x := range values {
 		if s.Minima() && x < 0 {

@@ -13,38 +13,30 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// Encoder learns a code for rows of numbers, without targets: RBM and
-// Autoencoder. It is what sinks.Pretrain drives. A Encoder is used by one
-// goroutine at a time.
+// Encoder learns a code for rows of numbers without targets: RBM and Autoencoder.
+// sinks.Pretrain calls it. One goroutine at a time may use an Encoder.
 type Encoder interface {
-	// Init fits the encoder to rows of that many values, once, before the first
-	// batch. An encoder that was initialised or loaded checks the number instead.
+	// Init fits the encoder to rows of visible values, once. On an encoder that was initialised or
+	// loaded, Init checks the number.
 	Init(visible int) error
 
-	// Step learns from the rows of x, (B, visible) of float32, which it neither
-	// changes nor keeps. Loss is the mean square of a value less its
-	// reconstruction, before the step.
+	// Step learns from the rows of x, (B, visible) of float32. Loss is the mean square of the
+	// reconstruction error before the step.
 	Step(x *tensor.Dense) (Result, error)
 
-	// Encode returns the code of each row of x, (B, hidden), in dst when dst is
-	// not nil. It changes nothing. An encoder that has learned nothing yet returns
-	// ErrUntrained.
+	// Encode returns the codes, (B, hidden), in dst if dst is not nil. The encoder does not
+	// change. An untrained encoder returns ErrUntrained, from Save too.
 	Encode(x, dst *tensor.Dense) (*tensor.Dense, error)
 
-	// Weights returns the weights of the code, (visible, hidden), its biases,
-	// (hidden), and those of the reconstruction, (visible). They share memory
-	// with the encoder.
+	// Weights returns the weights (visible, hidden) and the biases of the code (hidden) and of the
+	// reconstruction (visible). They share memory with the encoder.
 	Weights() (w, hidden, visible *tensor.Dense)
 
-	// Seen is the number of rows learned from.
-	Seen() int
-
-	// Save writes the weights and all that is needed to use them again. An encoder that
-	// has learned nothing yet returns ErrUntrained.
-	Save(io.Writer) error
+	Seen() int            // rows learned from
+	Save(io.Writer) error // as Encode, ErrUntrained before the first Step
 }
 
-// Units says what the visible units of a Encoder are.
+// Units is the type of the visible units of an Encoder.
 type Units int
 
 const (
@@ -54,7 +46,6 @@ const (
 
 var unitNames = []string{"binary", "gaussian"}
 
-// String returns the name in lower case.
 func (u Units) String() string {
 	if u < 0 || int(u) >= len(unitNames) {
 		return fmt.Sprintf("Units(%d)", int(u))
@@ -62,10 +53,8 @@ func (u Units) String() string {
 	return unitNames[u]
 }
 
-// MarshalText is String.
 func (u Units) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
 func (u *Units) UnmarshalText(text []byte) error {
 	for i, name := range unitNames {
 		if string(text) == name {
@@ -177,9 +166,7 @@ func (c *encoderWeights) decode(x, code []float32, rows int) {
 	}
 }
 
-// Encode returns the code of each row of x, (B, hidden): of an RBM, the probability of
-// each hidden unit. The result is dst when dst is not nil, which must have that shape.
-// O(B · visible · hidden).
+// Encode returns codes; those of an RBM are probabilities. O(B·visible·hidden).
 func (c *encoderWeights) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	v, rows, err := c.know(x)
 	if err != nil {
@@ -194,9 +181,8 @@ func (c *encoderWeights) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, overflowed("code", y, hidden)
 }
 
-// Decode returns the reconstruction of codes y, (B, hidden), of an RBM of hidden states
-// too: (B, visible), probabilities where units are binary. The result is dst when dst is
-// not nil, which must have that shape.
+// Decode returns the reconstruction (B, visible) of codes y (B, hidden), in dst if dst is not
+// nil.
 func (c *encoderWeights) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
 	if c.weight == nil {
 		return nil, ErrNotReady
@@ -222,8 +208,7 @@ func (c *encoderWeights) sum() string {
 	return p.Hash()
 }
 
-// Trained reports whether the encoder has learned from a row, was loaded, or was given
-// weights through Weights.
+// Trained reports whether the encoder has learned, was loaded or given weights.
 func (c *encoderWeights) Trained() bool {
 	return c.weight != nil && (c.seen > 0 || c.drawn == "" || c.drawn != c.sum())
 }
@@ -239,8 +224,7 @@ func (c *encoderWeights) learned() error {
 	return nil
 }
 
-// Weights returns the weights, (visible, hidden), and the biases of the hidden and
-// of the visible units. They share memory with the encoder; nil before Init.
+// Weights returns the weights; see Encoder. They are nil before Init.
 func (c *encoderWeights) Weights() (w, hidden, visible *tensor.Dense) {
 	if c.weight == nil {
 		return nil, nil, nil
@@ -248,10 +232,9 @@ func (c *encoderWeights) Weights() (w, hidden, visible *tensor.Dense) {
 	return c.weight.Dense(), c.hidBias.Dense(), c.visBias.Dense()
 }
 
-// Seen returns the number of rows learned from, each time counted.
 func (c *encoderWeights) Seen() int { return c.seen }
 
-// Hash returns the SHA-256 of the weights in hexadecimal, or nothing before Init.
+// Hash returns the SHA-256 of the weights in hexadecimal; empty before Init.
 func (c *encoderWeights) Hash() string {
 	if c.weight == nil {
 		return ""

@@ -14,17 +14,11 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Ensemble is models that answer together: the mean of what each predicts. Those
-// that differ in their seed alone are wrong about different rows, so the mean is
-// right more often than most of them. Each learns by itself; see sinks.Fit. An Ensemble
-// is saved as one file.
+// Ensemble predicts the mean of several models, such as copies with other seeds. The models
+// learn separately; see sinks.Fit.
 type Ensemble struct {
-	// Nets are the models, of one shape. There is one or more.
-	Nets []Predictor
-
-	// Info is saved with the models and loaded with them; that of each model is not. Keys
-	// may not begin with "sanflow.".
-	Info map[string]string
+	Nets []Predictor       // one or more, of one shape
+	Info map[string]string // saved instead of the Info of the models; keys may not begin with "sanflow."
 }
 
 var (
@@ -32,7 +26,6 @@ var (
 	_ Cloner = (*Ensemble)(nil)
 )
 
-// Init fits every model to the records, or checks it.
 func (e *Ensemble) Init(s Shape) error {
 	if len(e.Nets) == 0 {
 		return errors.New("an ensemble of no models")
@@ -45,7 +38,7 @@ func (e *Ensemble) Init(s Shape) error {
 	return nil
 }
 
-// Trained reports whether every model has learned.
+// Trained reports whether every model is trained.
 func (e *Ensemble) Trained() bool {
 	for _, m := range e.Nets {
 		if !Trained(m) {
@@ -55,7 +48,6 @@ func (e *Ensemble) Trained() bool {
 	return len(e.Nets) > 0
 }
 
-// Shape returns that of the first model.
 func (e *Ensemble) Shape() Shape {
 	if len(e.Nets) == 0 {
 		return Shape{}
@@ -63,11 +55,9 @@ func (e *Ensemble) Shape() Shape {
 	return e.Nets[0].Shape()
 }
 
-// Metadata returns Info, which it makes where it is nil.
 func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.Info) }
 
-// Predict returns the mean over the models of what Predictor.Predict returns, added up in
-// float64.
+// Predict returns the mean of the models' predictions, summed in float64.
 func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if len(e.Nets) == 0 {
 		return nil, ErrNotReady
@@ -95,8 +85,7 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, nil
 }
 
-// Clone returns a predictor with the weights of now. It is nil before Init, and where a
-// model is no Cloner.
+// Clone returns a predictor; nil before Init and if a model is no Cloner.
 func (e *Ensemble) Clone() Predictor {
 	c := new(Ensemble)
 	for _, m := range e.Nets {
@@ -128,8 +117,7 @@ type savedNet struct {
 	Meta map[string]json.RawMessage `json:"meta"`
 }
 
-// Save writes all models as one file. A model that the package cannot load again is an
-// error, and one that has learned nothing yet is ErrUntrained.
+// Save writes all models as one file. A model that Load cannot read is an error.
 func (e *Ensemble) Save(w io.Writer) error {
 	if len(e.Nets) == 0 {
 		return ErrNotReady
@@ -164,7 +152,7 @@ func (e *Ensemble) Save(w io.Writer) error {
 
 func netName(i int, tensor string) string { return fmt.Sprintf("%d.%s", i, tensor) }
 
-// Load reads what Save wrote, as CNN.Load does.
+// Load reads the file that Save wrote; see CNN.Load.
 func (e *Ensemble) Load(r io.Reader) error {
 	return modelfile.Load(e, r, len(e.Nets) > 0, (*Ensemble).restore)
 }

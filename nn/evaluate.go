@@ -7,9 +7,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Evaluate tests the model on a batch with targets, as Step does before it
-// learns. It changes and counts nothing. A batch without rows has no result. A model
-// that has learned from nothing returns ErrUntrained.
+// Evaluate tests the model on a batch with targets; see Evaluator.
 func (c *core) Evaluate(b Batch) (Result, error) {
 	if c == nil {
 		return Result{}, ErrNotReady

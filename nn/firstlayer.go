@@ -8,20 +8,14 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// UseCode gives the first layer the weights of an encoder that has learned from
-// fields: pretraining. The encoder's rows must be the channels of one field,
-// node by node: k·a_v units, in each node the discrete channels as
-// one-hot, then the continuous ones; its hidden units become the Maps1 channels
-// of the layer. It is called after Init and before the first Step.
-//
-// What is taken over is the directions: the weights are scaled, all by one
-// number, to the variance that Init draws with, and the biases stay 0. Those of
-// hidden units that are rarely on are far below 0, where ReLU would pass
-// nothing on, gradients neither.
+// UseCode pretrains the first layer with a trained encoder, after Init and before the first
+// Step. Rows of the encoder are the channels of a field, node by node: k·a_v units, first the
+// discrete channels as one-hot, then the continuous ones. Its Hidden is Maps1. One factor
+// scales its weights to the variance of Init. The biases stay 0: those of rarely active units
+// would block ReLU.
 func (c *CNN) UseCode(encoder Encoder) error { return c.useCode(encoder, "conv1") }
 
-// UseEdgeCode does for the branch of edges what UseCode does for that of
-// nodes: k·k·a_e units, pair by pair.
+// UseEdgeCode is UseCode for edges: k·k·a_e units, pair by pair.
 func (c *CNN) UseEdgeCode(encoder Encoder) error { return c.useCode(encoder, "edges") }
 
 func (c *CNN) useCode(encoder Encoder, layer string) error {

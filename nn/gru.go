@@ -9,50 +9,29 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// GRU reads the w fields of a graph one after the other, in their order, with
-// a gated recurrent unit: the recurrent networks of the paper's future work. A
-// convolution of size and stride k makes channels of each field, as in CNN; the
-// unit's state after the last field, or the mean of its states, then passes
-// dropout and the output layer.
-//
-// Dummy fields, of graphs with fewer than w nodes, are steps as well, without
-// input. A graph costs O(w·k·d·Maps1 + w·(Maps1+Hidden)·Hidden) for d values of a
-// node.
-//
-// The fields are its settings, as those of CNN. A GRU is used by one goroutine
-// at a time.
+// GRU reads the w fields in rank order with a gated recurrent unit, the paper's future work. A
+// convolution of size and stride k feeds the unit; its pooled state passes dropout and the
+// output layer. Dummy fields are steps without input. A graph costs O(w·k·d·Maps1 +
+// w·(Maps1+Hidden)·Hidden).
 type GRU struct {
-	W int // fields of a graph; 0 = as many as the data have
-	K int // nodes of a field; 0 = as many as the data have
-
-	Maps1  int // channels of the convolution; 0 = 16
-	Hidden int // units of the state; 0 = 32
-
-	Activation Activation // of the convolution; "" = ReLU
-	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
-	Pool       Pool       // what of the states is read; "" = Last
-
-	// Dropout is the probability that a unit of what is read is dropped, below 1;
-	// 0 = 0.5, negative = none.
-	Dropout float64
-
-	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
-	Optimizer Optimizer // nil = RMSprop{}
-	Seed      uint64    // of the initial weights and of dropout
-
-	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
-	// 0 = 1. Results do not depend on it.
-	Workers int
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	W          int               // fields of a graph; 0 = as in the data
+	K          int               // nodes of a field; 0 = as in the data
+	Maps1      int               // channels of the convolution; 0 = 16
+	Hidden     int               // units of the state; 0 = 32
+	Activation Activation        // of the convolution; "" = ReLU
+	Merge      Merge             // of nodes and edges; "" = Concat
+	Pool       Pool              // of the states; "" = Last
+	Dropout    float64           // probability that a unit of the pooled state is dropped, below 1; 0 = 0.5, negative = none
+	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer         // nil = RMSprop{}
+	Seed       uint64            // of the initial weights and of dropout
+	Workers    int               // as in CNN
+	Info       map[string]string // as in CNN
 
 	*core
 }
 
-// Pool is what a recurrent network makes of its states, of which it has one per
-// field.
+// Pool reduces the states of a GRU, one per field, to one vector.
 type Pool string
 
 const (
@@ -76,19 +55,14 @@ func (m *GRU) settings() settings {
 	}
 }
 
-// Init does what CNN.Init does.
 func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 
-// Save writes the model as CNN.Save does.
 func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-// Load reads what Save wrote, as CNN.Load does.
 func (m *GRU) Load(r io.Reader) error { return load(m, r) }
 
-// Metadata returns Info, which it makes where it is nil.
 func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
-// String returns the settings in one line.
 func (m *GRU) String() string { return m.settings().String() }
 
 func (m *GRU) fits(Shape) error { return nil }

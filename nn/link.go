@@ -11,44 +11,24 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Link tells which pairs of nodes are joined: link prediction, the paper's
-// missing edges. Of the w fields of a row, an even number, the first half
-// belongs to one end and the second half to the other.
-//
-// One encoder with the same weights reads both ends, a convolution of size and
-// stride k and a dense layer. What the two codes a and b have in common and what
-// not is a∘b beside |a-b|, which are the same when the ends are swapped, and so
-// is every later number, to the last bit. A dense layer, dropout and one output
-// follow; class 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code +
-// Code·Hidden) for d values of a node.
-//
-// The fields are its settings, as those of CNN. A Link is used by one goroutine
-// at a time.
+// Link predicts whether two nodes are joined, the paper's missing edges. The first half of the
+// w fields belongs to one end and the second half to the other. One encoder, a convolution of
+// size and stride k and a dense layer, codes each end. The codes a and b enter a dense layer as
+// a∘b and |a-b|, so swapping the ends gives the same bits. Dropout and one output follow; class
+// 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code + Code·Hidden).
 type Link struct {
-	W int // fields of a row, of both ends together; 0 = as many as the data have
-	K int // nodes of a field; 0 = as many as the data have
-
-	Maps1  int // channels of the convolution; 0 = 16
-	Code   int // units of an end's code; 0 = 64
-	Hidden int // units of the dense layer on both; 0 = 64
-
-	Activation Activation // of all layers but the last; "" = ReLU
-	Merge      Merge      // of nodes and edges, where there are edges; "" = Concat
-
-	// Dropout is the probability that a hidden unit is dropped, below 1; 0 = 0.5,
-	// negative = none.
-	Dropout float64
-
-	Optimizer Optimizer // nil = RMSprop{}
-	Seed      uint64    // of the initial weights and of dropout
-
-	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
-	// 0 = 1. Results do not depend on it.
-	Workers int
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	W          int               // fields of a row, of both ends together; 0 = as in the data
+	K          int               // nodes of a field; 0 = as in the data
+	Maps1      int               // channels of the convolution; 0 = 16
+	Code       int               // units of the code of an end; 0 = 64
+	Hidden     int               // units of the dense layer on both codes; 0 = 64
+	Activation Activation        // of all layers but the last; "" = ReLU
+	Merge      Merge             // of nodes and edges; "" = Concat
+	Dropout    float64           // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
+	Optimizer  Optimizer         // nil = RMSprop{}
+	Seed       uint64            // of the initial weights and of dropout
+	Workers    int               // as in CNN
+	Info       map[string]string // as in CNN
 
 	*core
 }
@@ -65,20 +45,15 @@ func (m *Link) settings() settings {
 	}
 }
 
-// Init does what CNN.Init does. The data must have 2 classes and an even number
-// of fields.
+// Init works as CNN.Init. The data must have 2 classes and an even w.
 func (m *Link) Init(s Shape) error { return initialise(m, s) }
 
-// Save writes the model as CNN.Save does.
 func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-// Load reads what Save wrote, as CNN.Load does.
 func (m *Link) Load(r io.Reader) error { return load(m, r) }
 
-// Metadata returns Info, which it makes where it is nil.
 func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
-// String returns the settings in one line.
 func (m *Link) String() string { return m.settings().String() }
 
 func (m *Link) fits(s Shape) error {

@@ -12,52 +12,29 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Logistic is logistic regression on counts of substructures, with one weight per
-// class for each row of a table of Width rows, which learns from a stream of any
-// length in memory that does not grow. No vocabulary is kept: an id has its row by
-// a hash (Weinberger et al., "Feature hashing for large scale multitask learning",
-// 2009), and the sign that it is counted with by another, so that two ids in one
-// row do not add up on the whole. Without classes it is linear regression. It
-// stands beside a kernel machine, which needs all pairs of graphs, where there are
-// too many of them.
-//
-// The problem is convex, so it begins at 0 and has no seed. A graph costs
-// O(ids·classes) and a step O(Width·classes) more, but by AdaGrad; the model takes
-// 12 bytes or 16, by its Optimizer, for each of Width·classes weights.
-//
-// The fields are its settings, as those of CNN. A Logistic is used by one
-// goroutine at a time.
+// Logistic is logistic regression on counts of substructures; for numbers, linear regression.
+// Its memory does not grow: one hash maps an id to a row of the table, another to the sign of
+// its count (Weinberger et al., "Feature hashing for large scale multitask learning", 2009), so
+// that collisions cancel on average. The problem is convex: weights begin at 0. A graph costs
+// O(ids·classes); a step adds O(Width·classes), except with AdaGrad. A weight takes 12 or 16
+// bytes, by its Optimizer.
 type Logistic struct {
-	Width int // rows of the table; 0 = 65536. Times Heads and classes it is at most 2²⁸
+	Width int // rows of the table; 0 = 65536; Width·Heads·classes is at most 2²⁸
 
-	// Heads is the ensemble size; 0 = 1, which learns from all rows. Each row is held out
-	// of one head, by a hash of its counts; Step reports that out-of-fold prediction, so that
-	// sinks.Fit needs no other rows to decide when to stop. The model predicts by the mean
-	// of the outputs of all heads. Table and steps are that many times as large.
+	// Heads is the ensemble size; 0 = 1. A hash holds each row out of one of several heads,
+	// and Step reports the prediction of that head, so sinks.Fit needs no validation rows.
+	// Predict returns the mean of the outputs of all heads.
 	Heads int
 
-	// Kernel is Linear for counts as they are, Cosine for rows of unit length, or Min
-	// for rows in which a count stands as the levels 1, 2, 4, 8 … that it reaches,
-	// each with a weight of its own, of unit length too: what is then compared is
-	// by how many doublings counts agree, the intersection of histograms on a
-	// logarithmic scale, and what a count does to a class need not be a straight
-	// line. "" = Cosine.
+	// Kernel is Linear, Cosine or Min; "" = Cosine. Min replaces a count by the levels 1, 2,
+	// 4, 8 … that it reaches, each with its own weight, and scales the row to unit length:
+	// histogram intersection on a logarithmic scale.
 	Kernel Similarity
 
-	Loss Loss // "" = CrossEntropy where there are classes, else Squared
-	// Optimizer is RMSprop{Rate: 0.01} where it is nil, and for the kernel Min
-	// AdaGrad{Rate: 0.05, Epsilon: 1e-3}, which alone takes a step in the time of the
-	// ids of a batch; such an Epsilon, of the size of one gradient, keeps first steps
-	// of words that were just met short.
-	Optimizer Optimizer
-
-	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
-	// 0 = 1. Results do not depend on it.
-	Workers int
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	Loss      Loss              // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer Optimizer         // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
+	Workers   int               // as in CNN
+	Info      map[string]string // as in CNN
 
 	narrow bool // see Best
 
@@ -85,23 +62,18 @@ func (m *Logistic) settings() settings {
 	}
 }
 
-// Init does what CNN.Init does. The data must have counts; fields are not looked
-// at.
+// Init works as CNN.Init. The data must have counts.
 func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
 
-// Save writes the model as CNN.Save does.
 func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-// Load reads what Save wrote, as CNN.Load does.
 func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
 
-// Metadata returns Info, which it makes where it is nil.
 func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
-// HoldsOut reports whether there are heads, each of which leaves rows out.
+// HoldsOut reports whether there are several heads.
 func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
 
-// String returns the settings in one line.
 func (m *Logistic) String() string { return m.settings().String() }
 
 func (m *Logistic) lay(p *layer.Params, s Shape) body {

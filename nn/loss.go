@@ -7,20 +7,13 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Loss is what a model makes small, as a mean over the rows of a batch.
+// Loss is the function that a model minimises, as a mean over the rows of a batch.
 type Loss string
 
 const (
-	// CrossEntropy is -log p of the row's class, in nats, where p is the softmax
-	// of one output per class.
-	CrossEntropy Loss = "cross-entropy"
-
-	// BinaryCrossEntropy is the same for two classes from one output z: p of class 1 is
-	// 1/(1+e⁻ᶻ).
-	BinaryCrossEntropy Loss = "binary cross-entropy"
-
-	// Squared is (y - v)² for the prediction y and the row's value v.
-	Squared Loss = "squared"
+	CrossEntropy       Loss = "cross-entropy"        // -log p of the target class, in nats; p is the softmax of one output per class
+	BinaryCrossEntropy Loss = "binary cross-entropy" // the same for two classes and one output z: p of class 1 is 1/(1+e⁻ᶻ)
+	Squared            Loss = "squared"              // (y - v)² for the prediction y and the value v
 )
 
 // resolve returns the loss that l stands for with data of shape s.

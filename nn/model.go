@@ -7,95 +7,83 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Predictor answers for rows: every Model does, and so does an [Ensemble]. It is
-// what sinks.Predict asks. A Predictor is used by one goroutine at a time.
+// Predictor predicts rows: a Model, an Ensemble or a graphkernel.SVM. sinks.Predict calls it.
+// One goroutine at a time may use a Predictor.
 type Predictor interface {
-	// Init fits the model to the records it will be fed, once, before the first
-	// batch. A model that was initialised or loaded checks the shape instead.
+	// Init fits the model to the shape of the data, once. On a model that was initialised or
+	// loaded, Init checks the shape.
 	Init(Shape) error
+	Shape() Shape // the shape given to Init or read by Load; zero before
 
-	// Shape returns what Init was called with or Load has read; zero before.
-	Shape() Shape
-
-	// Predict returns what the model says of every row of the batch, float32: the
-	// probability of each class (B, classes), or the number learned (B, 1). The
-	// result is dst when dst is not nil, which must have that shape. The model
-	// does not change. One that has learned nothing yet returns ErrUntrained.
+	// Predict returns float32, row-major: the probability of each class (B, classes), or the value
+	// (B, 1). A dst that is not nil must have that shape and becomes the result. Targets are
+	// ignored. The model does not change. An untrained model returns ErrUntrained.
 	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
 }
 
-// Evaluator is a Predictor that can be tested on rows whose targets are known: a
-// [Model], or a graphkernel.SVM. sinks.Evaluate drives it.
+// Evaluator is a Predictor that can be tested: a Model or a graphkernel.SVM. sinks.Evaluate
+// calls it.
 type Evaluator interface {
 	Predictor
 
-	// Evaluate tests the model on a batch with targets, as Step of a [Model] does
-	// before it learns. The model does not change. One that has learned nothing yet
-	// returns ErrUntrained.
+	// Evaluate compares the predictions for a batch with its targets and changes nothing. A batch
+	// without rows gives a zero Result. An untrained model returns ErrUntrained.
 	Evaluate(Batch) (Result, error)
 }
 
-// Model is a network that learns from a stream: what sinks.Train, sinks.Evaluate
-// and sinks.Predict drive. Those of this package are also [Weighted], [Saver] and
-// a [Checkpointer], which a model of your own may be or not.
+// Model learns from a stream of batches. sinks.Train, sinks.Evaluate and sinks.Predict call it.
+// The models of this package are also Weighted, a Saver, a Cloner and a Checkpointer.
 type Model interface {
 	Evaluator
 
-	// Step predicts the batch, then learns from it. An error leaves the model
-	// as it was; a *RowError names a row without which it would be none.
+	// Step predicts the batch, counts correct rows, then changes the weights once. An error leaves
+	// the model unchanged; a *RowError names the row at fault. A batch without rows does nothing.
 	Step(Batch) (Result, error)
 
-	// Seen is the number of rows learned from, Accuracy the share of them that
-	// was predicted right before it was learned from.
+	// Seen is the number of rows learned from; a row counts at each Step. Accuracy is the share of
+	// Seen that Step predicted correctly before it learned; 0 before the first row and for
+	// numbers.
 	Seen() int
 	Accuracy() float64
 
-	// Save writes the weights and all that is needed to use them again. A model that
-	// has learned nothing yet returns ErrUntrained.
-	Save(io.Writer) error
+	Save(io.Writer) error // an untrained model returns ErrUntrained
 }
 
-// Weighted is what can be brought back to what it was: [EarlyStop] needs no more
-// of a model.
+// Weighted is a model whose weights can be copied out and restored, as EarlyStop does.
 type Weighted interface {
-	// AppendWeights appends a copy of all weights to dst and returns it.
+	// AppendWeights appends a copy of all weights to dst, and nothing before Init. A model of
+	// numbers appends their mean and deviation last.
 	AppendWeights(dst []float32) []float32
 
-	// SetWeights makes the weights those that AppendWeights has returned.
+	// SetWeights takes the result of AppendWeights of a model with the same settings and shape.
+	// The state of the optimizer stays.
 	SetWeights([]float32) error
 }
 
-// Saver is a [Model], an [Ensemble] or a graphkernel.SVM, whose file has metadata, such as how its
-// fields were made; sinks.Save keeps a recipe there.
+// Saver is a Predictor with a file and metadata: a Model, an Ensemble or a graphkernel.SVM.
+// sinks.Save keeps the recipe of the fields in the metadata.
 type Saver interface {
 	Predictor
 
-	// Save writes what was learned and all that is needed to use it again.
 	Save(io.Writer) error
-
-	// Metadata returns the metadata of the user, which may be changed.
-	Metadata() map[string]string
+	Metadata() map[string]string // never nil; the caller may change it
 }
 
-// HeldOut is a model that leaves each row out of what some part of it learns, and
-// lets that part say what Step reports: a Logistic of several heads. The mean loss
-// of an epoch is then that of rows not learned from, and tells when to stop.
+// HeldOut is a model that holds each row out of one of its parts. Step reports that part's
+// prediction, so the mean loss of an epoch is an out-of-sample loss.
 type HeldOut interface {
 	Model
 
-	// HoldsOut reports whether it does, by its settings.
-	HoldsOut() bool
+	HoldsOut() bool // by its settings
 }
 
-// HoldsOut reports whether a model is one that holds rows out by itself.
+// HoldsOut reports whether m is a HeldOut that holds rows out.
 func HoldsOut(m Model) bool {
 	h, ok := m.(HeldOut)
 	return ok && h.HoldsOut()
 }
 
-// Trained reports whether a model has learned from something, or was loaded, so that
-// what it says is more than chance. Those of this package have a method of that name;
-// a model of your own without one is taken to have learned.
+// Trained returns m.Trained(), or true for a model without that method.
 func Trained(m Predictor) bool { return trained(m) }
 
 func trained(m any) bool {
@@ -103,7 +91,7 @@ func trained(m any) bool {
 	return !ok || t.Trained()
 }
 
-// MetadataOf returns the metadata of a model, nil when it has none.
+// MetadataOf returns the metadata of a Saver, and nil for another model.
 func MetadataOf(m Predictor) map[string]string {
 	if n, ok := m.(Saver); ok {
 		return n.Metadata()
@@ -111,12 +99,12 @@ func MetadataOf(m Predictor) map[string]string {
 	return nil
 }
 
-// Result is what one step saw, measured before it learned.
+// Result is the outcome of a Step, measured before it learned, or of a test.
 type Result struct {
 	Rows     int     // rows of the batch
-	Correct  int     // rows whose class was the most probable one, the first of equals; 0 where numbers are learned
-	Loss     float64 // mean of the loss over the rows: nats, or the squared error where numbers are learned
-	AbsError float64 // mean absolute error of the rows where numbers are learned, else 0
+	Correct  int     // rows whose most probable class, the first of equals, is the target; 0 for numbers
+	Loss     float64 // mean loss of the rows: nats, or the squared error of numbers
+	AbsError float64 // mean absolute error of the rows; 0 for classes
 }
 
 func (t tally) result() Result {
@@ -132,7 +120,6 @@ type RowError struct {
 
 func (e *RowError) Error() string { return fmt.Sprintf("nn: row %d: %v", e.Row, e.Err) }
 
-// Unwrap returns Err.
 func (e *RowError) Unwrap() error { return e.Err }
 
 // shiftRow returns err, where it names a row of a part of a batch that begins
@@ -149,18 +136,15 @@ func rowErrorf(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}
 }
 
-// Cloner is a Predictor that can be copied, so that several goroutines ask at
-// the same time, or go on asking while the model learns. The models of this
-// package are.
+// Cloner is a Predictor that can be copied, for predictions in several goroutines or during
+// learning.
 type Cloner interface {
 	Predictor
 
-	// Clone returns a predictor with the weights of now, copied, and memory of
-	// its own, but none for learning. It is nil before Init.
+	// Clone copies the weights. The copy cannot learn. Clone returns nil before Init.
 	Clone() Predictor
 }
 
-// Clone returns a predictor with the weights of now; see Cloner.
 func (c *core) Clone() Predictor {
 	if c == nil {
 		return nil

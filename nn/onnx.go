@@ -9,34 +9,28 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/onnx"
 )
 
-// ExportONNX writes the network as an ONNX model of operator set 13, which other
-// runtimes predict with. Its inputs are the tensors of a Batch, of any number B
-// of rows, those that the shape has:
+// ExportONNX writes a CNN, PSLR, GRU or Logistic (see its method) as an ONNX model of operator
+// set 13. Its inputs are tensors of a Batch of any number B of rows:
 //
 //	cats        (B, w, k, d_v) int32     edge_cats   (B, w, k, k, d_e) int32
 //	attrs       (B, w, k, c_v) float32   edge_attrs  (B, w, k, k, c_e) float32
 //
-// Its output is what Predict returns: probabilities (B, classes), or value (B,
-// 1) where numbers are learned. Info goes along as metadata. CNN, PSLR and GRU
-// can be exported, and Logistic, whose inputs its own ExportONNX tells; a sparse
-// channel, whose lists have no fixed length, cannot. A discrete value that its
-// channel does not have is not noticed by every runtime.
+// Its output is that of Predict: probabilities (B, classes) or value (B, 1). Info becomes
+// metadata. A sparse channel is an error. Some runtimes ignore discrete values out of range.
 func ExportONNX(w io.Writer, m Exporter) error { return m.ExportONNX(w) }
 
-// Exporter is a model that can be exported: CNN, PSLR, GRU and Logistic, and a model of
-// your own that has this method.
+// Exporter is a model that ExportONNX can write.
 type Exporter interface {
-	// ExportONNX writes the model as package function ExportONNX says.
 	ExportONNX(w io.Writer) error
 }
 
-// ExportONNX is nn.ExportONNX.
+// ExportONNX is package function ExportONNX.
 func (c *CNN) ExportONNX(w io.Writer) error { return export(w, c) }
 
-// ExportONNX is nn.ExportONNX.
+// ExportONNX is package function ExportONNX.
 func (m *PSLR) ExportONNX(w io.Writer) error { return export(w, m) }
 
-// ExportONNX is nn.ExportONNX.
+// ExportONNX is package function ExportONNX.
 func (m *GRU) ExportONNX(w io.Writer) error { return export(w, m) }
 
 func export(w io.Writer, m architecture) error {
@@ -137,19 +131,12 @@ func (l *gruLayers) onnx(g *onnx.Graph) string {
 // inputs of edges from those of nodes.
 // onnx exports a convolution; ONNX has channels before steps.
 
-// ExportONNX writes the model as ONNX, like nn.ExportONNX. No operator of ONNX
-// hashes ids, so the inputs are what ids and counts have become, which Entries
-// returns, of any number B of rows and n of entries:
-//
-//	rows    (B, n) int32     rows of the table
-//	levels  (B, n) float32   by how much each counts; 0 where there is none
-//
-// The table is the mean of the heads.
+// ExportONNX writes the model, with the mean of the heads. ONNX cannot hash ids, so its inputs
+// are the results of Entries, of int32 and float32.
 func (m *Logistic) ExportONNX(w io.Writer) error { return export(w, m) }
 
-// Entries returns what the model makes of some counts, as an exported one reads
-// them: rows of the table and levels, (B, n) row-major, where n is that of the
-// longest row and shorter ones end in zeros. It is at least 1.
+// Entries returns the inputs of an exported model: table rows and levels, (B, n) row-major,
+// padded with zeros to the longest row; n is at least 1.
 func (m *Logistic) Entries(c *Counts) (rows []int32, levels []float32, n int, err error) {
 	if m.core == nil {
 		return nil, nil, 0, ErrNotReady

@@ -11,14 +11,10 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Optimizer says how gradients become steps: RMSprop, SGD, Adam or AdaGrad. It is a
-// setting and holds no state, so one value can serve many models.
-//
-// Two settings are common to all. WeightDecay draws weights to 0 apart from the
-// gradient (decoupled: Loshchilov and Hutter, ICLR 2019): every step also takes
-// Rate·WeightDecay·w off each weight w, except biases. ClipNorm shortens the
-// gradient of all weights together to that length when it is longer (Pascanu et
-// al., ICML 2013).
+// Optimizer turns gradients into steps: RMSprop, SGD, Adam or AdaGrad. It holds no state;
+// models can share it. WeightDecay is decoupled (Loshchilov and Hutter, ICLR 2019): each step
+// subtracts Rate·WeightDecay·w from each weight w, except biases. ClipNorm bounds the norm of
+// the gradient of all weights together (Pascanu et al., ICML 2013).
 type Optimizer interface {
 	// name is what a saved model calls it.
 	name() string
@@ -114,16 +110,15 @@ func parse[T Optimizer](fields json.RawMessage) (o T, err error) {
 	return o, modelfile.StrictJSON(fields, &o)
 }
 
-// RMSprop divides each weight's step by a running root mean square of its
-// gradient (Tieleman and Hinton, 2012), in the form of Keras:
+// RMSprop divides the step of each weight by a running root mean square of its gradient
+// (Tieleman and Hinton, 2012), in the form of Keras:
 //
 //	v = Rho·v + (1-Rho)·g²
 //	w = w - Rate·g/(√v + Epsilon)
 type RMSprop struct {
-	Rate    float64 // learning rate; 0 = 1e-3
-	Rho     float64 // how much of the mean square a step keeps, below 1; 0 = 0.9
-	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
-
+	Rate        float64 // learning rate; 0 = 1e-3
+	Rho         float64 // decay of the mean square, below 1; 0 = 0.9
+	Epsilon     float64 // avoids division by zero; 0 = 1e-7
 	WeightDecay float64 // see Optimizer; 0 = none
 	ClipNorm    float64 // see Optimizer; 0 = none
 }
@@ -173,17 +168,15 @@ func checkEpsilon(optimizer string, x float64) error {
 	return nil
 }
 
-// SGD steps against the gradient, with momentum when that is set (Sutskever et
-// al., ICML 2013, in the form of PyTorch, where Rate scales the whole step):
+// SGD steps against the gradient (Sutskever et al., ICML 2013, in the form of PyTorch):
 //
 //	v = Momentum·v + g
 //	w = w - Rate·v                   or, with Nesterov,
 //	w = w - Rate·(g + Momentum·v)
 type SGD struct {
-	Rate     float64 // learning rate; 0 = 1e-2
-	Momentum float64 // how much of the last step a step keeps, below 1; 0 = none
-	Nesterov bool    // look ahead: Nesterov's momentum
-
+	Rate        float64 // learning rate; 0 = 1e-2
+	Momentum    float64 // share of the last step that a step keeps, below 1; 0 = none
+	Nesterov    bool    // Nesterov's momentum
 	WeightDecay float64 // see Optimizer; 0 = none
 	ClipNorm    float64 // see Optimizer; 0 = none
 }
@@ -240,19 +233,18 @@ func (o *sgd) state() []state {
 	return []state{{"sgd.v", o.v, false}}
 }
 
-// Adam steps by a running mean of the gradient over a running root mean square
-// of it, both corrected for having begun at 0 (Kingma and Ba, ICLR 2015,
-// algorithm 1; with WeightDecay, AdamW):
+// Adam divides a running mean of the gradient by a running root mean square of it, both
+// corrected for their start at 0 (Kingma and Ba, ICLR 2015, algorithm 1; with WeightDecay,
+// AdamW):
 //
 //	m = Beta1·m + (1-Beta1)·g
 //	v = Beta2·v + (1-Beta2)·g²
 //	w = w - Rate·(m/(1-Beta1ᵗ)) / (√(v/(1-Beta2ᵗ)) + Epsilon)
 type Adam struct {
-	Rate    float64 // learning rate; 0 = 1e-3
-	Beta1   float64 // how much of the mean a step keeps, below 1; 0 = 0.9
-	Beta2   float64 // how much of the mean square a step keeps, below 1; 0 = 0.999
-	Epsilon float64 // keeps the quotient finite; 0 = 1e-8
-
+	Rate        float64 // learning rate; 0 = 1e-3
+	Beta1       float64 // decay of the mean, below 1; 0 = 0.9
+	Beta2       float64 // decay of the mean square, below 1; 0 = 0.999
+	Epsilon     float64 // avoids division by zero; 0 = 1e-8
 	WeightDecay float64 // see Optimizer; 0 = none
 	ClipNorm    float64 // see Optimizer; 0 = none
 }
@@ -296,20 +288,15 @@ func (o *adam) step(n int, w, g []float32) {
 
 func (o *adam) state() []state { return []state{{"adam.m", o.m, false}, {"adam.v", o.v, true}} }
 
-// AdaGrad divides each weight's step by the root of the sum of all squares of its
-// gradient so far (Duchi, Hazan and Singer, "Adaptive subgradient methods", JMLR
-// 12, 2011), so that a weight that is rarely looked at still moves when it is:
+// AdaGrad divides the step of each weight by the root of the sum of its squared gradients
+// (Duchi, Hazan and Singer, JMLR 12, 2011). Without WeightDecay and ClipNorm, a step of a
+// Logistic touches only the table rows of its batch.
 //
 //	v = v + g²
 //	w = w - Rate·g/(√v + Epsilon)
-//
-// Without WeightDecay and ClipNorm a weight without a gradient stays as it is, so
-// that a Logistic takes a step in the time of the words that a batch has, and not
-// in that of its whole table.
 type AdaGrad struct {
-	Rate    float64 // learning rate; 0 = 0.01
-	Epsilon float64 // keeps the quotient finite; 0 = 1e-7
-
+	Rate        float64 // learning rate; 0 = 0.01
+	Epsilon     float64 // avoids division by zero; 0 = 1e-7
 	WeightDecay float64 // see Optimizer; 0 = none
 	ClipNorm    float64 // see Optimizer; 0 = none
 }

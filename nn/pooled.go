@@ -12,53 +12,26 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Pooled is the network for few examples. The first convolution of a [CNN] has
-// weights for each of the k places of a field, k·a_v rows of them; with 140
-// labelled nodes and 1433 words it learns them by heart. Here all nodes of a
-// field share one table, a convolution of size 1, and what it makes of them is
-// pooled before the activation: the mean of the nodes at each distance from
-// the root, then the mean of the distances. So the root counts as much as all its
-// neighbours together, which keeps a node apart from the hub beside it.
+// Pooled is a network for few examples. All nodes of a field share the weights W of a
+// convolution of size 1. The output of a field is the activation of b plus the mean over the
+// distances of W times the mean of the nodes at that distance, so the root weighs as much as
+// all its neighbours. The sum of n sparse values of a node is divided by √n. Dropout and the
+// output layer follow.
 //
-//	                d₀         d₁            d₂
-//	nodes  x = [ ● │ ● ● ● │ ● ● ● ● … ]                 (B, w, k, a_v)
-//	outputs   y = act(b + ⅓(W·x̄₀ + W·x̄₁ + W·x̄₂))           (B, w, maps)
-//
-// followed by dropout and the output layer, which reads the w·maps outputs of a
-// row. The sparse indices of a node enter as their sum over the root of their
-// number, so that a long text weighs no more than a short one.
-//
-// The data must say how far each node is: their first discrete channel must be
-// the distance, as operators.Normalize{Distances: 3} puts it there; it is not
-// read as an attribute. A node whose distance is -1 is a dummy, and counts
-// nowhere.
-//
-// The fields are settings, zero meaning the default; Init, Load and their use
-// are those of a [CNN]. A row costs O(entries·maps), for the entries of the k
-// nodes together.
+// The first discrete channel must be the distance, as operators.Normalize{Distances: 3} writes
+// it; it is no attribute, and -1 is a dummy node. Fields with edges are an error. A row costs
+// O(entries·Maps).
 type Pooled struct {
-	W int // fields of a row; 0 = as many as the data have
-	K int // nodes of a field; 0 = as many as the data have
-
-	Maps int // outputs of a field; 0 = 32
-
-	Activation Activation // of the outputs; "" = ReLU
-
-	// Dropout is the probability that an output is dropped, below 1, to a
-	// precision of 2⁻¹⁶; 0 = 0.5, negative = none.
-	Dropout float64
-
-	Loss      Loss      // "" = CrossEntropy where there are classes, else Squared
-	Optimizer Optimizer // nil = RMSprop{}
-	Seed      uint64    // of the initial weights and of dropout
-
-	// Workers is how many goroutines share a step of more than 64 rows, up to 16;
-	// 0 = 1. Results do not depend on it.
-	Workers int
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	W          int               // fields of a row; 0 = as in the data
+	K          int               // nodes of a field; 0 = as in the data
+	Maps       int               // outputs of a field; 0 = 32
+	Activation Activation        // of the outputs; "" = ReLU
+	Dropout    float64           // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
+	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer         // nil = RMSprop{}
+	Seed       uint64            // of the initial weights and of dropout
+	Workers    int               // as in CNN
+	Info       map[string]string // as in CNN
 
 	*core
 }
@@ -74,20 +47,14 @@ func (c *Pooled) settings() settings {
 	}
 }
 
-// Init builds the network for data of that shape, with the weights that Seed
-// stands for.
 func (c *Pooled) Init(s Shape) error { return initialise(c, s) }
 
-// Save writes the network as a safetensors file, as that of CNN does.
 func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
 
-// Load reads what Save wrote, as that of CNN does.
 func (c *Pooled) Load(r io.Reader) error { return load(c, r) }
 
-// Metadata returns Info, which it makes where it is nil.
 func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
-// String returns the settings in one line.
 func (c *Pooled) String() string { return c.settings().String() }
 
 func (c *Pooled) fits(s Shape) error {

@@ -13,32 +13,19 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Ranker learns from a stream of questions which of some candidates is the answer. A
-// candidate is a row of features; its score is
-//
-//	s(x) = a·x + Σⱼ cⱼ max(0, wⱼ·x + bⱼ)
-//
-// and the probability of the answer is that of a softmax over the candidates, whose
-// negative logarithm is the loss. Where candidates are too many, the negatives may be a
-// sample: each drawn candidate then stands for several in the softmax. Without that
-// weight the scores of candidates that are rarely drawn are too high.
-//
-// Features are standardised by their running mean and deviation, over the first 200 000
-// rows, and cut at 5 deviations. A step of Adam follows after Batch questions. Score
-// uses the running mean of the weights over steps (Polyak and Juditsky 1992).
-//
-// The fields are its settings, zero meaning the default. A Ranker is used by one
-// goroutine at a time.
+// Ranker learns to rank the candidates of a question from a stream of questions. The score of
+// features x is s(x) = a·x + Σⱼ cⱼ max(0, wⱼ·x + bⱼ). The loss is the negative log of the
+// softmax probability of the answer. Features are standardised by their mean and deviation over
+// the first 200 000 rows and clipped at 5 deviations. Adam takes a step every Batch questions.
+// Score uses the running mean of the weights over steps (Polyak and Juditsky 1992). One
+// goroutine at a time may use a Ranker.
 type Ranker struct {
-	Hidden  int     // hidden units; 0 = 16
-	Batch   int     // questions a step; 0 = 32
-	Rate    float64 // learning rate of Adam; 0 = 0.003
-	Average float64 // share of the running mean of the weights that a step keeps, below 1; 0 = 0.998
-	Seed    uint64  // of the initial weights
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	Hidden  int               // hidden units; 0 = 16
+	Batch   int               // questions a step; 0 = 32
+	Rate    float64           // learning rate of Adam; 0 = 0.003
+	Average float64           // decay of the running mean of the weights, below 1; 0 = 0.998
+	Seed    uint64            // of the initial weights
+	Info    map[string]string // as in CNN
 
 	features int
 	all      layer.Params
@@ -57,14 +44,12 @@ type Ranker struct {
 	x, h, s []float32
 }
 
-// Question is the candidates of one question.
+// Question holds the candidates of one question. Each drawn row counts Weight times in the
+// softmax.
 type Question struct {
-	// X is (candidates, features), row-major. The first row is the answer.
-	X []float32
-	// Drawn is how many of the last rows are a random sample of candidates, each of
-	// which stands for Weight candidates, at least 1.
-	Drawn  int
-	Weight float64
+	X      []float32 // (candidates, features), row-major; row 0 is the answer
+	Drawn  int       // of the last rows: a random sample of candidates
+	Weight float64   // number of candidates that each drawn row represents, at least 1
 }
 
 const (
@@ -74,7 +59,7 @@ const (
 
 func init() { modelfile.Register("ranker", (*Ranker).restore) }
 
-// Init lays out the model for that many features a candidate, and draws the weights.
+// Init fits the model to that many features and draws the weights.
 func (r *Ranker) Init(features int) error {
 	if r.features != 0 {
 		if r.features != features {
@@ -131,8 +116,7 @@ func (r *Ranker) build(features int) error {
 	return nil
 }
 
-// Score sets scores to those of the candidates x, (candidates, features) row-major. x is
-// not changed. O(candidates·features·Hidden).
+// Score sets the scores of the candidates x, (candidates, features) row-major.
 func (r *Ranker) Score(x, scores []float32) error {
 	if err := r.check(x); err != nil {
 		return err
@@ -189,8 +173,7 @@ func grow(x []float32, n int) []float32 {
 	return x[:n]
 }
 
-// Learn adds a question to the gradient, takes a step where that makes Batch questions,
-// and returns the loss of the question before it.
+// Learn adds the gradient of a question and returns its loss before any step.
 func (r *Ranker) Learn(q Question) (loss float64, err error) {
 	if err := r.check(q.X); err != nil {
 		return 0, err
@@ -287,7 +270,7 @@ func (r *Ranker) fix() {
 	}
 }
 
-// Steps returns how many steps were taken.
+// Steps returns the number of steps taken.
 func (r *Ranker) Steps() int { return r.steps }
 
 // Hash returns the SHA-256 of the averaged weights in hexadecimal.
@@ -316,8 +299,7 @@ func (r *Ranker) tensors() []modelfile.Tensor {
 	}
 }
 
-// Save writes all of the model, so that one that is loaded goes on as this one does:
-// weights, the state of the optimizer, questions that wait for a step, settings and Info.
+// Save writes the state, optimizer and pending questions included.
 func (r *Ranker) Save(w io.Writer) error {
 	if r.features == 0 {
 		return ErrNotReady
@@ -327,8 +309,7 @@ func (r *Ranker) Save(w io.Writer) error {
 	})
 }
 
-// Load reads what Save wrote, up to the end of from, in place of Init. Settings come from
-// the file. A file that is damaged, or is not a Ranker, is an error, and r is as before.
+// Load replaces Init and all settings by those of a file; see CNN.Load.
 func (r *Ranker) Load(from io.Reader) error {
 	return modelfile.Load(r, from, r.features != 0, (*Ranker).restore)
 }

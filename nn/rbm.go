@@ -14,48 +14,28 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// RBM is a restricted Boltzmann machine (Smolensky 1986; Freund and Haussler
-// 1992): visible units v and hidden units h, each unit of one kind joined to
-// each of the other by a weight. With binary units
+// RBM is a restricted Boltzmann machine (Smolensky 1986; Freund and Haussler 1992) with visible
+// units v and hidden units h. It learns by contrastive divergence (Hinton, Neural Computation
+// 14, 2002). The feature figure of the paper uses 100 hidden units over the 81 entries of the
+// adjacency matrix of a field. With binary units
 //
 //	E(v, h)    = -Σᵢ bᵢvᵢ - Σⱼ cⱼhⱼ - Σᵢⱼ vᵢ wᵢⱼ hⱼ
 //	P(hⱼ=1|v)  = σ(cⱼ + Σᵢ vᵢwᵢⱼ)
 //	P(vᵢ=1|h)  = σ(bᵢ + Σⱼ wᵢⱼhⱼ)
 //
-// and with Gaussian visible units of variance 1, for standardized channels,
-// Σᵢ (vᵢ-bᵢ)²/2 takes the place of -Σᵢ bᵢvᵢ, and vᵢ given h is normal around
-// bᵢ + Σⱼ wᵢⱼhⱼ.
-//
-// It learns without targets, by contrastive divergence (Hinton, Neural
-// Computation 14, 2002), one step a batch of rows. The paper's figure of
-// features (Niepert et al. 2016, section Feature Visualization) is made of 100
-// hidden units over the 81 entries of a field's adjacency matrix.
-//
-// The fields are its settings, zero meaning the default; Init and Load replace
-// zeros, and later changes have no effect. An RBM is used by one goroutine at a
-// time.
+// With Gaussian visible units of variance 1, for standardized channels, Σᵢ (vᵢ-bᵢ)²/2 replaces
+// -Σᵢ bᵢvᵢ, and vᵢ given h is normal around bᵢ + Σⱼ wᵢⱼhⱼ.
 type RBM struct {
-	Units  Units // what visible units are; the default is Binary
-	Hidden int   // hidden units; 0 = 100
-
-	// CD is how many steps of Gibbs sampling lead to the rows that the data are
-	// contrasted with, at most 1024; 0 = 1.
-	CD int
-	// Persistent lets those rows go on from step to step instead of starting
-	// at the data (Tieleman, ICML 2008).
-	Persistent bool
-	// Chains is how many of them Persistent keeps; 0 = as many as the first
-	// batch has rows.
-	Chains int
-
-	Rate        float64 // learning rate, of the mean gradient of a batch; 0 = 0.01
-	Momentum    float64 // share of the last step that is made again, below 1; 0 = none
-	WeightDecay float64 // steps shrink weights by Rate·WeightDecay of theirs; 0 = none
-	Seed        uint64  // of the initial weights and of sampling
-
-	// Info is saved with the weights and loaded with them. Keys may not begin
-	// with "sanflow.".
-	Info map[string]string
+	Units       Units             // type of the visible units; the default is Binary
+	Hidden      int               // hidden units; 0 = 100
+	CD          int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1
+	Persistent  bool              // the contrast continues from step to step (Tieleman, ICML 2008)
+	Chains      int               // rows of the contrast with Persistent; 0 = rows of the first batch
+	Rate        float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
+	Momentum    float64           // share of the last step that a step keeps, below 1; 0 = none
+	WeightDecay float64           // a step subtracts Rate·WeightDecay·w from each weight w; 0 = none
+	Seed        uint64            // of the initial weights and of sampling
+	Info        map[string]string // as in CNN
 
 	encoderWeights
 
@@ -74,15 +54,12 @@ type RBM struct {
 
 var _ Encoder = (*RBM)(nil)
 
-// String returns the settings in one line.
 func (r *RBM) String() string {
 	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Persistent: %t, Chains: %d, Rate: %v, Momentum: %v, WeightDecay: %v, Seed: %d}",
 		r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed)
 }
 
-// Init builds the machine for rows of that many values, with the weights that
-// Seed stands for: small normal numbers, biases 0. A second Init with the same
-// number does nothing, with another it is an error.
+// Init draws small normal weights from Seed, with biases 0; see Encoder.
 func (r *RBM) Init(visible int) error { return initEncoder(r, visible) }
 
 // draw draws as Hinton does, A Practical Guide to Training RBMs (2010), section 8.
@@ -147,10 +124,8 @@ func (r *RBM) start() {
 	r.sample = random.NewNoise(r.Seed, random.Sample)
 }
 
-// InitBias sets the visible biases to what rows x, (B, visible), have on
-// average: the log odds of a unit, or its mean where units are Gaussian. Rare
-// and frequent units then need no steps to become so (Hinton 2010, section 8).
-// It is called after Init and before the first Step.
+// InitBias sets the visible biases to the log odds of rows x, (B, visible), or their means if
+// Gaussian (Hinton 2010, section 8), after Init and before the first Step.
 func (r *RBM) InitBias(x *tensor.Dense) error {
 	v, rows, err := r.open(x)
 	if err != nil {
@@ -181,9 +156,7 @@ type rbmSettings struct {
 	Seed       uint64  `json:"seed"`
 }
 
-// Save writes the machine as a safetensors file, which other tools read too:
-// the weights, and as metadata the settings and Info. The same machine gives the
-// same bytes. Momentum, persistent chains and counts are not part of it.
+// Save works as CNN.Save, without momentum and persistent chains.
 func (r *RBM) Save(w io.Writer) error {
 	if err := r.learned(); err != nil {
 		return err
@@ -194,10 +167,7 @@ func (r *RBM) Save(w io.Writer) error {
 	}})
 }
 
-// Load reads what Save wrote, up to the end of from, and is used instead of Init
-// or before it. Settings come from the file: Hidden and Units must be zero or
-// agree, while those of learning stay when they are set. A file that is damaged,
-// or is not an RBM, is an error, and r is as before.
+// Load works as CNN.Load, for Hidden and Units.
 func (r *RBM) Load(from io.Reader) error {
 	return modelfile.Load(r, from, r.weight != nil, (*RBM).restore)
 }

@@ -8,17 +8,12 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Step learns from the rows of x, (B, visible) of float32, once: it climbs the
-// estimate
+// Step learns from the rows of x, see Encoder, along the gradient
 //
 //	∂ log P(v) / ∂wᵢⱼ ≈ ⟨vᵢ P(hⱼ=1|v)⟩ of the data − ⟨vᵢ P(hⱼ=1|v)⟩ of the contrast
 //
-// where the rows of the contrast are CD steps of Gibbs sampling away from the
-// data, or from where the last step left them. The Loss of the result is the
-// reconstruction error before the step: the mean square, over rows and units, of
-// x less what a sample of the hidden units makes of it. An error leaves the
-// weights as they were. O(B · visible · hidden · CD), and no memory once batches
-// stop growing.
+// Loss is the reconstruction error from sampled hidden units. An error leaves the weights
+// unchanged. O(B·visible·hidden·CD); no allocation once batches stop growing.
 func (r *RBM) Step(x *tensor.Dense) (Result, error) {
 	v, rows, err := r.open(x)
 	if err != nil || rows == 0 {

@@ -9,12 +9,9 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Sample fills x, (B, visible), with independent rows drawn given that the
-// hidden unit of that number is on and all others are off: pictures of what the
-// unit stands for, as in the figure of the paper.
-//
-// Samples come from a stream of chance of their own, which begins at Seed after
-// Init and Load, and which learning neither reads nor moves.
+// Sample fills x, (B, visible), with independent rows drawn with one hidden unit on and the
+// others off, as in the paper's figure. Its random stream begins at Seed after Init and Load;
+// Step uses another.
 func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	v, rows, err := r.target(x, unit, 0)
 	if err != nil {
@@ -29,10 +26,9 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	return overflowed("value", v, r.visible)
 }
 
-// Gibbs moves the rows of x, (B, visible), by that many steps of Gibbs sampling:
-// each draws the hidden units given the visible ones, then the visible given the
-// hidden. The hidden unit of that number is on throughout; -1 leaves all free.
-// O(steps · B · visible · hidden).
+// Gibbs moves the rows of x, (B, visible), by Gibbs steps: each draws the hidden units, then
+// the visible ones. The hidden unit given is on throughout; -1 = none.
+// O(steps·B·visible·hidden).
 func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 	v, rows, err := r.target(x, unit, -1)
 	if err != nil {
@@ -69,8 +65,8 @@ func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, e
 //
 //	F(v) = -Σᵢ bᵢvᵢ - Σⱼ log(1 + exp(cⱼ + Σᵢ vᵢwᵢⱼ))
 //
-// whose first sum is Σᵢ (vᵢ-bᵢ)²/2 where units are Gaussian. The likelihood of a
-// row is exp(-F(v)) over a sum that all rows share. O(B · visible · hidden).
+// with Σᵢ (vᵢ-bᵢ)²/2 as first sum for Gaussian units. exp(-F(v)) is proportional to the
+// likelihood. O(B·visible·hidden).
 func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 	v, rows, err := r.open(x)
 	if err != nil {
@@ -99,10 +95,8 @@ func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 	return f, nil
 }
 
-// FreeEnergyGap returns the mean free energy of held, rows that were not
-// learned from, less that of trained, rows that were. It stays near 0 while the
-// machine learns what the rows have in common, and grows when it begins to learn
-// rows by heart (Hinton 2010, section 6).
+// FreeEnergyGap returns the mean free energy of held-out rows minus that of trained rows. It
+// grows when the machine overfits (Hinton 2010, section 6).
 func (r *RBM) FreeEnergyGap(trained, held *tensor.Dense) (float64, error) {
 	var mean [2]float64
 	for i, x := range []*tensor.Dense{trained, held} {

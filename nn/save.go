@@ -22,17 +22,17 @@ func init() {
 	modelfile.Register("autoencoder", (*Autoencoder).restore)
 }
 
-// Load reads a network of any type that Save wrote, up to the end of r. A file
-// that is damaged, or holds something else, is an error.
+// Load reads a model of any type from the file that Save wrote, up to the end of r. A damaged
+// or foreign file is an error.
 func Load(r io.Reader) (Model, error) { return modelfile.New[Model](r, "network") }
 
-// LoadPredictor is Load for everything that answers: a network, an [Ensemble], or a
-// graphkernel.SVM, which learns by no steps, where package graphkernel is imported.
+// LoadPredictor reads any saved Predictor: a model, an Ensemble or, if package graphkernel is
+// imported, a graphkernel.SVM.
 func LoadPredictor(r io.Reader) (Saver, error) {
 	return modelfile.New[Saver](r, "model that predicts")
 }
 
-// LoadFile reads a network of any type that Save or SaveFile wrote.
+// LoadFile reads a model of any type from the named file.
 func LoadFile(name string) (Model, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -46,13 +46,13 @@ func LoadFile(name string) (Model, error) {
 	return m, nil
 }
 
-// SaveFile saves a model, or anything else that has Save, under that name. The
-// file appears whole or not at all: see package flow/file.
+// SaveFile saves m under that name. The file appears whole or not at all: see package
+// flow/file.
 func SaveFile(name string, m interface{ Save(io.Writer) error }) error {
 	return SaveFileOn(nil, name, m)
 }
 
-// SaveFileOn is SaveFile on a file system; nil is that of this machine.
+// SaveFileOn is SaveFile on a file system; nil is the file system of the machine.
 func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error }) error {
 	f, err := file.Create(fsys, name)
 	if err != nil {
@@ -129,9 +129,7 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	return nil
 }
 
-// Hash returns the SHA-256 of the weights in hexadecimal: equal for models of
-// one type and shape that predict alike to the last bit. Settings and Info are
-// not part of it. It is empty before Init.
+// Hash returns the SHA-256 of the weights in hexadecimal; empty before Init.
 func (c *core) Hash() string {
 	if c == nil {
 		return ""

@@ -8,23 +8,16 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/layer"
 )
 
-// Shape is what a model must know of its input before the first batch.
+// Shape describes the data that a model reads.
 type Shape struct {
-	W, K    int   // fields of a graph, nodes of a field
-	Cats    []int // d_v discrete channels of a node: how many values each has
-	Attrs   int   // c_v continuous channels of a node
-	Classes int   // classes of a graph; 0 = a number is learned, not a class
-
-	// Sparse is the number of values of one wide channel of which a node may
-	// have any number at once, such as the words of a document; 0 = none.
-	Sparse int `json:",omitempty"`
-
-	EdgeCats  []int `json:",omitempty"` // d_e discrete channels of an edge: how many values each has
-	EdgeAttrs int   `json:",omitempty"` // c_e continuous channels of an edge
-
-	// Counts names what was counted in a graph, for models that learn from
-	// counts: these look at no fields, and models that look at fields at no counts.
-	Counts []string `json:",omitempty"`
+	W, K      int      // fields of a graph, nodes of a field
+	Cats      []int    // of each of the d_v discrete channels of a node: its number of values
+	Attrs     int      // c_v continuous channels of a node
+	Classes   int      // of the targets; 0 = numbers
+	Sparse    int      `json:",omitempty"` // values of the sparse channel, of which a node has any number, such as words; 0 = none
+	EdgeCats  []int    `json:",omitempty"` // of each of the d_e discrete channels of an edge: its number of values
+	EdgeAttrs int      `json:",omitempty"` // c_e continuous channels of an edge
+	Counts    []string `json:",omitempty"` // names of the counts; a model reads either fields or counts
 }
 
 // clone returns s with slices of its own.
@@ -109,8 +102,7 @@ func validateChannels(kind, cell string, n int, cats []int, attrs, sparse int) e
 	return nil
 }
 
-// Check returns an error that names what differs when a model that was built
-// for s is fed data of shape t.
+// Check returns an error that names the difference if data of shape t do not fit a model for s.
 func (s Shape) Check(t Shape) error {
 	for _, f := range []struct {
 		name        string

@@ -12,47 +12,24 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// Batch is B graphs with their targets. The tensors are row-major and
-// contiguous; they are read during the call, never written (but Predicted), never kept. Those
-// for which the shape of the data has no channels are nil.
+// Batch is B graphs, or rows, with their targets. Tensors are row-major and contiguous. A call
+// reads them and keeps none; Step writes Predicted only. A tensor without channels in the Shape
+// is nil.
 type Batch struct {
-	// Cats is (B, w, k, d_v) of int32: the value of each discrete channel of
-	// each node, -1 for a dummy node or no value.
-	Cats *tensor.Dense
+	Cats      *tensor.Dense // (B, w, k, d_v) int32: discrete channels of nodes; -1 for a dummy node or no value
+	Attrs     *tensor.Dense // (B, w, k, c_v) float32: continuous channels of nodes; 0 for a dummy node
+	Targets   *tensor.Dense // (B) int32: classes; Predict ignores it
+	Values    *tensor.Dense // (B) float32: numbers, in any unit, for a shape without classes; Predict ignores it
+	Predicted *tensor.Dense // (B, classes) or (B, 1) float32: receives the predictions of Step, made before it learns; may be nil
 
-	// Attrs is (B, w, k, c_v) of float32: the continuous channels, 0 for a
-	// dummy node.
-	Attrs *tensor.Dense
-
-	// Targets is (B) of int32: the class of each graph. Predict ignores it.
-	Targets *tensor.Dense
-
-	// Values is (B) of float32: the number to learn of each graph, when the
-	// shape has no classes, in any unit; see Numbers in the documentation of the
-	// package. Predict ignores it.
-	Values *tensor.Dense
-
-	// Predicted, (B, classes) or (B, 1) of float32, receives from Step what
-	// Predict would have told before the step; nil = nothing is asked for.
-	Predicted *tensor.Dense
-
-	// Sparse and SparseOffsets, of int32, are the wide channel: node p of
-	// field f of graph i has the values Sparse[o[j]:o[j+1]], each above the one
-	// before it, where o is SparseOffsets, (B·w·k+1), and j = (i·w+f)·k+p. Sparse
-	// may be nil when there are no values.
+	// Sparse and SparseOffsets, of int32, are the sparse channel. With j = (i·w+f)·k+p and o =
+	// SparseOffsets, (B·w·k+1), node p of field f of row i has the ascending values
+	// Sparse[o[j]:o[j+1]]. Sparse may be nil if there are no values.
 	Sparse, SparseOffsets *tensor.Dense
 
-	// Counts is B rows of counts, for a model that learns from them.
-	Counts *Counts
-
-	// EdgeCats is (B, w, k, k, d_e) of int32: the value of each discrete channel
-	// of the edge between each two nodes of a field, -1 for no edge or no
-	// value.
-	EdgeCats *tensor.Dense
-
-	// EdgeAttrs is (B, w, k, k, c_e) of float32: the continuous channels of the
-	// edges, 0 for no edge.
-	EdgeAttrs *tensor.Dense
+	Counts    *Counts       // B rows, for a model of counts
+	EdgeCats  *tensor.Dense // (B, w, k, k, d_e) int32: discrete channels of the edge of each pair of nodes; -1 for no edge or no value
+	EdgeAttrs *tensor.Dense // (B, w, k, k, c_e) float32: continuous channels of these edges; 0 for no edge
 }
 
 // batch is a Batch as slices, its shapes checked.
