@@ -207,8 +207,8 @@ func TestGoStreamsOptions(t *testing.T) {
 	}
 }
 
-// TestAsSourceForgets streams for long from a source with positions, which
-// nobody acknowledges.
+// TestAsSourceForgets streams for long from a source with positions, without
+// acknowledgements.
 func TestAsSourceForgets(t *testing.T) {
 	told := false
 	src := flow.AsSource(context.Background(), numbers{Records: 10, Rows: 1, ack: func(int64) { told = true }}, flow.Options{Allocator: checked(t)})

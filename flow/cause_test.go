@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Whoever hears of the end of a context hears why it ended: the library hands on
-// context.Cause, and looks at Err only to see whether there is an end. It reads
-// the whole module.
+// An error of a context tells why the context ended: the library returns context.Cause and
+// uses Err only to see whether the context has ended. The test reads the whole module.
 func TestCauseEverywhere(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("SANFLOW_LONG is not set")

@@ -152,8 +152,8 @@ type settlingReader struct {
 
 func (r settlingReader) Settle(pos int64) { r.settle(pos) }
 
-// TestCloseBeforeTheRest: a writer without Durable may fail in Close; rows that
-// nobody accounts for are not acknowledged then.
+// TestCloseBeforeTheRest: a writer without Durable may fail in Close. Rows that are not
+// accounted for are then not acknowledged.
 func TestCloseBeforeTheRest(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var acks []int64

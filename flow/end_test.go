@@ -212,7 +212,7 @@ func TestIdleAdapters(t *testing.T) {
 	}
 }
 
-// TestAsSourceUnread ends while nobody takes what it gives.
+// TestAsSourceUnread ends while its output is not read.
 func TestAsSourceUnread(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	src := flow.AsSource(ctx, endless, flow.Options{Allocator: checked(t)})

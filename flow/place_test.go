@@ -22,7 +22,7 @@ func positioned(pos []int64) arrow.Record {
 	return array.NewRecord(s, []arrow.Array{column}, int64(len(pos)))
 }
 
-// Rows that nobody asks for are not remembered: a stream has any number of them.
+// Rows that are never asked for are not remembered: a stream has any number of them.
 func TestPlacesNotAsked(t *testing.T) {
 	var p Places
 	rec := positioned([]int64{1, 2, 3})
@@ -78,7 +78,7 @@ func TestPlacesCountsRows(t *testing.T) {
 		// A position that the source never had makes the number unknown, for good.
 		p.Pass([]int64{1 << 40})
 		if _, ok := p.Rows(); ok {
-			t.Fatalf("seed %d: rows are known behind a position of nobody", seed)
+			t.Fatalf("seed %d: the count of rows is known after an unknown position", seed)
 		}
 		if left := len(p.queue); left != 0 {
 			t.Fatalf("seed %d: %d records are remembered still", seed, left)

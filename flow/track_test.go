@@ -156,8 +156,8 @@ func TestTrackerFalls(t *testing.T) {
 	}
 }
 
-// TestAsSourceKeepsNothing: nobody tells an adapter what becomes of its rows,
-// so it must not remember them.
+// TestAsSourceKeepsNothing: an adapter gets no acknowledgements, so it must not
+// remember rows.
 func TestAsSourceKeepsNothing(t *testing.T) {
 	rec := recordAt(t, 1, 2, 3)
 	src := AsSource(context.Background(), one{rec})

@@ -374,7 +374,7 @@ func TestStepDiverged(t *testing.T) {
 		t.Errorf("prediction: %v", err)
 	}
 
-	// And they do run away at a rate no one should use.
+	// And they do run away at a rate that is far too high.
 	c = &CNN{Optimizer: RMSprop{Rate: 1e30}}
 	if err := c.Init(small); err != nil {
 		t.Fatal(err)

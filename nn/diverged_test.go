@@ -104,7 +104,7 @@ func TestExtremeRowOfEncoder(t *testing.T) {
 	}
 }
 
-// A model that knows nothing says so, to whoever only uses it.
+// An untrained model returns ErrUntrained from all methods but Step.
 func TestUntrained(t *testing.T) {
 	for _, test := range modelCases {
 		m := test.new()

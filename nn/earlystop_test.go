@@ -75,7 +75,7 @@ func TestEarlyStopErrors(t *testing.T) {
 	}
 }
 
-// mine is a model of somebody else's, of one weight.
+// mine is a model from outside the package, of one weight.
 type mine struct {
 	Model
 	w float32

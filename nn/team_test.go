@@ -84,7 +84,7 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
-// The first bad row is named, whoever finds it, and nothing has changed.
+// The error names the first bad row, whichever worker finds it, and the model is unchanged.
 func TestWorkersError(t *testing.T) {
 	defer leak.VerifyNone(t)
 	for _, workers := range []int{1, 4} {

@@ -311,7 +311,7 @@ func TestRefusedPlaces(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 
-	// A single file that somebody writes beside the parts is theirs.
+	// A single file of another program beside the parts stays.
 	dir = filepath.Join(root, "beside")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// A file holds the weights and how the graphs became fields, so whoever loads it
-// can feed it graphs straight away.
+// A file holds the weights and the recipe that turns graphs into fields, so a loaded
+// model takes graphs.
 func ExamplePredict_loaded() {
 	src := sources.Families{Graphs: 300}
 	recipe := operators.Recipe{

@@ -86,8 +86,8 @@ func asked(t testing.TB, net nn.Model, recipe operators.Recipe, src flow.Source)
 	return said
 }
 
-// Whoever loads the file gets, graph by graph and from many goroutines at once,
-// the answers of the pipeline.
+// The loaded file predicts, graph by graph and from many goroutines at once, the same
+// as the pipeline.
 func TestSaveLoadPredict(t *testing.T) {
 	src := sources.Families{Graphs: 48, Rows: 16}
 	graphs, layout := collectedGraphs(t, src)

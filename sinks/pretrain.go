@@ -30,8 +30,8 @@ import (
 // the ends of records and of epochs; what is left when the stream is complete is
 // a last, smaller batch.
 type Pretrain struct {
-	// Net learns. It is initialised with the number of units, or checked against
-	// that. It must be set, and no one else may use it during the run.
+	// Net learns. The sink calls Init with the number of units. Net must be set, and other
+	// goroutines may not use it during the run.
 	Net nn.Encoder
 	// Of is the part of a field that is learned. The default is Adjacency.
 	Of FieldPart

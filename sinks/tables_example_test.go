@@ -67,7 +67,7 @@ func ExampleSave_tables() {
 	payments, people := new(strings.Builder), new(strings.Builder)
 	payments.WriteString("from,to,type\n")
 	people.WriteString("name,age,role\n")
-	for i := range 120 { // two circles, each of people who pay their neighbours in their way
+	for i := range 120 { // two circles of people, each with its own way to pay
 		role, way := [2]string{"shop", "guest"}[i%2], [2]string{"card", "cash"}[i%2]
 		if i%5 == 0 {
 			role = "" // not known

@@ -27,8 +27,8 @@ import (
 // With a Checkpoint rows are durable, and acknowledged, when a file has what was
 // learned from them.
 type Train struct {
-	// Net learns. It is initialised with the shape of the records, or checked
-	// against that. It must be set, and no one else may use it during the run.
+	// Net learns. The sink calls Init with the shape of the records. Net must be set, and
+	// other goroutines may not use it during the run.
 	Net nn.Model
 	// OnStep, if set, is called after each step, on the goroutine of the sink.
 	// An error ends the run.

@@ -38,7 +38,7 @@ func TestBombs(t *testing.T) {
 	var a, b, c, d bytes.Buffer
 	zstd, lz4 := made(sinks.IPC{W: &a, Compression: "zstd"}, &a), made(sinks.IPC{W: &b, Stream: true, Compression: "lz4"}, &b)
 	columns := made(toparquet.Sink{W: &c, Compression: "zstd"}, &c)
-	// The length of a message, and of a body, which nobody has sent.
+	// A length of a message, and of a body, far larger than the data.
 	store(t, stages(t)["graphs"], sinks.IPC{W: &d, Stream: true})
 	claim := bytes.Clone(d.Bytes())
 	schema := 8 + int(binary.LittleEndian.Uint32(claim[4:]))

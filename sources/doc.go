@@ -58,6 +58,5 @@
 // iterator, and [Builder] makes such graphs.
 //
 // Package generate makes single graphs; package download finds a TU collection
-// by name; package parquet reads Parquet, and is apart so that only those who
-// use it link it.
+// by name; package parquet reads Parquet.
 package sources

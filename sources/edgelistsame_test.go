@@ -168,8 +168,8 @@ func sameBytes(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
-// Weights are those of the first line of an edge, whoever reads which piece, and go
-// with the graph into the file that is made of it. Lines without one are errors.
+// Weights are those of the first line of an edge, whichever worker reads which piece, and
+// the mapped file of the graph keeps them. Lines without one are errors.
 func TestEdgeListWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 11))
 	odd := []string{"", "# 3 nodes", "3 4 1e-3", "5,6,-0", "5 , 6 ,\t007", "7 8 +2 9", "9 9 1", "1 0 3.4e38\r", "2 1 16777217", "0 2 0.1", "1 2 -0"}

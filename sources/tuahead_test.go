@@ -109,7 +109,7 @@ func TestTUAhead(t *testing.T) {
 	aheadOf(t, "a long line", TU{FS: mapFS(long)})
 }
 
-// Whoever stops reading, or is stopped, leaves no goroutine.
+// A reader that stops, or is stopped, leaves no goroutine.
 func TestTUAheadEnds(t *testing.T) {
 	defer leak.VerifyNone(t)
 	files := triangle()

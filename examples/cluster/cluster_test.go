@@ -216,7 +216,7 @@ func command(t *testing.T, stderr io.Writer, args ...string) *exec.Cmd {
 }
 
 // A second run in the directory of one that is under way is refused before it starts a broker on the
-// store of the first. What a run that was killed leaves there keeps nobody off.
+// store of the first. The files of a killed run block no other run.
 func TestDirHeld(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
@@ -288,7 +288,7 @@ func TestNoData(t *testing.T) {
 	clitest.Silence(t)
 	there := filepath.Join(t.TempDir(), "not", "there")
 	for _, args := range [][]string{{"-data", there + ".zip"}, {"-graph", there + ".edges"}} {
-		for _, as := range [][]string{{"-workers", "1"}, {"-role", "feed", "-url", "127.0.0.1:1"}} { // where nobody is
+		for _, as := range [][]string{{"-workers", "1"}, {"-role", "feed", "-url", "127.0.0.1:1"}} { // no server there
 			dir := t.TempDir()
 			err := run(t.Context(), slices.Concat(args, as, []string{"-dir", dir}))
 			if err == nil || !strings.Contains(err.Error(), there) || strings.Contains(err.Error(), "\n") {

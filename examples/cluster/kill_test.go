@@ -73,9 +73,9 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 	rng := rand.New(rand.NewPCG(k.seed, 14))
 	slower, before := 1.0, int64(0)
 	for {
-		// Where a process takes longer to start, or a broker to agree on who leads, than
-		// they are left to live, nothing would ever be done: then the kills become fewer, until
-		// more is learned than ever before. What workers do says little, who may do it again.
+		// Kills become rarer until more has been learned than ever before: otherwise a run
+		// makes no progress if a process takes longer to start, or brokers to elect a leader,
+		// than the time between kills. Work of workers is no measure, since it may repeat.
 		if now := k.learned(); now > before {
 			slower, before = max(1, slower/1.5), now
 		} else {
@@ -92,7 +92,7 @@ func (k *killer) run(ctx context.Context, trained <-chan struct{}) {
 	}
 }
 
-// once kills one of a role of those that have somebody who runs.
+// once kills one process of a random role that has running processes.
 func (k *killer) once(ctx context.Context, rng *rand.Rand) {
 	who := map[string][]*mortal{}
 	for _, p := range k.all {

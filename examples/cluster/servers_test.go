@@ -112,7 +112,7 @@ func broker(ctx context.Context, _ []string) error {
 	}
 	s.Start()
 	for begin := time.Now(); (s.Addr() == nil || b.Cluster > 0 && s.ClusterAddr() == nil) && ctx.Err() == nil; {
-		if time.Since(begin) > time.Minute { // it tells nobody else that it cannot listen
+		if time.Since(begin) > time.Minute { // the server reports in no other way that it cannot listen
 			s.Shutdown()
 			return errPort
 		}
@@ -124,11 +124,11 @@ func broker(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// errPort is the error of a server whose port somebody else has.
+// errPort is the error of a server whose port is taken.
 var errPort = errors.New("its port is taken")
 
-// await waits until nobody has the ports of a server that comes back: a connection of
-// somebody's may have got one meanwhile. One that comes first takes others.
+// await waits until the ports of a restarted server are free: another connection may have
+// taken one meanwhile. A server that starts first takes other ports.
 func (b brokerSettings) await(ctx context.Context) error {
 	patience := time.Duration(0)
 	if _, err := os.Stat(filepath.Join(b.Dir, "jetstream")); err == nil { // the directory itself is there for the first, too

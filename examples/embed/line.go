@@ -26,7 +26,7 @@ type line struct {
 	of      int  // workers there are
 	share   room // most places of a client
 	clients map[string]*peer
-	clock   time.Duration // what who was served last had spent: where newcomers begin
+	clock   time.Duration // time spent by the client served last: new clients begin with it
 	came    int           // tickets
 }
 

@@ -96,7 +96,7 @@ func TestLineFair(t *testing.T) {
 	x.want("greedy 2")
 	x.end("greedy 2", time.Second)
 	x.want("modest 2")
-	// Who comes late begins where the others are, and does not make up for it.
+	// A late client begins at the time of the others and gets no compensation.
 	x.post("late", "late 0", false)
 	x.post("late", "late 1", false)
 	x.end("modest 2", time.Millisecond)

@@ -52,9 +52,9 @@ func serving(t *testing.T, l limits, work func(context.Context, *graph.Graph) er
 
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 
-// turnedAway is the status of a request of which the client sees no answer: a server
-// that refuses before it has read all of a body reads 256 KB more and hangs up, and
-// whoever is still writing then may learn of that alone.
+// turnedAway is the status of a request without an answer. A server that refuses a request
+// before it has read the body reads 256 KB more and closes the connection; a client that
+// is still writing may see only that.
 const turnedAway = 0
 
 // post returns the status and the body.
@@ -100,7 +100,7 @@ func TestServe(t *testing.T) {
 	l.nodes, l.edges, l.bytes, l.time = 100, 5, 300, time.Minute
 	address, _, stop := serving(t, l, func(_ context.Context, g *graph.Graph) error {
 		if g.N() == 13 {
-			return errors.New("nobody likes it")
+			return errors.New("refused by the test")
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func TestServe(t *testing.T) {
 		{path(60), http.StatusRequestEntityTooLarge, "300 bytes"},
 		{strings.Repeat("[", 200), http.StatusBadRequest, ""},
 		{`{"nodes": 3}`, http.StatusUnprocessableEntity, "without edges"},
-		{`{"nodes": 13, "edges": [[0,1]]}`, http.StatusUnprocessableEntity, "nobody likes it"},
+		{`{"nodes": 13, "edges": [[0,1]]}`, http.StatusUnprocessableEntity, "refused by the test"},
 	} {
 		if got, says := post(t, address, c.body); got != c.want || !strings.Contains(says, c.says) {
 			t.Errorf("%.60s: status %d, %q, want %d with %q", c.body, got, says, c.want, c.says)
@@ -354,7 +354,7 @@ func TestServeShutdown(t *testing.T) {
 // labels take seconds, do not stall it.
 func TestListen(t *testing.T) {
 	defer leak.VerifyNone(t)
-	l, err := net.Listen("tcp", "localhost:0") // a port that nobody has
+	l, err := net.Listen("tcp", "localhost:0") // a free port
 	if err != nil {
 		t.Fatal(err)
 	}

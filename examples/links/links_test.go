@@ -70,7 +70,7 @@ func TestNoneAttached(t *testing.T) {
 	}
 }
 
-// Edges that were drawn by lot cannot be foretold: whoever can has seen them.
+// Random edges cannot be predicted: a model that can has seen them.
 func TestNoLeak(t *testing.T) {
 	file := write(t, random(t, 200, 600))
 	for _, net := range []string{"words", "pooled", "link"} {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/sanflow/sanflow/flow/graph"
 
-// The karate club: 34 members and the 78 pairs who met outside the club
+// The karate club: 34 members and the 78 pairs that met outside the club
 // (Zachary, An Information Flow Model for Conflict and Fission in Small Groups,
 // Journal of Anthropological Research 33, 1977). A line is a member and those of
 // higher number that he met; members are numbered from 0.

@@ -266,7 +266,7 @@ func TestCora(t *testing.T) {
 	}
 }
 
-// Where nobody looks at fields none are made, and the results are the same.
+// Fields that are not needed are not made, and the results are the same.
 func TestSpreadMakesNoFields(t *testing.T) {
 	dir := villages(t, 60, 80, true)
 	args := []string{"-data", dir, "-propagate", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}

@@ -119,8 +119,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// What was not measured has no figure: answers that nobody asked for, and the cost of a
-// graph where there are too few.
+// The report has no figure for a quantity that was not measured: predictions not asked
+// for, and the cost of a graph if there are too few.
 func TestNoFigures(t *testing.T) {
 	one := &system{System: "best", Curve: []point{{Graphs: 9}}}
 	r := &report{Systems: []*system{one}}

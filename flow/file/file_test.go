@@ -193,8 +193,8 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// A name that is not that of a file is refused, and a link is replaced, neither
-// followed nor emptied, also where somebody puts one where we write.
+// A path that is no regular file is refused. A link is replaced, neither followed nor
+// emptied, even if it appears during the write.
 func TestIrregular(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "precious")

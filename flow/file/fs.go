@@ -59,7 +59,7 @@ func System(f File) *os.File {
 	return nil
 }
 
-// ErrHeld is the error of who wants to write what another run writes.
+// ErrHeld is the error of a write to a file that another run is writing.
 var ErrHeld = errors.New("another run is writing it")
 
 // Or returns fsys, or the operating system's where it is nil.

@@ -96,8 +96,8 @@ func (p *Pending) Discard() error {
 	return CannotWrite(p.path, removeHeld(p.fs, f, Unfinished(p.path)))
 }
 
-// removeHeld removes a file while it is held, where the system can, so that it is
-// not that of the next who creates it.
+// removeHeld removes a file while it is locked, where the system can, so that it does not
+// remove the file of the next run.
 func removeHeld(fsys FS, f File, name string) error {
 	if !movesOpen {
 		return errors.Join(f.Close(), fsys.Remove(name))

@@ -218,7 +218,7 @@ func read(t *rapid.T, rec arrow.Record, l record.Layout, graphs []*graph.Graph, 
 			t.Fatal(err, v)
 		}
 	case rec.Schema().HasField(record.Target):
-		t.Fatal("there is a target that nobody asked for")
+		t.Fatal("there is a target although none was requested")
 	}
 	if len(l.NodeClasses) > 0 {
 		v, err := record.ListsOf[int32](rec, record.NodeTarget)

@@ -11,8 +11,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// What one has in hand nobody else writes to, and what Reallocate is given stays,
-// while goroutines take and give back memory of all sizes.
+// No other goroutine writes to an allocated buffer, and Reallocate keeps the content,
+// while goroutines take and return memory of all sizes.
 func TestRecycler(t *testing.T) {
 	mem := memory.NewCheckedAllocator(&record.Recycler{Limit: 1 << 18})
 	defer mem.AssertSize(t, 0)

@@ -256,8 +256,8 @@ func takeLists(mem memory.Allocator, rows int) arrow.Record {
 	return rec
 }
 
-// Offsets of the rows that are taken are checked, and no others: who takes a few rows
-// out of a large record does not pay for its size.
+// Take checks the offsets of the taken rows only: a few rows of a large record do not cost
+// its size.
 func TestTakeLooksAtItsRows(t *testing.T) {
 	mem := flowtest.Mem(t)
 	for _, bad := range []func(rec arrow.Record) (what []int32, at int){

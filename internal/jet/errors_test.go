@@ -39,7 +39,7 @@ func TestBrokenSocketPasses(t *testing.T) {
 	}
 }
 
-// An error names its stream once, and who stopped a run is no error of a stream.
+// An error names its stream once, and the cause of a cancellation is no error of a stream.
 func TestOf(t *testing.T) {
 	bad := errors.New("bad")
 	for want, err := range map[string]error{

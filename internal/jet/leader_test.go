@@ -57,8 +57,8 @@ func behind(t *testing.T) (*Client, *follower) {
 	return c, f
 }
 
-// What decides is asked of who leads: holes and the end are found and deleted, and messages that are
-// there are there, whatever a follower says.
+// Decisions ask the leader: holes and the end are found and deleted, and existing messages are
+// found, whatever a follower says.
 func TestLeaderAnswers(t *testing.T) {
 	t.Parallel()
 	c, _ := behind(t)

@@ -287,7 +287,7 @@ func TestWalksErrors(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	one := LabelledGraph{Offsets: []int32{0, 1, 1}, Neighbors: []int32{1}} // that nobody comes to
+	one := LabelledGraph{Offsets: []int32{0, 1, 1}, Neighbors: []int32{1}} // that no arc reaches
 	for _, graphs := range [][]LabelledGraph{{pair}, {pair, one}} {
 		if _, err := (Walks{}).Gram(ended, graphs); !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -73,7 +73,7 @@ func TestCrossValidation(t *testing.T) {
 		class[i] = int32(i % 3)
 	}
 	const folds, repeats, variants, steps = 4, 2, 3, 5
-	// score is a table that nobody could guess.
+	// score is an arbitrary table.
 	score := func(tr Trial, step int) Score {
 		r := rand.New(rand.NewPCG(Seed(uint64(tr.Fold), uint64(tr.Variant), uint64(step), map[bool]uint64{true: 1}[tr.Inner]), 0))
 		return Score{Correct: r.IntN(len(tr.Test) + 1), Loss: float64(r.IntN(3)), HeldOut: float64(r.IntN(9))}
@@ -225,8 +225,8 @@ func TestCrossValidationHeldAndInner(t *testing.T) {
 	}
 }
 
-// A variant that does not exist has no trials, and is chosen by nobody; the others are
-// chosen among as if it had not been named.
+// A variant that does not exist has no trials and is never chosen; the choice among the
+// others does not change.
 func TestCrossValidationMissing(t *testing.T) {
 	class := make([]int32, 31)
 	for i := range class {

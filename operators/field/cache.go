@@ -42,7 +42,8 @@ func (c *Cache) Bytes() int {
 	return 0
 }
 
-// Reset forgets all fields and keeps the memory for others. No one may be using c.
+// Reset forgets all fields and keeps the memory for others. Other goroutines may not use c
+// meanwhile.
 func (c *Cache) Reset() {
 	g := c.current.Load()
 	if g == nil {

@@ -47,7 +47,7 @@ type Index struct {
 	// (the lower number, if equal). Hubs then have short lists, so that inducing
 	// a subgraph that holds a hub does not cost the degree of the hub. entry is
 	// the CSR position, or its complement where the arc arrives at the owner of
-	// the list; it is empty where no one asks, for undirected edges without attributes.
+	// the list; it is empty where it is not needed, for undirected edges without attributes.
 	short   adjacency
 	entry   []int32
 	longest int // of these lists
@@ -106,8 +106,8 @@ func (ix *Index) setRows() {
 	}
 }
 
-// Reset makes ix the index of g, in the memory that it has: for a stream of
-// small graphs. No one may be using ix.
+// Reset makes ix the index of g and reuses its memory: for a stream of small graphs. Other
+// goroutines may not use ix meanwhile.
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetForWalks(g, dir)
 	ix.walks = false

@@ -126,7 +126,7 @@ func bytesOf(g *graph.Graph, members []int32) []byte {
 	return b.Bytes()
 }
 
-// The promise, on graphs that no one thought of.
+// The promise, on random graphs.
 func TestRenumberingChangesNoByte(t *testing.T) {
 	labelings := []labeling.Labeling{
 		nil, labeling.WeisfeilerLehman{Rounds: 1}, labeling.WeisfeilerLehman{Attributes: true}, labeling.Degree,

@@ -145,8 +145,8 @@ func TestLabelsAfterCancellation(t *testing.T) {
 	}
 }
 
-// A graph that somebody damaged, and nobody checked, is an error also where
-// goroutines of the labeling meet the damage.
+// A damaged graph that was not checked is an error, also where goroutines of the labeling
+// meet the damage.
 func TestDamagedGraphs(t *testing.T) {
 	for _, directed := range []bool{true, false} {
 		rng := rand.New(rand.NewPCG(5, 5))

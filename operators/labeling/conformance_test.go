@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling/labelingtest"
 )
 
-// TestConformance checks all labelings as those of anybody.
+// TestConformance runs the conformance suite on all labelings.
 func TestConformance(t *testing.T) {
 	for _, l := range all(t) {
 		t.Run(l.String(), func(t *testing.T) {

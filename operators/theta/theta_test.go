@@ -369,7 +369,7 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// A graph that is damaged, and that nobody checked, is an error.
+// A damaged graph that was not checked is an error.
 func TestDamagedGraph(t *testing.T) {
 	for _, directed := range []bool{true, false} {
 		g, err := graph.New(4, directed, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})

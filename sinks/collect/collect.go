@@ -1,7 +1,7 @@
 // Package collect keeps a stream in memory.
 //
-// It is a package of its own, also known as sinks.Collect, so that who does not
-// learn links no learning.
+// Package sinks has it as sinks.Collect. A program that imports package collect instead does
+// not link package nn.
 package collect
 
 import (

@@ -8,6 +8,6 @@
 //		To(ipc.Sink{Dir: "fields"}).
 //		Run(ctx)
 //
-// It is a package of its own, also known as sinks.IPC, so that who only writes
-// files links no learning.
+// Package sinks has it as sinks.IPC. A program that imports package ipc instead does not link
+// package nn.
 package ipc

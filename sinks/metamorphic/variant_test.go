@@ -47,7 +47,7 @@ type cut struct {
 
 var formats = []string{"ipc", "ipc stream", "ipc zstd", "ipc dir", "parquet", "parquet dir", "mapped", "records"}
 
-// plainly is how a pipeline is run when nobody asks for more.
+// plainly is how a pipeline runs by default.
 func plainly() variant { return variant{rows: 64, workers: 1, buffer: 1, keep: true} }
 
 func drawVariant(rng *rand.Rand, p plan) variant {

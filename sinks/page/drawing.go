@@ -9,7 +9,7 @@ import (
 
 // drawing is a graph as SVG.
 type drawing struct {
-	Label         string // for who does not see it
+	Label         string // for screen readers
 	Side          int    // largest width on the page, in pixels
 	Width, Height int    // of the coordinates
 	Nodes, Edges  []mark

@@ -8,7 +8,7 @@
 //		To(parquet.Sink{Dir: "fields"}).
 //		Run(ctx)
 //
-// It is a package of its own so that only those who use it link it.
+// It is a package of its own, so that only programs that import it link Parquet.
 //
 // What columns become, of which no value is null:
 //

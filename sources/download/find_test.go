@@ -195,7 +195,7 @@ func checkEmpty(t *testing.T, o Options) {
 
 func TestFindUnreachable(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close() // nobody listens there now
+	s.Close() // no server listens there now
 	o := nowhere(t, s.URL)
 	_, err := Find(t.Context(), "DS", o)
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), s.URL) != 1 {

@@ -150,7 +150,7 @@ func damage(rng *rand.Rand, good *nc.RawStreamMsg, all []*nc.RawStreamMsg) *nats
 	}
 	if rng.IntN(4) > 0 {
 		m.Data = corrupt.Damage(rng, good.Data)
-		if rng.IntN(4) > 0 { // as somebody would send it who knows how
+		if rng.IntN(4) > 0 { // with a valid header, as a hostile sender would
 			n, err := jet.Read(strings.TrimSuffix(m.Subject, m.Subject[strings.IndexByte(m.Subject, '.'):]), m.Subject, m.Header, 1)
 			if err == nil {
 				m.Header = jet.Record("x", n.Spans, n.Rows, m.Data).Header

@@ -25,8 +25,8 @@ func letters(t *testing.T, js nc.JetStream, stream string) uint64 {
 	return s.CachedInfo().State.Msgs
 }
 
-// A letter whose position is taken by something else stays, with what is there; one that is
-// there already, since somebody was interrupted before it was deleted, is not sent twice.
+// A letter whose position is taken by another message stays, and so does that message. A
+// letter that was sent but not yet deleted, because of an interruption, is not sent twice.
 func TestResendTaken(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
@@ -102,8 +102,8 @@ func TestResendTaken(t *testing.T) {
 	}
 }
 
-// Who reads in order passes over what is not of sanflow, which is a letter then; a message
-// of ours that is damaged is the end all the same, and no letter: its rows were counted.
+// An ordered reader makes a foreign message a dead letter and goes on. A damaged message of
+// sanflow ends the run and is no letter: its rows were counted.
 func TestOrderedDead(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
@@ -121,7 +121,7 @@ func TestOrderedDead(t *testing.T) {
 	}
 	ours(false)
 	src := jetstream.Source{Connection: c, Stream: "fields", Ordered: true, Epochs: 2, Dead: jetstream.Dead{Stream: "dead"}}
-	for range 2 { // who reads again makes the same letter
+	for range 2 { // a second reading makes the same letter
 		if got := rows(t, flow.From(src)); len(got) != 40 || letters(t, js, "dead") != 1 {
 			t.Errorf("%d rows and %d letters, want 40 and 1", len(got), letters(t, js, "dead"))
 		}
@@ -148,7 +148,7 @@ func TestOrderedDead(t *testing.T) {
 	if _, err := js.PublishMsg(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
-	// It is behind the end now, where nobody looks: the end is made again.
+	// The message is behind the end now, where no reader looks: the end is made again.
 	end, err := s.GetLastMsgForSubject(t.Context(), "fields.end")
 	if err == nil {
 		err = s.DeleteMsg(t.Context(), end.Sequence)

@@ -21,8 +21,7 @@ import (
 	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// A broker whose store is full slows who publishes, and loses nothing; where nobody makes room that
-// is an error.
+// A full store slows publishers and loses nothing. A store that stays full is an error.
 func TestFullStore(t *testing.T) {
 	t.Parallel()
 	o := jettest.Options(t.TempDir(), 0)
@@ -46,7 +45,7 @@ func TestFullStore(t *testing.T) {
 		t.Errorf("%d rows, %v, %v; it was full %d times", n, err, bad, full())
 	}
 	_, err = run(t, flow.From(src).To(sink.Sink{Connection: c, Stream: "kept", FullWait: 100 * time.Millisecond}), flow.Options{})
-	wantError(t, "nobody makes room", err, "kept", "it has been full for")
+	wantError(t, "no room is made", err, "kept", "it has been full for")
 }
 
 // A broker that is full says so within seconds where waiting makes no room: of a stream that is kept,
@@ -74,8 +73,8 @@ func TestFullBroker(t *testing.T) {
 	}
 }
 
-// The disk of the broker is full: who publishes waits, or says so, and when there is room and the
-// broker has been started again, everything is there.
+// The disk of the broker is full: a publisher waits or returns an error. Once there is room
+// and the broker has restarted, all messages are there.
 func TestFullDisk(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("mounts a small disk, as root; set SANFLOW_LONG")

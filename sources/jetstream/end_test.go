@@ -20,7 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// Messages behind the mark of the end, which nobody would read, are an error of who has sent them.
+// Messages behind the end mark would never be read, so sending them is an error.
 func TestBehindEnd(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
@@ -184,8 +184,8 @@ func TestCopyBehindEnd(t *testing.T) {
 	}
 }
 
-// The end of a queue counts each record once, whoever has given it again: in one run, or in one
-// that begins anew.
+// The end of a queue counts each record once, however often it was redelivered: in one run,
+// or after a restart.
 func TestEndOfQueue(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}

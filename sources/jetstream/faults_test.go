@@ -135,7 +135,7 @@ func TestFullStream(t *testing.T) {
 	}
 	feed.Stream, feed.FullWait, feed.MaxMessages = "tiny", 200*time.Millisecond, 2
 	if _, err := run(t, flow.From(src).To(feed), flow.Options{}); err == nil || !strings.Contains(err.Error(), "it has been full for") {
-		t.Errorf("nobody reads: %v", err)
+		t.Errorf("without a reader: %v", err)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("consumer deleted: %d rows, %v", len(seen), err)
 	}
 
-	// The stream is deleted while somebody waits for its end.
+	// The stream is deleted while a reader waits for its end.
 	open := sink.Sink{Connection: c, Stream: "open", NoEnd: true}
 	if _, err := run(t, recipe.Onto(flow.From(src)).To(open), flow.Options{}); err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestCredentials(t *testing.T) {
 	if _, err := run(t, read(wrong), flow.Options{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") || strings.Contains(err.Error(), "guessed") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	// The password is changed while somebody waits for more.
+	// The password is changed while a reader waits for more.
 	back := make(chan struct{})
 	time.AfterFunc(300*time.Millisecond, func() {
 		defer close(back) // the test must not end while a broker starts in its directory
@@ -281,8 +281,8 @@ func TestCredentials(t *testing.T) {
 	<-back
 }
 
-// Rows that a stage refuses are dead letters, who reads in order passes over them, and
-// sent again they take their place.
+// Rows that a stage refuses are dead letters. An ordered reader passes over them, and sent
+// again they take their old place.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}

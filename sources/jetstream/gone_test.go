@@ -51,8 +51,8 @@ func after(n int, do func()) sinkFunc {
 // codeCreate is what a broker says that is still deleting what was in a stream of that name.
 const codeCreate = 10049
 
-// A stream that is deleted ends who writes it, who works on it and who reads it in order, and one
-// that was made again since is not taken for it.
+// A deleted stream ends its writers, workers and ordered readers. A new stream of the same
+// name is not taken for it.
 func TestStreamDeleted(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}
@@ -61,7 +61,7 @@ func TestStreamDeleted(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		want := "stream not found"
 		if again {
-			want = "it was deleted, and made again|stream not found" // who asks in between finds none
+			want = "it was deleted, and made again|stream not found" // in between there is no stream
 		}
 		gone := func(name string) func() {
 			return func() {
@@ -185,8 +185,8 @@ func TestOtherSchema(t *testing.T) {
 	}
 }
 
-// What the broker has sent to who reads in order, and did not arrive, is read again, the last
-// message too, behind which there is none that would tell.
+// An ordered reader reads a lost message again, even the last one, although no later message
+// reveals the loss.
 func TestLastMessageLost(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}

@@ -228,7 +228,7 @@ func TestBoundedStream(t *testing.T) {
 	}
 }
 
-// Who purges must know places; who begins before what was purged is told.
+// Purge needs a source with places. Beginning before the purged messages is an error.
 func TestPurgeRefused(t *testing.T) {
 	t.Parallel()
 	c := jetstream.Connection{URL: jettest.Start(t, nil).ClientURL()}

@@ -135,7 +135,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A user who is taken off the list while a stream is written, worked on and read is told so.
+// A user that is revoked while a stream is written, processed and read gets an error that
+// says so.
 func TestRevoked(t *testing.T) {
 	if race.Enabled {
 		t.Skip("nats-server 2.15 reads its options without a lock while they are loaded again")
@@ -180,7 +181,7 @@ func ends(t *testing.T, c jetstream.Connection, take, give func(), want string) 
 	}
 }
 
-// A credential that expires while somebody reads is an error that says so.
+// A credential that expires during a read is an error that says so.
 func TestExpires(t *testing.T) {
 	t.Parallel()
 	must := func(err error) {
@@ -245,7 +246,7 @@ func TestExpires(t *testing.T) {
 	_, err = run(t, flow.From(jetstream.Source{Connection: credentials(2 * time.Second), Stream: "s", Ordered: true}).To(after(99, func() {})), flow.Options{})
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "expired") {
 		wantError(t, "it expires", err, "s", "expired")
-	} else { // of who came too late to hear that
+	} else { // the error of a reader that connected too late for it
 		wantError(t, "it expires", err, "s", "authorization violation")
 	}
 	_, err = run(t, flow.From(jetstream.Source{Connection: credentials(-time.Hour), Stream: "s", Ordered: true}), flow.Options{})

@@ -81,7 +81,7 @@ func (s stranger) send(m *nats.Msg) {
 	}
 }
 
-// refused wants an error from who reads damaged messages, in one line, that names the stream.
+// refused wants the error of reading damaged messages to be one line that names the stream.
 func (s stranger) refused(stream string) {
 	s.publish(sink.Sink{Stream: stream, NoEnd: true})
 	for i := range strangers {
@@ -100,8 +100,8 @@ func (s stranger) refused(stream string) {
 	}
 }
 
-// passed wants that who has dead letters reads all that is ours, past messages whose headers say
-// nothing.
+// passed wants a source with dead letters to read all messages of sanflow and to pass over
+// messages with meaningless headers.
 func (s stranger) passed(stream string) {
 	s.publish(sink.Sink{Stream: stream, NoEnd: true})
 	for i := range strangers {

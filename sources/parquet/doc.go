@@ -9,7 +9,7 @@
 // Table is a table for [sources.Tables]: edges or nodes with columns of numbers and
 // strings. Edges reads one large graph from two columns of integers, in less memory.
 //
-// It is a package of its own so that only those who use it link it.
+// It is a package of its own, so that only programs that import it link Parquet.
 //
 // Read are numbers, lists of them, and lists of lists, without nulls, in the
 // encodings PLAIN, dictionary, DELTA_BINARY_PACKED and BYTE_STREAM_SPLIT, in

@@ -235,7 +235,7 @@ func TestEdgesErrors(t *testing.T) {
 		{in.Edges{Path: "testdata/nowhere.parquet"}, "no such file"},
 		{in.Edges{}, "no Path"},
 	} {
-		for range 3 { // whoever is first
+		for range 3 { // whichever goroutine is first
 			if _, err := c.s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 			}

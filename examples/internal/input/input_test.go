@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { clitest.Main(m) }
 
-// Who waits for a large graph to be made can stop waiting.
+// The generation of a large graph can be interrupted.
 func TestGeneratedInterrupt(t *testing.T) {
 	for _, family := range Families {
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -28,8 +28,8 @@ func NewDropout(p float64, seed uint64) *Dropout {
 }
 
 // Forward draws a mask and sets y to x under it. The mask is a function of the
-// seed, the number of the step, and the row of the batch that x begins with:
-// not of what was drawn before, nor of who else draws.
+// seed, the number of the step, and the first row of x in the batch, and independent of all
+// other draws.
 func (d *Dropout) Forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
 	// Draws come in fours.

@@ -58,7 +58,7 @@ func (o *output) sum() string {
 	return hex.EncodeToString(o.h.Sum(nil))
 }
 
-// plain is a writer of the caller's, who closes it.
+// plain is a writer of the caller. The caller closes it.
 type plain struct{ w io.Writer }
 
 func (p plain) create() (io.Writer, error)   { return p.w, nil }

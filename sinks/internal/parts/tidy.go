@@ -14,7 +14,7 @@ import (
 var replaced = file.Unfinished("replaced.json")
 
 // leftover reports whether a run that writes directories left e behind. Other
-// hidden files are of those who write a single file there, perhaps now.
+// hidden files belong to runs that write a single file there, perhaps now.
 func leftover(e fs.DirEntry) bool {
 	if !file.IsUnfinished(e.Name()) {
 		return false

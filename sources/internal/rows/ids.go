@@ -32,8 +32,8 @@ type word struct {
 // dense is up to which id there is a bit for each.
 func dense(names int) int64 { return 1<<20 + 16*int64(names) }
 
-// Marks is a bit for each id that edges name, made by who makes the edges while they
-// are in the nearest cache. It gives up on ids far larger than there are edges.
+// Marks is a bit for each id that edges name, set while the edges are made and
+// are still in the nearest cache. It gives up on ids far larger than there are edges.
 type Marks struct {
 	has   []uint64
 	top   int32

@@ -213,7 +213,7 @@ func TestIDs(t *testing.T) {
 			slices.Sort(all)
 			all = slices.Compact(all)
 			e := &Edges{Lists: cut(rng, edges), Workers: 1 + m%3}
-			if m%2 == 0 { // who made the lists has marked them
+			if m%2 == 0 { // the maker of the lists has marked them
 				e.Marks = []*Marks{{}, {}}
 				for i, l := range e.Lists {
 					if err := e.Marks[i%2].Add(l); err != nil {

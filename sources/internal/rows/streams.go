@@ -26,8 +26,8 @@ func newStreams(buckets int) *streams {
 	return &streams{heads: make([]head, buckets), chunks: make([][]*chunk, buckets)}
 }
 
-// more begins a chunk of bucket k. Who puts an edge there, which is written out where
-// it is done, calls it before the first of a chunk.
+// more begins a chunk of bucket k. The inlined code that appends an edge calls it before the
+// first edge of a chunk.
 func (s *streams) more(k uint16) {
 	if len(s.free) == 0 {
 		s.give(make([]graph.Edge, 32*chunkSize))
