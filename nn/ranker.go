@@ -270,6 +270,9 @@ func (r *Ranker) fix() {
 	}
 }
 
+// Features returns the number of features of a candidate, and 0 before Init.
+func (r *Ranker) Features() int { return r.features }
+
 // Steps returns the number of steps taken.
 func (r *Ranker) Steps() int { return r.steps }
 

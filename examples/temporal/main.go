@@ -7,6 +7,7 @@
 //	go run ./examples/temporal -edges primaryschool.csv.gz -columns source_class=c1,target_class=c2 -task nodes
 //	go run ./examples/temporal -edges bitcoinalpha.csv.gz -columns attr=feature -task nodes   # signs of edges
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
+//	go run ./examples/temporal -edges CollegeMsg.txt.gz -checkpoint run.ckpt -resume          # kill it and run it again
 //
 // The heuristics beside the model answer the same questions at the same information. An
 // alarm (ADWIN) tells when the errors of the model have changed.
@@ -14,6 +15,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -24,6 +26,8 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/sources/events"
 )
 
@@ -43,6 +47,7 @@ type config struct {
 	protocol   string
 	candidates int
 	seed       uint64
+	checkpoint checkpoint.File
 	json, out  string
 	format     string // of out
 }
@@ -61,6 +66,9 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files, prequential for a stream and for generated edges")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
+	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
+	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
+	f.BoolVar(&c.checkpoint.Resume, "resume", false, "go on from the file of -checkpoint where there is one; the stream is read from its beginning")
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -99,6 +107,13 @@ func (c *config) check(columns, window string) (err error) {
 		if err != nil || c.last < 1 && c.within < time.Second || c.last > math.MaxInt32 {
 			return cli.Usage(fmt.Errorf("-window is %q, want a number of edges, or a time of at least a second such as 36h", window))
 		}
+	}
+	if c.checkpoint.Resume && c.checkpoint.Path == "" {
+		return cli.Usage(errors.New("-resume needs -checkpoint"))
+	}
+	c.checkpoint.Settings = []store.Setting{cli.Setting("-task", c.task), cli.Setting("-every", c.every), cli.Setting("-window", window)}
+	if c.task == "fields" {
+		c.checkpoint.Settings = append(c.checkpoint.Settings, cli.Setting("-k", c.k))
 	}
 	c.format, err = picture.Format(c.out)
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/operators/temporal"
@@ -38,6 +40,7 @@ type report struct {
 	Seconds          float64   `json:"seconds"`
 	Model            string    `json:"model_sha256"`
 
+	before   int64 // events that an earlier run learned from
 	c        *config
 	start    time.Time
 	at       time.Time // of the last step
@@ -72,6 +75,26 @@ func newReport(c *config) *report {
 	return &report{c: c, Alarms: []alarm{}, mean: "mean of 1/rank"}
 }
 
+// part keeps the curve in a checkpoint.
+func (r *report) part() checkpoint.Part {
+	type kept struct {
+		Events int64
+		Curve  *curve
+	}
+	return checkpoint.Part{
+		Name: "report",
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve}) },
+		Load: func(from io.Reader) error {
+			k := kept{Curve: &curve{}}
+			err := json.NewDecoder(from).Decode(&k)
+			if err == nil && k.Curve != nil {
+				r.before, r.curve = k.Events, *k.Curve
+			}
+			return err
+		},
+	}
+}
+
 func (r *report) begin() { r.start, r.at = time.Now(), time.Now() }
 
 // took notes how long some events have taken, since the last call.
@@ -94,7 +117,6 @@ func (r *report) asked(_ event.Event, reciprocal float64) error {
 }
 
 func (r *report) recomputed(fields int64) {
-	r.mean = "fields computed again"
 	r.curve.add(float64(fields))
 }
 
@@ -133,7 +155,7 @@ func number(x float64) *float64 {
 
 func (r *report) finish() {
 	r.Seconds = time.Since(r.start).Seconds()
-	r.PerSecond = float64(r.Events) / r.Seconds
+	r.PerSecond = float64(r.Events-r.before) / r.Seconds
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
 }
@@ -186,29 +208,29 @@ func (r *report) draw(format string) ([]byte, error) {
 // curve is the means of windows of a stream of any length: where there are 200, two and
 // two are joined.
 type curve struct {
-	size, n int // of a window; in the last one
-	sum     float64
-	means   []float64
+	Size, N int // of a window; in the last one
+	Sum     float64
+	Means   []float64
 }
 
 func (c *curve) add(x float64) {
-	c.size = max(c.size, 1)
-	c.sum += x
-	if c.n++; c.n < c.size {
+	c.Size = max(c.Size, 1)
+	c.Sum += x
+	if c.N++; c.N < c.Size {
 		return
 	}
-	c.means, c.sum, c.n = append(c.means, c.sum/float64(c.size)), 0, 0
-	if len(c.means) == 200 {
+	c.Means, c.Sum, c.N = append(c.Means, c.Sum/float64(c.Size)), 0, 0
+	if len(c.Means) == 200 {
 		for i := range 100 {
-			c.means[i] = (c.means[2*i] + c.means[2*i+1]) / 2
+			c.Means[i] = (c.Means[2*i] + c.Means[2*i+1]) / 2
 		}
-		c.means, c.size = c.means[:100], 2*c.size
+		c.Means, c.Size = c.Means[:100], 2*c.Size
 	}
 }
 
 func (c *curve) points() (at plotter.XYs) {
-	for i, y := range c.means {
-		at = append(at, plotter.XY{X: float64((i + 1) * c.size), Y: y})
+	for i, y := range c.Means {
+		at = append(at, plotter.XY{X: float64((i + 1) * c.Size), Y: y})
 	}
 	return at
 }

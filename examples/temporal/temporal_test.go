@@ -15,8 +15,6 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m) }
-
 // The model is better than the heuristics, its alarm sees that the mechanism changes
 // half-way, and another run gives the same.
 func TestLinks(t *testing.T) {
@@ -83,6 +81,8 @@ func TestErrors(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"-task graphs", `-task is "graphs", want one of links nodes fields`},
 		{"-protocol x", `-protocol is "x"`},
+		{"-resume", "-resume needs -checkpoint"},
+		{"-checkpoint /nowhere/at/all", "cannot write"},
 		{"-order wait", `-order is "wait"`},
 		{"-window x", `-window is "x"`},
 		{"-window 0", `-window is "0"`},

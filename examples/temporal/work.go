@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
@@ -62,11 +63,12 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 			if !yield(e, err) {
 				return
 			}
-			if err == nil && c.task == "nodes" {
+			if err == nil && c.task == "nodes" && r.Events > r.before {
 				r.took(1)
 			}
 		}
 	}
+	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
 	switch {
 	case c.task == "fields":
@@ -75,14 +77,14 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 		err = c.links(ctx, counted, r)
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
 		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}}
-		s.Drift, s.Asked = &drift.ADWIN{}, r.asked
+		s.Drift, s.Asked, s.Checkpoint = &drift.ADWIN{}, r.asked, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = s.Run(ctx, counted); err == nil {
 			r.classes(report, "the more frequent sign", s.Net)
 		}
 	default:
 		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 4}} // there are few nodes
-		n.Drift, n.Asked = &drift.ADWIN{}, r.asked
+		n.Drift, n.Asked, n.Checkpoint = &drift.ADWIN{}, r.asked, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = n.Run(ctx, counted); err == nil {
 			r.classes(report, "the most frequent class of the neighbours", n.Net)
@@ -96,6 +98,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
 		History: &temporal.History{Last: c.last, Within: int64(c.within / time.Second)},
 		Drift:   &drift.ADWIN{}, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
+		Checkpoint: c.checkpoint,
 	}
 	var report *prequential.Report
 	var err error
@@ -125,6 +128,12 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 	if err != nil {
 		return err
 	}
+	run, err := c.checkpoint.Open(checkpoint.Part{Name: "fields", Save: f.Save, Load: f.Restore})
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	r.mean = "fields computed again"
 	waiting := 0
 	refresh := func() error {
 		was := f.Kept().Stats().Recomputed
@@ -137,7 +146,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		r.took(n)
 		return nil
 	}
-	for e, err := range seq {
+	for e, err := range run.Events(seq) {
 		if err != nil {
 			return err
 		}
@@ -146,6 +155,9 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		}
 		if waiting++; waiting == c.every {
 			if err := refresh(); err != nil {
+				return err
+			}
+			if err := run.Save(); err != nil {
 				return err
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // Number is what a state is made of.
 type Number interface {
-	~uint8 | ~int32 | ~int64 | ~float32 | ~uint32 | ~uint64
+	~uint8 | ~int32 | ~int64 | ~float32 | ~float64 | ~uint32 | ~uint64
 }
 
 // Writer writes a state. The first error is that of Close.

@@ -152,8 +152,9 @@ func (a *ADWIN) cut() bool {
 func (a *ADWIN) drop() (sum float64, n int64) {
 	last := len(a.rows) - 1
 	b := a.rows[last][0]
-	if a.rows[last] = append(a.rows[last][:0], a.rows[last][1:]...); len(a.rows[last]) == 0 {
-		a.rows = a.rows[:last]
+	a.rows[last] = append(a.rows[last][:0], a.rows[last][1:]...)
+	for i := last; i >= 0 && len(a.rows[i]) == 0; i-- { // where M is 1, the row below can be empty
+		a.rows = a.rows[:i]
 	}
 	n = int64(1) << last
 	a.n -= n

@@ -121,3 +121,17 @@ func TestMeans(t *testing.T) {
 		}
 	}
 }
+
+// With one bucket of each size there can be rows without buckets.
+func TestOneBucket(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		a, mean := &ADWIN{M: 1, Clock: 1, Delta: 0.3}, 0.0
+		for range 3000 {
+			if rng.IntN(100) == 0 {
+				mean = rng.Float64()
+			}
+			a.Add(mean + rng.Float64()/10)
+		}
+	}
+}

@@ -37,6 +37,8 @@ import (
 type Fields struct {
 	g    *dynamic.Graph
 	kept *field.Kept
+	dir  field.Direction
+	norm *field.Normalizer
 }
 
 // New returns the fields of a graph without nodes, in the order that norm gives. members says
@@ -52,7 +54,7 @@ func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, member
 // Of returns the fields of g, which changes through them alone from now on. All are
 // stale.
 func Of(g *dynamic.Graph, dir field.Direction, norm *field.Normalizer, members bool) *Fields {
-	return &Fields{g, field.NewKept(field.NewDynamicIndex(g.Graph(), dir), norm, members)}
+	return &Fields{g, field.NewKept(field.NewDynamicIndex(g.Graph(), dir), norm, members), dir, norm}
 }
 
 // Graph returns the graph, which is not to be changed.
@@ -147,5 +149,21 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 	if err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
 	}
-	return &Fields{g, kept}, nil
+	return &Fields{g, kept, dir, norm}, nil
+}
+
+// Restore makes f what Save has written, as Load does. The graph, the size of fields and
+// whether members are kept have to be those of f. After an error f is as before.
+func (f *Fields) Restore(r io.Reader) error {
+	next, err := Load(r, f.dir, f.norm, f.g.Settings().MaxNodes)
+	switch {
+	case err != nil:
+		return err
+	case next.g.Settings() != f.g.Settings():
+		return fmt.Errorf("evolve: state: it is of a graph %+v, want %+v", next.g.Settings(), f.g.Settings())
+	case next.kept.State().Keeps != f.kept.State().Keeps:
+		return fmt.Errorf("evolve: state: that members are kept is %t, want %t", next.kept.State().Keeps, f.kept.State().Keeps)
+	}
+	*f = *next
+	return nil
 }

@@ -93,11 +93,17 @@ type node struct {
 // ring is the last Near nodes of some kind.
 type ring struct {
 	at [Near]int32
-	n  int32
+	n  int32 // below 2·Near; those from Near on are full
 }
 
-func (r *ring) add(v int32) { r.at[r.n%Near] = v; r.n++ }
-func (r *ring) len() int    { return int(min(r.n, Near)) }
+func (r *ring) add(v int32) {
+	r.at[r.n%Near] = v
+	if r.n++; r.n == 2*Near {
+		r.n = Near
+	}
+}
+
+func (r *ring) len() int { return int(min(r.n, Near)) }
 
 // newest returns the i-th last.
 func (r *ring) newest(i int) int32 { return r.at[(r.n-1-int32(i))%Near] }

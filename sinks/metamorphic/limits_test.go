@@ -24,6 +24,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -271,6 +272,11 @@ func uses(t *testing.T) []use {
 		by(prequential.Nodes{}, func(ctx context.Context, n prequential.Nodes) error {
 			_, err := n.Run(ctx, events.Generated(40, 1))
 			return err
+		}),
+		by(checkpoint.File{}, func(_ context.Context, f checkpoint.File) error {
+			f.Path = filepath.Join(t.TempDir(), "run")
+			run, err := f.Open()
+			return errors.Join(err, run.Close())
 		}),
 		by(nn.Ranker{}, func(ctx context.Context, m nn.Ranker) error {
 			if err := m.Init(2); err != nil {

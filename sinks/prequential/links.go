@@ -10,6 +10,9 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -45,7 +48,11 @@ type Links struct {
 	Each func(Answer) error
 	// Learned, if set, is called after every Every edges.
 	Learned func(edges int) error
+	// Checkpoint lets a run be killed and resumed, to the same bytes. Its file is written
+	// after Every edges at the earliest. The default is not to.
+	Checkpoint checkpoint.File
 
+	pcg     *rand.PCG
 	rng     *rand.Rand
 	targets []int32 // all that are known, in order of arrival
 	known   []bool  // by node
@@ -123,6 +130,11 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 		return 2
 	}
 	report, scores := &Report{Edges: len(events)}, [3]*meter{1: {}, 2: {}}
+	run, err := l.open("links of a benchmark", []store.Setting{setting("edges", digest(events))}, scores[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
 	for from := 0; from < len(events); {
 		p, to := part(events[from]), from
 		for to < len(events) && part(events[to]) == p {
@@ -135,11 +147,26 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 			}
 		}
 		for at := from; at < to; at += l.Every {
-			if err := l.batch(ctx, events[at:min(at+l.Every, to)], also, scores[p]); err != nil {
+			batch, known := events[at:min(at+l.Every, to)], false
+			for i := range batch {
+				if known, err = run.Pass(&batch[i]); err != nil {
+					return nil, err
+				}
+			}
+			if known {
+				continue
+			}
+			if err := l.batch(ctx, batch, also, scores[p]); err != nil {
+				return nil, err
+			}
+			if err := run.Save(); err != nil {
 				return nil, err
 			}
 		}
 		from = to
+	}
+	if err := run.Flush(); err != nil {
+		return nil, err
 	}
 	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
 	return report, nil
@@ -170,9 +197,13 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		return nil, err
 	}
 	report, scores, also := &Report{}, &meter{}, map[moment][]int32{}
+	run, err := l.open("links", nil, scores)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
 	var batch []event.Event
 	flush := func() error {
-		report.Edges += len(batch)
 		clear(also)
 		for _, e := range batch {
 			also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
@@ -181,7 +212,7 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		batch = batch[:0]
 		return err
 	}
-	for e, err := range events {
+	for e, err := range run.Events(events) {
 		if err != nil {
 			return nil, err
 		}
@@ -193,13 +224,33 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			if err := flush(); err != nil {
 				return nil, err
 			}
+			if err := run.Save(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(batch) == 0 { // a longer stream of the same beginning goes on from here
+		if err := run.Flush(); err != nil {
+			return nil, err
 		}
 	}
 	if err := flush(); err != nil {
 		return nil, err
 	}
-	report.Test, report.Alarms = scores.scores(), l.alarms
+	report.Edges, report.Test, report.Alarms = scores.n, scores.scores(), l.alarms
 	return report, nil
+}
+
+// open opens the checkpoint.
+func (l *Links) open(task string, settings []store.Setting, meters ...*meter) (*checkpoint.Run, error) {
+	settings = append(settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", l.Negatives), setting("Seed", l.Seed),
+		setting("History.Last", l.History.Last), setting("History.Within", l.History.Within))
+	return open(l.Checkpoint, task, settings, l.Net, l.Drift, l.History, func(c *state.Codec) {
+		l.state(c)
+		for _, m := range meters {
+			m.state(c)
+		}
+	})
 }
 
 func (l *Links) start() error {
@@ -217,16 +268,22 @@ func (l *Links) start() error {
 	if l.History == nil {
 		l.History = &temporal.History{}
 	}
-	l.rng = rand.New(rand.NewPCG(l.Seed, 0x1155))
+	l.pcg = rand.NewPCG(l.Seed, 0x1155)
+	l.rng = rand.New(l.pcg)
 	return l.Net.Init(temporal.Features)
 }
 
-// meet makes a node a candidate.
-func (l *Links) meet(v int32) {
+// grow makes room for a node.
+func (l *Links) grow(v int32) {
 	for int(v) >= len(l.known) {
 		l.known = append(l.known, false)
 		l.skip = append(l.skip, false)
 	}
+}
+
+// meet makes a node a candidate.
+func (l *Links) meet(v int32) {
+	l.grow(v)
 	if !l.known[v] {
 		l.known[v] = true
 		l.targets = append(l.targets, v)
@@ -239,6 +296,9 @@ func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment]
 		return err
 	}
 	l.pending, l.room = l.pending[:0], l.room[:0]
+	for _, e := range batch { // of which each can be left out of a question about another
+		l.grow(e.Target)
+	}
 	for i, e := range batch {
 		l.meet(e.Target)
 		if scores != nil {
@@ -351,6 +411,7 @@ func (l *Links) prepare(e event.Event, lag int) error {
 		}
 	}
 	for _, v := range l.History.Recent(nil, e.Source, 64) {
+		l.grow(v) // a history can begin with more than l has met
 		add(v)
 	}
 	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-l.Negatives); i-- {

@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -42,6 +45,9 @@ type watch struct {
 	// Asked, if set, is called after each answer, with the reciprocal rank of the truth
 	// among the classes. An error ends the run.
 	Asked func(e event.Event, reciprocal float64) error
+	// Checkpoint lets a run be killed and resumed, to the same bytes. The default is not
+	// to.
+	Checkpoint checkpoint.File
 }
 
 // ClassReport is the results of a run of Nodes or Signs.
@@ -139,7 +145,17 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		known.Add(told)
 		return nil
 	}
-	for e, err := range events {
+	run, err := open(n.Checkpoint, "nodes", []store.Setting{setting("After", after)}, n.Net, n.Drift, known, func(c *state.Codec) {
+		report.state(c, &pos, &neg)
+		state.Slice(c, "nodes", mostNumbers, &held)
+		state.Slice(c, "nodes", mostNumbers, &edges)
+		c.Check(len(held) == len(edges), "there are %d classes of %d nodes", len(held), len(edges))
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	for e, err := range run.Events(events) {
 		if err == nil && report.Events%1024 == 0 {
 			err = ctx.Err()
 		}
@@ -174,6 +190,12 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 				}
 			}
 		}
+		if err := run.Save(); err != nil {
+			return nil, err
+		}
+	}
+	if err := run.Flush(); err != nil {
+		return nil, err
 	}
 	for v := range held {
 		if held[v] >= 0 {
@@ -213,7 +235,17 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	var pos, neg []float32
 	var count [2]int
 	scores := make([]float32, 2)
-	for e, err := range events {
+	run, err := open(s.Checkpoint, "signs", nil, s.Net, s.Drift, history, func(c *state.Codec) {
+		report.state(c, &pos, &neg)
+		for i := range count {
+			state.Int(c, "the number of edges of a sign", &count[i], 0, 1<<62)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	for e, err := range run.Events(events) {
 		if err == nil && report.Events%1024 == 0 {
 			err = ctx.Err()
 		}
@@ -257,6 +289,12 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		if err := history.Add(e); err != nil {
 			return nil, err
 		}
+		if err := run.Save(); err != nil {
+			return nil, err
+		}
+	}
+	if err := run.Flush(); err != nil {
+		return nil, err
 	}
 	return report.finish(pos, neg), nil
 }

@@ -106,7 +106,7 @@ func Once(seq iter.Seq2[event.Event, error], repeated *int64) iter.Seq2[event.Ev
 				}
 				pos := e.Pos
 				e.Pos = 0
-				key = encode(key[:0], &e)
+				key = e.Append(key[:0])
 				if e.Pos = pos; seen[string(key)] {
 					if repeated != nil {
 						*repeated++

@@ -120,7 +120,7 @@ func spill(dir string, list []event.Event) (*run, error) {
 	r := &run{file: f}
 	w := bufio.NewWriterSize(f, 1<<16)
 	for i := range list {
-		r.buffer = encode(r.buffer[:0], &list[i])
+		r.buffer = list[i].Append(r.buffer[:0])
 		if _, err = w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(r.buffer)))); err == nil {
 			_, err = w.Write(r.buffer)
 		}
@@ -182,25 +182,7 @@ func (m *merge) Pop() any {
 	return r
 }
 
-// encode appends an event: fixed fields, the number of discrete attributes, attributes.
-func encode(b []byte, e *event.Event) []byte {
-	le := binary.LittleEndian
-	b = append(b, byte(e.Kind))
-	b = le.AppendUint64(b, uint64(e.Pos))
-	b = le.AppendUint64(b, uint64(e.Time))
-	for _, v := range [...]int32{e.Source, e.Target, e.Class, int32(len(e.Cat))} {
-		b = le.AppendUint32(b, uint32(v))
-	}
-	for _, c := range e.Cat {
-		b = le.AppendUint32(b, uint32(c))
-	}
-	for _, x := range e.Attr {
-		b = le.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
-}
-
-// decode is the inverse of encode. The event shares no memory with b.
+// decode is the inverse of Event.Append. The event shares no memory with b.
 func decode(b []byte) (e event.Event) {
 	le := binary.LittleEndian
 	e.Kind, e.Pos, e.Time = event.Kind(b[0]), int64(le.Uint64(b[1:])), int64(le.Uint64(b[9:]))

@@ -1,0 +1,69 @@
+package drift
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/sanflow/sanflow/internal/state"
+)
+
+const (
+	adwinState = "sanflow adwin 1\n"
+	pageState  = "sanflow page-hinkley 1\n"
+	mostRows   = 62      // of buckets: 2⁶² numbers
+	mostRow    = 1 << 20 // buckets
+)
+
+// Save writes the settings and the window.
+func (a *ADWIN) Save(w io.Writer) error { return state.Save(w, adwinState, a.state) }
+
+// Load reads what Save has written, and nothing behind it. The settings have to be those of
+// a. After an error a is as before.
+func (a *ADWIN) Load(r io.Reader) error {
+	next := ADWIN{Delta: a.Delta, M: a.M, Clock: a.Clock}
+	if err := state.Load(r, adwinState, next.state); err != nil {
+		return fmt.Errorf("drift: ADWIN: state: %w", err)
+	}
+	*a = next
+	return nil
+}
+
+func (a *ADWIN) state(c *state.Codec) {
+	state.Same(c, "Delta", a.Delta)
+	state.Same(c, "M", int64(a.M))
+	state.Same(c, "Clock", int64(a.Clock))
+	state.Num(c, &a.n, &a.seen)
+	state.Num(c, &a.sum, &a.variance)
+	n := int64(0)
+	state.Each(c, "rows", mostRows, &a.rows, func(row *[]bucket) {
+		state.Each(c, "buckets", mostRow, row, func(b *bucket) { state.Num(c, &b.sum, &b.variance) })
+	})
+	for i, row := range a.rows {
+		n += int64(len(row)) << i
+	}
+	c.Check(n == a.n && a.seen >= n, "the window has %d numbers of %d, its buckets have %d", a.n, a.seen, n)
+	c.Check(len(a.rows) == 0 || len(a.rows[len(a.rows)-1]) > 0, "the last row has no buckets")
+}
+
+// Save writes the settings and the sums.
+func (p *PageHinkley) Save(w io.Writer) error { return state.Save(w, pageState, p.state) }
+
+// Load reads what Save has written, and nothing behind it. The settings have to be those of
+// p. After an error p is as before.
+func (p *PageHinkley) Load(r io.Reader) error {
+	next := PageHinkley{Alpha: p.Alpha, Lambda: p.Lambda, Least: p.Least}
+	if err := state.Load(r, pageState, next.state); err != nil {
+		return fmt.Errorf("drift: PageHinkley: state: %w", err)
+	}
+	*p = next
+	return nil
+}
+
+func (p *PageHinkley) state(c *state.Codec) {
+	state.Same(c, "Alpha", p.Alpha)
+	state.Same(c, "Lambda", p.Lambda)
+	state.Same(c, "Least", int64(p.Least))
+	state.Num(c, &p.seen, &p.n, &p.at)
+	state.Num(c, &p.mean, &p.m, &p.least, &p.before)
+	c.Check(p.at >= 0 && p.at <= p.n && p.n <= p.seen, "there are %d of %d numbers, and %d at the minimum", p.n, p.seen, p.at)
+}
