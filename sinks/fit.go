@@ -52,6 +52,7 @@ type Fit struct {
 	Score func(nn.Result) float64
 	// Measure, if set, scores an epoch by what the model says of the rows of Valid, in
 	// place of Score: for instance by the area under the ROC curve where classes are unbalanced.
+	// The loss decides between equals.
 	// With HeldOut it is measured, and no epoch is scored by it.
 	Measure validation.Measure
 	// Test, if set, gives the score in place of Valid and Score: the model is
@@ -366,7 +367,7 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 func (t *fitting) score(r nn.Result, value float64) float64 {
 	switch {
 	case t.Measure != "" && !t.HeldOut:
-		return t.Measure.Loss(value)
+		return t.Measure.Loss(value) + r.Loss/1e6 // many values are equal where rows are few
 	case t.Score != nil:
 		return t.Score(r)
 	}

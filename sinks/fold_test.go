@@ -219,7 +219,7 @@ func TestFoldValid(t *testing.T) {
 			valid, validAUC := of(net, f.Valid)
 			want := validation.Score{Correct: test.Correct, Loss: test.Loss * 12, HeldOut: valid.Loss, ValidCorrect: valid.Correct}
 			if measure != "" {
-				want.HeldOut, want.Value, want.Valid = -validAUC, auc, validAUC
+				want.HeldOut, want.Value, want.Valid = -validAUC+valid.Loss/1e6, auc, validAUC
 			}
 			if got != want {
 				t.Errorf("%q, epoch %d: %+v, want %+v", measure, e+1, got, want)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Probabilities has the class probabilities of rows, summed over models that answer for
@@ -127,6 +128,21 @@ func (a *Probabilities) Loss() (sum float64) {
 		sum -= logOf(a.Row(row)[target] / a.Models)
 	}
 	return sum / float64(len(a.Target))
+}
+
+// By is another measure of the mean over the models, of the rows whose target is known.
+func (a *Probabilities) By(m validation.Measure) (float64, error) {
+	known := validation.Answers{Classes: a.Classes}
+	for row, target := range a.Target {
+		if target < 0 {
+			continue
+		}
+		known.Class = append(known.Class, int32(target))
+		for _, x := range a.Row(row) {
+			known.Probs = append(known.Probs, float32(x/a.Models))
+		}
+	}
+	return m.Of(&known)
 }
 
 // Ranking returns how probable a class is for each row, up to a factor, and whether the

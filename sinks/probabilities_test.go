@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -146,5 +147,26 @@ func TestRehearseErrors(t *testing.T) {
 		if err := rows.To(s).Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
+	}
+}
+
+// By measures the mean over the models, of the rows whose target is known.
+func TestProbabilitiesBy(t *testing.T) {
+	a := sinks.NewProbabilities(4, 2)
+	a.Models = 2
+	copy(a.Target, []int{0, 1, 1, -1})
+	copy(a.Sum, []float64{1.5, 0.5, 1.2, 0.8, 0.2, 1.8, 2, 0})
+	for m, want := range map[validation.Measure]float64{
+		validation.Accuracy: 2. / 3, validation.Balanced: 0.75, validation.ROC: 1, validation.LogLoss: -math.Log(0.75*0.4*0.9) / 3,
+	} {
+		if got, err := a.By(m); err != nil || math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s is %v, %v, want %v", m, got, err, want)
+		}
+	}
+	if _, err := a.By(validation.RMSE); err == nil {
+		t.Error("numbers are measured of classes")
+	}
+	if _, err := a.Of([]int32{1, 2}).By(validation.ROC); err == nil {
+		t.Error("one class has an AUC")
 	}
 }

@@ -42,7 +42,8 @@ type CrossValidation struct {
 	ByLoss bool
 
 	// Measure, if set, lets protocols choose by the best Score.Value, which Learn then
-	// sets to that measure of the test rows, in place of the most rows right. Where
+	// sets to that measure of the test rows, in place of the most rows right. The loss
+	// decides between equals. Where
 	// ByLoss or HeldOut is set, nested chooses by that all the same.
 	Measure Measure
 
@@ -415,12 +416,13 @@ func (v CrossValidation) bestInner(f *foldTrials) (variant, step int) {
 }
 
 // better reports whether a score is better than another: by the measure, or more rows are
-// right, or as many at less loss.
+// right; the loss decides between equals.
 func (v CrossValidation) better(p, q Score) bool {
+	by := cmp.Compare(q.Correct, p.Correct)
 	if v.Measure != "" {
-		return v.Measure.Loss(p.Value) < v.Measure.Loss(q.Value)
+		by = cmp.Compare(v.Measure.Loss(p.Value), v.Measure.Loss(q.Value))
 	}
-	return p.Correct > q.Correct || p.Correct == q.Correct && p.Loss < q.Loss
+	return cmp.Or(by, cmp.Compare(p.Loss, q.Loss)) < 0
 }
 
 // best returns the variant and the step with the best score, the first of equals.

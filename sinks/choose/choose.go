@@ -72,9 +72,9 @@ type Choice struct {
 	Train, Valid Rows
 	// Classes are those of the rows; none where numbers are learned.
 	Classes []string
-	// Measure, if set, is what systems, and epochs of those that hold no rows out
-	// themselves, are chosen by on the validation rows. The default is the accuracy, or the
-	// root mean square error where numbers are learned.
+	// Measure, if set, is what systems and their epochs are chosen by on the validation rows.
+	// The default is the accuracy, or the root mean square error where numbers are learned;
+	// epochs of a model that holds rows out itself are then chosen by the loss on those.
 	Measure validation.Measure
 	// Budget bounds the time: a system that would be tried, or ends, later does not
 	// count. The first of the list always does. 0 = no bound.
@@ -125,6 +125,9 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}
+	if c.Measure != "" && c.Measure.Numbers() != (len(c.Classes) == 0) {
+		return nil, fmt.Errorf("choose: Measure is %s, and there are %d Classes: rmse and mae are for numbers, the others for classes", c.Measure, len(c.Classes))
+	}
 	var all []*trial
 	spent := 0.0
 	for i, s := range c.Systems {
@@ -152,12 +155,14 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 }
 
 // best returns the trial with the best score, the loss decides between equals; the
-// recommended one where that is not better by a standard error. A Measure has no such error, and
-// the best by it counts, the first of equals.
+// recommended one where that is not better by a standard error. A Measure has no such error: the
+// best by it counts, the loss decides between equals.
 func (c Choice) best(all []*trial) *trial {
 	numbers := len(c.Classes) == 0
 	if c.Measure != "" {
-		return slices.MinFunc(all, func(s, t *trial) int { return cmp.Compare(c.Measure.Loss(s.Score), c.Measure.Loss(t.Score)) })
+		return slices.MinFunc(all, func(s, t *trial) int {
+			return cmp.Or(cmp.Compare(c.Measure.Loss(s.Score), c.Measure.Loss(t.Score)), cmp.Compare(s.Loss, t.Loss))
+		})
 	}
 	best := all[0]
 	var recommended *trial
@@ -273,7 +278,7 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 			return ctx.Err()
 		},
 	}
-	if !nn.HoldsOut(net) {
+	if c.Measure != "" || !nn.HoldsOut(net) {
 		fit.Valid, fit.Measure = &again, c.Measure
 		if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
@@ -318,6 +323,11 @@ func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
 		return err
 	}
 	t.Rows, t.Loss, t.Score = len(said.Target), said.Loss(), said.Accuracy()
+	if c.Measure != "" {
+		if t.Score, err = said.By(c.Measure); err != nil {
+			return err
+		}
+	}
 	return said.Temperature().Keep(t.net)
 }
 

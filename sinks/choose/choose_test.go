@@ -129,7 +129,7 @@ func TestRecommended(t *testing.T) {
 	}
 }
 
-// A measure chooses in place of the accuracy, the first of equals, whichever is recommended.
+// A measure chooses in place of the accuracy, the loss decides between equals, whichever is recommended.
 func TestBestByMeasure(t *testing.T) {
 	var all []*trial
 	for _, score := range []float64{0.5, 0.25, 0.25, 0.75, 0.75} {
@@ -138,7 +138,8 @@ func TestBestByMeasure(t *testing.T) {
 	systems := make([]System, len(all))
 	systems[0].Recommended = true
 	for measure, want := range map[validation.Measure]int{validation.ROC: 3, validation.Brier: 1} {
-		if got := (Choice{Systems: systems, Classes: []string{"a", "b"}, Measure: measure}).best(all); got != all[want] {
+		all[want].Loss, all[want+1].Loss = 0.2, 0.1
+		if got := (Choice{Systems: systems, Classes: []string{"a", "b"}, Measure: measure}).best(all); got != all[want+1] {
 			t.Errorf("%s: %+v is chosen, want %d", measure, got, want)
 		}
 	}

@@ -247,7 +247,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		all = append(all, System{
 			Name: "ensemble", About: "several networks on fields, or on features that propagated over the edges, or words; smoothed where that is better (nodes.Fit)", Recommended: true,
 			Learn: func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
-				f := nodes.Fit{Bound: 256, Portable: true, Mask: operators.MaskWords{Rate: masked, Seed: c.Seed}, Seed: c.Seed, Workers: c.Workers}
+				f := nodes.Fit{Bound: 256, Portable: true, Mask: operators.MaskWords{Rate: masked, Seed: c.Seed}, Measure: c.Measure, Seed: c.Seed, Workers: c.Workers}
 				if c.Progress != nil {
 					f.Progress = func(stage string, done, total int) { c.Progress("ensemble, "+stage, done, total) }
 				}

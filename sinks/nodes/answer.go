@@ -74,13 +74,31 @@ func (t *fitting) smoothed(ctx context.Context, a Answer) (best Answer, err erro
 			if err != nil {
 				return best, err
 			}
-			if said.Better(best.Probabilities, t.val) || len(t.Smooth) == 1 && !classes {
+			better, err := t.better(said, best.Probabilities)
+			if err != nil {
+				return best, err
+			}
+			if better || len(t.Smooth) == 1 && !classes {
 				best.Probabilities, best.Smooth, best.SmoothClasses = said, share, classes
 			}
 			t.Progress("smoothing", 2*i+j+1, 2*len(t.Smooth))
 		}
 	}
 	return best, nil
+}
+
+// better reports whether a is better than b on the validation nodes: by more than chance, or
+// by the measure.
+func (t *fitting) better(a, b *sinks.Probabilities) (bool, error) {
+	if t.Measure == "" {
+		return a.Better(b, t.val), nil
+	}
+	x, err := a.Of(t.val).By(t.Measure)
+	if err != nil {
+		return false, err
+	}
+	y, err := b.Of(t.val).By(t.Measure)
+	return t.Measure.Loss(x) < t.Measure.Loss(y), err
 }
 
 // walk propagates what is said of all nodes.

@@ -84,25 +84,32 @@ func (t *fitting) choose(ctx context.Context, views []*view) (*ensemble, error) 
 	if err := t.grow(ctx, all, nets, epochs); err != nil {
 		return nil, err
 	}
-	best := bestOf(all)
-	if !slow {
-		return best, nil
+	best, err := t.bestOf(all)
+	if err != nil || !slow {
+		return best, err
 	}
 	best = &ensemble{view: best.view, decay: best.decay}
 	return best, t.grow(ctx, []*ensemble{best}, t.Nets, t.Epochs)
 }
 
-// bestOf returns the first that is right most often about the validation nodes; the loss
-// decides between equals.
-func bestOf(all []*ensemble) *ensemble {
-	best := all[0]
-	for _, m := range all[1:] {
-		if m.val.Accuracy() > best.val.Accuracy() ||
-			m.val.Accuracy() == best.val.Accuracy() && m.val.Loss() < best.val.Loss() {
-			best = m
+// bestOf returns the first that is best on the validation nodes, by the measure or the
+// accuracy; the loss decides between equals.
+func (t *fitting) bestOf(all []*ensemble) (best *ensemble, err error) {
+	least := 0.
+	for _, m := range all {
+		loss := -m.val.Accuracy()
+		if t.Measure != "" {
+			value, err := m.val.By(t.Measure)
+			if err != nil {
+				return nil, err
+			}
+			loss = t.Measure.Loss(value)
+		}
+		if best == nil || loss < least || loss == least && m.val.Loss() < best.val.Loss() {
+			best, least = m, loss
 		}
 	}
-	return best
+	return best, nil
 }
 
 // grow trains n networks of each ensemble, side by side.
@@ -142,14 +149,16 @@ func (t *fitting) fit(ctx context.Context, m *ensemble, i, epochs int) (*trained
 	steps := (len(t.train)-1)/t.Batch + 1
 	valid := inMemory(m.view.val)
 	percent := func(r nn.Result) float64 { return 100 * float64(r.Correct) / float64(r.Rows) }
-	fit, err := sinks.Fit{
-		Net: n.net, Epochs: epochs, Batch: t.Batch, Seed: seeds.Uint64(), Valid: &valid,
-		// What counts is the accuracy; the loss decides between equal ones.
-		Score: func(r nn.Result) float64 { return r.Loss/1e6 - percent(r) },
+	one := sinks.Fit{
+		Net: n.net, Epochs: epochs, Batch: t.Batch, Seed: seeds.Uint64(), Valid: &valid, Measure: t.Measure,
 		// Twenty epochs without a better validation end it, or fewer if they are
 		// long.
 		Patience: max(3, min(20, 4000/steps)),
-	}.Run(ctx, inMemory(m.view.train))
+	}
+	if t.Measure == "" { // what counts is the accuracy; the loss decides between equal ones
+		one.Score = func(r nn.Result) float64 { return r.Loss/1e6 - percent(r) }
+	}
+	fit, err := one.Run(ctx, inMemory(m.view.train))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -99,6 +100,10 @@ type Fit struct {
 	// without a comparison; 0 = no smoothing.
 	Smooth []float64
 
+	// Measure, if set, is what validation nodes choose by, epochs, candidates and smoothing, in
+	// place of the accuracy. Then the best is used, without a standard error.
+	Measure validation.Measure
+
 	Seed uint64 // of weights and orders
 	// Workers is how many goroutines work; 0 = GOMAXPROCS. Results do not depend on it.
 	Workers int
@@ -177,6 +182,9 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 	if f.Nets > maxNets {
 		return nil, fmt.Errorf("nodes: Nets is %d, want at most %d", f.Nets, maxNets)
 	}
+	if f.Measure.Numbers() {
+		return nil, fmt.Errorf("nodes: Measure is %s, which is for numbers", f.Measure)
+	}
 	words := f.Words == On || f.Words == Auto && set.Graph.SparseCard > 0 && len(train) <= Few
 	if words && set.Graph.SparseCard == 0 {
 		return nil, errors.New("nodes: Words is on, and the nodes have no sparse features, nor numbers in their place")
@@ -209,7 +217,11 @@ func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) 
 		if rival, err = t.smoothed(ctx, rival); err != nil {
 			return nil, err
 		}
-		if rival.Probabilities.Better(t.out.Probabilities, val) {
+		better, err := t.better(rival.Probabilities, t.out.Probabilities)
+		if err != nil {
+			return nil, err
+		}
+		if better {
 			t.out.Answer = rival
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -142,6 +143,35 @@ func TestFitParts(t *testing.T) {
 	}
 }
 
+// A measure chooses in place of the accuracy: what is used is the best by it on the validation
+// nodes, of all shares of smoothing.
+func TestFitMeasure(t *testing.T) {
+	set, train, val, _ := communities(t, 150)
+	f := Fit{K: 6, Nets: 1, Epochs: 3, Decays: []float64{0}, Words: Off, Propagate: Off, Measure: validation.LogLoss, Smooth: []float64{0}}
+	least := math.Inf(1)
+	for _, share := range []float64{0, 0.2, 0.4} {
+		one := f
+		one.Smooth = []float64{share}
+		got, err := one.Run(t.Context(), set, train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := got.Probabilities.Of(val).By(validation.LogLoss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, loss)
+	}
+	f.Smooth = []float64{0, 0.2, 0.4}
+	got, err := f.Run(t.Context(), set, train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loss, err := got.Probabilities.Of(val).By(validation.LogLoss); err != nil || loss > least {
+		t.Errorf("log loss %v, %v, and a share of its own has %v", loss, err, least)
+	}
+}
+
 func TestFitErrors(t *testing.T) {
 	set, train, val, _ := communities(t, 100)
 	bare := *set
@@ -161,6 +191,7 @@ func TestFitErrors(t *testing.T) {
 		"no validation nodes":             {Fit{}, set, train, nil},
 		"the validation node 15 has no":   {Fit{}, &open, train, val},
 		"the training node 100 has no":    {Fit{}, set, []int32{100}, val},
+		"Measure is rmse":                 {Fit{Measure: validation.RMSE}, set, train, val},
 		"Nets is -1":                      {Fit{Nets: -1}, set, train, val},
 		"Propagate and Known are both on": {Fit{Propagate: On, Known: On}, set, train, val},
 		"Propagate is on, and the nodes":  {Fit{Propagate: On}, &bare, train, val},
