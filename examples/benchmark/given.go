@@ -8,33 +8,26 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
 )
-
-// measures names those for classes.
-func measures() string {
-	var names []string
-	for _, m := range validation.Measures() {
-		if !m.Numbers() {
-			names = append(names, string(m))
-		}
-	}
-	return strings.Join(names, " ")
-}
 
 // onGiven reports whether splits are given, in place of random folds.
 func (c *config) onGiven() bool { return c.splits != "" || c.parts != "" }
 
 // strict reports whether trials learn from train alone, and say how they do on validation.
 func (c *config) strict() bool { return c.onGiven() && !c.refit }
+
+// byHeld reports whether a model that holds graphs out chooses by these: -score is that of a
+// part that it does not learn from, but by -refit all is learned from.
+func (c *config) byHeld() bool { return c.score == "" || c.refit }
 
 // runs is how often a system learns on each split: where these are given and it has no
 // seed, further runs are the same.
@@ -57,16 +50,23 @@ func (c *config) checkGiven() error {
 		return errors.New("-splits and -parts are of one collection, and -data names several")
 	case c.refit && !c.onGiven():
 		return errors.New("-refit is for -splits and -parts")
-	case (c.smiles == "") != (c.class == ""):
-		return errors.New("-smiles and -class name two columns of a table, want both")
-	case c.smiles != "" && (len(c.data) > 1 || c.data[0] == ""):
-		return errors.New("-smiles needs a table, -data FILE.csv")
+	case c.smiles != "" && input.IsSDF(c.data[0]):
+		return errors.New("-smiles names a column of a table, and an SD file has none")
+	case c.smiles != "" && c.class == "":
+		return errors.New("-smiles needs -class, the column of the class")
+	case input.IsMolecules(c.data[0]) && c.class == "":
+		return fmt.Errorf("-data %s needs -class, the data item with the class of a molecule, or -smiles and -class, two columns of a table", c.data[0])
+	case c.class != "" && c.smiles == "" && !input.IsSDF(c.data[0]):
+		return errors.New("-class is for molecules: a table with -smiles, or -data FILE.sdf")
+	case c.class != "" && (len(c.data) > 1 || c.data[0] == ""):
+		return errors.New("-class is of one file of molecules, want one -data")
 	case c.onGiven() && c.protocol == "paper":
 		return errors.New("-protocol paper chooses on test folds, which -splits and -parts are not for")
 	case c.onGiven() && c.out != "":
 		return errors.New("-out draws random folds, not those of -splits or -parts")
-	case c.score.Numbers():
-		return fmt.Errorf("-score %s is for numbers, want one of %s", c.score, measures())
+	}
+	if err := cli.CheckScore(c.score, false); err != nil {
+		return err
 	}
 	for _, name := range c.systems {
 		if c.score != "" && !find(name).seeded() {
@@ -78,11 +78,11 @@ func (c *config) checkGiven() error {
 
 // load reads a collection, or a table of molecules.
 func (c *config) load(ctx context.Context, name string) (*collection.Data, error) {
-	if c.smiles == "" {
+	if c.class == "" {
 		return collection.Load(ctx, name, c.seed)
 	}
 	path := cli.Place("mol", name)
-	return collection.Read(ctx, sources.SMILES{Table: sources.CSV{Path: path}, Column: c.smiles, Class: c.class}, cli.DataName(path))
+	return collection.Read(ctx, input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets}.Source(path), cli.DataName(path))
 }
 
 // readSplits reads the file that says which graphs are tested. What it says is checked when the
@@ -139,18 +139,10 @@ func (c *config) oneSplit(d *collection.Data) ([]validation.Split, error) {
 			row++
 		}
 	}
-	if c.smiles == "" && len(c.subsets) != int(row) {
+	if c.class == "" && len(c.subsets) != int(row) {
 		return nil, fmt.Errorf("%s has %d lines, and %s %d graphs", c.parts, len(c.subsets), d.Name, row)
 	}
 	return []validation.Split{s}, nil
-}
-
-// scale is what values are multiplied by: accuracies are in percent.
-func (c *config) scale() float64 {
-	if c.score == validation.Accuracy || c.score == validation.Balanced {
-		return 100
-	}
-	return 1
 }
 
 // value is what is reported of a choice: the accuracy in percent, or the measure.
@@ -158,7 +150,7 @@ func (c *config) value(of validation.Choice) float64 {
 	if c.score == "" {
 		return of.Accuracy()
 	}
-	return c.scale() * of.Score.Value
+	return cli.ScoreUnit(c.score) * of.Score.Value
 }
 
 // onGiven fills in what came of splits that were given: means over the runs of each, and
@@ -172,7 +164,7 @@ func (one *cell) onGiven(c *config, p *plan, all *validation.Validated) {
 		x := c.value(choice)
 		one.BySplit[i%n] += x / float64(one.Runs)
 		one.ByRun[i/n] += x / float64(n)
-		v := c.scale() * choice.Score.Valid
+		v := cli.ScoreUnit(c.score) * choice.Score.Valid
 		if c.score == "" {
 			v = 100 * float64(choice.Score.ValidCorrect) / float64(max(1, len(all.Splits[i].Valid)))
 		}

@@ -122,6 +122,15 @@ func molecules(t *testing.T) (table, parts string) {
 	return clitest.File(t, "acids.csv", rows.String()), clitest.File(t, "parts.txt", lines.String())
 }
 
+// ofKinds gives the molecules of an SD file a data item, of two values.
+func ofKinds(sdf string) string {
+	var b strings.Builder
+	for i, m := range strings.SplitAfter(sdf, "$$$$\n") {
+		b.WriteString(strings.Replace(m, "$$$$\n", fmt.Sprintf("> <kind>\n%d\n\n$$$$\n", i%2), 1))
+	}
+	return b.String()
+}
+
 // Molecules have an AUC on the parts of a file, or are a collection as any other.
 func TestMolecules(t *testing.T) {
 	defer leak.VerifyNone(t)
@@ -142,6 +151,15 @@ func TestMolecules(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	collection := small(t, "SMALL", 4)
+	short := clitest.File(t, "short.txt", "train\n")
+	sdf, err := os.ReadFile("../../sources/testdata/rdkit.sdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := clitest.File(t, "kinds.sdf", ofKinds(string(sdf)))
+	if r := benchmark(t, "-data", kinds, "-class", "kind", "-folds", "2", "-repeats", "1"); r.Cells[0].System != "best" || r.Cells[0].Nested == nil || r.Collections[0].Classes != 2 {
+		t.Errorf("%+v", r)
+	}
 	for _, test := range []struct {
 		args []string
 		want string
@@ -157,14 +175,21 @@ func TestMolecules(t *testing.T) {
 		{[]string{"-data", collection, "-splits", "a", "-out", "x.svg"}, "-out draws random folds"},
 		{[]string{"-data", collection, "-refit"}, "-refit is for -splits and -parts"},
 		{[]string{"-data", collection, "-score", "auc", "-systems", "wl"}, "-score auc needs probabilities, which wl does not give"},
-		{[]string{"-data", collection, "-score", "f1"}, `-score: there is no measure "f1"`},
+		{[]string{"-data", collection, "-score", "f1"}, "-score is f1, want one of accuracy, balanced"},
 		{[]string{"-data", collection, "-score", "mae", "-systems", "best"}, "-score mae is for numbers"},
 		{[]string{"-data", collection, "-parts", parts, "-systems", "best"}, "parts.txt has 36 lines, and SMALL 9 graphs"},
 		{[]string{"-data", collection, "-parts", clitest.File(t, "p", "train\n")}, "p has 1 lines, and SMALL a graph 1, from 0"},
 		{[]string{"-data", collection, "-parts", clitest.File(t, "p", "train\nfirst\n")}, `p:2: row 2: column "part": "first", want train, valid`},
 		{[]string{"-data", collection, "-parts", clitest.File(t, "p", strings.Repeat("train\n", 9))}, `split 0 has no rows of "validation"`},
-		{[]string{"-data", table, "-smiles", "SMILES"}, "-smiles and -class name two columns"},
-		{[]string{"-smiles", "SMILES", "-class", "acid"}, "-smiles needs a table"},
+		{[]string{"-data", table, "-smiles", "SMILES"}, "-smiles needs -class"},
+		{[]string{"-smiles", "SMILES", "-class", "acid"}, "-class is of one file of molecules"},
+		{[]string{"-data", table}, "acids.csv needs -class"},
+		{[]string{"-data", kinds}, "kinds.sdf needs -class"},
+		{[]string{"-data", kinds, "-smiles", "SMILES", "-class", "kind"}, "an SD file has none"},
+		{[]string{"-data", kinds, "-class", "none"}, "there are no graphs"},
+		{[]string{"-data", collection, "-class", "kind"}, "-class is for molecules"},
+		{[]string{"-data", table, "-smiles", "SMILES", "-class", "acid", "-parts", short}, "Parts has only 1 rows"},
+		{[]string{"-data", table, "-smiles", "SMILES", "-class", "acid", "-parts", clitest.File(t, "long", strings.Repeat("train\n", 37))}, "36 rows, and Parts has 37"},
 		{[]string{"-data", table, "-smiles", "SMILE", "-class", "acid"}, `there is no column "SMILE"`},
 		{[]string{"-data", table, "-smiles", "acid", "-class", "id"}, `acids.csv:2: row 1: column "acid": character 1, "0"`},
 	} {

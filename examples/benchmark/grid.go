@@ -117,7 +117,7 @@ func (c *config) checkData(ctx context.Context) error {
 // trials is how many a cell has.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * s.runs(c) * s.variants)
-	if s.fixed || s.heldOut || c.strict() && s.seeded() {
+	if s.fixed || s.heldOut && c.byHeld() || c.strict() && s.seeded() {
 		return n
 	}
 	return 2 * n

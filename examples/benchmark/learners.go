@@ -106,7 +106,7 @@ func bag(name, about, kind string, words []count.Counter) *system {
 	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
 		if err == nil {
-			p.heldOut, p.byLoss = held || c.strict(), !held && c.score == ""
+			p.heldOut, p.byLoss = held && c.byHeld() || c.strict(), !held && c.score == ""
 		}
 		return p, err
 	}}

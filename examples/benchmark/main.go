@@ -19,6 +19,7 @@
 //
 //	go run ./examples/benchmark -data NCI1 -splits NCI1.json -systems best
 //	go run ./examples/benchmark -data HIV.csv.gz -smiles smiles -class HIV_active -parts HIV-scaffold.txt.gz
+//	go run ./examples/benchmark -data tox21.sdf.gz -class SR-ARE -score auc
 package main
 
 import (
@@ -68,7 +69,7 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("benchmark", "compares systems that classify the graphs of collections, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper. The default is a generated\ncollection, which takes about a minute of processor time.")
-	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; empty = a generated collection")
+	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; or one file of molecules, a table with -smiles or .sdf, with -class; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
 	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, for development: a part of the training graphs of each fold takes the place of its test graphs, which are not used")
@@ -78,8 +79,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.parts, "parts", "", "file with train, valid, test or none in each line, for the graphs in order: one split in place of folds")
 	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
 	f.StringVar(&c.smiles, "smiles", "", "column with SMILES, of the table -data FILE.csv or .tsv, also packed (.gz, .zst): each row is a molecule; one without a class is left out")
-	f.StringVar(&c.class, "class", "", "column with the class of a molecule")
-	score := f.String("score", "", fmt.Sprintf("what is reported, and chosen by: one of %s; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc", measures()))
+	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out")
+	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
 	cli.Workers(f, &c.workers)
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
@@ -93,11 +94,6 @@ func parse(args []string) (*config, error) {
 		return nil, err
 	}
 	var err error
-	if *score != "" {
-		if c.score, err = validation.ParseMeasure(*score); err != nil {
-			return nil, fmt.Errorf("-score: %w", err)
-		}
-	}
 	given := cli.Given(f)
 	if c.splits != "" || c.parts != "" {
 		if slices.Contains(given, "folds") {
@@ -114,7 +110,7 @@ func parse(args []string) (*config, error) {
 	if c.parts != "" && c.score == "" {
 		c.score = validation.ROC
 	}
-	if (c.parts != "" || c.smiles != "") && !slices.Contains(given, "systems") {
+	if (c.parts != "" || c.class != "") && !slices.Contains(given, "systems") {
 		*list = collection.Best
 	}
 	if c.data, err = items("data", *data); err != nil {

@@ -36,6 +36,9 @@ func openStore(c *config) (results, error) {
 	if c.onGiven() || c.score != "" {
 		settings = append(settings, cli.Setting("splits", c.identity()), cli.Setting("-refit", c.refit), cli.Setting("-score", c.score))
 	}
+	if c.score != "" {
+		settings = append(settings, cli.Setting("equal scores", "by the loss"))
+	}
 	s, err := cli.OpenStore(c.checkpoint, c.resume, settings)
 	return results{s}, err
 }

@@ -46,6 +46,9 @@ func (e *evaluation) identity() (list []store.Setting, err error) {
 	} {
 		list = append(list, cli.Setting(s.name, s.value))
 	}
+	if c.score != "" {
+		list = append(list, cli.Setting("-score", c.score))
+	}
 	return list, err
 }
 

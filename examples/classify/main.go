@@ -36,6 +36,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -50,6 +51,7 @@ type config struct {
 	folds, repeats    int
 	protocol          string
 	edges             bool
+	score             validation.Measure
 	kind, pretrain    string
 	seed              uint64
 	workers           int
@@ -75,6 +77,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
 	cli.Int(f, &c.repeats, "repeats", 1, 1, 1_000_000, "repeats, each with folds of its own")
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol whose accuracy is reported first: nested or paper")
+	cli.Score(f, &c.score, "what protocols choose by, and is reported beside the accuracy; without it the accuracy, of -model-kind best the loss of graphs that its heads hold out")
 	f.BoolVar(&c.edges, "field-edges", false, "read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	f.StringVar(&c.kind, "model-kind", "", "cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol; empty = cnn, the network of the paper, with -data or a flag about fields, else best")
 	f.StringVar(&c.pretrain, "pretrain", "none", "unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
@@ -119,6 +122,12 @@ func (c *config) check() (err error) {
 	}
 	if c.pretrain != "none" && c.kind != "cnn" {
 		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", c.pretrain, c.kind)
+	}
+	if err := cli.CheckScore(c.score, false); err != nil {
+		return err
+	}
+	if c.score != "" && c.kind == machine {
+		return fmt.Errorf("-score %s needs probabilities, which an svm does not give", c.score)
 	}
 	if c.resume && c.checkpoint == "" {
 		return errors.New("-resume needs the directory of the run, -checkpoint DIR")

@@ -43,6 +43,7 @@ type evaluation struct {
 // verdict is the result of one protocol.
 type verdict struct {
 	accuracy []float64 // percent, of each fold
+	value    []float64 // of -score, of each fold
 	epochs   []int     // of each fold
 	batch    []int     // of each fold
 	// What a machine has in place of epochs and batch.
@@ -72,9 +73,9 @@ func (e *evaluation) evaluate(ctx context.Context) (err error) {
 	c := e.c
 	v := validation.CrossValidation{
 		Folds: c.folds, Repeats: c.repeats, Seed: c.seed, Workers: c.workers,
-		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, Keep: e.keep,
+		Variants: len(e.batches), Fixed: c.epochs > 0 && c.batch > 0, Measure: c.score, Keep: e.keep,
 	}
-	v.HeldOut = c.kind == best && !v.Fixed
+	v.HeldOut = c.kind == best && !v.Fixed && c.score == ""
 	if c.kind == machine {
 		v.Variants, v.Fixed, e.epochs = len(kernels), false, 1
 	}
@@ -135,7 +136,7 @@ func (e *evaluation) networks(bar *cli.Progress) func(context.Context, validatio
 
 func (e *evaluation) verdictOf(choices []validation.Choice) (v verdict) {
 	for _, c := range choices {
-		v.accuracy = append(v.accuracy, c.Accuracy())
+		v.accuracy, v.value = append(v.accuracy, c.Accuracy()), append(v.value, c.Score.Value)
 		if e.svms != nil {
 			v.kernel, v.c = append(v.kernel, string(kernels[c.Variant])), append(v.c, e.svms.grid.C[c.Step])
 			continue
@@ -154,7 +155,7 @@ func (e *evaluation) training(t validation.Trial, epochs int) collection.Trainin
 	}
 	return collection.Training{
 		Split: t.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(e.c.seed, stream, uint64(t.Fold), uint64(batch)),
-		Whole: e.c.epochs > 0, Kind: e.c.kind, Pretrain: e.c.pretrain,
+		Whole: e.c.epochs > 0, Measure: e.c.score, Kind: e.c.kind, Pretrain: e.c.pretrain,
 		Workers: 1, // trials run side by side
 	}
 }

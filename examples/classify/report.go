@@ -11,12 +11,15 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
 type report struct {
+	cli.Scored
+	FoldValue    []float64 `json:"fold_value,omitempty"` // of -score, as its value
 	Dataset      string    `json:"dataset"`
 	Graphs       int       `json:"graphs"`
 	Classes      int       `json:"classes"`
@@ -98,6 +101,12 @@ func newReport(c *config, d *collection.Data, f *collection.Fields, e *evaluatio
 	if c.pretrain != "none" {
 		r.Pretrain = c.pretrain
 	}
+	if c.score != "" {
+		r.Scored = cli.NewScored(c.score, cli.MeanScore(v.value), nil)
+		for _, x := range v.value {
+			r.FoldValue = append(r.FoldValue, x*cli.ScoreUnit(c.score))
+		}
+	}
 	r.Accuracy, r.Std = v.score().Accuracy, v.score().Std
 	return r
 }
@@ -166,6 +175,7 @@ func (r *report) print(out io.Writer) error {
 	}
 	row("paper", r.Paper, mark("paper", "best common "+step+" of the test folds"))
 	row("best "+step+" of each fold", r.Optimistic, "an optimistic bound, not a result")
+	r.Print(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources/links"
@@ -58,6 +59,7 @@ type config struct {
 	most           int
 	net            string
 	nets           int
+	score          validation.Measure
 	epochs, batch  int
 	rate, decay    float64
 	seed           uint64
@@ -79,6 +81,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.net, "model-kind", words, "model: words, logistic regression on counts around a pair; or a network that reads fields: pooled, which shares weights among the nodes of a field, or link, which has weights for each position")
 	cli.Int(f, &c.nets, "nets", 3, 1, 1<<16, "networks whose predictions are averaged; words are one model")
 	cli.Int(f, &c.epochs, "epochs", 200, 1, cli.Many, "most epochs; of a network that with the best validation counts, of words that with the lowest loss of pairs that a head holds out")
+	cli.Score(f, &c.score, "what epochs are chosen by on the validation pairs, and is reported beside AUC and average precision; without it networks go by the sum of these two, and words by the loss of pairs that a head holds out")
 	cli.Int(f, &c.batch, "batch", 32, 1, cli.Many, "pairs per step; for a network each side counted")
 	cli.Float(f, &c.rate, "rate", 0, 0, 10, "learning rate; 0 = 0.05 for words, 0.01 for a network")
 	cli.Float(f, &c.decay, "decay", 0.1, 0, 1000, "networks: weight decay")
@@ -102,6 +105,9 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
 	case c.net != words && c.net != "pooled" && c.net != "link":
 		return fmt.Errorf("-model-kind is %q, want words, pooled or link", c.net)
+	}
+	if err := cli.CheckScore(c.score, false); err != nil {
+		return err
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
 		return fmt.Errorf("-normalize: %w", err)
@@ -159,6 +165,7 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	r.close()
+	r.Scored = cli.NewScored(c.score, cli.MeanScore(r.scores), cli.MeanScore(r.valScores))
 	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
 	if err := files.JSON(c.json, r); err != nil {
 		return err
@@ -192,6 +199,11 @@ func try(ctx context.Context, c *config, g *graph.Graph, r *report, i uint64) er
 	test, val, epochs, err := learn(ctx, c, t, rows, rng, bar)
 	if err != nil {
 		return err
+	}
+	if c.score != "" {
+		if err := r.scored(c.score, test, val); err != nil {
+			return fmt.Errorf("%s: %w", r.Dataset, err)
+		}
 	}
 	return r.add(ctx, t, test, val, epochs)
 }

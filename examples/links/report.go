@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -18,6 +19,7 @@ import (
 // report is the JSON object of -json. Areas and precisions are means over the
 // repeats, from 0 to 1.
 type report struct {
+	cli.Scored
 	Dataset string  `json:"dataset"`
 	Nodes   int     `json:"nodes"`
 	Edges   int     `json:"edges"`
@@ -73,6 +75,18 @@ type report struct {
 	katzAUC, katzAP, paAUC, paAP []float64
 
 	attachedAUC, attachedAA, attached []float64
+	scores, valScores                 []float64 // by -score
+}
+
+// scored takes those of -score of one repeat.
+func (r *report) scored(by validation.Measure, test, val *sinks.Probabilities) error {
+	x, err := test.By(by)
+	if err != nil {
+		return err
+	}
+	y, err := val.By(by)
+	r.scores, r.valScores = append(r.scores, x), append(r.valScores, y)
+	return err
 }
 
 // add takes the figures of one repeat.
@@ -155,6 +169,7 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(w, "Adamic–Adar\t%.4f\t%.4f\n", r.AAAUC, r.AAAP)
 	fmt.Fprintf(w, "Katz\t%.4f\t%.4f\n", r.KatzAUC, r.KatzAP)
 	fmt.Fprintf(w, "product of degrees\t%.4f\t%.4f\n", r.PAAUC, r.PAAP)
+	r.Print(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -71,7 +71,10 @@ func learn(ctx context.Context, c *config, t *links.Trial, rows [3]*sinks.Collec
 			Net: net, Epochs: c.epochs, Batch: c.batch, Seed: rng.Uint64(), Patience: 10,
 			OnEpoch: func(sinks.Epoch) error { bar.Add(1); return nil },
 		}
-		if !nn.HoldsOut(net) {
+		switch {
+		case c.score != "":
+			fit.Valid, fit.Measure = &valid, c.score
+		case !nn.HoldsOut(net):
 			fit.Patience = max(3, min(20, 4000/batches))
 			fit.Test = func(ctx context.Context) (float64, error) {
 				said := scores(t.Folds[0])

@@ -112,6 +112,7 @@ func parse(args []string) (*config, error) {
 	f.Float64Var(&c.smooth, "smooth", -1, "split: share, up to 0.99, of the prediction for a node that propagates to its neighbours; 0 = none, -1 = chosen on the validation nodes, of 0, 0.5, 0.8, 0.9 and 0.95")
 	f.Var(choice{of: &c.fit.Words}, "words", "split: whether logistic regression on words, the sparse features (or numbers) of the nodes around a node, may answer in place of the networks or beside them, where that is better on the validation nodes: on, off, or auto, which is on where there are up to 5000 nodes to learn from; with more it takes minutes")
 	f.Var(choice{&c.fit.Known, true}, "neighbour-labels", "whether the known classes of the other nodes of a field are an attribute, `on|off|auto`; the flag alone is on; auto is chosen on the validation nodes for a split with more than 5000 nodes to learn from, else off")
+	cli.Score(f, &c.fit.Measure, "split: what is chosen by on the validation nodes, epochs too, and reported; without it the accuracy")
 	cli.Int(f, &c.fit.Epochs, "epochs", 0, 0, cli.Many, "split: maximum of epochs; the epoch with the best validation accuracy counts; 0 = 200. prequential: steps per batch, those after the first with nodes seen before; 0 = 4")
 	cli.Int(f, &c.fit.Batch, "batch", 0, 0, cli.Many, "nodes per step; 0 = 32 for split, 8 for prequential")
 	cli.Float(f, &c.fit.Rate, "rate", 0, 0, 10, "learning rate; 0 = 0.03 for a split with up to 5000 nodes to learn from, 0.003 for a larger one, 0.01 for prequential")
@@ -148,10 +149,15 @@ func (c *config) check() (err error) {
 		return fmt.Errorf("-smooth is %v, want -1, or 0 to 0.99", c.smooth)
 	case c.protocol == "prequential" && (c.fit.Propagate == nodes.On || c.smooth > 0 || c.fit.Words == nodes.On):
 		return errors.New("-propagate, -smooth and -words are of -protocol split")
+	case c.protocol == "prequential" && c.fit.Measure != "":
+		return errors.New("-score is of -protocol split: a stream has nothing to choose")
 	case c.fit.Propagate == nodes.On && c.fit.Known == nodes.On:
 		return errors.New("-propagate and -neighbour-labels are both set, want one: propagated features are no fields")
 	case !(c.decay == -1 || c.decay >= 0 && c.decay <= 1000):
 		return fmt.Errorf("-decay is %v, want -1, or 0 to 1000", c.decay)
+	}
+	if err := cli.CheckScore(c.fit.Measure, false); err != nil {
+		return err
 	}
 	if c.format, err = picture.Format(c.out); err != nil {
 		return err

@@ -8,11 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks/nodes"
 )
 
 // report is the JSON object of -json; accuracies are in percent.
 type report struct {
+	cli.Scored
 	Dataset  string `json:"dataset"`
 	Nodes    int    `json:"nodes"`
 	Edges    int    `json:"edges"`
@@ -120,6 +122,7 @@ func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
 	r.NeighbourLabels, r.Propagated = f.Known, f.Propagated
 	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
 	r.ValAccuracy, r.Accuracy = f.Probabilities.Of(d.val).Accuracy(), f.Probabilities.Of(d.test).Accuracy()
+	r.Scored = cli.NewScored(c.fit.Measure, f.Probabilities.Of(d.test).By, f.Probabilities.Of(d.val).By)
 	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
 	return nil
 }
@@ -138,6 +141,7 @@ func (r *report) print(out io.Writer) error {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
 		fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, r.choice())
+		r.Print(w)
 	} else {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
 		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]

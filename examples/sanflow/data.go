@@ -45,6 +45,7 @@ type data struct {
 type columns struct {
 	Source, Target, Graph, Type, Weight, Time string
 	ID, Class, Value, Ignore, Part, Types     string
+	SMILES                                    string `json:",omitempty"`
 	Directed                                  bool
 	HasID                                     bool    // -id was given
 	Offset                                    float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
@@ -54,7 +55,8 @@ var tasks = []string{"graphs", "nodes", "links"}
 
 func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.task, "task", "", "what the model classifies or predicts: graphs, nodes or links; "+task)
-	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl, one graph a line, with -class KEY; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
+	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl, one graph a line, with -class KEY, or molecules, a table with -smiles or .sdf, with -class or -value; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
+	f.StringVar(&d.SMILES, "smiles", "", "column with SMILES, of a table -data FILE.csv or .tsv, maybe packed: each row is a molecule")
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
@@ -64,8 +66,8 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node")
-	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown")
-	f.StringVar(&d.Value, "value", "", "column of -nodes: in place of -class, the number to learn")
+	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file")
+	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
 	f.StringVar(&d.Part, "part", "", "column of -nodes: train, valid or test")
@@ -97,6 +99,10 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
 	case d.Value != "" && d.task == "links":
 		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))
+	case slices.Contains(given, "smiles") && (!input.IsMolecules(d.data) || input.IsSDF(d.data)):
+		return cli.Usage(errors.New("-smiles names a column of a table of molecules, -data FILE.csv or .tsv"))
+	case d.task != "graphs" && d.molecules():
+		return cli.Usage(fmt.Errorf("-task %s is about one graph, and molecules are many", d.task))
 	case d.task == "graphs" && d.edges != "" && d.Graph == "":
 		return cli.Usage(errors.New("-task graphs wants -graph, the column of the graph"))
 	case d.task != "graphs" && d.Graph != "":
@@ -106,11 +112,16 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return d.roles()
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.explains && (name == "class" || name == "graph")) {
+		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.molecules() && (name == "class" || name == "value")) && !(d.explains && (name == "class" || name == "graph")) {
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges", name))
 		}
 	}
 	return nil
+}
+
+// molecules reports whether the data are molecules.
+func (d *data) molecules() bool {
+	return input.IsSDF(d.data) || d.SMILES != "" && input.IsMolecules(d.data)
 }
 
 // roles reports a column that is named for two uses in a table.
@@ -176,6 +187,15 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		return sources.Families{}, nil
 	}
 	path := d.data
+	if d.molecules() {
+		m := input.Molecules{SMILES: d.SMILES}
+		if d.targets {
+			if m.Class, m.Value = d.Class, d.Value; d.Class != "" {
+				m.Classes = d.classes
+			}
+		}
+		return m.Source(cli.Place("mol", path)), nil
+	}
 	ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))
 	switch {
 	case ext == ".arrow" || isDir(path) && !isMissing(filepath.Join(path, "manifest.json")):

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -32,7 +34,8 @@ type asking struct {
 	model, out, json string
 	p                *sinks.Predictor
 	graph            *graph.Graph // whose nodes the rows are, or nil
-	wrong            int          // of the rows to evaluate, those of a class that the model does not have
+	score            validation.Measure
+	wrong            int // of the rows to evaluate, those of a class that the model does not have
 	notes            map[string]string
 }
 
@@ -64,7 +67,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		return fmt.Errorf("%s: %w", c.model, err)
 	}
 	c.Offset = trained.Offset
-	if text != "" && c.edges != "" {
+	if text != "" && (c.edges != "" || input.IsMolecules(c.data.data)) {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}
 		f.Visit(func(one *flag.Flag) { given[one.Name] = one.Value.String() })
@@ -101,12 +104,19 @@ func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), &asking{}
 	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
 	c.flags(f)
+	cli.Score(f, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	if err := c.load(f, args); err != nil {
 		return err
 	}
 	defer c.p.Close()
+	if c.score == "" {
+		c.score = validation.Measure(c.notes["score"])
+	}
 	if err := c.needsData(); err != nil {
+		return err
+	}
+	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
 		return err
 	}
 	if c.targets = true; c.Offset != 0 && c.edges == "" {
@@ -134,8 +144,11 @@ func evaluate(ctx context.Context, args []string) error {
 	if m.Rows == 0 {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
-	r := newReport(c.task, c.notes["system"], c.name(), nil, m, start)
+	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
+	if r.Value != nil {
+		r.Systems[0].Score = *r.Value
+	}
 	if r.ModelSHA256, err = digest(c.model); err != nil {
 		return err
 	}

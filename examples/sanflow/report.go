@@ -10,14 +10,17 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // report is the JSON object of train and evaluate. Accuracy, its standard error, that of
 // the largest class and calibration are in percent, of Rows rows. Null is not measured:
 // the area under the ROC curve is of two classes, the root mean square error of numbers,
-// of which Error is the standard error then.
+// of which Error is the standard error then. Systems have what they are chosen by on the
+// validation part: the accuracy, the root mean square error, or -score.
 type report struct {
+	cli.Scored
 	Task        string         `json:"task"`
 	Model       string         `json:"model"` // the system that was chosen
 	Systems     []choose.Tried `json:"systems"`
@@ -50,13 +53,19 @@ func number(x float64) *float64 {
 
 // newReport reports measures. Of all rows those of a class that the model does not have came
 // without a target; of the test part they did not come.
-func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, start time.Time) *report {
+func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
 	r := &report{
-		Task: task, Model: model, Data: data, Systems: tried, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
+		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
 		Error: number(m.Error()), Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
 	}
-	if r.Systems == nil {
-		r.Systems = []choose.Tried{}
+	r.Systems = []choose.Tried{}
+	for _, s := range tried {
+		if score != "" {
+			if s.Score *= cli.ScoreUnit(score); s.Name == model {
+				r.ValidationValue = &s.Score
+			}
+		}
+		r.Systems = append(r.Systems, s)
 	}
 	if len(m.Classes) == 0 {
 		r.Classes, r.RMSE, r.Spread = []string{}, number(m.RMSE()), number(m.Spread())
@@ -75,7 +84,7 @@ func (r *report) print(out io.Writer, what string) error {
 		mark := ""
 		if s.Name == r.Model {
 			mark = "chosen"
-			if r.Accuracy != nil && slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return t.Score > s.Score }) {
+			if r.Score == "" && r.Accuracy != nil && slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return t.Score > s.Score }) {
 				mark = "chosen: recommended, and no other is better by a standard error"
 			}
 		}
@@ -84,6 +93,7 @@ func (r *report) print(out io.Writer, what string) error {
 	if len(r.Systems) > 0 {
 		fmt.Fprintln(w, "\t\t\t") // a line of its own
 	}
+	r.Print(w)
 	show := func(name string, x *float64, unit, note string) {
 		if x != nil {
 			fmt.Fprintf(w, "%s\t%.4g%s\t%s\n", name, *x, unit, note)

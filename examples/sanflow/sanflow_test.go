@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +63,72 @@ func TestTrainRepeats(t *testing.T) {
 	}
 	if _, err := os.Stat(one + ".train"); !os.IsNotExist(err) {
 		t.Errorf("what was tried is still there: %v", err)
+	}
+}
+
+// What -score names chooses among the systems, and is reported; evaluate knows it from the
+// model, and takes another.
+func TestScore(t *testing.T) {
+	clitest.Silence(t)
+	for _, task := range []string{"graphs", "nodes", "links"} {
+		model := filepath.Join(t.TempDir(), "model")
+		r := clitest.JSON[report](t, run, "train", "-task", task, "-systems", "linear,words", "-score", "logloss", "-out", model)
+		least := r.Systems[0]
+		for _, s := range r.Systems {
+			if s.Score < least.Score {
+				least = s
+			}
+		}
+		if r.Score != "logloss" || r.Model != least.Name || r.Value == nil || r.ValidationValue == nil || *r.ValidationValue != least.Score {
+			t.Errorf("%s: %+v", task, r)
+		}
+		if again := clitest.JSON[report](t, run, "evaluate", "-model", model); again.Value == nil || *again.Value != *r.Value || again.Systems[0].Score != *r.Value {
+			t.Errorf("%s: evaluate: %+v, want %v", task, again, *r.Value)
+		}
+		if again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-score", "accuracy"); again.Value == nil || math.Abs(*again.Value-*again.Accuracy) > 1e-9 {
+			t.Errorf("%s: evaluate: %+v", task, again)
+		}
+	}
+}
+
+// Molecules of a table are learned, and others are predicted, by the columns of the model.
+func TestMolecules(t *testing.T) {
+	clitest.Silence(t)
+	rows, sdf := "smiles,acid,mass\n", ""
+	for n := range 48 {
+		end := []string{"N", "O"}[n%2]
+		rows += fmt.Sprintf("%s%s,%s,%d\n", strings.Repeat("C", 2+n%5), end, []string{"no", "yes"}[n%2], n%5+n%2)
+		sdf += fmt.Sprintf("\n\n\n  2  1  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 C   0  0\n    0.0000    0.0000    0.0000 %s   0  0\n  1  2  1  0\nM  END\n> <acid>\n%s\n\n$$$$\n", end, []string{"no", "yes"}[n%2])
+	}
+	table, file := clitest.File(t, "acids.csv", rows), clitest.File(t, "acids.sdf", sdf)
+	model := filepath.Join(t.TempDir(), "model")
+	for _, args := range [][]string{{"-data", table, "-smiles", "smiles", "-class", "acid"}, {"-data", file, "-class", "acid"}} {
+		r := clitest.JSON[report](t, run, append([]string{"train", "-systems", "linear", "-out", model}, args...)...)
+		again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-data", args[1])
+		if *r.Accuracy != 100 || *again.Accuracy != 100 || again.Rows != 8 {
+			t.Errorf("%v: %v %% of %d rows, then %v %% of %d", args, *r.Accuracy, r.Rows, *again.Accuracy, again.Rows)
+		}
+	}
+	must(t, "train", "-systems", "linear", "-out", model, "-data", table, "-smiles", "smiles", "-value", "mass")
+	out := filepath.Join(t.TempDir(), "out.csv")
+	must(t, "predict", "-model", model, "-data", clitest.File(t, "new.csv", "smiles\nCCN\nCCCO\n"), "-out", out)
+	if got := read(t, out); strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, "id,value\n0,") {
+		t.Errorf("%q", got)
+	}
+	for want, args := range map[string]string{
+		"molecules want -class or -value":          "-data " + file,
+		"-smiles names a column of a table":        "-data " + file + " -smiles smiles -class acid",
+		"-task nodes is about one graph":           "-task nodes -data " + file + " -class acid",
+		`acids.csv:3: row 2: column "acid": char`:  "-data " + table + " -smiles acid -class mass",
+		`there is no column "x"`:                   "-data " + table + " -smiles smiles -class x",
+		"-score mae is for numbers":                "-data " + table + " -smiles smiles -class acid -score mae",
+		"-score auc is for classes":                "-data " + table + " -smiles smiles -value mass -score auc",
+		"-score is f1, want one of":                "-score f1",
+		"-score rmse is for numbers, and classes ": "-score rmse",
+	} {
+		if err := run(t.Context(), append([]string{"train", "-out", model}, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -36,6 +37,7 @@ type training struct {
 	out, json string
 	budget    time.Duration
 	systems   string
+	score     validation.Measure
 	seed      uint64
 }
 
@@ -60,6 +62,7 @@ func train(ctx context.Context, args []string) error {
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
+	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
@@ -78,6 +81,14 @@ func train(ctx context.Context, args []string) error {
 	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
 		return cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
 	}
+	if c.molecules() && c.Class+c.Value == "" {
+		return cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
+	}
+	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
+		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
+			return err
+		}
+	}
 	c.targets = true
 	// Places that cannot be written to are found before the work, not after it.
 	jsonFile, err := cli.Create(c.json)
@@ -95,6 +106,9 @@ func train(ctx context.Context, args []string) error {
 		return c.in(err)
 	}
 	defer p.release()
+	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
+		return err
+	}
 	if slices.Contains(cli.Given(f), "systems") {
 		c.budget = 0
 		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
@@ -111,7 +125,7 @@ func train(ctx context.Context, args []string) error {
 		c.budget = max(1, c.budget-time.Since(start))
 	}
 	chosen, err := choose.Choice{
-		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
 	if err != nil {
@@ -135,7 +149,7 @@ func train(ctx context.Context, args []string) error {
 	}
 	notes := chosen.Net.Metadata()
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, strings.Join(tried, ",")
-	if c.edges != "" {
+	if c.edges != "" || c.molecules() {
 		text, err := json.Marshal(c.columns)
 		if err != nil {
 			return err
@@ -144,6 +158,9 @@ func train(ctx context.Context, args []string) error {
 	}
 	if c.data.data+c.edges == "" { // the same rows give the same model in a file of any name
 		notes["data"] = "generated"
+	}
+	if c.score != "" {
+		notes["score"] = string(c.score)
 	}
 	notes["rows"], notes["seed"], notes["digest"] = strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
 	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
@@ -155,7 +172,7 @@ func train(ctx context.Context, args []string) error {
 	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
 		return err
 	}
-	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, start)
+	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, start)
 	if r.ModelSHA256, err = digest(c.out); err != nil {
 		return err
 	}
@@ -171,9 +188,13 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.Begin([]store.Setting{
+	settings := []store.Setting{
 		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("data with SHA-256", rows), cli.Setting("revision", revision),
-	}, true)
+	}
+	if c.score != "" {
+		settings = append(settings, cli.Setting("-score", c.score))
+	}
+	err = s.Begin(settings, true)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s holds the progress of a train with other data or settings; remove %[1]s to begin anew: %w", dir, err), s.Close())
 	}

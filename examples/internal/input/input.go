@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ var extensions = map[string]string{
 
 // FormatOf returns the format that the name of a file tells, or "".
 func FormatOf(path string) string {
-	return extensions[filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))]
+	return extensions[extension(path)]
 }
 
 // Check checks the format, or finds that of the file, and the file itself.
