@@ -357,20 +357,26 @@ func (p *Predictor) worker() (*worker, error) {
 
 // behind returns a worker with operators that are open, or closes them.
 func (p *Predictor) behind(fields *flow.Direct) (w *worker, err error) {
-	p.mu.Lock()
-	w = &worker{fields: fields, net: p.latest.Clone(), round: p.round}
-	p.mu.Unlock()
-	if w.shape, err = Shape(w.fields.Schema()); err == nil {
-		w.shape.Classes = w.net.Shape().Classes
-		err = w.net.Init(w.shape)
-	}
-	if err == nil && len(p.classes) > 0 && len(p.classes) != w.shape.Classes {
-		err = fmt.Errorf("the recipe names %d classes, the model has %d", len(p.classes), w.shape.Classes)
-	}
-	if err != nil {
+	w = &worker{fields: fields}
+	if w.net, w.shape, w.round, err = p.copyFor(fields.Schema()); err != nil {
 		return nil, errors.Join(err, w.fields.Close())
 	}
 	return w, nil
+}
+
+// copyFor returns a copy of the model for rows of a schema, and the number of its update.
+func (p *Predictor) copyFor(rows *arrow.Schema) (net nn.Predictor, shape nn.Shape, round int, err error) {
+	p.mu.Lock()
+	net, round = p.latest.Clone(), p.round
+	p.mu.Unlock()
+	if shape, err = Shape(rows); err == nil {
+		shape.Classes = net.Shape().Classes
+		err = net.Init(shape)
+	}
+	if err == nil && len(p.classes) > 0 && len(p.classes) != shape.Classes {
+		err = fmt.Errorf("the recipe names %d classes, the model has %d", len(p.classes), shape.Classes)
+	}
+	return net, shape, round, err
 }
 
 // predict answers for the rows that the operators make of rec.

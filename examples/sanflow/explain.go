@@ -30,11 +30,7 @@ func explain(ctx context.Context, args []string) error {
 	defer c.p.Close()
 	class := c.Class
 	c.Class = ""
-	number, err := strconv.Atoi("0" + c.Graph)
-	switch {
-	case err != nil:
-		return cli.Usage(fmt.Errorf("-graph is %q, want the number of a graph, from 0", c.Graph))
-	case c.task != "graphs" || c.edges != "":
+	if c.task != "graphs" || c.edges != "" {
 		return cli.Usage(errors.New("graphs given by -data are explained; sinks.OpenGraph.Explain explains nodes and links"))
 	}
 	if err := c.needsData(); err != nil {
@@ -49,22 +45,11 @@ func explain(ctx context.Context, args []string) error {
 	if err != nil {
 		return c.in(err)
 	}
-	at := &nth{left: number}
-	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
-		return c.in(err)
-	}
-	if at.graph == nil {
-		return fmt.Errorf("%s: there is no graph %d, but %d", c.name(), number, number-at.left)
-	}
-	p, err := c.p.For(at.layout)
+	of, err := c.reasons(ctx, src, sinks.ExplainOptions{Class: class})
 	if err != nil {
 		return err
 	}
-	defer p.Close()
-	e, err := p.ExplainAs(ctx, at.graph, sinks.ExplainOptions{Class: class})
-	if err != nil {
-		return err
-	}
+	e := of.Reasons
 	if c.json != "" {
 		if err := files.JSON(c.json, e); err != nil {
 			return err
@@ -73,17 +58,39 @@ func explain(ctx context.Context, args []string) error {
 	if html != "" {
 		if err := files.Finish(html, func() ([]byte, error) {
 			var b bytes.Buffer
-			err := page.Explanation{Title: fmt.Sprintf("Graph %d of %s", number, c.name()), Graph: at.graph, Reasons: e, Type: typeOf(at.graph, at.layout)}.Write(&b)
+			err := of.Write(&b)
 			return b.Bytes(), err
 		}); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("graph %d: class %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", number, e.Class, e.Sum, e.Bias, e.Graph, e.Method)
+	fmt.Printf("%s: class %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", of.Title, e.Class, e.Sum, e.Bias, e.Graph, e.Method)
 	for _, w := range e.Words[:min(10, len(e.Words))] {
 		fmt.Printf("%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
 	}
 	return nil
+}
+
+// reasons explains the answer for the graph of -graph.
+func (c *asking) reasons(ctx context.Context, src flow.Source, o sinks.ExplainOptions) (*page.Explanation, error) {
+	number, err := strconv.Atoi("0" + c.Graph)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("-graph is %q, want the number of a graph, from 0", c.Graph))
+	}
+	at := &nth{left: number}
+	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
+		return nil, c.in(err)
+	}
+	if at.graph == nil {
+		return nil, fmt.Errorf("%s: there is no graph %d, but %d", c.name(), number, number-at.left)
+	}
+	p, err := c.p.For(at.layout)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	e, err := p.ExplainAs(ctx, at.graph, o)
+	return &page.Explanation{Title: fmt.Sprintf("Graph %d of %s", number, c.name()), Graph: at.graph, Reasons: e, Type: typeOf(at.graph, at.layout)}, err
 }
 
 // typeOf returns what is written into the nodes of a drawing: their first discrete attribute.

@@ -41,3 +41,27 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// The command writes an atlas, the same each time, whose page leads from a motif to its graphs.
+func TestAtlas(t *testing.T) {
+	defer leak.VerifyNone(t)
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, one, two, page := filepath.Join(dir, "model"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "page")
+	must(t, "train", "-out", model, "-systems", "linear")
+	must(t, "atlas", "-model", model, "-graph", "5", "-json", one, "-html", page, "-motifs", "5")
+	must(t, "atlas", "-model", model, "-json", two, "-motifs", "5", "-workers", "2")
+	if read(t, one) != read(t, two) {
+		t.Error("other bytes")
+	}
+	for _, part := range []string{"<svg", `href="#m5"`, `id="m5"`, "Graph 5 of generated"} {
+		if !strings.Contains(read(t, page), part) {
+			t.Errorf("the page has no %s", part)
+		}
+	}
+	for _, bad := range [][]string{{"-graph", "x"}, {"-graph", "100000"}, {"-motifs", "0"}, {"-task", "nodes"}, {"-data", "nowhere"}} {
+		if err := run(t.Context(), append([]string{"atlas", "-model", model}, bad...)); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}

@@ -5,6 +5,7 @@
 //	sanflow evaluate -model mutag.model -data MUTAG
 //	sanflow predict -model mutag.model -data MUTAG -out scores.csv
 //	sanflow explain -model mutag.model -data MUTAG -graph 17 -html why.html
+//	sanflow atlas -model mutag.model -data MUTAG -html atlas.html
 //	sanflow serve -model mutag.model -listen localhost:8080
 //	sanflow inspect mutag.model
 //
@@ -50,6 +51,7 @@ func init() { // not above: commands tell about themselves by it
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
 		{"predict", "writes the predictions of a model for all rows as CSV, JSON lines or Parquet", predict},
 		{"explain", "says what in a graph speaks for the prediction of a model, as JSON and as HTML", explain},
+		{"atlas", "lists what a model looks for in graphs, with subgraphs of the data, as JSON and as HTML", atlas},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},
 	}

@@ -13,6 +13,7 @@ type drawing struct {
 	Side          int    // largest width on the page, in pixels
 	Width, Height int    // of the coordinates
 	Nodes, Edges  []mark
+	Cells         []mark // squares
 }
 
 // mark is a node, a circle around X1, Y1, or an edge.
@@ -112,13 +113,19 @@ circle.back { fill: var(--back); stroke: none }
 line { stroke: var(--soft) }
 line.plus { stroke: var(--plus) } circle.plus { fill: var(--plus); stroke: var(--plus) } span.plus { color: var(--plus) }
 line.minus { stroke: var(--minus); stroke-dasharray: 7 5 } circle.minus { fill: var(--minus); stroke: var(--minus); stroke-dasharray: 4 3 } span.minus { color: var(--minus) }
-line.faint { opacity: .45 } circle.faint { stroke: var(--rule) }
+line.faint { opacity: .7 } circle.faint { stroke: var(--soft) }
 line.member { stroke: var(--plus) } circle.member { fill: var(--plus); stroke: var(--plus) } circle.root { fill: var(--mark); stroke: var(--ink); stroke-width: 3 }
 text.member { fill: var(--back) } text.root { fill: #000 } text.faint { fill: var(--soft) }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 caption { text-align: left; color: var(--soft); padding: .3em 0 }
 td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
 td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal }
+rect.plus { fill: var(--plus) } rect.minus { fill: none; stroke: var(--minus); stroke-width: 4 }
+.motif { border-top: 1px solid var(--rule); margin-top: 2em; break-inside: avoid-page }
+.sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
+.plates svg { height: 11em }
+.plates { display: grid; grid-template-columns: repeat(auto-fill, minmax(13em, 1fr)); gap: 1em }
+@media (max-width: 40em) { .sides { grid-template-columns: 1fr } }
 figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 @media print { body { max-width: none } a { color: inherit } }
 </style>
@@ -126,5 +133,6 @@ figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 <body>
 {{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="{{.Label}}">
 {{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
+{{end}}{{range .Cells}}<rect x="{{.X1}}" y="{{.Y1}}" width="{{.Size}}" height="{{.Size}}" class="{{.Kind}}"><title>{{.Title}}</title></rect>
 {{end}}{{range .Nodes}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}
 {{end}}</svg>{{end}}`

@@ -32,28 +32,35 @@ type Explanation struct {
 
 // Write writes the page.
 func (p Explanation) Write(w io.Writer) error {
+	c, err := p.content()
+	if err != nil {
+		return err
+	}
+	return explanationPage.Execute(w, c)
+}
+
+// explained is the content of the page.
+type explained struct {
+	*sinks.Explanation
+	Title, Probabilities string
+	Drawing              *drawing
+	Undrawn              int
+	Top                  []sinks.WordWeight
+	Omitted              int
+}
+
+func (p Explanation) content() (page explained, err error) {
 	e := p.Reasons
-	page := struct {
-		*sinks.Explanation
-		Title, Probabilities string
-		Drawing              *drawing
-		Undrawn              int
-		Top                  []sinks.WordWeight
-		Omitted              int
-	}{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))]}
+	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))]}
 	page.Omitted = len(e.Words) - len(page.Top)
 	if len(e.Probs) <= 20 {
 		page.Probabilities = fmt.Sprintf("%.4g", e.Probs)
 	}
-	var err error
 	if len(e.Nodes) > 0 {
 		page.Drawing, err = p.draw()
 		page.Undrawn = len(e.Nodes) - mostDrawn
 	}
-	if err != nil {
-		return err
-	}
-	return explanationPage.Execute(w, page)
+	return page, err
 }
 
 // name is what a node is called.
@@ -110,13 +117,16 @@ func (p Explanation) draw() (*drawing, error) {
 	}), nil
 }
 
-var explanationPage = template.Must(template.New("").Parse(parts + `{{template "head" .Title}}<main>
-<h1>{{.Title}}</h1>
-<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}
+// reasons are the answer, its sum and the drawing.
+const reasons = `{{define "reasons"}}<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}
 Method: {{.Method}}. Sum {{printf "%+.4g" .Sum}} = bias {{printf "%+.4g" .Bias}} + whole graph {{printf "%+.4g" .Graph}} + nodes + edges.</p>
-{{with .Drawing}}<figure>{{template "drawing" .}}
-<figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if gt $.Undrawn 0}} {{$.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
-{{if .Top}}<h2>Words</h2>
+{{if .Drawing}}<figure>{{template "drawing" .Drawing}}
+<figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if gt .Undrawn 0}} {{.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
+{{end}}`
+
+var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
+<h1>{{.Title}}</h1>
+{{template "reasons" .}}{{if .Top}}<h2>Words</h2>
 <table>
 <caption>By weight{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
 <thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">members</th></tr></thead>

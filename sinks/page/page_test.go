@@ -29,7 +29,7 @@ func checkPage(t *testing.T, p interface{ Write(io.Writer) error }) string {
 			t.Errorf("the page has %q", bad)
 		}
 	}
-	if page.Len() > 1<<20 {
+	if page.Len() > 4<<20 {
 		t.Errorf("the page has %d bytes", page.Len())
 	}
 	d := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>")))
@@ -98,4 +98,32 @@ func TestLayout(t *testing.T) {
 			t.Error("two nodes without an edge have no place")
 		}
 	}
+}
+
+// The page of an atlas shows names as they are, and has bounds.
+func TestAtlasPage(t *testing.T) {
+	const hostile = `</title><script>alert(1)</script>"'<b onclick=x>&amp;`
+	m := sinks.Motif{Text: hostile, Class: hostile, Alike: 2, Effects: make([]sinks.Effect, 30), Strength: math.NaN()}
+	for range 20 {
+		m.Examples = append(m.Examples, sinks.Example{
+			Nodes: []sinks.ExampleNode{{ID: 3, Type: hostile, Member: true, Root: true}, {ID: 4, Member: true}, {ID: 9}},
+			Edges: []sinks.ExampleEdge{{Source: 0, Target: 1, Member: true}, {Source: 1, Target: 2}},
+		})
+	}
+	a := &sinks.Atlas{Kind: "words", Classes: []string{hostile}, Graphs: 3}
+	for range 2 * mostMotifs {
+		a.Motifs = append(a.Motifs, m)
+	}
+	g, err := graph.New(1, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := checkPage(t, Atlas{Title: hostile, Atlas: a, Of: &Explanation{Title: hostile, Graph: g, Reasons: &sinks.Explanation{Class: hostile, Nodes: []sinks.NodeWeight{{}}}}})
+	for _, part := range []string{"100 motifs are left out", `href="#m100"`, `id="m100"`, "20 classes", "graph 0, weight"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page has no %q", part)
+		}
+	}
+	checkPage(t, Atlas{Atlas: &sinks.Atlas{}})
+	checkPage(t, Atlas{Atlas: &sinks.Atlas{Kind: "filters", Motifs: []sinks.Motif{{Picture: &sinks.Picture{Rows: 1, Cols: 2, Values: []float64{-1, math.NaN()}}}, {Picture: &sinks.Picture{}}}}})
 }

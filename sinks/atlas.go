@@ -1,0 +1,681 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// Atlas is what a model looks for in graphs: its motifs, the strongest first, each with
+// subgraphs of the data that have it. Package sinks/page writes it as a page.
+type Atlas struct {
+	Kind    string   `json:"kind"`              // of the motifs: "words", "filters" or "units"
+	Classes []string `json:"classes,omitempty"` // none where a number was learned, or nothing
+	Graphs  int      `json:"graphs"`            // of the data; of units their fields
+	// All is how many words the data have, or how many filters or units there are, and
+	// Compared how many of them, the strongest, the motifs were chosen from.
+	All      int     `json:"all"`
+	Compared int     `json:"compared"`
+	Motifs   []Motif `json:"motifs"`
+	Whole    []Motif `json:"whole,omitempty"` // words about the whole graph, which have no subgraph
+}
+
+// Motif is a word, a filter or a hidden unit, with those that are alike. Of several words
+// that occur in the same graphs, at the same nodes, the strongest stands for all.
+type Motif struct {
+	Text  string `json:"text"`
+	Alike int    `json:"alike"` // how many it stands for, itself included
+	// Class is the class whose logit, minus the mean of all, it raises most.
+	Class string `json:"class,omitempty"`
+	// Strength is what the motifs are ordered by: of words the standard deviation over all
+	// graphs of what they add together, in the unit of WordWeight, over all classes. What
+	// adds the same to all answers has none.
+	Strength    float64 `json:"strength"`
+	Graphs      int     `json:"graphs"`      // that have it
+	Occurrences float64 `json:"occurrences"` // in all graphs
+	// Effects are those on the answers, one for each class, or for the number.
+	Effects  []Effect  `json:"effects,omitempty"`
+	Examples []Example `json:"examples,omitempty"`
+	Picture  *Picture  `json:"picture,omitempty"` // of a filter or a unit: its weights
+}
+
+// Effect is an ablation: by how much the probability of a class, or the number, falls on
+// average without the motif, among the graphs that have it. Errors are standard errors of means
+// over graphs, 0 where there is one graph.
+type Effect struct {
+	Word          float64 `json:"word"` // without the word, filter or unit alone
+	WordError     float64 `json:"word_error"`
+	Together      float64 `json:"together"` // without all that it stands for
+	TogetherError float64 `json:"together_error"`
+}
+
+// Example is a graph that has a motif, or the part of it around an occurrence.
+type Example struct {
+	Graph  int64         `json:"graph"`  // its number in the data, from 0
+	Weight float64       `json:"weight"` // of the motif there; of a unit its probability
+	Nodes  []ExampleNode `json:"nodes"`
+	Edges  []ExampleEdge `json:"edges"`
+}
+
+// ExampleNode is a node that is drawn.
+type ExampleNode struct {
+	ID     int32  `json:"id"`
+	Type   string `json:"type,omitempty"` // its first discrete attribute
+	Member bool   `json:"member,omitempty"`
+	Root   bool   `json:"root,omitempty"` // what the word is about; see count.Occurrence
+}
+
+// ExampleEdge is an edge between drawn nodes: their places in Nodes.
+type ExampleEdge struct {
+	Source int32 `json:"source"`
+	Target int32 `json:"target"`
+	Member bool  `json:"member,omitempty"`
+}
+
+// Picture is a matrix of weights.
+type Picture struct {
+	Rows   int       `json:"rows"`
+	Cols   int       `json:"cols"`
+	Values []float64 `json:"values"` // (Rows, Cols)
+}
+
+// AtlasOptions bound an atlas. The zero value takes the defaults.
+type AtlasOptions struct {
+	Motifs   int // most motifs, and most words about whole graphs; 0 = 24
+	Examples int // most graphs shown of each; 0 = 4
+}
+
+const (
+	mostCandidates = 512     // words that are compared with each other
+	mostCounted    = 1 << 22 // numbers that are held of words
+	mostPresent    = 1 << 12 // graphs whose words are compared
+	mostShown      = 60      // nodes of an example
+	alikeGraphs    = 0.9     // from which share of the graphs that have one of two words on both are alike,
+	alikeNodes     = 0.5     // and from which share of the nodes of one of them
+)
+
+// Atlas describes what the model looks for in the graphs of a pipeline without operators or
+// sink, whose source can be run four times. The model is nn.Additive. The memory does not grow with the
+// number of graphs: of millions of words, the weakest half is forgotten.
+func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOptions) (*Atlas, error) {
+	a := &atlas{
+		Atlas: Atlas{Kind: "words", Classes: p.Classes()}, p: p, graphs: graphs,
+		tallies: map[uint64]*tally{}, motifs: cmp.Or(o.Motifs, 24), most: cmp.Or(o.Examples, 4),
+	}
+	if a.motifs < 0 || a.most < 0 {
+		return nil, fmt.Errorf("sinks: atlas: %d motifs with %d examples, want 0 or more, where 0 is the default", o.Motifs, o.Examples)
+	}
+	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("sinks: atlas: %w", err)
+		}
+	}
+	return &a.Atlas, nil
+}
+
+// atlas is one in the making.
+type atlas struct {
+	Atlas
+	p            *Predictor
+	graphs       flow.Pipeline
+	motifs, most int
+
+	tallies map[uint64]*tally // of words
+	words   []*candidate      // the strongest first
+	at      map[uint64]*candidate
+	groups  []*group
+}
+
+// candidate is a word that may stand for others.
+type candidate struct {
+	id       uint64
+	strength float64
+	weights  []float64 // sums over the graphs, of each class
+	graphs   int
+	count    float64
+	present  []uint64 // a bit for each of the first graphs
+	examples []*example
+	text     string
+	whole    bool
+	alike    *group
+}
+
+// example is a graph that has a candidate.
+type example struct {
+	graph  int64
+	weight float64
+	nodes  []int32 // of all occurrences, ascending
+	shown  Example // of the first one
+}
+
+// group is alike words, the strongest first, and what the answers are without them.
+type group struct {
+	words          []*candidate
+	word, together []moments // of each class
+	tally          tally     // of the sums of their weights
+}
+
+// moments are sums of a number and of its square.
+type moments struct{ n, sum, squares float64 }
+
+func (m *moments) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squares+x*x }
+
+// mean returns it and its standard error.
+func (m *moments) mean() (mean, err float64) {
+	if m.n == 0 {
+		return 0, 0
+	}
+	mean = m.sum / m.n
+	if m.n > 1 {
+		err = math.Sqrt(max(0, m.squares/m.n-mean*mean) / (m.n - 1))
+	}
+	return mean, err
+}
+
+// contributing is a sink that tells what the counts of each row add to its answer.
+type contributing struct {
+	p     *Predictor
+	net   nn.Additive
+	shape nn.Shape
+	row   int64
+	each  func(row int64, c nn.Contributions, values []float64)
+}
+
+func (*contributing) Name() string { return "atlas" }
+
+func (s *contributing) Open(in *arrow.Schema) (flow.Writer, error) {
+	net, shape, _, err := s.p.copyFor(in)
+	if err != nil {
+		return nil, err
+	}
+	var ok bool
+	if s.net, ok = net.(nn.Additive); !ok {
+		return nil, fmt.Errorf("a %T has no words: want a model of counts", s.p.net)
+	}
+	s.shape = shape
+	return s, nil
+}
+
+func (*contributing) Close(error) error { return nil }
+
+func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
+	if rec.NumRows() == 0 {
+		return nil
+	}
+	b, err := batchOf(rec, s.shape, false)
+	if err != nil {
+		return err
+	}
+	for i := range int(rec.NumRows()) {
+		c, err := s.net.Contributions(b, i)
+		if err != nil {
+			return err
+		}
+		s.p.as.logits(c.Bias)
+		s.p.as.logits(c.Weights)
+		_, values := b.Counts.Row(i)
+		s.each(s.row, c, values)
+		s.row++
+	}
+	return nil
+}
+
+// pass runs over the contributions of all graphs.
+func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contributions, values []float64)) error {
+	s := &contributing{p: a.p, each: each}
+	if err := a.p.recipe.Onto(a.graphs).To(s).Run(ctx); err != nil {
+		return err
+	}
+	if a.Graphs = int(s.row); s.row == 0 {
+		return errors.New("there are no graphs")
+	}
+	return nil
+}
+
+// centre subtracts the mean over the outputs from the weights of one word.
+func centre(w []float64) {
+	if len(w) == 1 {
+		return
+	}
+	mean := 0.
+	for _, x := range w {
+		mean += x / float64(len(w))
+	}
+	for i := range w {
+		w[i] -= mean
+	}
+}
+
+func largest(w []float64) (most float64) {
+	for _, x := range w {
+		most = max(most, math.Abs(x))
+	}
+	return most
+}
+
+// tally is the weights of a word, summed over graphs.
+type tally struct {
+	sums    []float64 // of each class
+	squares float64   // of all classes
+}
+
+func (t *tally) add(w []float64) {
+	for j, x := range w {
+		t.sums[j] += x
+		t.squares += x * x
+	}
+}
+
+// deviation is the root of the variance over some graphs, summed over the classes.
+func (t *tally) deviation(graphs float64) float64 {
+	v := t.squares / graphs
+	for _, x := range t.sums {
+		v -= x / graphs * x / graphs
+	}
+	return math.Sqrt(max(0, v))
+}
+
+// rank finds the words with the largest strengths.
+func (a *atlas) rank(ctx context.Context) error {
+	err := a.pass(ctx, func(row int64, c nn.Contributions, _ []float64) {
+		for i, id := range c.IDs {
+			w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
+			centre(w)
+			t := a.tallies[id]
+			if t == nil {
+				t = &tally{sums: make([]float64, c.Outputs)}
+				a.tallies[id] = t
+				a.All++
+			}
+			t.add(w)
+		}
+		if len(a.tallies)*(c.Outputs+8) > mostCounted {
+			all := make([]float64, 0, len(a.tallies))
+			for _, t := range a.tallies {
+				all = append(all, t.deviation(float64(row+1)))
+			}
+			slices.Sort(all)
+			for id, t := range a.tallies {
+				if t.deviation(float64(row+1)) <= all[len(all)/2] {
+					delete(a.tallies, id)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for id, t := range a.tallies {
+		if x := t.deviation(float64(a.Graphs)); x > 0 {
+			a.words = append(a.words, &candidate{id: id, strength: x})
+		}
+	}
+	a.tallies = nil
+	slices.SortFunc(a.words, func(a, b *candidate) int { return cmp.Or(cmp.Compare(b.strength, a.strength), cmp.Compare(a.id, b.id)) })
+	a.words = slices.Clone(a.words[:min(len(a.words), mostCandidates)])
+	a.Compared = len(a.words)
+	a.at = make(map[uint64]*candidate, len(a.words))
+	for _, w := range a.words {
+		a.at[w.id] = w
+	}
+	return nil
+}
+
+// meet finds the graphs that have the words.
+func (a *atlas) meet(ctx context.Context) error {
+	return a.pass(ctx, func(row int64, c nn.Contributions, values []float64) {
+		for i, id := range c.IDs {
+			word, ok := a.at[id]
+			if !ok {
+				continue
+			}
+			w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
+			centre(w)
+			if word.weights == nil {
+				word.weights = make([]float64, c.Outputs)
+				word.present = make([]uint64, mostPresent/64)
+			}
+			for j, x := range w {
+				word.weights[j] += x
+			}
+			word.graphs++
+			word.count += values[i]
+			if row < mostPresent {
+				word.present[row/64] |= 1 << (row % 64)
+			}
+			// The examples are the graphs in which the word weighs most, the first of equals.
+			e := &example{graph: row, weight: largest(w)}
+			at, _ := slices.BinarySearchFunc(word.examples, e, func(have, e *example) int {
+				return cmp.Or(cmp.Compare(e.weight, have.weight), -1)
+			})
+			if word.examples = slices.Insert(word.examples, at, e); len(word.examples) > a.most {
+				word.examples = word.examples[:a.most]
+			}
+		}
+	})
+}
+
+// find finds the words in their graphs, and joins those that are alike.
+func (a *atlas) find(ctx context.Context) error {
+	s := &finding{a: a, wanted: map[int64][]*candidate{}}
+	for _, w := range a.words {
+		for _, e := range w.examples {
+			s.wanted[e.graph] = append(s.wanted[e.graph], w)
+		}
+	}
+	if err := a.graphs.To(s).Run(ctx); err != nil {
+		return err
+	}
+	if int(s.row) != a.Graphs {
+		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
+	}
+	for _, w := range a.words {
+		if w.text == "" {
+			w.text, w.whole = fmt.Sprintf("%#016x", w.id), true
+		}
+		i := slices.IndexFunc(a.groups, func(g *group) bool { return g.words[0].like(w) })
+		if i < 0 {
+			i = len(a.groups)
+			a.groups = append(a.groups, &group{})
+		}
+		g := a.groups[i]
+		g.words, w.alike = append(g.words, w), g
+	}
+	return nil
+}
+
+// like reports whether words occur in the same graphs, speak for the same class, and are at
+// the same nodes of an example.
+func (w *candidate) like(x *candidate) bool {
+	if w.whole != x.whole || w.class() != x.class() {
+		return false
+	}
+	both, either := 0, 0
+	for i := range w.present {
+		both += bits.OnesCount64(w.present[i] & x.present[i])
+		either += bits.OnesCount64(w.present[i] | x.present[i])
+	}
+	if float64(both) < alikeGraphs*float64(either) {
+		return false
+	}
+	if w.whole {
+		return true
+	}
+	for _, e := range w.examples {
+		for _, f := range x.examples {
+			if e.graph == f.graph {
+				return overlap(e.nodes, f.nodes) >= alikeNodes
+			}
+		}
+	}
+	return false
+}
+
+// class is the output that a word raises most.
+func (w *candidate) class() (top int) {
+	for i, x := range w.weights {
+		if x > w.weights[top] {
+			top = i
+		}
+	}
+	return top
+}
+
+// overlap is the share of those that are in both of two ascending lists.
+func overlap(a, b []int32) float64 {
+	both := 0
+	for _, v := range a {
+		if _, ok := slices.BinarySearch(b, v); ok {
+			both++
+		}
+	}
+	return float64(both) / float64(max(1, len(a)+len(b)-both))
+}
+
+// finding is a sink of graphs that finds words in some of them.
+type finding struct {
+	a      *atlas
+	wanted map[int64][]*candidate
+	row    int64
+}
+
+func (*finding) Name() string { return "atlas" }
+
+func (s *finding) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
+
+func (*finding) Close(error) error { return nil }
+
+func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
+	for i := range rec.NumRows() {
+		if len(s.wanted[s.row]) > 0 {
+			if err := s.find(ctx, rec.NewSlice(i, i+1)); err != nil {
+				return err
+			}
+		}
+		s.row++
+	}
+	return nil
+}
+
+// find finds the words that are wanted of a graph, a record of one row, which it releases.
+func (s *finding) find(ctx context.Context, rec arrow.Record) error {
+	defer rec.Release()
+	wanted := map[uint64]*candidate{}
+	for _, w := range s.wanted[s.row] {
+		wanted[w.id] = w
+	}
+	for i, op := range s.a.p.recipe {
+		counter, ok := op.(operators.Count)
+		if !ok {
+			continue
+		}
+		view, err := viewCounts(ctx, rec, s.a.p.recipe[:i])
+		if err != nil {
+			return err
+		}
+		for _, of := range counter.Of {
+			if _, err = count.Find(of, view.in, view.names, func(o count.Occurrence) {
+				if w, ok := wanted[o.ID]; ok {
+					w.meet(s.row, view, o)
+				}
+			}); err != nil {
+				break
+			}
+		}
+		view.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet adds an occurrence to the example of a graph.
+func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
+	if w.text == "" {
+		w.text, w.whole = o.Text(), len(o.Nodes)+len(o.Edges) == 0
+	}
+	if w.whole {
+		return
+	}
+	i := slices.IndexFunc(w.examples, func(e *example) bool { return e.graph == row })
+	e := w.examples[i]
+	nodes, edges := o.Nodes, o.Edges
+	if o.Members != nil {
+		nodes, edges = o.Members()
+	}
+	nodes = slices.Clone(nodes)
+	for _, edge := range o.Edges {
+		nodes = append(nodes, edge.U, edge.V)
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	if e.nodes == nil {
+		e.shown = showExample(view.in.Graph, view.names, nodes, edges, o.Nodes)
+		e.shown.Graph, e.shown.Weight = row, e.weight
+	}
+	e.nodes = append(e.nodes, nodes...)
+	slices.Sort(e.nodes)
+	e.nodes = slices.Compact(e.nodes)
+}
+
+// showExample returns the graph, or of a large one the members and what is nearest to them.
+func showExample(g *graph.Graph, names count.Dictionary, members []int32, edges []graph.Edge, roots []int32) (e Example) {
+	shown, at := []int32{}, map[int32]int32{}
+	show := func(v int32) {
+		if _, ok := at[v]; !ok && len(shown) < mostShown {
+			at[v] = 0
+			shown = append(shown, v)
+		}
+	}
+	for _, v := range roots {
+		show(v)
+	}
+	for _, v := range members {
+		show(v)
+	}
+	if g.N() <= mostShown {
+		for v := range int32(g.N()) {
+			show(v)
+		}
+	} else {
+		for _, v := range slices.Clone(shown) {
+			for _, u := range g.Adj(v) {
+				show(u)
+			}
+		}
+	}
+	slices.Sort(shown)
+	joined := map[graph.Edge]bool{}
+	for _, edge := range edges {
+		joined[edge], joined[graph.Edge{U: edge.V, V: edge.U}] = true, true
+	}
+	for i, v := range shown {
+		at[v] = int32(i)
+		_, member := slices.BinarySearch(members, v)
+		n := ExampleNode{ID: v, Member: member, Root: slices.Contains(roots, v)}
+		if g.NodeCats > 0 {
+			x := g.NodeCat[int(v)*g.NodeCats]
+			if n.Type = names.Node(0, x); n.Type == "" {
+				n.Type = fmt.Sprint(x)
+			}
+		}
+		e.Nodes = append(e.Nodes, n)
+	}
+	for i, v := range shown {
+		for _, u := range g.Adj(v) {
+			if j, ok := at[u]; ok && (g.Directed || v < u) {
+				e.Edges = append(e.Edges, ExampleEdge{int32(i), j, joined[graph.Edge{U: v, V: u}]})
+			}
+		}
+	}
+	return e
+}
+
+// ablate asks what the answers are without the motifs.
+func (a *atlas) ablate(ctx context.Context) error {
+	var now, then, sums []float64
+	weights := map[*group][]float64{}
+	err := a.pass(ctx, func(_ int64, c nn.Contributions, _ []float64) {
+		sum := c.Sum()
+		now = answerOf(now, sum)
+		clear(weights)
+		without := func(m []moments, w []float64) {
+			sums = append(sums[:0], sum...)
+			for j, x := range w {
+				sums[j] -= x
+			}
+			then = answerOf(then, sums)
+			for j := range m {
+				m[j].add(now[j] - then[j])
+			}
+		}
+		for i, id := range c.IDs {
+			word, ok := a.at[id]
+			if !ok {
+				continue
+			}
+			g, w := word.alike, c.Weights[i*c.Outputs:(i+1)*c.Outputs]
+			if g.word == nil {
+				g.word, g.together, g.tally.sums = make([]moments, c.Outputs), make([]moments, c.Outputs), make([]float64, c.Outputs)
+			}
+			if word == g.words[0] {
+				without(g.word, w)
+			}
+			all := weights[g]
+			if all == nil {
+				all = make([]float64, c.Outputs)
+			}
+			for j, x := range w {
+				all[j] += x
+			}
+			weights[g] = all
+		}
+		for g, w := range weights { // each has sums of its own, so that the order changes nothing
+			without(g.together, w)
+			centre(w)
+			g.tally.add(w)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	graphs := float64(a.Graphs)
+	slices.SortStableFunc(a.groups, func(a, b *group) int { return cmp.Compare(b.tally.deviation(graphs), a.tally.deviation(graphs)) })
+	for _, g := range a.groups {
+		w := g.words[0]
+		if w.whole && len(a.Whole) == a.motifs || !w.whole && len(a.Motifs) == a.motifs {
+			continue
+		}
+		m := Motif{
+			Text: w.text, Alike: len(g.words), Graphs: w.graphs, Occurrences: w.count, Strength: g.tally.deviation(graphs),
+		}
+		if len(w.weights) > 1 {
+			m.Class = a.p.className(w.class())
+		}
+		for j := range g.word {
+			var e Effect
+			e.Word, e.WordError = g.word[j].mean()
+			e.Together, e.TogetherError = g.together[j].mean()
+			m.Effects = append(m.Effects, e)
+		}
+		if w.whole {
+			a.Whole = append(a.Whole, m)
+			continue
+		}
+		for _, e := range w.examples {
+			m.Examples = append(m.Examples, e.shown)
+		}
+		a.Motifs = append(a.Motifs, m)
+	}
+	return nil
+}
+
+// answerOf is the probabilities of logits, or the number.
+func answerOf(to, logits []float64) []float64 {
+	to = append(to[:0], logits...)
+	if len(to) == 1 {
+		return to
+	}
+	top, sum := slices.Max(to), 0.
+	for i, x := range to {
+		to[i] = math.Exp(x - top)
+		sum += to[i]
+	}
+	for i := range to {
+		to[i] /= sum
+	}
+	return to
+}

@@ -1,0 +1,153 @@
+package sinks_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// The first motif of an atlas of BA-2motifs is a planted motif: in each of its examples, the
+// nodes of one are at least half of those of either.
+func TestAtlasPlanted(t *testing.T) {
+	seeds, size := uint64(3), 100
+	if os.Getenv("SANFLOW_LONG") != "" {
+		seeds, size = 100, 200
+	}
+	right := 0
+	for seed := range seeds {
+		items := make([]sources.Item, size)
+		planted := make([]generate.Planted, size)
+		for i := range items {
+			p, err := generate.BA2Motifs(i%2, 7000+seed*uint64(size)+uint64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			planted[i], items[i] = p, sources.Item{Graph: p.Graph, Class: int32(i % 2)}
+		}
+		l := record.Layout{Classes: []string{"house", "cycle"}}
+		graphs := flow.From(sources.Graphs{Items: items, Layout: l})
+		a, p := atlasOf(t, graphs, l, sinks.AtlasOptions{})
+		plant := true
+		for _, e := range a.Motifs[0].Examples {
+			both, members, motif := 0, 0, 5
+			for _, v := range e.Nodes {
+				if v.Member {
+					members++
+					if planted[e.Graph].Motif[v.ID] >= 0 {
+						both++
+					}
+				}
+			}
+			plant = plant && 2*both >= members+motif-both
+		}
+		if plant {
+			right++
+		} else {
+			for _, m := range a.Motifs[:3] {
+				t.Logf("seed %d: %.4f %s %d graphs, %d alike: %s", seed, m.Strength, m.Class, m.Graphs, m.Alike, m.Text)
+			}
+		}
+		p.Close()
+	}
+	t.Logf("the first motif is the plant for %d of %d seeds", right, seeds)
+	if 20*right < 19*int(seeds) {
+		t.Error("want 95 of 100")
+	}
+}
+
+// atlasOf trains the recommended model, and returns its atlas.
+func atlasOf(t *testing.T, graphs flow.Pipeline, l record.Layout, o sinks.AtlasOptions) (*sinks.Atlas, *sinks.Predictor) {
+	t.Helper()
+	net, recipe := nn.Best(), recommended(l)
+	if _, err := (sinks.Fit{Net: net, Epochs: 30}).Run(context.Background(), recipe.Onto(graphs)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := p.Atlas(context.Background(), graphs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, p
+}
+
+// What the answers are without a word is what explanations of all graphs say of it, and the
+// atlas is the same at any number of workers.
+func TestAtlasEffects(t *testing.T) {
+	defer leak.VerifyNone(t)
+	src := sources.Families{Graphs: 60}
+	graphs, layout := collectedGraphs(t, src)
+	layout.Classes = must(record.LayoutOf(must(flow.From(src).Schema(t.Context())))).Classes
+	a, p := atlasOf(t, flow.From(src), layout, sinks.AtlasOptions{Motifs: 10})
+	defer p.Close()
+	again, err := p.Atlas(t.Context(), flow.From(src).With(flow.Options{Workers: 3}), sinks.AtlasOptions{Motifs: 10})
+	if err != nil || !reflect.DeepEqual(a, again) {
+		t.Errorf("another atlas with other workers: %v", err)
+	}
+	if len(a.Motifs) != 10 || a.Graphs != 60 || a.Compared != 512 || len(a.Motifs[0].Examples) != 4 {
+		t.Fatalf("%d motifs of %d graphs, %d words compared", len(a.Motifs), a.Graphs, a.Compared)
+	}
+	falls := map[string][]float64{} // of each word, summed over the graphs
+	n := map[string]int{}
+	for _, g := range graphs {
+		weights, sums := map[string][]float64{}, make([]float64, len(a.Classes))
+		for c, class := range a.Classes {
+			e, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{Class: class, Members: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[c] = e.Sum
+			for _, w := range e.Words {
+				if weights[w.Text] == nil {
+					weights[w.Text] = make([]float64, len(a.Classes))
+				}
+				weights[w.Text][c] += w.Weight
+			}
+		}
+		for text, w := range weights {
+			if falls[text] == nil {
+				falls[text] = make([]float64, len(w))
+			}
+			n[text]++
+			total, less := 0., 0.
+			for c := range w {
+				total += math.Exp(sums[c])
+				less += math.Exp(sums[c] - w[c])
+			}
+			for c := range w {
+				falls[text][c] += math.Exp(sums[c])/total - math.Exp(sums[c]-w[c])/less
+			}
+		}
+	}
+	for _, m := range slices.Concat(a.Motifs, a.Whole) {
+		if n[m.Text] != m.Graphs {
+			t.Errorf("%s: %d graphs, want %d", m.Text, m.Graphs, n[m.Text])
+		}
+		for c, e := range m.Effects {
+			if want := falls[m.Text][c] / float64(m.Graphs); math.Abs(e.Word-want) > 1e-9 || !(e.WordError >= 0) {
+				t.Errorf("%s: without it class %d falls by %v ± %v, want %v", m.Text, c, e.Word, e.WordError, want)
+			}
+			if m.Alike == 1 && math.Abs(e.Word-e.Together) > 1e-12 {
+				t.Errorf("%s: %v alone, %v together", m.Text, e.Word, e.Together)
+			}
+		}
+	}
+	for _, o := range []sinks.AtlasOptions{{Motifs: -1}, {Examples: -1}} {
+		if _, err := p.Atlas(t.Context(), flow.From(src), o); err == nil {
+			t.Errorf("%+v: want an error", o)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+const (
+	mostMotifs   = 100
+	mostExamples = 12
+	mostEffects  = 10 // classes in the table of a motif
+)
+
+// Atlas is the page of a sinks.Atlas. Of more than 100 motifs, 12 examples of one, or 10
+// classes, those first, or with the largest effects, are shown.
+type Atlas struct {
+	Title string // "" = Atlas
+	Atlas *sinks.Atlas
+	// Of, if set, is drawn above the motifs: the reasons for an answer.
+	Of *Explanation
+}
+
+// chapter is a motif on the page.
+type chapter struct {
+	sinks.Motif
+	Number   int
+	Head     string
+	Share    float64 // of the graphs, in percent
+	Drawing  *drawing
+	Effects  []effect
+	Unlisted int
+	Examples []plate
+}
+
+type effect struct {
+	Class string
+	sinks.Effect
+}
+
+type plate struct {
+	*drawing
+	Caption string
+}
+
+// Write writes the page.
+func (p Atlas) Write(w io.Writer) error {
+	a := p.Atlas
+	page := struct {
+		*sinks.Atlas
+		Title           string
+		Of              any
+		Chapters, Whole []chapter
+		Unlisted        int
+	}{Atlas: a, Title: cmp.Or(p.Title, "Atlas")}
+	if p.Of != nil {
+		of, err := p.Of.content()
+		if err != nil {
+			return err
+		}
+		page.Of = of
+	}
+	motifs, whole := a.Motifs[:min(len(a.Motifs), mostMotifs)], a.Whole[:min(len(a.Whole), mostMotifs)]
+	page.Unlisted = len(a.Motifs) + len(a.Whole) - len(motifs) - len(whole)
+	for i, m := range motifs {
+		c, err := p.chapter(m)
+		if err != nil {
+			return err
+		}
+		c.Number = i + 1
+		page.Chapters = append(page.Chapters, c)
+	}
+	for _, m := range whole {
+		c, err := p.chapter(m)
+		if err != nil {
+			return err
+		}
+		page.Whole = append(page.Whole, c)
+	}
+	return atlasPage.Execute(w, page)
+}
+
+// chapter lays out a motif.
+func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
+	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
+	for i, e := range m.Effects {
+		class := ""
+		if i < len(p.Atlas.Classes) {
+			class = short(p.Atlas.Classes[i], 100)
+		} else if len(m.Effects) > 1 {
+			class = fmt.Sprint(i)
+		}
+		c.Effects = append(c.Effects, effect{Class: class, Effect: e})
+	}
+	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.Together), math.Abs(a.Together)) })
+	c.Unlisted = max(0, len(c.Effects)-mostEffects)
+	c.Effects = c.Effects[:len(c.Effects)-c.Unlisted]
+	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(b.Together, a.Together) })
+	if m.Picture != nil {
+		c.Drawing = picture(m.Picture)
+	} else if len(m.Examples) > 0 {
+		if c.Drawing, err = membersOf(m.Examples[0], m.Text); err != nil {
+			return c, err
+		}
+	}
+	for _, e := range m.Examples[:min(len(m.Examples), mostExamples)] {
+		d, err := exampleDrawing(e)
+		if err != nil {
+			return c, err
+		}
+		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)})
+	}
+	return c, nil
+}
+
+// exampleDrawing draws an example, its members in colour.
+func exampleDrawing(e sinks.Example) (*drawing, error) {
+	members := 0
+	edges := make([]graph.Edge, len(e.Edges))
+	kind := map[graph.Edge]string{}
+	for i, x := range e.Edges {
+		edges[i] = graph.Edge{U: x.Source, V: x.Target}
+		if kind[edges[i]] = "faint"; x.Member {
+			kind[edges[i]] = "member"
+		}
+	}
+	for _, v := range e.Nodes {
+		if v.Member {
+			members++
+		}
+	}
+	g, err := graph.New(len(e.Nodes), slices.ContainsFunc(e.Edges, func(x sinks.ExampleEdge) bool { return x.Source > x.Target }), edges)
+	if err != nil {
+		return nil, err
+	}
+	label := fmt.Sprintf("Graph %d: %d of the %d nodes drawn belong to the motif", e.Graph, members, len(e.Nodes))
+	return newDrawing(g, label, 260, func(u, v int32, m *mark) {
+		n := e.Nodes[u]
+		if u != v {
+			m.Kind = kind[graph.Edge{U: u, V: v}]
+			return
+		}
+		m.Text, m.Title = short(n.Type, 3), fmt.Sprintf("node %d", n.ID)
+		switch {
+		case n.Root:
+			m.Kind = "root"
+		case n.Member:
+			m.Kind = "member"
+		default:
+			m.Kind = "faint"
+		}
+	}), nil
+}
+
+// membersOf draws the members of an example alone.
+func membersOf(e sinks.Example, text string) (*drawing, error) {
+	only, at := sinks.Example{Graph: e.Graph}, map[int32]int32{}
+	for i, v := range e.Nodes {
+		if v.Member || v.Root {
+			at[int32(i)] = int32(len(only.Nodes))
+			only.Nodes = append(only.Nodes, v)
+		}
+	}
+	for _, x := range e.Edges {
+		if x.Member {
+			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: at[x.Source], Target: at[x.Target], Member: true})
+		}
+	}
+	d, err := exampleDrawing(only)
+	if err == nil {
+		d.Label = "The motif: " + short(text, 200)
+	}
+	return d, err
+}
+
+// picture draws a matrix of weights: squares of positive weights are filled, of negative ones hatched by an outline.
+func picture(p *sinks.Picture) *drawing {
+	d := &drawing{Label: fmt.Sprintf("Weights, %d × %d", p.Rows, p.Cols), Side: 260, Width: 600, Height: 600 * p.Rows / max(1, p.Cols)}
+	most := 0.
+	for _, x := range p.Values {
+		most = max(most, math.Abs(x))
+	}
+	step := float64(d.Width) / float64(max(1, p.Cols))
+	for i, x := range p.Values {
+		r, c := i/p.Cols, i%p.Cols
+		kind := "plus"
+		if x < 0 {
+			kind = "minus"
+		}
+		strength := 0.
+		if most > 0 && !math.IsNaN(x) {
+			strength = math.Abs(x) / most
+		}
+		side := step * math.Sqrt(strength) * 0.94
+		d.Cells = append(d.Cells, mark{
+			X1: int(math.Round((float64(c)+.5)*step - side/2)), Y1: int(math.Round((float64(r)+.5)*step - side/2)), Size: int(math.Round(side)), Kind: kind,
+			Title: fmt.Sprintf("row %d, column %d: %+.3g", r+1, c+1, x),
+		})
+	}
+	return d
+}
+
+var atlasPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
+<h1>{{.Title}}</h1>
+<p>What a model looks for in {{.Graphs}} {{if eq .Kind "words"}}graphs{{else}}receptive fields{{end}}. They have {{.All}} {{.Kind}}; the strongest {{.Compared}} were compared, and those that are alike stand together.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}
+In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the node that the word is about{{else}}the root{{end}}.</p>
+{{with .Of}}<section aria-labelledby="of"><h2 id="of">{{.Title}}</h2>
+{{template "reasons" .}}</section>{{end}}
+{{if .Chapters}}<nav aria-label="Motifs"><table>
+<caption>Motifs, the strongest first</caption>
+<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if eq .Kind "words"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">alike</th></tr></thead>
+<tbody>
+{{range .Chapters}}<tr><td class="number">{{.Number}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td></tr>
+{{end}}</tbody>
+</table></nav>{{else}}<p>There are no motifs.</p>{{end}}
+{{range .Chapters}}<section id="m{{.Number}}" class="motif" aria-labelledby="h{{.Number}}">
+<h2 id="h{{.Number}}">{{.Number}}. {{.Head}}</h2>
+<div class="sides"><figure>{{with .Drawing}}{{template "drawing" .}}{{end}}</figure>
+<div><p><code>{{.Text}}</code></p>
+<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if eq $.Kind "words"}}graphs{{else}}fields{{end}} have it ({{printf "%.1f" .Share}} %){{if eq $.Kind "words"}}, {{printf "%.6g" .Occurrences}} times in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
+{{template "effects" .}}</div></div>
+{{if .Examples}}<h3>Where it occurs</h3>
+<div class="plates">{{range .Examples}}<figure>{{template "drawing" .}}<figcaption>{{.Caption}}</figcaption></figure>
+{{end}}</div>{{end}}
+</section>
+{{end}}{{if .Whole}}<section aria-labelledby="whole"><h2 id="whole">About whole graphs</h2>
+<p>These words have no subgraph.</p>
+{{range .Whole}}<h3>{{.Head}}</h3>
+<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} graphs have it ({{printf "%.1f" .Share}} %); strength {{printf "%.4f" .Strength}}.{{if gt .Alike 1}} It stands for {{.Alike}} words that are alike.{{end}}</p>
+{{template "effects" .}}
+{{end}}</section>{{end}}
+</main>
+</body>
+</html>
+{{define "effects"}}{{if .Effects}}<table>
+<caption>What the answers lose without it: the mean ± its standard error over the graphs that have it{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
+<thead><tr>{{if .Class}}<th scope="col">class</th>{{end}}<th scope="col" class="number">without it alone</th><th scope="col" class="number">without all alike</th></tr></thead>
+<tbody>
+{{range .Effects}}<tr>{{if $.Class}}<th scope="row">{{.Class}}</th>{{end}}<td class="number">{{printf "%+.4f ± %.4f" .Word .WordError}}</td><td class="number">{{printf "%+.4f ± %.4f" .Together .TogetherError}}</td></tr>
+{{end}}</tbody>
+</table>{{end}}{{end}}`))
