@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Answers collects what a model says, for a validation.Measure:
+// Answers collects predictions for a validation.Measure:
 //
 //	var answers sinks.Answers
 //	err := rows.To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
@@ -18,7 +18,7 @@ type Answers struct {
 	Unknown int
 }
 
-// Add adds the answer for a row. It is for Predict.Each.
+// Add adds the prediction of a row. It fits Predict.Each.
 func (a *Answers) Add(p Prediction) error {
 	if p.Probs == nil {
 		if math.IsNaN(float64(p.TargetValue)) {

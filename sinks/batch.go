@@ -12,9 +12,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Shape returns what a model must know of records with that schema, which are
-// those that operators.Normalize, PerRoot or Count emits. Classes is 0 where there is
-// no column of classes.
+// Shape returns the shape of records with that schema, as operators.Normalize, PerRoot or Count
+// emit them. Classes is 0 if the schema has no column of classes.
 func Shape(s *arrow.Schema) (nn.Shape, error) {
 	shape := nn.Shape{Counts: CountNames(s)}
 	wk := func(name string) (n int, err error) {

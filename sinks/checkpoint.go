@@ -22,28 +22,25 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Checkpoint lets a training be stopped at any moment, also by loss of power,
-// and resumed later, to the same weights, byte for byte. It needs a stream
-// that is the same every time: then the batches that were learned from are
-// passed over, at the cost of making them again.
+// Checkpoint makes a training resumable after any end, even loss of power, to the same weights,
+// byte for byte. The stream must be the same every time. A resumed run makes the batches that
+// were learned from again and passes over them.
 //
-// With a seekable source (flow.Seeker: a jetstream.Source with Ordered, a mapped file of
-// sources.Mapped, sources.Chunks of one) and no Shuffle or Replay, resume seeks, then verifies
-// the boundary batch: it is made again and compared with the one that was learned from. The
-// source seeks behind the last row before a batch. If a batch begins between rows derived from
-// one source row (PerRoot) and Batch is the last stage, the source seeks before that row, and
-// Batch leaves out the rows before the batch.
+// With a seekable source and no Shuffle or Replay, resume seeks, then verifies the boundary
+// batch. Such sources implement flow.Seeker: a jetstream.Source with Ordered, a mapped file of
+// sources.Mapped, sources.Chunks of one. The source seeks to the row after the last one before
+// the batch. If a batch begins between rows derived from one source row (PerRoot) and Batch is
+// the last stage, the source seeks to that row, and Batch drops the rows before the batch.
 type Checkpoint struct {
-	// File holds the model, the memory of its optimizer and how many batches it
-	// has learned from. It is replaced in one step, so that it is always whole; see
-	// package flow/file. While a run goes on no other can use the same File: the run
-	// holds .unfinished-File.lock beside it, and removes that at its end. A process
-	// that is killed leaves the lock; it excludes no run, and the next run with File
-	// removes it. Empty means no checkpoints.
+	// File holds the model, the optimizer state and the number of batches learned from. It is
+	// replaced in one step, so that it is always whole; see package flow/file. During a run, other
+	// runs with the same File are refused: the run holds the lock .unfinished-File.lock beside it.
+	// A killed process leaves the lock file, which excludes no run; the next run with File removes
+	// it. Empty means no checkpoints.
 	File string
 
-	// Every is the least time between two checkpoints; the last is made when
-	// the run ends, whatever ends it. 0 = 1 s, negative = after each step.
+	// Every is the least time between two checkpoints. The last one is made when the run ends, for
+	// whatever reason. 0 = 1 s, negative = after each step.
 	Every time.Duration
 
 	// Resume continues from File where there is one. A checkpoint of a model with other
@@ -52,12 +49,12 @@ type Checkpoint struct {
 	// every row the id, the target and the fields. So another labeling is an error.
 	Resume bool
 
-	// AnyKernels goes on with a checkpoint of another machine all the same. The
-	// result then differs in rounding from that of a training on one machine.
+	// AnyKernels accepts a checkpoint of a machine with other kernels. The weights then differ by
+	// rounding from those of one machine.
 	AnyKernels bool
 
-	// State, if set, returns what else is to be kept: what OnStep has gathered.
-	// Restore gets it back before the first step.
+	// State, if set, returns further state to store, such as results of OnStep. Restore gets it
+	// back before the first step.
 	State   func() (string, error)
 	Restore func(string) error
 

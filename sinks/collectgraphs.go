@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// CollectGraphs keeps graphs with the hashes of their labels, and targets: what
-// kernels need that compare graphs by more than counts.
+// CollectGraphs keeps graphs with the hashes of their labels, and targets, for kernels that
+// need more than counts:
 //
 //	var all sinks.CollectGraphs
 //	err := flow.From(sources.TU{Path: "MUTAG.zip"}).To(&all).Run(ctx)
@@ -37,7 +37,7 @@ type CollectGraphs struct {
 
 var _ flow.Sink = (*CollectGraphs)(nil)
 
-// Name is what plans and errors call it.
+// Name returns the name in plans and errors.
 func (*CollectGraphs) Name() string { return "collect graphs" }
 
 // Open looks for the columns of graphs.

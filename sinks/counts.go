@@ -16,8 +16,8 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// CountNames returns the names of what operators.Count has counted in records of
-// that schema, in the order of the columns.
+// CountNames returns the names of the counts of operators.Count in a schema, in the order of
+// columns.
 func CountNames(s *arrow.Schema) (names []string) {
 	for _, f := range s.Fields() {
 		name, ok := strings.CutSuffix(f.Name, "_ids")
@@ -114,8 +114,7 @@ func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
 	}
 }
 
-// CollectCounts keeps counts and targets, which are all that kernels between graphs
-// need, and lets the graphs go:
+// CollectCounts keeps the counts and the targets of a stream, but not the graphs:
 //
 //	var bags sinks.CollectCounts
 //	err := flow.From(sources.TU{Path: "MUTAG.zip"}).
@@ -141,10 +140,10 @@ type CollectCounts struct {
 
 var _ flow.Sink = (*CollectCounts)(nil)
 
-// Name is what plans and errors call it.
+// Name returns the name in plans and errors.
 func (*CollectCounts) Name() string { return "collect counts" }
 
-// Open checks that there are such counts.
+// Open returns an error if the counts are missing.
 func (c *CollectCounts) Open(in *arrow.Schema) (flow.Writer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

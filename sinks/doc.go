@@ -1,5 +1,5 @@
-// Package sinks is where pipelines end: training, prediction, tests, collecting,
-// files.
+// Package sinks ends pipelines: it trains and tests models, predicts, collects records and
+// writes files.
 //
 //	net := &nn.CNN{Seed: 1}
 //	err := flow.From(src).
@@ -22,24 +22,19 @@
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
-// [Fit] is a whole training: epochs, tests in between, an early end, the best weights.
-// [Fold] is one of a cross-validation (validation.CrossValidation), and [FirstLayer] pretrains
-// a network for it; [Kernels] are the matrices that a support vector machine chooses
-// among. Train.Checkpoint and Fit.Checkpoint keep the state of a training, from which
-// it goes on after whatever has stopped it. [Save] keeps a model with the recipe of its
-// fields in one file, and [Load] makes a [Predictor] of that, which answers for single
-// graphs, from many goroutines; a graphkernel.SVM too.
+// [Fit] runs a whole training: epochs, validation, early stopping, the best weights.
+// Train.Checkpoint and Fit.Checkpoint make a training resumable. [Fold] is one trial of a
+// cross-validation (validation.CrossValidation), [FirstLayer] pretrains a network for it, and
+// [Kernels] are kernels for support vector machines.
 //
-// Graphs, nodes of a graph and pairs of nodes are learned from, tested, saved, loaded
-// and asked about in the same way: see the examples of Save. Package nodes chooses a
-// model for the nodes of one graph.
+// [Save] writes a model and the recipe of its fields to one file. [Load] makes a [Predictor] of
+// the file, which predicts for single graphs from many goroutines. The examples of Save show
+// graphs, nodes and pairs of nodes. Package nodes chooses a model for the nodes of one graph.
 //
-// A row that a model cannot take, since its class is unknown or a number is not
-// finite, is refused by Train, Predict and Evaluate, as a stage refuses it:
-// flow.Options.Refused says what happens then.
+// Train, Predict and Evaluate refuse a row whose class is unknown or that has a number that is
+// not finite; see flow.Options.Refused.
 //
-// Networks need one of nodes_cat, nodes and nodes_sparse, an nn.Logistic counts.
-// Letters are those of package record. Predict, Predictor and Evaluate take a
-// graphkernel.SVM on counts; Train does not. CollectCounts collects the counts that an
-// SVM is fitted to.
+// Networks need one of nodes_cat, nodes and nodes_sparse; an nn.Logistic needs counts. Package
+// record defines the letters. Predict, Predictor and Evaluate take a graphkernel.SVM on counts;
+// Train does not. CollectCounts collects the counts that fit an SVM.
 package sinks

@@ -11,9 +11,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Evaluate tests a model on the stream, which is what nn.EarlyStop wants to
-// know of a stream that the model does not learn from. Records may have any
-// number of rows; the model is not changed.
+// Evaluate tests a model on the stream, for instance for nn.EarlyStop. Records may have any
+// number of rows. The model does not change.
 type Evaluate struct {
 	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must
 	// be set, and have learned or been loaded: what a model says before is chance, and

@@ -9,8 +9,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// FieldPart says which part of a receptive field is a row of numbers for an RBM or
-// an autoencoder. Discrete channels become one-hot, -1 none of them.
+// FieldPart is the part of a receptive field that an RBM or an autoencoder reads as a row of
+// numbers. Discrete channels become one-hot; -1 has no unit on.
 type FieldPart int
 
 const (
@@ -159,9 +159,8 @@ func (f *fieldCells) fill(dst []float32, i int) error {
 	return nil
 }
 
-// Rows returns the units of every field of the records but zero fields, in their
-// order: (rows, width), row-major. The records are those that
-// operators.Normalize emits.
+// Rows returns the units of every field of the records, except zero fields, in order: (rows,
+// width), row-major. The records are those that operators.Normalize emits.
 func (p FieldPart) Rows(recs ...arrow.Record) (rows []float32, width int, err error) {
 	for _, rec := range recs {
 		c, err := cellsOf(rec.Schema(), p)

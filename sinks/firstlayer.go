@@ -10,8 +10,8 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// FirstLayer gives the first layer of a network the code that an RBM or an autoencoder
-// finds in receptive fields: see nn.CNN.UseCode. No class takes part.
+// FirstLayer pretrains the first layer of a network: an RBM or an autoencoder learns a code
+// from receptive fields, without classes, and nn.CNN.UseCode sets it.
 type FirstLayer struct {
 	// Encoder returns a new model of inputs of that kind with so many hidden units. It
 	// must be set. It is called for the channels of nodes, and where the network reads
@@ -25,8 +25,8 @@ type FirstLayer struct {
 	Seed uint64
 }
 
-// Teach learns from the fields of all rows, such as those of Fold.Train, in batches of
-// 100, and sets the first layer. The network must not have made a step.
+// Teach learns from the fields of all rows, such as Fold.Train, in batches of 100, and sets the
+// first layer. The network must not have made a step.
 func (l FirstLayer) Teach(ctx context.Context, net *nn.CNN, rows arrow.Record) error {
 	shape, err := Shape(rows.Schema())
 	if err != nil {

@@ -16,15 +16,14 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// Fit is a whole training: the rows of a stream, which are made once, are learned
-// from for some epochs, each in a random order of its own, and the model is
-// tested after each:
+// Fit runs a training. It makes the rows of a stream once, learns from them in a new random
+// order in each epoch, and tests the model after each epoch:
 //
 //	fit, err := sinks.Fit{Net: net, Valid: &valid, Patience: 10}.Run(ctx, train)
 //	fmt.Println("best after epoch", fit.Best)
 //
-// where train and valid are pipelines without a sink, up to fields. The zero
-// value of all fields but Net is a training of 100 epochs without a test.
+// train and valid are pipelines without a sink, up to fields. With Net alone it is a training
+// of 100 epochs without a test.
 type Fit struct {
 	// Net learns. It must be set, and where epochs are scored, by Valid, Test or rows
 	// that it holds out itself, be nn.Weighted unless Last is set too.
@@ -77,7 +76,7 @@ type Fit struct {
 	Checkpoint Checkpoint
 }
 
-// Epoch is what an epoch has brought.
+// Epoch is the result of an epoch.
 type Epoch struct {
 	Number int       `json:"number"` // from 1
 	Train  nn.Result `json:"train"`  // of its rows, each before it was learned from
@@ -92,7 +91,7 @@ type Epoch struct {
 	Took time.Duration `json:"took"`
 }
 
-// Fitted is a training that has ended.
+// Fitted is the result of a training.
 type Fitted struct {
 	Epochs []Epoch
 	Best   int // the number of the epoch whose weights the model has
@@ -101,8 +100,8 @@ type Fitted struct {
 // errEnough ends a run whose model gets no better.
 var errEnough = errors.New("sinks: fit: enough")
 
-// Run trains on the rows of p, a pipeline without a sink, which may have options. That
-// there are none is an error.
+// Run trains on the rows of p, a pipeline without a sink, which may have options. A stream
+// without rows is an error.
 func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	t, err := f.start(ctx)
 	if err != nil {
@@ -124,10 +123,9 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	return t.fitted(), nil
 }
 
-// Each trains several models, one after the other, on the same rows, which are
-// made once; all fields but Net are for each of them, and the orders of the first
-// are those of Seed, of the next those of Seed+1, and so on. Together the models
-// answer as an nn.Ensemble. Checkpoint is not for several.
+// Each trains several models, one after the other, on the same rows, which are made once. The
+// first model has the orders of Seed, the next one those of Seed+1, and so on. Together they
+// are an nn.Ensemble. Checkpoint is for one model only.
 func (f Fit) Each(ctx context.Context, p flow.Pipeline, nets ...nn.Model) ([]Fitted, error) {
 	if f.Checkpoint.File != "" {
 		return nil, errors.New("fit: a Checkpoint is for one model")

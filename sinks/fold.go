@@ -15,7 +15,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// Fold is the rows of one trial of an validation.CrossValidation, in memory:
+// Fold holds the rows of one trial of a validation.CrossValidation in memory:
 //
 //	Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 //		fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
@@ -38,8 +38,8 @@ type Fold struct {
 	Scale *operators.Standardize
 }
 
-// NewFold takes the rows of a split out of records; the numbers of the split count the
-// rows of all records. The caller releases the Fold. O(bytes).
+// NewFold copies the rows of a split out of records. The numbers of the split count the rows of
+// all records. The caller releases the Fold. O(bytes).
 func NewFold(ctx context.Context, recs []arrow.Record, s validation.Split) (*Fold, error) {
 	f := new(Fold)
 	for _, part := range []struct {
@@ -85,7 +85,7 @@ func (f *Fold) scale(ctx context.Context, rec *arrow.Record) (err error) {
 	return nil
 }
 
-// Release gives the memory back.
+// Release releases the records.
 func (f *Fold) Release() {
 	for _, rec := range []arrow.Record{f.Train, f.Test, f.Valid} {
 		if rec != nil {
@@ -94,11 +94,10 @@ func (f *Fold) Release() {
 	}
 }
 
-// Fit trains a model on Train, and tests it after each epoch: on Test, or, where the fold
-// has Valid, on both, where Valid alone has a say in when to stop. Valid and Last of
-// fit are set: a cross-validation chooses among all epochs. Without Valid a model that
-// holds rows out by itself is stopped by those, see Fit.Patience. All of it runs on one
-// goroutine, since trials run side by side.
+// Fit trains a model on Train and tests it after each epoch on Test. If the fold has Valid, it
+// tests on both, and Valid alone decides when to stop. Fit sets Valid and Last of fit, since a
+// cross-validation chooses among all epochs. Without Valid, a model that holds rows out stops
+// by them; see Fit.Patience. All of it runs on one goroutine, since trials run in parallel.
 func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
 	valid := f.Test
 	if f.Valid != nil {
@@ -109,10 +108,9 @@ func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
 	return fit.Run(ctx, inMemory(f.Train))
 }
 
-// Scores returns how the tests came out, as CrossValidation.Learn returns them: one for
-// each of so many epochs, the losses summed over the rows. Where the training ended
-// early, the last score stands for the epochs that are missing. HeldOut is the score on
-// the rows of Fold.Valid, where there were any.
+// Scores returns one score for each of that many epochs, with losses summed over the rows, as
+// CrossValidation.Learn wants them. If the training ended early, its last score stands for the
+// missing epochs. HeldOut is the score on the rows of Fold.Valid, if there are any.
 func (f Fitted) Scores(epochs int) (scores []validation.Score) {
 	for i := range epochs {
 		if len(f.Epochs) == 0 {

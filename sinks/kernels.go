@@ -11,9 +11,9 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Kernel compares two graphs: by counts, by vectors that are learned from counts, or by
-// random walks. The matrix of all graphs is scaled to a diagonal of ones, so that a C of
-// a support vector machine means the same for each.
+// Kernel compares two graphs: by counts, by vectors learned from counts, or by random walks.
+// The matrix of all graphs is scaled to a diagonal of ones, so that C of a support vector
+// machine means the same for each kernel.
 type Kernel struct {
 	// Of is what is counted in a graph, and By how two graphs are compared by their
 	// counts.
@@ -28,7 +28,7 @@ type Kernel struct {
 	Decay float64
 }
 
-// String says in full what is compared.
+// String describes the kernel in full.
 func (k Kernel) String() string {
 	switch {
 	case k.Decay > 0:
@@ -39,14 +39,14 @@ func (k Kernel) String() string {
 	return fmt.Sprintf("%v: %s", k.Of, k.By)
 }
 
-// Kernels are kernels among which a cross-validation of support vector machines
-// chooses, and with each a C:
+// Kernels are the variants of a cross-validation of support vector machines, which chooses a
+// kernel and a C for it:
 //
 //	k := &sinks.Kernels{Graphs: flow.From(src), Of: []sinks.Kernel{{Of: count.WL{Height: 2}, By: nn.Cosine}}}
 //	grid := &graphkernel.SVMGrid{Class: class, Gram: k.Gram}
 //	all, err := validation.CrossValidation{Variants: len(k.Of), Prepare: grid.Prepare, Learn: grid.Learn}.Run(ctx, class)
 //
-// Gram is not called by several goroutines at a time.
+// One goroutine at a time may call Gram.
 type Kernels struct {
 	// Graphs is a pipeline of graphs, without a sink. It runs again for kernels that
 	// count something else than the kernel before.

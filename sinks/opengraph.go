@@ -15,9 +15,8 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// OpenGraph is a graph that a Predictor has made ready for questions about its nodes:
-// what needs all nodes is computed once, by Predictor.Open. Any number of goroutines
-// may call Predict.
+// OpenGraph is a graph prepared by Predictor.Open for predictions about its nodes. Any number
+// of goroutines may call Predict.
 type OpenGraph struct {
 	p       *Predictor
 	nodes   int
@@ -80,7 +79,7 @@ func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, er
 	return o, nil
 }
 
-// PredictRoots is Open and OpenGraph.Predict for one question.
+// PredictRoots is Open and one OpenGraph.Predict.
 func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
 	open := p.openGraph
 	if p.as.smoothing != nil {
@@ -188,11 +187,10 @@ func (o *OpenGraph) row(nodes []int32) (arrow.Record, error) {
 	return record.Project(o.schema, o.graph, map[string]arrow.Array{record.Roots: roots.Finish()})
 }
 
-// Predict returns what the model says of nodes of the graph, in their order, as a
-// stream of all nodes has it: an answer for each node, or for each pair where a row has
-// two roots. A row has as many roots as the Roots of the recipe, or one where
-// operators.PerRoot makes a row of each. A node that the graph does not have, or that a
-// stage refuses, is an error, and so is the end of ctx.
+// Predict returns an Answer for each node, in order, or for each pair if a row has two roots. A
+// row has as many roots as the Roots of the recipe, or one if operators.PerRoot makes a row of
+// each. The answers equal those of a stream of all nodes. A node that the graph does not have,
+// a node that a stage refuses, and the end of ctx are errors.
 func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, err error) {
 	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
 		return nil, fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
@@ -248,9 +246,9 @@ func (o *OpenGraph) has(nodes []int32) error {
 	return nil
 }
 
-// SetIDs tells the ids of the nodes, which the graph borrows: answers then have the id of
-// their root, and Node finds nodes. It is called before Predict. Ids of another number of
-// nodes, and two nodes with one id, are errors.
+// SetIDs sets the ids of the nodes, which the graph borrows. Answers then have the id of their
+// root, and Node finds nodes. Call it before Predict. A wrong number of ids and a repeated id
+// are errors.
 func (o *OpenGraph) SetIDs(ids graph.IDs) error {
 	if ids.Len() != o.nodes {
 		return fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), o.nodes)
@@ -263,8 +261,7 @@ func (o *OpenGraph) SetIDs(ids graph.IDs) error {
 	return nil
 }
 
-// Node returns the node of an id, and false where no node has it, or where the ids were
-// not told.
+// Node returns the node with an id, and false if there is none or SetIDs was not called.
 func (o *OpenGraph) Node(id graph.ID) (v int32, ok bool) {
 	if o.index == nil {
 		return 0, false
@@ -272,5 +269,5 @@ func (o *OpenGraph) Node(id graph.ID) (v int32, ok bool) {
 	return o.index.ID(id)
 }
 
-// Close frees what was computed. Calls that are under way end well, later ones do not.
+// Close frees the prepared data. Running calls finish; later calls are errors.
 func (o *OpenGraph) Close() error { return o.workers.close() }

@@ -14,9 +14,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Predict asks a model about every row of the stream. Records may have any
-// number of rows; the model is not changed. A row that it has no answer to, since
-// an attribute is not finite, is refused.
+// Predict predicts every row of the stream. Records may have any number of rows. The model does
+// not change. A row with an attribute that is not finite is refused.
 type Predict struct {
 	// Net is the model, trained or loaded, or several as an nn.Ensemble. It or Graph must
 	// be set. One that has not learned is an nn.ErrUntrained. A Temperature in its metadata
@@ -37,8 +36,8 @@ type Predict struct {
 	Prior []float64
 }
 
-// Prediction is what a model says of one graph, or of one root where
-// operators.PerRoot has made a row of each.
+// Prediction is the prediction for one graph, or for one root if operators.PerRoot made a row
+// of each.
 type Prediction struct {
 	Graph int64
 	// Pos is the position of the row in its source, or -1 where it has none.
@@ -60,8 +59,8 @@ type Prediction struct {
 
 var _ flow.Sink = Predict{}
 
-// Open checks the model against the schema. The number of classes is that of
-// the model where the records name none.
+// Open checks the model against the schema. Without class names in the records, the number of
+// classes is that of the model.
 func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if (p.Net == nil) == (p.Graph == nil) || p.Each == nil {
 		return nil, errors.New("the field Each must be set, and one of Net and Graph")

@@ -20,21 +20,20 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// Predictor answers for single graphs, from any number of goroutines:
+// Predictor predicts single graphs, from any number of goroutines:
 //
 //	p, err := sinks.Load("model.safetensors")
 //	…
 //	answer, err := p.Predict(ctx, g)
 //	fmt.Println(answer.Class, answer.Probs)
 //
-// No more than GOMAXPROCS graphs are worked on at a time, each with operators and
-// a copy of the weights of its own, which is all the memory that a Predictor
-// needs; further calls wait, and return an error when ctx ends. What a graph costs beyond
-// the operators and the model is some tens of microseconds
-// (BenchmarkPredictor).
+// At most GOMAXPROCS calls run at a time; further calls wait, and return an error when ctx
+// ends. Each running call has its own operators and its own copy of the weights; a Predictor
+// needs no other memory. A graph costs some tens of microseconds beyond the operators and the
+// model (BenchmarkPredictor).
 //
-// A model that goes on learning in a pipeline predicts with the weights of the last
-// Update, and the Temperature that it was given or loaded with.
+// A model that goes on learning in a pipeline predicts with the weights of the last Update, and
+// with the Temperature that it was given or loaded with.
 type Predictor struct {
 	net     nn.Predictor
 	recipe  operators.Recipe
@@ -52,7 +51,7 @@ type Predictor struct {
 	round  int       // of updates
 }
 
-// Answer is what a model says of a graph.
+// Answer is the prediction for a graph, or for nodes of it.
 type Answer struct {
 	Class string    `json:"class"`       // the most probable one, the first of equals; "" where a number was learned
 	Index int       `json:"index"`       // of the class, -1 where there is none
@@ -62,16 +61,15 @@ type Answer struct {
 	ID    graph.ID  `json:"id,omitzero"` // of Root, where OpenGraph.SetIDs has told the ids
 }
 
-// NewPredictor is a Predictor for a model in memory. The recipe begins with an
-// operators.Expect, which says what the graphs are like.
+// NewPredictor makes a Predictor of a model in memory. The recipe must begin with an
+// operators.Expect, which describes the graphs.
 func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	return of(newPredictor(m, r, nil))
 }
 
-// For returns a Predictor of the same model, as it was given or loaded, for graphs of
-// another layout, whose attributes have other words: the operators.Expect of the recipe
-// turns their indices into those of the model, and Unseen counts the words that the model
-// does not know.
+// For returns a Predictor of the same model, as given or loaded, for graphs of another layout.
+// If attributes have other words, the operators.Expect of the recipe maps them to those of the
+// model, and Unseen counts the words that the model does not know.
 func (p *Predictor) For(l record.Layout) (*Predictor, error) {
 	return of(newPredictor(p.net, p.recipe, &l))
 }
@@ -124,31 +122,28 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 	return p, nil
 }
 
-// Net returns the model that was given or loaded: an nn.Model, or a graphkernel.SVM.
+// Net returns the model, as given or loaded.
 func (p *Predictor) Net() nn.Predictor { return p.net }
 
-// Smoothed reports whether Open lets the answers for nodes propagate over the edges; see
-// Smoothing.Keep.
+// Smoothed reports whether Open smooths the answers over the edges; see Smoothing.Keep.
 func (p *Predictor) Smoothed() bool { return p.as.smoothing != nil }
 
-// Recipe returns how graphs become fields.
+// Recipe returns the recipe, which turns graphs into fields.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
 
-// Unseen returns how many values of the graphs so far were words that the model does not
-// know. See operators.Expect, whose RefuseUnseen refuses such graphs.
+// Unseen returns the number of values in all graphs so far that the model does not know. See
+// operators.Expect, whose RefuseUnseen refuses such graphs.
 func (p *Predictor) Unseen() int64 { return p.unseen.Load() }
 
-// Layout returns what the graphs are like; they have no target and no ids.
+// Layout returns the layout of the graphs, without targets and ids.
 func (p *Predictor) Layout() record.Layout { return p.layout }
 
-// Classes returns the names of the classes, of graphs or of nodes, none where a number
-// was learned.
+// Classes returns the names of the classes of graphs or of nodes; none if the model predicts a
+// number.
 func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
 
-// Update makes m, as it is now, what later calls of Predict ask. It copies the
-// weights, and so is called where m does not learn at the moment: from
-// Train.OnStep, say, now and then. A model for other fields, or of other classes,
-// is an error.
+// Update replaces the model of later calls by a copy of m. Call it while m does not learn, for
+// instance from Train.OnStep. A model for other fields or other classes is an error.
 func (p *Predictor) Update(m nn.Predictor) error {
 	if err := p.update(m); err != nil {
 		return fmt.Errorf("sinks: predictor: %w", err)
@@ -175,10 +170,9 @@ func (p *Predictor) update(m nn.Predictor) error {
 	return nil
 }
 
-// Predict returns what the model says of a graph. Several goroutines may call it;
-// g is not changed, nor kept. A graph that is damaged, is not like those that the
-// model was trained on, or that a stage refuses, is an error, and so is the end of
-// ctx.
+// Predict returns the prediction for a graph. Several goroutines may call it. It neither
+// changes nor keeps g. A damaged graph, a graph of another layout, a graph that a stage
+// refuses, and the end of ctx are errors.
 func (p *Predictor) Predict(ctx context.Context, g *graph.Graph) (Answer, error) {
 	all, err := p.PredictAll(ctx, g)
 	switch {
@@ -190,8 +184,8 @@ func (p *Predictor) Predict(ctx context.Context, g *graph.Graph) (Answer, error)
 	return all[0], nil
 }
 
-// PredictAll is Predict for a recipe that makes several rows of a graph, one for
-// each of its nodes, say.
+// PredictAll is Predict for a recipe that makes several rows of a graph, such as one for each
+// node.
 func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) (all []Answer, err error) {
 	err = p.work(ctx, &p.workers, func(w *worker) error {
 		rec, err := p.record(ctx, w.graphs, g)
@@ -248,8 +242,8 @@ func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error
 	return f(w)
 }
 
-// Close frees what the operators hold. Calls that are under way end well, later
-// ones do not. What was opened is closed by itself.
+// Close frees the operators. Running calls finish; later calls are errors. An OpenGraph has its
+// own Close.
 func (p *Predictor) Close() error { return p.workers.close() }
 
 // workers are the workers in no use.

@@ -13,8 +13,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Pretrain lets an RBM or an autoencoder learn from the receptive fields of the
-// stream, one field a row, without targets:
+// Pretrain lets an RBM or an autoencoder learn from the receptive fields of the stream, one
+// field a row, without targets:
 //
 //	rbm := &nn.RBM{Seed: 1}
 //	err := flow.From(src).
@@ -26,9 +26,7 @@ import (
 //		To(sinks.Pretrain{Net: rbm, Of: sinks.Adjacency}).      // 81 units
 //		Run(ctx)
 //
-// Zero fields are left out. Fields are collected into batches, which pass over
-// the ends of records and of epochs; what is left when the stream is complete is
-// a last, smaller batch.
+// Zero fields are left out. A batch may span records and epochs. The last batch may be smaller.
 type Pretrain struct {
 	// Net learns. The sink calls Init with the number of units. Net must be set, and other
 	// goroutines may not use it during the run.

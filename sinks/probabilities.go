@@ -8,9 +8,8 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Probabilities has the class probabilities of rows, summed over models that answer for
-// the same rows: an ensemble whose members need not be in memory together, nor read the
-// same columns.
+// Probabilities holds the class probabilities of rows, summed over models. It makes an ensemble
+// of models that are not in memory together and may read different columns.
 //
 //	said := sinks.NewProbabilities(len(test), classes)
 //	err := flow.From(rows).To(said.Ask(net)).Run(ctx)
@@ -22,14 +21,14 @@ type Probabilities struct {
 	Models  float64   // how many were asked
 }
 
-// NewProbabilities returns the probabilities of rows that no model was asked about.
+// NewProbabilities returns the probabilities of rows without any model.
 func NewProbabilities(rows, classes int) *Probabilities {
 	return &Probabilities{Classes: classes, Sum: make([]float64, rows*classes), Target: make([]int, rows)}
 }
 
-// Ask is a sink that adds what a model says of the rows of a stream, which come in the
-// order of the rows here. A stream that has all rows twice, such as pairs of nodes from
-// both sides, counts as two models. A stream that ends within the rows is an error.
+// Ask returns a sink that adds the predictions of a model for the rows of a stream, in the
+// order of the rows here. A stream that has all rows twice, such as pairs of nodes in both
+// directions, counts as two models. A stream that ends within the rows is an error.
 func (a *Probabilities) Ask(net nn.Predictor) Predict {
 	row := 0
 	return Predict{Net: net, Each: func(p Prediction) error {
@@ -45,7 +44,7 @@ func (a *Probabilities) Ask(net nn.Predictor) Predict {
 	}}
 }
 
-// Set adds what a model says of a row.
+// Set adds the prediction p of a model to a row.
 func (a *Probabilities) Set(row int, p Prediction) {
 	a.Target[row] = p.Target
 	for c, x := range p.Probs {
@@ -53,7 +52,7 @@ func (a *Probabilities) Set(row int, p Prediction) {
 	}
 }
 
-// Add adds what is said in b, of the same rows.
+// Add adds the probabilities b of the same rows.
 func (a *Probabilities) Add(b *Probabilities) {
 	for i, x := range b.Sum {
 		a.Sum[i] += x
@@ -62,8 +61,7 @@ func (a *Probabilities) Add(b *Probabilities) {
 	a.Models += b.Models
 }
 
-// Mean returns the mean of a and b, of the same rows: that of the models of each counts
-// half.
+// Mean returns the mean of a and b, of the same rows; the models of each have weight one half.
 func (a *Probabilities) Mean(b *Probabilities) *Probabilities {
 	m := NewProbabilities(len(a.Target), a.Classes)
 	copy(m.Target, a.Target)
@@ -74,7 +72,7 @@ func (a *Probabilities) Mean(b *Probabilities) *Probabilities {
 	return m
 }
 
-// Append adds a row, of which one model says p.
+// Append adds a row with the prediction p of one model.
 func (a *Probabilities) Append(p Prediction) {
 	a.Target = append(a.Target, p.Target)
 	for _, x := range p.Probs {
@@ -82,7 +80,7 @@ func (a *Probabilities) Append(p Prediction) {
 	}
 }
 
-// Row returns the sums of a row, borrowed.
+// Row returns the sums of a row, which the caller may not change.
 func (a *Probabilities) Row(i int) []float64 { return a.Sum[i*a.Classes : (i+1)*a.Classes] }
 
 // Of returns the probabilities of some rows.
@@ -117,12 +115,12 @@ func (a *Probabilities) Correct() (correct int) {
 	return correct
 }
 
-// Accuracy is the share of correct rows, in percent.
+// Accuracy returns the share of correct rows, in percent.
 func (a *Probabilities) Accuracy() float64 {
 	return 100 * float64(a.Correct()) / float64(len(a.Target))
 }
 
-// Loss is the mean cross-entropy of the mean over the models, in nats.
+// Loss returns the mean cross-entropy of the mean over the models, in nats.
 func (a *Probabilities) Loss() (sum float64) {
 	for row, target := range a.Target {
 		sum -= logOf(a.Row(row)[target] / a.Models)
@@ -130,7 +128,7 @@ func (a *Probabilities) Loss() (sum float64) {
 	return sum / float64(len(a.Target))
 }
 
-// By is another measure of the mean over the models, of the rows whose target is known.
+// By returns a measure of the mean over the models, on the rows whose target is known.
 func (a *Probabilities) By(m validation.Measure) (float64, error) {
 	known := validation.Answers{Classes: a.Classes}
 	for row, target := range a.Target {
@@ -145,7 +143,7 @@ func (a *Probabilities) By(m validation.Measure) (float64, error) {
 	return m.Of(&known)
 }
 
-// Ranking returns how probable a class is for each row, up to a factor, and whether the
+// Ranking returns the probability of a class for each row, up to a factor, and whether the
 // class is the target: the arguments of validation.AUC and validation.AveragePrecision.
 func (a *Probabilities) Ranking(class int) (score []float64, positive []bool) {
 	for row, target := range a.Target {
@@ -154,9 +152,9 @@ func (a *Probabilities) Ranking(class int) (score []float64, positive []bool) {
 	return score, positive
 }
 
-// Better reports whether a is correct about more of some rows than b by more than
-// chance: of the n rows about which one is correct and the other is not, a must win over
-// b by more than √n, a standard error.
+// Better reports whether a is better than b on some rows by more than chance: of the n rows
+// that one classifies correctly and the other does not, a must win over b by more than √n, a
+// standard error.
 func (a *Probabilities) Better(b *Probabilities, rows []int32) bool {
 	gained, lost := 0., 0.
 	for _, row := range rows {

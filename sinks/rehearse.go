@@ -14,16 +14,15 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Rehearse lets models learn online from a stream that is too short to be learned from
-// once: of each record the models first say what they predict, then learn in several
-// steps, the first from the record and the others from as many rows, drawn at random
-// from all that came so far. The predictions of a row are made before any model learned
-// from it: the accuracy over the stream is the prequential one.
+// Rehearse trains models online on a short stream. For each record the models first predict,
+// then learn in several steps: the first step from the record, the others from as many rows
+// drawn at random from all rows so far. The predictions of a row are made before any model
+// learned from it, so the accuracy over the stream is the prequential one.
 //
 //	flow.From(set).…Via(operators.Batch{Size: 8}).
 //		To(sinks.Rehearse{Nets: []nn.Model{net}, Each: func(p *sinks.Probabilities) error { right += p.Correct(); … }})
 //
-// All rows that came stay in memory. The rows have classes.
+// All rows so far stay in memory. The rows have classes.
 type Rehearse struct {
 	// Nets learn. It must not be empty.
 	Nets []nn.Model

@@ -22,12 +22,11 @@ const recipeNote = "recipe"
 
 var errNoLayout = errors.New("the recipe does not say what its graphs are like: begin it with an operators.Expect{Layout: …}")
 
-// Save keeps a model with the recipe that makes fields for it, as one file,
-// which Load reads. The file appears whole or not at all. The recipe must begin
-// with an operators.Expect, which keeps the names of classes and channels: Load
-// needs it. A recipe that does not open for such graphs, or makes fields of another shape
-// than the model reads, is an error. A graphkernel.SVM on counts of operators.Count is
-// saved like a network:
+// Save writes a model and the recipe of its fields to one file, for Load. The file appears
+// whole or not at all. The recipe must begin with an operators.Expect, which holds the names of
+// classes and channels. A recipe that does not open for such graphs, or makes another shape
+// than the model reads, is an error. A graphkernel.SVM on counts of operators.Count is saved in
+// the same way:
 //
 //	var bags sinks.CollectCounts
 //	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
@@ -41,7 +40,7 @@ func Save(name string, m nn.Saver, r operators.Recipe) error {
 	return nn.SaveFile(name, m)
 }
 
-// Write is Save into a stream.
+// Write writes the file of Save to w.
 func Write(w io.Writer, m nn.Saver, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err
@@ -114,7 +113,7 @@ func fitSVM(m nn.Predictor, s *arrow.Schema) error {
 	return svm.Init(shape)
 }
 
-// Load reads what Save wrote, and makes a Predictor of it.
+// Load makes a Predictor of a file that Save wrote.
 func Load(name string) (*Predictor, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -128,7 +127,7 @@ func Load(name string) (*Predictor, error) {
 	return p, nil
 }
 
-// Read is Load from a stream.
+// Read is Load from a reader.
 func Read(r io.Reader) (*Predictor, error) {
 	m, err := nn.LoadPredictor(r)
 	if err != nil {

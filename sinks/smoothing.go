@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/operators/propagation"
 )
 
-// Smoothing lets what a model says of all nodes of a graph propagate over the edges, as
-// nodes.Fit does where that is better: propagation.Walk with Share.
+// Smoothing propagates the predictions for all nodes of a graph over the edges, by
+// propagation.Walk with Share. nodes.Fit chooses it if it improves the result.
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64 `json:"share"`
@@ -27,8 +27,8 @@ type Smoothing struct {
 // smoothingNote is the note of a model's file that holds its Smoothing.
 const smoothingNote = "smoothing"
 
-// Keep puts the smoothing into the metadata of a model, which Save keeps: Predictor.Open
-// is then OpenSmoothed.
+// Keep puts the smoothing into the metadata of a model, which Save writes. Predictor.Open is
+// then OpenSmoothed.
 func (s Smoothing) Keep(m nn.Saver) error {
 	text, err := json.Marshal(s)
 	if err == nil {
@@ -60,13 +60,12 @@ func parseSmoothing(text string) (*Smoothing, error) {
 // smoothedNodes is how many nodes a goroutine asks about at once.
 const smoothedNodes = 256
 
-// OpenSmoothed is Open for answers that are smoothed: it asks about each node, on
-// GOMAXPROCS goroutines, and lets the answers propagate. That takes n times a call of
-// OpenGraph.Predict, and O(edges·classes) for each round of the walk, 29 by default; a
-// million nodes at 0.5 ms are 8 minutes of processor time. It keeps 4·classes bytes for
-// each node, needs three times that while it works, and frees all else that Open has
-// made, so a call of Predict then copies a row. The answers are those of the model as it
-// was; Update does not reach them. The model is one of classes of nodes.
+// OpenSmoothed opens a graph, predicts each node on GOMAXPROCS goroutines and smooths the
+// predictions. The model must classify nodes. It costs n calls of OpenGraph.Predict and
+// O(edges·classes) for each round of the walk, 29 by default; a million nodes at 0.5 ms take 8
+// minutes of processor time. It keeps 4·classes bytes for each node, needs three times that
+// while it works, and frees all other memory of Open. A call of Predict then copies a row.
+// Update does not change these predictions.
 func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (*OpenGraph, error) {
 	said, err := p.smoothed(ctx, g, s)
 	if err != nil {

@@ -17,11 +17,12 @@ type Temperature float64
 // mostTemperature bounds a Temperature, and the reciprocal of one.
 const mostTemperature = 50
 
-// Temperature returns the one that has the least cross-entropy on the rows whose class is
-// known: of n rows, the class of a row counts (n+1)/(n+2), and the other classes share the
-// rest (Platt 1999, Probabilistic outputs for support vector machines, section 2.2), so that
-// rows that are all correct do not make a model certain. The cross-entropy is convex in 1/T,
-// so a bisection of log T finds it. O(40·rows·classes). Without rows, or two classes, it is 1.
+// Temperature returns the temperature with the least cross-entropy on the rows whose class is
+// known. With n rows, the target class has weight (n+1)/(n+2), and the other classes share the
+// rest (Platt 1999, Probabilistic outputs for support vector machines, section 2.2). So a model
+// is not made certain by rows that are all correct. The cross-entropy is convex in 1/T; a
+// bisection of log T finds its minimum. O(40·rows·classes). Without rows, or without two
+// classes, the result is 1.
 func (a *Probabilities) Temperature() Temperature {
 	var logs []float64 // of the rows that count, as they are compared with the largest of a row
 	var class []int
@@ -72,7 +73,7 @@ func (a *Probabilities) Temperature() Temperature {
 // logOf is the logarithm of a probability, which may be 0.
 func logOf(p float64) float64 { return math.Log(max(p, 1e-30)) }
 
-// Apply changes probabilities, (rows, classes).
+// Apply calibrates probabilities, (rows, classes), in place.
 func (t Temperature) Apply(probs []float32, classes int) {
 	powers := make([]float64, classes)
 	for ; len(probs) > 0; probs = probs[classes:] {
@@ -100,9 +101,9 @@ func (t Temperature) Apply(probs []float32, classes int) {
 // temperatureNote is the note of a model's file that holds its Temperature.
 const temperatureNote = "temperature"
 
-// Keep puts the temperature into the metadata of a model of classes, which Save keeps: a
-// Predictor and a Predict apply it to what the model says, behind a Smoothing where that is
-// kept too. The model itself says what it said before.
+// Keep puts the temperature into the metadata of a model of classes, which Save writes. A
+// Predictor and a Predict apply it to the predictions, after a Smoothing. The model itself does
+// not change.
 func (t Temperature) Keep(m nn.Saver) error {
 	text := strconv.FormatFloat(float64(t), 'g', -1, 64)
 	_, err := parseTemperature(text)

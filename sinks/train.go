@@ -13,19 +13,16 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Train lets a model learn from the stream: each record is one step, so
-// operators.Batch before it sets the batch size. The model predicts every
-// batch before it learns from it; its Accuracy and what OnStep and OnRow are
-// told are those of that test. Where the targets are numbers, float32 instead
-// of classes, it learns these.
+// Train lets a model learn from the stream. Each record is one step, so operators.Batch before
+// it sets the batch size. The model predicts every batch before it learns from it; Accuracy,
+// OnStep and OnRow report these predictions. If the targets are float32 instead of classes, the
+// model learns numbers.
 //
-// A row that nothing can be learned from, since its class is not one of those
-// that the column names or an attribute is not finite or of 10²⁵, is refused:
-// flow.Options.Refused says what happens then, and the others of its record are
-// learned from.
+// A row is refused if its class is not one of the column's or an attribute is not finite or as
+// large as 10²⁵; see flow.Options.Refused. The other rows of its record are learned from.
 //
-// With a Checkpoint rows are durable, and acknowledged, when a file has what was
-// learned from them.
+// With a Checkpoint, rows are durable, and acknowledged, when a file has what was learned from
+// them.
 type Train struct {
 	// Net learns. The sink calls Init with the shape of the records. Net must be set, and
 	// other goroutines may not use it during the run.
