@@ -55,12 +55,7 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 	if width < 1 || len(rows) != g.N()*width {
 		return fmt.Errorf("propagation: %d values are no rows of %d for %d nodes", len(rows), width, g.N())
 	}
-	if w.Share == 0 {
-		w.Share = 0.9
-	}
-	if w.Rounds == 0 {
-		w.Rounds = int(math.Ceil(math.Log(1./20) / math.Log(w.Share)))
-	}
+	w = w.withDefaults()
 	now, next := slices.Clone(rows), make([]float32, len(rows))
 	for round := range w.Rounds {
 		if err := w.round(ctx, g, rows, now, next, width); err != nil {
