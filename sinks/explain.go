@@ -34,16 +34,25 @@ import (
 // each node gives half of what it has to its edges, equally; a node without edges keeps all.
 // What is about the whole graph is Graph.
 //
+// Of a row of roots the nodes are those that the words are about. A word that is about the
+// roots alone, such as a field, is split among all its members.
+//
 // Of any other model the weight of a node or of an edge is by how much the same sum, of
 // logarithms of probabilities, falls without it (occlusion; Zeiler and Fergus, 2014). There are no words and no
-// bias, and Graph is what is left. This costs a prediction for each node and each edge.
+// bias, and Graph is what is left. This costs a prediction for each node and each edge. Of a
+// row of roots the nodes are up to 64 that are nearest to them, and the edges those among
+// them and the roots, which are not removed.
+//
+// Of answers that are smoothed the weight of a node is by how much the sum falls where the
+// model says the same of each class about it (votes). There are no edges; the nodes are the
+// 256 with the largest weights.
 type Explanation struct {
 	Class     string    `json:"class"`           // that is explained, "" where a number was learned
 	Predicted string    `json:"predicted"`       // the class that the model answers
 	Probs     []float32 `json:"probs,omitempty"` // of each class
 	Value     float32   `json:"value"`           // where a number was learned
 	Roots     []int32   `json:"roots,omitempty"` // the nodes that the answer is about, where it is not about the graph
-	Method    string    `json:"method"`          // "exact" or "occlusion"
+	Method    string    `json:"method"`          // "exact", "occlusion" or "votes"
 
 	Bias  float64      `json:"bias"`
 	Graph float64      `json:"graph"`
@@ -69,8 +78,9 @@ type WordWeight struct {
 
 // NodeWeight is the weight of a node.
 type NodeWeight struct {
-	ID     int32   `json:"id"`
-	Weight float64 `json:"weight"`
+	ID     int32    `json:"id"` // its number
+	Weight float64  `json:"weight"`
+	Name   graph.ID `json:"name,omitzero"` // of a graph with ids, by Explanation.SetIDs
 }
 
 // EdgeWeight is the weight of an edge, the smaller node first, or of an arc.
@@ -78,6 +88,13 @@ type EdgeWeight struct {
 	Source int32   `json:"source"`
 	Target int32   `json:"target"`
 	Weight float64 `json:"weight"`
+}
+
+// SetIDs names the nodes of an explanation by the ids of the graph.
+func (e *Explanation) SetIDs(ids graph.IDs) {
+	for i := range e.Nodes {
+		e.Nodes[i].Name = ids.At(e.Nodes[i].ID)
+	}
 }
 
 // ExplainOptions are what Predictor.ExplainAs can be told. The zero value explains the
@@ -122,10 +139,24 @@ func explained(err error) error {
 }
 
 // Explain says what around some nodes speaks for the answer about them: the roots of one
-// row, a node or the two ends of a link. The model is nn.Additive.
-func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (e *Explanation, err error) {
-	if o.said != nil || len(roots) != max(1, o.width) {
-		return nil, fmt.Errorf("sinks: predictor: explain: there are %d nodes, want %d, of a graph that is not smoothed", len(roots), max(1, o.width))
+// row, a node or the two ends of a link. The model is nn.Additive, and its answers are not
+// smoothed; Predictor.ExplainRoots explains the others.
+func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (*Explanation, error) {
+	e, err := o.explain(ctx, options, roots)
+	if err == nil && e.Method == "" {
+		e, err = nil, fmt.Errorf("a %T is not a sum over counts: want Predictor.ExplainRoots", o.p.net)
+	}
+	return e, explained(err)
+}
+
+// explain explains the answer about roots. Method is "" where the model is not additive, and only the answer
+// is told.
+func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots []int32) (e *Explanation, err error) {
+	if o.said != nil {
+		return nil, errors.New("the answers are smoothed: want Predictor.ExplainRoots")
+	}
+	if len(roots) != max(1, o.width) {
+		return nil, fmt.Errorf("there are %d nodes, want %d", len(roots), max(1, o.width))
 	}
 	if err := o.has(roots); err != nil {
 		return nil, err
@@ -137,15 +168,10 @@ func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots .
 			return err
 		}
 		defer rec.Release()
-		if e, err = w.explain(ctx, o.p, rec, o.p.recipe[at+1:], true, options); err != nil {
-			return err
-		}
-		if e.Method == "" {
-			return fmt.Errorf("a %T has no explanation for nodes: want a model of counts", o.p.net)
-		}
-		return nil
+		e, err = w.explain(ctx, o.p, rec, o.p.recipe[at+1:], true, options)
+		return err
 	})
-	return e, explained(err)
+	return e, err
 }
 
 // explain explains the answer for a record of one row, which the operators take to the model.
@@ -269,12 +295,15 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 				if w.Text == "" {
 					w.Text = o.Text()
 				}
-				s.add(w.Weight*o.Count/w.Occurrences, o)
 				if len(w.Members) < members && len(o.Nodes)+len(o.Edges) > 0 {
 					w.Members = append(w.Members, membersOf(o))
 				} else if len(o.Nodes)+len(o.Edges) > 0 {
 					w.Capped = true
 				}
+				if rooted && o.Members != nil && len(o.Nodes) > 0 && among(view.in.Roots, o.Nodes) {
+					o.Nodes, o.Edges = o.Members()
+				}
+				s.add(w.Weight*o.Count/w.Occurrences, o)
 			})
 			if err != nil {
 				view.release()
@@ -306,6 +335,11 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 	s.share(view.in.Graph, !rooted, e)
 	e.Sum = centred(c.Sum(), class)
 	return nil
+}
+
+// among reports whether all of some nodes are roots.
+func among(roots, nodes []int32) bool {
+	return !slices.ContainsFunc(nodes, func(v int32) bool { return !slices.Contains(roots, v) })
 }
 
 // membersOf is the members of an occurrence, in its order.
@@ -492,6 +526,6 @@ func (s *shares) share(g *graph.Graph, all bool, e *Explanation) {
 		if degree[v] > 0 {
 			w /= 2
 		}
-		e.Nodes = append(e.Nodes, NodeWeight{v, w})
+		e.Nodes = append(e.Nodes, NodeWeight{ID: v, Weight: w})
 	}
 }

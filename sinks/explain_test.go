@@ -287,3 +287,141 @@ func TestOpenGraphExplain(t *testing.T) {
 		}
 	}
 }
+
+// An answer about roots is explained for every model, and adds up. It does not depend on
+// what is far from them.
+func TestExplainRoots(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(40)
+	layout.Classes = []string{"a", "b"}
+	for i := range items {
+		items[i].Class = int32(i % 2)
+	}
+	for _, c := range []struct {
+		method string
+		net    nn.Model
+		roots  []int32
+		ops    operators.Recipe
+	}{
+		{"exact", nn.Best(), []int32{2}, operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 2}}}}},
+		{"exact", nn.Best(), []int32{2}, operators.Recipe{operators.Count{Of: []count.Counter{count.Fields{K: []int{3, 5}, Selected: true}}}}},
+		{"exact", nn.Best(), []int32{0, 3}, operators.Recipe{operators.Count{Of: []count.Counter{count.Pair{}}}}},
+		{"occlusion", &nn.Pooled{Maps: 8}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Distances: 3, IgnoreAttributes: true}}},
+		{"occlusion", &nn.CNN{Dropout: -1}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Edges: true}}},
+		{"occlusion", &nn.Link{}, []int32{0, 3}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{KeepGraph: true}, operators.PairLabels{}}},
+		{"votes", &nn.Pooled{Maps: 8}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Distances: 3, IgnoreAttributes: true}}},
+	} {
+		t.Run(fmt.Sprintf("%T,%s,%d", c.net, c.method, len(c.roots)), func(t *testing.T) {
+			r := append(operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: c.roots}}, c.ops...)
+			p := explainer(t, c.net, r, items, layout)
+			if c.method == "votes" {
+				if err := (sinks.Smoothing{Share: 0.8}).Keep(c.net.(nn.Saver)); err != nil {
+					t.Fatal(err)
+				}
+				if err := sinks.Temperature(1.5).Keep(c.net.(nn.Saver)); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				if p, err = sinks.NewPredictor(c.net, r); err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+			}
+			g := items[1].Graph
+			e, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{}, c.roots...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums(t, e, p.Classes())
+			a, err := p.PredictRoots(t.Context(), g, c.roots...)
+			if err != nil || e.Predicted != a[0].Class || e.Method != c.method || !slices.Equal(e.Roots, c.roots) || len(e.Nodes) == 0 {
+				t.Fatalf("%v: %+v of %+v", err, e, a)
+			}
+			for i, x := range a[0].Probs {
+				if math.Abs(float64(x-e.Probs[i])) > 1e-6 {
+					t.Errorf("%v, want %v", e.Probs, a[0].Probs)
+				}
+			}
+			other, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{Class: "b"}, c.roots...)
+			if err != nil || other.Class != "b" {
+				t.Fatal(other, err)
+			}
+			sums(t, other, p.Classes())
+			if _, ok := c.ops[0].(operators.Count); ok && len(c.roots) == 2 {
+				return // count.Pair knows the number of edges
+			}
+			// A thousand pairs of nodes that no path joins with the roots.
+			var edges []graph.Edge
+			n := int32(g.N())
+			for v := range n {
+				for _, u := range g.Adj(v) {
+					edges = append(edges, graph.Edge{U: v, V: u})
+				}
+			}
+			const more = 2500
+			for v := n; v < n+more; v += 2 {
+				edges = append(edges, graph.Edge{U: v, V: v + 1})
+			}
+			h, err := graph.New(int(n)+more, false, edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.NodeCats, h.EdgeCats = 1, 1
+			h.NodeCat = append(slices.Clone(g.NodeCat), make([]int32, more)...)
+			h.EdgeCat = append(slices.Clone(g.EdgeCat), make([]int32, more)...)
+			far, err := p.ExplainRoots(t.Context(), h, sinks.ExplainOptions{}, c.roots...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, _ := json.Marshal(e)
+			two, _ := json.Marshal(far)
+			if string(one) != string(two) {
+				t.Errorf("in a larger graph the explanation is another one:\n%.2000s\n%.2000s", one, two)
+			}
+			if _, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{}, 99); err == nil {
+				t.Error("a node that there is not: want an error")
+			}
+			if _, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{Class: "none"}, c.roots...); err == nil {
+				t.Error("a class that there is not: want an error")
+			}
+		})
+	}
+}
+
+// Answers about roots without something are those of the graphs without it.
+func TestWithoutRoots(t *testing.T) {
+	t.Cleanup(func() { leak.VerifyNone(t) })
+	items, layout := explainedGraphs(30)
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: []int32{0}}, operators.Count{Of: []count.Counter{count.Around{Hops: 2}}}}
+	p := explainer(t, nn.Best(), recipe, items, layout)
+	g := items[3].Graph
+	n := int32(g.N())
+	removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}, {Type: &sinks.NodeType{Value: g.NodeCat[0]}}}
+	all, err := p.WithoutRoots(t.Context(), g, []int32{0}, removals...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range removals {
+		nodes := r.Nodes
+		if r.Type != nil {
+			for v := int32(1); v < n; v++ { // the root stays
+				if g.NodeCat[v] == r.Type.Value {
+					nodes = append(nodes, v)
+				}
+			}
+		}
+		h, err := g.Without(nodes, r.Edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := p.PredictRoots(t.Context(), h, 0)
+		if err != nil || !slices.Equal(want[0].Probs, all[i].Probs) {
+			t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
+		}
+	}
+	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
+		if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
+			t.Errorf("%+v: want an error", bad)
+		}
+	}
+}

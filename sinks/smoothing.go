@@ -77,6 +77,22 @@ func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothin
 // smoothed returns what is said of all nodes, (nodes, classes), once it has propagated.
 func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
 	classes := p.net.Shape().Classes
+	if said, err = p.unsmoothed(ctx, g, s); err != nil {
+		return nil, err
+	}
+	if err := (propagation.Walk{Share: s.Share}).Rows(ctx, g, said, classes); err != nil {
+		return nil, err
+	}
+	if p.as.smoothing != nil {
+		p.as.behind(said, classes)
+	}
+	return said, nil
+}
+
+// unsmoothed returns what propagates: what is said of all nodes, (nodes, classes), or their
+// classes.
+func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
+	classes := p.net.Shape().Classes
 	if classes == 0 {
 		return nil, errors.New("sinks: predictor: the model has learned numbers, want one of classes to smooth")
 	}
@@ -121,12 +137,6 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 			clear(row)
 			row[c] = 1
 		}
-	}
-	if err := (propagation.Walk{Share: s.Share}).Rows(ctx, g, said, classes); err != nil {
-		return nil, err
-	}
-	if p.as.smoothing != nil {
-		p.as.behind(said, classes)
 	}
 	return said, nil
 }

@@ -27,6 +27,15 @@ type NodeType struct {
 
 // of returns the graph without it.
 func (r Removal) of(g *graph.Graph) (*graph.Graph, error) {
+	nodes, err := r.nodes(g)
+	if err != nil {
+		return nil, err
+	}
+	return g.Without(nodes, r.Edges)
+}
+
+// nodes are those that it takes.
+func (r Removal) nodes(g *graph.Graph) ([]int32, error) {
 	nodes := r.Nodes
 	if t := r.Type; t != nil {
 		if t.Channel < 0 || t.Channel >= g.NodeCats {
@@ -39,7 +48,7 @@ func (r Removal) of(g *graph.Graph) (*graph.Graph, error) {
 			}
 		}
 	}
-	return g.Without(nodes, r.Edges)
+	return nodes, nil
 }
 
 // withoutRows is how many graphs are predicted at once.
@@ -97,12 +106,6 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 	if n := g.N() + g.M(); n > mostOccluded {
 		return fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded)
 	}
-	class := 0
-	for i := range e.Probs {
-		if p.className(i) == e.Class {
-			class = i
-		}
-	}
 	var removals []Removal
 	for v := range int32(g.N()) {
 		removals = append(removals, Removal{Nodes: []int32{v}})
@@ -118,19 +121,35 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 	if err != nil {
 		return err
 	}
+	e.occluded(p.classIndex(e.Class), removals, all)
+	return nil
+}
+
+// occluded sets the weights of what was removed, of a node or an edge each, by what the
+// answers are without it.
+func (e *Explanation) occluded(class int, removals []Removal, without []Answer) {
 	e.Method = "occlusion"
 	e.Sum = output(e.Probs, e.Value, class)
 	e.Graph = e.Sum
 	for i, r := range removals {
-		weight := e.Sum - output(all[i].Probs, all[i].Value, class)
+		weight := e.Sum - output(without[i].Probs, without[i].Value, class)
 		e.Graph -= weight
 		if len(r.Nodes) > 0 {
-			e.Nodes = append(e.Nodes, NodeWeight{r.Nodes[0], weight})
+			e.Nodes = append(e.Nodes, NodeWeight{ID: r.Nodes[0], Weight: weight})
 		} else {
 			e.Edges = append(e.Edges, EdgeWeight{r.Edges[0].U, r.Edges[0].V, weight})
 		}
 	}
-	return nil
+}
+
+// classIndex is the index of the class of a name, 0 where there is none.
+func (p *Predictor) classIndex(name string) int {
+	for i := range p.net.Shape().Classes {
+		if p.className(i) == name {
+			return i
+		}
+	}
+	return 0
 }
 
 // output is the logarithm of a probability minus the mean of all, or the number.

@@ -1,0 +1,289 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/operators/propagation"
+)
+
+const (
+	occludedNodes = 64   // around roots
+	aroundNodes   = 1024 // that the model is asked about in place of a larger graph
+	mostVotes     = 256  // nodes that are listed
+)
+
+// ExplainRoots says what around some nodes of a graph speaks for the answer about them: the
+// roots of one row, a node or the two ends of a link. It explains every model with a recipe
+// for roots, and is Predictor.Open and OpenGraph.Explain for one that is nn.Additive and not
+// smoothed. Of others it removes what is near the roots; in place of a large graph the model
+// is asked about the nodes around them, a thousand or more, for which it gives the same
+// answer. Of answers that are smoothed it takes one prediction for each node of the graph.
+func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainOptions, roots ...int32) (e *Explanation, err error) {
+	if p.as.smoothing != nil {
+		e, err = p.votes(ctx, g, o, roots)
+		return e, explained(err)
+	}
+	open, err := p.openGraph(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	e, err = open.explain(ctx, o, roots)
+	if err := errors.Join(err, open.Close()); err != nil {
+		return nil, explained(err)
+	}
+	if e.Method == "" {
+		err = p.occludeRoots(ctx, g, e, roots)
+	}
+	return e, explained(err)
+}
+
+// WithoutRoots is Without for the answer about some roots, which are not removed. A node that
+// is removed keeps its number, and loses its edges, so that it is out of sight of the roots.
+// Each removal costs a copy of the graph, and Predictor.PredictRoots.
+func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) ([]Answer, error) {
+	if g == nil {
+		return nil, errors.New("sinks: predictor: the graph is nil")
+	}
+	all := make([]Answer, len(removals))
+	err := pool.Each(ctx, runtime.GOMAXPROCS(0), len(removals), func(ctx context.Context, _, i int) error {
+		h, err := removals[i].around(g, roots)
+		if err != nil {
+			return fmt.Errorf("sinks: predictor: removal %d: %w", i, err)
+		}
+		said, err := p.PredictRoots(ctx, h, roots...)
+		if err != nil {
+			return err
+		}
+		if len(said) != 1 {
+			return fmt.Errorf("sinks: predictor: there are %d answers for the roots, want one", len(said))
+		}
+		all[i] = said[0]
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// around returns the graph without the edges of the nodes that it takes, but for roots, and
+// without its edges.
+func (r Removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
+	nodes, err := r.nodes(g)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[int32]bool{}
+	for _, v := range nodes {
+		if v < 0 || int(v) >= g.N() {
+			return nil, fmt.Errorf("node %d is not among the %d nodes", v, g.N())
+		}
+		gone[v] = !slices.Contains(roots, v)
+	}
+	edges := slices.Clone(r.Edges)
+	for v := range int32(g.N()) {
+		for _, u := range g.Adj(v) {
+			if gone[v] || gone[u] {
+				edges = append(edges, graph.Edge{U: v, V: u})
+			}
+		}
+	}
+	return g.Without(nil, edges)
+}
+
+// occludeRoots sets the weights of an explanation by what the answer about roots is without
+// each node near them, and each edge.
+func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) error {
+	near, at, number, err := p.around(ctx, g, e, roots)
+	if err != nil {
+		return err
+	}
+	var removals []Removal
+	hood := nearest(near, at, occludedNodes)
+	slices.Sort(hood)
+	for _, v := range hood {
+		if !slices.Contains(at, v) {
+			removals = append(removals, Removal{Nodes: []int32{v}})
+		}
+	}
+	for _, v := range hood {
+		for _, u := range near.Adj(v) {
+			if _, ok := slices.BinarySearch(hood, u); ok && (near.Directed || v < u) {
+				removals = append(removals, Removal{Edges: []graph.Edge{{U: v, V: u}}})
+			}
+		}
+	}
+	all, err := p.WithoutRoots(ctx, near, at, removals...)
+	if err != nil {
+		return err
+	}
+	e.occluded(p.classIndex(e.Class), removals, all)
+	e.Roots = slices.Clone(roots)
+	for i := range e.Nodes {
+		e.Nodes[i].ID = number[e.Nodes[i].ID]
+	}
+	for i, edge := range e.Edges {
+		e.Edges[i].Source, e.Edges[i].Target = number[edge.Source], number[edge.Target]
+	}
+	return nil
+}
+
+// around returns a part of a graph around some roots of which the model gives the same
+// answer, the roots there, and the number in g of each node of it. Its nodes keep their order.
+func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) (near *graph.Graph, at, number []int32, err error) {
+	for size := aroundNodes; ; size *= 8 {
+		number = nearest(g, roots, size)
+		slices.Sort(number)
+		if len(number) >= g.N()/2 { // not worth a cut
+			for number = number[:0]; len(number) < g.N(); {
+				number = append(number, int32(len(number)))
+			}
+			return g, roots, number, nil
+		}
+		kept := make([]bool, g.N())
+		for _, v := range number {
+			kept[v] = true
+		}
+		var gone []int32
+		for v := range int32(g.N()) {
+			if !kept[v] {
+				gone = append(gone, v)
+			}
+		}
+		if near, err = g.Without(gone, nil); err != nil {
+			return nil, nil, nil, err
+		}
+		at = slices.Clone(roots)
+		for i, v := range roots {
+			place, _ := slices.BinarySearch(number, v)
+			at[i] = int32(place)
+		}
+		said, err := p.PredictRoots(ctx, near, at...)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if slices.Equal(said[0].Probs, e.Probs) && said[0].Value == e.Value {
+			return near, at, number, nil
+		}
+	}
+}
+
+// nearest returns up to so many nodes of a graph, some roots first and then by their distance
+// from these, arcs taken either way. Of the last distance it has all nodes or none, but for
+// the first one.
+func nearest(g *graph.Graph, roots []int32, most int) []int32 {
+	var offsets, tails []int32
+	if g.Directed {
+		offsets, tails, _ = g.Transpose()
+	}
+	seen := make(map[int32]bool, most)
+	var nodes []int32
+	see := func(v int32) {
+		if v >= 0 && !seen[v] {
+			seen[v] = true
+			nodes = append(nodes, v)
+		}
+	}
+	for _, v := range roots {
+		see(v)
+	}
+	for from, first := 0, len(nodes); from < len(nodes); {
+		end := len(nodes)
+		for _, v := range nodes[from:end] {
+			for _, u := range g.Adj(v) {
+				see(u)
+			}
+			if g.Directed {
+				for _, u := range tails[offsets[v]:offsets[v+1]] {
+					see(u)
+				}
+			}
+		}
+		if len(nodes) > most {
+			if end > first {
+				return nodes[:end]
+			}
+			slices.Sort(nodes[end:])
+			return nodes[:most]
+		}
+		from = end
+	}
+	return nodes
+}
+
+// votes explains a smoothed answer by the nodes whose answers it is made of.
+func (p *Predictor) votes(ctx context.Context, g *graph.Graph, o ExplainOptions, roots []int32) (*Explanation, error) {
+	if g == nil {
+		return nil, errors.New("the graph is nil")
+	}
+	if len(roots) != 1 || roots[0] < 0 || int(roots[0]) >= g.N() {
+		return nil, fmt.Errorf("the roots are %d, want one of the %d nodes", roots, g.N())
+	}
+	s := *p.as.smoothing
+	said, err := p.unsmoothed(ctx, g, s)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := (propagation.Walk{Share: s.Share}).Weights(g, roots[0])
+	if err != nil {
+		return nil, err
+	}
+	classes := p.net.Shape().Classes
+	sum := make([]float64, classes)
+	for v, w := range weights {
+		for c := range sum {
+			sum[c] += w * float64(said[v*classes+c])
+		}
+	}
+	// answer is what p answers for such a sum.
+	answer := func(sum []float64) []float32 {
+		probs := make([]float32, classes)
+		for c, x := range sum {
+			probs[c] = float32(max(0, x))
+		}
+		p.as.behind(probs, classes)
+		return probs
+	}
+	e := &Explanation{Probs: answer(sum), Method: "votes", Roots: slices.Clone(roots), Words: []WordWeight{}, Edges: []EdgeWeight{}}
+	a := Answer{}
+	for c, x := range e.Probs {
+		if x > e.Probs[a.Index] {
+			a.Index = c
+		}
+	}
+	class, err := p.explainedClass(a, o.Class, classes)
+	if err != nil {
+		return nil, err
+	}
+	e.Predicted, e.Class = p.className(a.Index), p.className(class)
+	e.Sum = output(e.Probs, 0, class)
+	without := make([]float64, classes)
+	e.Nodes = []NodeWeight{}
+	for v, w := range weights {
+		if w == 0 {
+			continue
+		}
+		for c, x := range sum {
+			without[c] = x - w*(float64(said[v*classes+c])-1/float64(classes))
+		}
+		e.Nodes = append(e.Nodes, NodeWeight{ID: int32(v), Weight: e.Sum - output(answer(without), 0, class)})
+	}
+	if len(e.Nodes) > mostVotes {
+		slices.SortStableFunc(e.Nodes, func(a, b NodeWeight) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+		e.Nodes = e.Nodes[:mostVotes]
+		slices.SortFunc(e.Nodes, func(a, b NodeWeight) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	e.Graph = e.Sum
+	for _, v := range e.Nodes {
+		e.Graph -= v.Weight
+	}
+	return e, nil
+}
