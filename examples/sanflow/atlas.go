@@ -46,7 +46,7 @@ func atlas(ctx context.Context, args []string) error {
 	}
 	all := page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}
 	if c.edges == "" && c.Graph != "" {
-		if all.Of, err = c.reasons(ctx, src, sinks.ExplainOptions{Class: class}); err != nil {
+		if all.Of, err = c.reasons(ctx, src, class); err != nil {
 			return err
 		}
 	}

@@ -2,144 +2,135 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-
-	"github.com/apache/arrow/go/v15/arrow"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sinks/page"
 )
 
+// explaining is the flags of explain.
+type explaining struct {
+	asking
+	of                   []string
+	class, html, without string
+	nearest              int
+}
+
 func explain(ctx context.Context, args []string) error {
-	c, html := &asking{}, ""
+	c := &explaining{}
 	c.explains = true
-	f := flags("explain", "\nThe data are given by -data; -graph is the number of the graph there, from 0, and -class the\nclass to explain, by default the predicted one. Weights are in nats, those of the logit of the\nclass minus the mean over all classes, or in the unit of the number that was learned.")
+	f := flags("explain", `
+
+What is explained is a graph of -data by -graph, its number from 0, a graph of tables by its name,
+a node by its id, or a link by the ids of its ends, with a second -of. A pair is explained without the edge
+that joins it. -class is the class to explain, by default the predicted one. Weights are in nats,
+those of the logit of the class minus the mean over all classes, or in the unit of the number that
+was learned. The method is exact for the systems linear, neighbours and words; occlusion for cnn
+and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
+what the answer is without that for another node.`)
 	c.flags(f)
+	f.Func("of", "what is explained: the name of a graph of tables, the id of a node, or, given twice, the ids of both ends of a link", func(id string) error {
+		c.of = append(c.of, id)
+		return nil
+	})
+	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
+	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
 	f.StringVar(&c.json, "json", "", "file for the explanation as JSON")
-	f.StringVar(&html, "html", "", "file for the explanation as a page of HTML")
+	f.StringVar(&c.html, "html", "", "file for the explanation as a page of HTML")
 	if err := c.load(f, args); err != nil {
 		return err
 	}
 	defer c.p.Close()
-	class := c.Class
-	c.Class = ""
-	if c.task != "graphs" || c.edges != "" {
-		return cli.Usage(errors.New("graphs given by -data are explained; sinks.OpenGraph.Explain explains nodes and links"))
+	if slices.Contains(cli.Given(f), "class") {
+		c.class, c.Class = c.Class, c.trained.Class
+	}
+	without := strings.FieldsFunc(c.without, func(r rune) bool { return r == ',' })
+	for _, what := range without {
+		if what != "nodes" && what != "edges" && what != "types" {
+			return cli.Usage(fmt.Errorf("-without: %q, want nodes, edges or types", what))
+		}
 	}
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	files, err := cli.CreateAll(c.json, html)
+	files, err := cli.CreateAll(c.json, c.html)
 	if err != nil {
 		return err
 	}
 	defer files.Cleanup()
-	src, err := c.graphs(ctx)
-	if err != nil {
-		return c.in(err)
-	}
-	of, err := c.reasons(ctx, src, sinks.ExplainOptions{Class: class})
+	s, err := c.subject(ctx)
 	if err != nil {
 		return err
 	}
-	e := of.Reasons
-	if c.json != "" {
-		if err := files.JSON(c.json, e); err != nil {
+	defer s.p.Close()
+	e, err := s.explain(ctx, c.class)
+	if err != nil {
+		return err
+	}
+	out := explanation{Explanation: e}
+	if out.Without, err = s.withoutEach(ctx, e, without); err != nil {
+		return err
+	}
+	if c.nearest > 0 {
+		if out.Nearest, err = c.near(ctx, s); err != nil {
 			return err
 		}
 	}
-	if html != "" {
-		if err := files.Finish(html, func() ([]byte, error) {
-			var b bytes.Buffer
-			err := of.Write(&b)
-			return b.Bytes(), err
-		}); err != nil {
-			return err
-		}
+	if err := files.JSON(c.json, out); err != nil {
+		return err
 	}
-	fmt.Printf("%s: class %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", of.Title, e.Class, e.Sum, e.Bias, e.Graph, e.Method)
-	for _, w := range e.Words[:min(10, len(e.Words))] {
-		fmt.Printf("%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
+	if err := files.Finish(c.html, func() ([]byte, error) {
+		var b bytes.Buffer
+		err := s.page(e).Write(&b)
+		return b.Bytes(), err
+	}); err != nil {
+		return err
 	}
+	out.print(os.Stdout, s)
 	return nil
 }
 
-// reasons explains the answer for the graph of -graph.
-func (c *asking) reasons(ctx context.Context, src flow.Source, o sinks.ExplainOptions) (*page.Explanation, error) {
-	number, err := strconv.Atoi("0" + c.Graph)
-	if err != nil {
-		return nil, cli.Usage(fmt.Errorf("-graph is %q, want the number of a graph, from 0", c.Graph))
-	}
-	at := &nth{left: number}
-	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
-		return nil, c.in(err)
-	}
-	if at.graph == nil {
-		return nil, fmt.Errorf("%s: there is no graph %d, but %d", c.name(), number, number-at.left)
-	}
-	p, err := c.p.For(at.layout)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	e, err := p.ExplainAs(ctx, at.graph, o)
-	return &page.Explanation{Title: fmt.Sprintf("Graph %d of %s", number, c.name()), Graph: at.graph, Reasons: e, Type: typeOf(at.graph, at.layout)}, err
+// explanation is what explain writes as JSON.
+type explanation struct {
+	*sinks.Explanation
+	Without []removed `json:"without,omitempty"`
+	Nearest []near    `json:"nearest,omitempty"`
 }
 
-// typeOf returns what is written into the nodes of a drawing: their first discrete attribute.
-func typeOf(g *graph.Graph, l record.Layout) func(v int32) string {
-	if len(l.NodeCat) == 0 {
-		return nil
+// near is a graph that is like another one.
+type near struct {
+	Graph      string  `json:"graph"`
+	Similarity float64 `json:"similarity"`
+}
+
+func (e explanation) print(out io.Writer, s *subject) {
+	const most = 10 // of a list
+	what := "class " + e.Class
+	if e.Class == "" {
+		what = fmt.Sprintf("value %.6g", e.Value)
 	}
-	return func(v int32) string {
-		x := g.NodeCat[int(v)*g.NodeCats]
-		word, ok := l.NodeCat[0].Word(x)
-		if !ok {
-			return strconv.Itoa(int(x))
+	fmt.Fprintf(out, "%s: %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", s.name, what, e.Sum, e.Bias, e.Graph, e.Method)
+	for _, w := range e.Words[:min(most, len(e.Words))] {
+		fmt.Fprintf(out, "%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
+	}
+	if len(e.Words) == 0 {
+		nodes := slices.Clone(e.Nodes)
+		slices.SortStableFunc(nodes, func(a, b sinks.NodeWeight) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+		for _, v := range nodes[:min(most, len(nodes))] {
+			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))
 		}
-		return word
 	}
-}
-
-// errFound ends a run.
-var errFound = errors.New("found")
-
-// nth keeps a copy of a graph of a stream.
-type nth struct {
-	left   int
-	graph  *graph.Graph
-	layout record.Layout
-}
-
-func (*nth) Name() string { return "graph" }
-
-func (n *nth) Open(in *arrow.Schema) (w flow.Writer, err error) {
-	n.layout, err = record.LayoutOf(in)
-	return n, err
-}
-
-func (*nth) Close(error) error { return nil }
-
-func (n *nth) Write(_ context.Context, rec arrow.Record) error {
-	if n.left >= int(rec.NumRows()) {
-		n.left -= int(rec.NumRows())
-		return nil
+	for _, r := range e.Without[:min(most, len(e.Without))] {
+		fmt.Fprintf(out, "%+10.4f  without %s\n", r.Change, r.What)
 	}
-	all, err := record.GraphsOf(rec)
-	if err != nil {
-		return err
+	for _, n := range e.Nearest[:min(most, len(e.Nearest))] {
+		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, n.Graph)
 	}
-	var g graph.Graph
-	all.At(n.left, &g)
-	if n.graph, err = g.Without(nil, nil); err != nil { // a copy
-		return err
-	}
-	return errFound
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +63,84 @@ func TestAtlas(t *testing.T) {
 	}
 	for _, bad := range [][]string{{"-graph", "x"}, {"-graph", "100000"}, {"-motifs", "0"}, {"-task", "nodes"}, {"-data", "nowhere"}} {
 		if err := run(t.Context(), append([]string{"atlas", "-model", model}, bad...)); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}
+
+// Each system of nodes, links and graphs of tables is explained, and adds up; -without and
+// -nearest answer too.
+func TestExplainTables(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	people, payments := []string{"name,city,role"}, []string{"from,to,kind"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("n%d,%s,%s", v, []string{"east", "west"}[v%2], []string{"buyer", "seller"}[v%3/2]))
+		for step := 1; step < 4; step++ {
+			payments = append(payments, fmt.Sprintf("n%d,n%d,%s", v, (v+step*step)%60, []string{"card", "cash"}[v%3/2]))
+		}
+	}
+	edges, graphs := []string{"mol,source,target,bond"}, []string{"mol,kind"}
+	for g := range 60 {
+		n := 5 + g%4
+		for v := range n - g%2 { // a ring, or a path
+			edges = append(edges, fmt.Sprintf("m%02d,%d,%d,single", g, v, (v+1)%n))
+		}
+		graphs = append(graphs, fmt.Sprintf("m%02d,%s", g, []string{"ring", "path"}[g%2]))
+	}
+	pay, of := write(t, dir, "pay.csv", payments), write(t, dir, "people.csv", people)
+	mol, kinds := write(t, dir, "mol.csv", edges), write(t, dir, "kinds.csv", graphs)
+	model, out, page := filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	nodes := []string{"-edges", pay, "-nodes", of}
+	for _, c := range []struct {
+		systems, method string
+		train, data, of []string
+	}{
+		{"linear,neighbours,words", "exact", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-class", "buyer", "-without", "nodes,edges,types"}},
+		{"cnn,cnn-edges", "occlusion", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-without", "nodes"}},
+		{"ensemble", "", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
+		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7", "-without", "edges"}},
+		{"cnn", "occlusion", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
+		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring", "-without", "nodes,edges,types", "-nearest", "3"}},
+		{"cnn", "occlusion", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07"}},
+	} {
+		for _, system := range strings.Split(c.systems, ",") {
+			must(t, slices.Concat([]string{"train", "-out", model, "-systems", system}, c.train, c.data)...)
+			args := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page}, c.data, c.of)
+			must(t, args...)
+			first := read(t, out) + read(t, page)
+			must(t, args...)
+			if first != read(t, out)+read(t, page) {
+				t.Errorf("%s: other bytes the second time", args)
+			}
+			var e explanation
+			if err := json.Unmarshal([]byte(read(t, out)), &e); err != nil {
+				t.Fatal(err)
+			}
+			words, parts := e.Bias, e.Bias+e.Graph
+			for _, w := range e.Words {
+				words += w.Weight
+			}
+			for _, v := range e.Nodes {
+				parts += v.Weight
+			}
+			for _, v := range e.Edges {
+				parts += v.Weight
+			}
+			near := 1e-5 * max(1, math.Abs(e.Sum))
+			if math.Abs(parts-e.Sum) > near || e.Method == "exact" && math.Abs(words-e.Sum) > near || c.method != "" && e.Method != c.method {
+				t.Errorf("%s: %s: words %v, parts %v, sum %v", args, e.Method, words, parts, e.Sum)
+			}
+			if slices.Contains(c.of, "-without") && len(e.Without) == 0 || slices.Contains(c.of, "-nearest") && (len(e.Nearest) != 3 || e.Nearest[0].Similarity < 0.9) {
+				t.Errorf("%s: %d without, nearest %v", args, len(e.Without), e.Nearest)
+			}
+			if named := e.Nodes[0].Name; c.data[1] == pay && !strings.HasPrefix(named.String(), "n") {
+				t.Errorf("%s: node %v", args, e.Nodes[0])
+			}
+		}
+	}
+	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}, {"-of", "m01", "-nearest", "2"}} {
+		if err := run(t.Context(), slices.Concat([]string{"explain", "-model", model, "-edges", mol, "-nodes", kinds}, bad)); err == nil {
 			t.Errorf("%q: want an error", bad)
 		}
 	}

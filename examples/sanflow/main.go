@@ -12,6 +12,7 @@
 //	sanflow train -task nodes -edges payments.parquet -source from -target to -type type \
 //		-nodes people.csv -id name -class role -out people.model
 //	sanflow predict -model people.model -edges … -nodes … -out scores.parquet
+//	sanflow explain -model people.model -edges … -nodes … -of alice -without nodes,types -html why.html
 //
 // train deals the rows whose class is known into two thirds to learn from, a sixth to
 // choose by and a sixth to test on, or takes the parts of -part. It tries the systems of
@@ -50,7 +51,7 @@ func init() { // not above: commands tell about themselves by it
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
 		{"predict", "writes the predictions of a model for all rows as CSV, JSON lines or Parquet", predict},
-		{"explain", "says what in a graph speaks for the prediction of a model, as JSON and as HTML", explain},
+		{"explain", "says what speaks for the prediction for a graph, a node or a link, as JSON and as HTML", explain},
 		{"atlas", "lists what a model looks for in graphs, with subgraphs of the data, as JSON and as HTML", atlas},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},

@@ -37,6 +37,7 @@ type asking struct {
 	score            validation.Measure
 	wrong            int // of the rows to evaluate, those of a class that the model does not have
 	notes            map[string]string
+	trained          columns // those that the model has learned from
 }
 
 func (c *asking) flags(f *flag.FlagSet) {
@@ -63,6 +64,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	c.like, c.classes = &layout, c.p.Classes()
 	text := c.notes["columns"]
 	trained, err := columnsOf(text)
+	c.trained = trained
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.model, err)
 	}
@@ -70,7 +72,11 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	if text != "" && (c.edges != "" || input.IsMolecules(c.data.data)) {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}
-		f.Visit(func(one *flag.Flag) { given[one.Name] = one.Value.String() })
+		f.Visit(func(one *flag.Flag) {
+			if one.Name != "of" { // is no column, and a list
+				given[one.Name] = one.Value.String()
+			}
+		})
 		c.columns = trained
 		for name, value := range given {
 			if err := f.Set(name, value); err != nil {
