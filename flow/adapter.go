@@ -22,11 +22,10 @@ type OperatorFlow struct {
 
 var _ streams.Flow = (*OperatorFlow)(nil)
 
-// AsFlow returns op as a go-streams flow of arrow.Record. It is opened with
-// the schema of the first record. When ctx ends its output does, and Err
-// tells within a second; should the input go on, a goroutine releases what comes
-// until that is closed, since go-streams has no other way to end it. At most one
-// Options is used.
+// AsFlow returns op as a go-streams flow of arrow.Record. It opens op with the schema of the
+// first record. When ctx ends, the output ends, and Err returns within a second. A goroutine
+// then releases further input until the input is closed, since go-streams cannot stop it. At
+// most one Options is used.
 func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
 	r, err := adapterRun(ctx, opts)
 	count := &counter{stage: Name(op)}
@@ -66,10 +65,9 @@ type SourceOutlet struct {
 
 var _ streams.Source = (*SourceOutlet)(nil)
 
-// AsSource returns src as a go-streams source of arrow.Record. It is opened
-// when something is first connected to it, and ends when ctx does. A reader
-// that is an [Acker] hears nothing, since go-streams does not tell what becomes
-// of a record.
+// AsSource returns src as a go-streams source of arrow.Record. It opens src when the first
+// stage is connected, and ends when ctx does. A reader that is an Acker gets no calls, since
+// go-streams does not report completed records.
 func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	r, err := adapterRun(ctx, opts)
 	s := &SourceOutlet{
@@ -85,7 +83,7 @@ func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	return s
 }
 
-// Out starts reading at its first call.
+// Out returns the output. Its first call starts the source.
 func (s *SourceOutlet) Out() <-chan any {
 	s.once.Do(func() {
 		go func() {
@@ -132,8 +130,8 @@ type SinkInlet struct {
 
 var _ streams.Sink = (*SinkInlet)(nil)
 
-// AsSink returns sink as a go-streams sink of arrow.Record. It is opened with
-// the schema of the first record, and ends when ctx does, as AsFlow says.
+// AsSink returns sink as a go-streams sink of arrow.Record. It opens the sink with the schema
+// of the first record. When ctx ends it ends as AsFlow does.
 func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
 	r, err := adapterRun(ctx, opts)
 	count := &counter{stage: Name(sink)}

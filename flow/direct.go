@@ -8,13 +8,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Direct is operators that are called, not run: a record goes in, and what the
-// last operator makes of it comes out. It is for answering requests, where a
-// pipeline would cost more than the work. Each record is a stream of its own, at
-// whose end operators that hold rows back let go of them; they are opened anew for
-// the next, and so are all stages beside them that are no [Forker]. One goroutine at a
-// time uses a Direct. The operators run while it waits, on another one, so that it goes
-// on where they end theirs.
+// Direct runs operators on single records, without a pipeline: a record goes in, and the output
+// of the last operator comes out. It serves requests, for which a pipeline would cost more than
+// the work. Each record is a stream of its own, at whose end operators that hold rows back
+// (Flusher) emit them. If there is such an operator, the stages that are no Forker are opened
+// again for the next record. One goroutine at a time may use a Direct. The operators run on
+// another goroutine meanwhile, so a runtime.Goexit in an operator does not end the caller.
 type Direct struct {
 	in     *arrow.Schema
 	ops    []Operator
@@ -31,8 +30,8 @@ type Direct struct {
 	forking sync.Mutex // held while a stage is forked
 }
 
-// OpenDirect opens the operators for records of that schema. Of the options Allocator
-// counts.
+// OpenDirect opens the operators for records of that schema. It uses only Allocator of the
+// options.
 func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	o.Refused = Skip // a row that is refused is no reason to open everything anew
 	d := &Direct{in: in, ops: ops, opts: o.withDefaults(), stages: make([]Stage, len(ops))}
@@ -43,10 +42,10 @@ func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	return d, d.open()
 }
 
-// Fork returns a Direct for another goroutine. Stages that are a [Forker] are forks of
-// those of d, and share what the workers of a pipeline share, such as the index of a
-// graph; others are opened anew. A Direct that has forks is not used for records at the
-// same time, and is closed after them.
+// Fork returns a Direct for another goroutine. It forks the stages of d that are Forkers; the
+// forks share data as the workers of a pipeline do, such as the index of a graph. It opens the
+// other stages again. d may not process records at the same time as its forks, and is closed
+// after them.
 func (d *Direct) Fork() (*Direct, error) {
 	f := &Direct{in: d.in, ops: d.ops, opts: d.opts, names: d.names, stages: make([]Stage, len(d.ops)), from: d}
 	return f, f.open()
@@ -127,8 +126,8 @@ func (d *Direct) counter(i int) *counter {
 	return d.counts[i]
 }
 
-// Notes returns what the operators have counted in all records, by its name: see
-// [StageStats]. It is called by the goroutine that uses the Direct.
+// Notes returns the counts of the operators over all records, by name; see StageStats. The
+// goroutine that uses the Direct calls it.
 func (d *Direct) Notes() map[string]int64 {
 	all := map[string]int64{}
 	for _, c := range d.counts {
@@ -139,13 +138,12 @@ func (d *Direct) Notes() map[string]int64 {
 	return all
 }
 
-// Schema returns the schema of the records that come out.
+// Schema returns the schema of the emitted records.
 func (d *Direct) Schema() *arrow.Schema { return d.schema }
 
-// Process takes a record, which it borrows, through the operators, and returns
-// what they emit, which the caller owns. A row that is refused is an error, an
-// *[Error] with the name of the stage, and so is the end of ctx. After an error
-// the Direct can be used again.
+// Process runs the operators on a record, which it borrows, and returns the records that they
+// emit, which the caller owns. A refused row is an *Error with the name of the stage; the end
+// of ctx is an error. The Direct can be used again after an error.
 func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Record, err error) {
 	if d.chain == nil {
 		if err := d.open(); err != nil {

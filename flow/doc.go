@@ -8,10 +8,10 @@
 //		To(sinks.Train{Net: net}).
 //		Run(ctx)
 //
-// A pipeline is a value: it prints as its settings, Plan(ctx) adds the columns of
-// each stage, and it runs as often as it is told to. Run opens the stages in order,
-// each with the schema of the one before it, so that a wrong setting is an error
-// before the first graph flows; package record says what the columns mean.
+// A pipeline is a value: it prints its settings, Plan(ctx) adds the columns of each stage, and
+// it can run any number of times. Run opens the stages in order, each with the schema of the
+// stage before it, so a wrong setting is an error before the first graph flows. Package record
+// describes the columns.
 //
 // # What flow adds to go-streams
 //

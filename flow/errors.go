@@ -11,11 +11,11 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// NoGraph is the Graph of an Error that is about no graph in particular.
+// NoGraph is the Graph of an Error that concerns no single graph.
 const NoGraph = -1
 
-// Error is the error of a run: the first thing that went wrong, and where.
-// It prints as "normalize: graph 57: the reason".
+// Error is the first error of a run, with its place. It prints as "normalize: graph 57: the
+// reason".
 type Error struct {
 	Stage string // name of the stage, as the plan prints it
 	Graph int64  // graph_id of the row, or NoGraph
@@ -91,7 +91,7 @@ func checkColumns(got, want *arrow.Schema) error {
 	return errors.New("a record has another byte order than its stage has announced")
 }
 
-// Policy says what happens to a row that a stage refuses.
+// Policy decides about a row that a stage refuses.
 type Policy int
 
 const (

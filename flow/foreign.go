@@ -10,36 +10,32 @@ import (
 	"github.com/reugn/go-streams"
 )
 
-// Foreign is a go-streams flow that passes arrow.Record through: one of
-// go-streams' own, or anyone's.
+// Foreign is a go-streams flow of arrow.Record in a pipeline, from go-streams or elsewhere.
 //
 //	Through(flow.Foreign{New: func() streams.Flow {
 //		return extflow.NewFilter(func(r arrow.Record) bool { return r.NumRows() > 0 }, 1)
 //	}})
 //
-// go-streams knows no error and no ownership, so some rules hold:
+// go-streams has no errors and no ownership, so these rules hold:
 //
-//   - A record that the flow drops is released for it, once it is unreachable.
-//     A flow that makes a new record of one releases the old one when it is done
-//     with its columns.
-//   - A record that it passes on more than once (FanOut shares pointers) needs a
-//     Retain for each further time.
-//   - A row that it passes on more than once counts as gone with the first that
-//     leaves, unless the others are in the pipeline by then.
-//   - Rows that it drops hold back the watermark until the end of the stream,
-//     since it cannot tell that they will not come.
+//   - The pipeline releases a record that the flow drops, once the record is unreachable. A flow that
+//     makes a new record of an old one releases the old one when it no longer needs its columns.
+//   - A flow that passes a record on several times (FanOut shares pointers) calls Retain for each
+//     further time.
+//   - A row passed on several times counts as complete with the first copy that leaves, unless the
+//     other copies are in the pipeline by then.
+//   - Dropped rows hold back the watermark until the end of the stream, since the pipeline cannot see
+//     the drop.
 //   - A flow that runs in parallel may change the order.
-//   - A panic inside it, or a wrong type assertion, cannot be caught and ends
-//     the process.
-//   - It must read its input to the end, and a run that was cancelled waits for
-//     what the flow has in hand.
+//   - A panic or a wrong type assertion inside the flow cannot be caught and ends the process.
+//   - The flow must read its input to the end. A cancelled run waits for the records inside the flow.
 type Foreign struct {
 	// Label is the name in plans, errors and statistics. The default is
 	// "foreign".
 	Label string
 	// New returns a new flow; it is called once per run.
 	New func() streams.Flow
-	// Schema tells the schema of what comes out, where that is not what goes in.
+	// Schema returns the output schema, if it differs from the input schema.
 	Schema func(in *arrow.Schema) (*arrow.Schema, error)
 }
 

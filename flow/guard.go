@@ -54,7 +54,7 @@ func attend(f func()) {
 	<-done
 }
 
-// PanicError is what a panic inside a stage becomes.
+// PanicError is the error of a panic inside a stage.
 type PanicError struct {
 	Value any
 	// Line is where it happened, like "operators/select.go:120".

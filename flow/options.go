@@ -12,25 +12,23 @@ import (
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// Options are the settings of a run; the zero value is a good one.
+// Options are the settings of a run. The zero value has good defaults.
 type Options struct {
-	// Workers is how many goroutines share each stretch of stages that can be
-	// forked. The results do not depend on it. The default is GOMAXPROCS. More than 64,
-	// and more than GOMAXPROCS, count as the larger of the two.
+	// Workers is the number of goroutines for each stretch of stages that can be forked. The
+	// results do not depend on it. The default is GOMAXPROCS; the maximum is 64 or GOMAXPROCS,
+	// whichever is larger.
 	Workers int
 	// Buffer is how many records may wait between two stretches of stages. The
 	// default is 2, the most is 65536.
 	Buffer int
-	// Refused says what happens to rows that a stage refuses. The default is
-	// Stop.
+	// Refused is the policy for rows that a stage refuses. The default is Stop.
 	Refused Policy
 	// DeadLetters receives the rows that were refused, one call at a time,
 	// where Refused is Keep. An error ends the run.
 	DeadLetters func(Letter) error
-	// Allocator is where records are allocated. The default is a record.Recycler for
-	// each run: memory of a record that was released is written to again. Where the
-	// environment says SANFLOW_MEM=poison the default is a record.Poison, which ends
-	// the run at the stage that uses such memory.
+	// Allocator allocates the records. The default is a record.Recycler for each run, which reuses
+	// the memory of released records. With SANFLOW_MEM=poison in the environment the default is a
+	// record.Poison, which ends the run at a stage that uses released memory.
 	Allocator memory.Allocator
 }
 

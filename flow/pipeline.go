@@ -4,9 +4,9 @@ import (
 	"context"
 )
 
-// Pipeline is a source, the steps after it, and a sink: a plan, which nothing
-// runs until Run or Start. Each method returns a new Pipeline, so that a
-// beginning can be shared; running one does not change it.
+// Pipeline is a plan: a source, operators and a sink. Nothing runs before Run or Start. Each
+// method returns a new Pipeline, so pipelines can share their beginning. A run does not change
+// the Pipeline.
 type Pipeline struct {
 	source Source
 	steps  []step
@@ -23,10 +23,10 @@ type step struct {
 // From begins a pipeline.
 func From(s Source) Pipeline { return Pipeline{source: s} }
 
-// Via adds an operator, behind the last one, also where there is a sink already.
+// Via adds an operator after the last one, even if there is a sink already.
 func (p Pipeline) Via(op Operator) Pipeline { return p.add(step{op: op}) }
 
-// Through adds a flow that was not written for sanflow.
+// Through adds a go-streams flow.
 func (p Pipeline) Through(f Foreign) Pipeline { return p.add(step{foreign: &f}) }
 
 func (p Pipeline) add(s step) Pipeline {
@@ -34,8 +34,8 @@ func (p Pipeline) add(s step) Pipeline {
 	return p
 }
 
-// To ends a pipeline, in s in place of the sink that it had. Without one, which is what
-// nil says too, records are counted and released.
+// To sets the sink, and replaces an earlier one. Without a sink, or with nil, records are
+// counted and released.
 func (p Pipeline) To(s Sink) Pipeline {
 	p.sink = s
 	return p
@@ -53,14 +53,14 @@ func (p Pipeline) With(o Options) Pipeline {
 // buffer of the pipeline outlives Run.
 func (p Pipeline) Run(ctx context.Context) error { return p.begin(ctx, func() {}).Wait() }
 
-// Running is a pipeline at work.
+// Running is a started pipeline.
 type Running struct {
 	run    *run
 	counts []*counter
 	done   chan struct{}
 }
 
-// Wait returns when the run has ended, with what Run returns.
+// Wait waits for the end of the run and returns the result of Run.
 func (r *Running) Wait() error {
 	<-r.done
 	return r.run.err()

@@ -12,21 +12,20 @@ import (
 // rows that Next returns.
 type Seeker interface {
 	Reader
-	// Begin lets Next return first what comes behind that place, which Place has
-	// returned in this run or in one before. It is called before Next, if at all. An
-	// error says that there is no such place, or that it is one of another stream.
+	// Begin makes Next start after a place that Place returned in this or an earlier run. It is
+	// called before Next, if at all. A place that does not exist or belongs to another stream is
+	// an error.
 	Begin(place string) error
-	// Place returns the place behind the first so many rows that Next has returned
-	// in this run. The number does not fall from call to call. It is called from
-	// other goroutines than Next, the first time before Next is, if at all: a
-	// reader that is not asked need not remember its places.
+	// Place returns the place after the first rows rows that Next returned in this run. rows does
+	// not fall from call to call. Place is called from other goroutines than Next. If it is called
+	// at all, its first call is before Next; otherwise the reader need not remember places.
 	Place(rows int64) (string, error)
-	// Keep reports that a place is written down, and that no run will begin before
-	// it. It is called as Place is, and does not take long.
+	// Keep reports that a place is stored and that no run will begin before it. It is called as
+	// Place is, and does not take long.
 	Keep(place string)
 }
 
-// Resumer is a Writer that writes down its place in the stream, and resumes there.
+// Resumer is a Writer that stores its place in the stream and resumes there.
 type Resumer interface {
 	Writer
 	// Resume is called once, before Write, where the source is a Seeker and every
@@ -47,9 +46,9 @@ type Restarter interface {
 	Skip(rows int64) bool
 }
 
-// Places asks the source of a pipeline for places, for a Resumer. The pipeline makes it:
-// the zero value cannot be used. Begin is called in Resume alone, the others from any
-// goroutine until the writer is closed.
+// Places gives a Resumer access to the places of the source. The pipeline makes it; the zero
+// value cannot be used. Begin is called in Resume only, the other methods from any goroutine
+// until the writer is closed.
 type Places struct {
 	run    *run
 	stage  string
@@ -102,7 +101,7 @@ func (o *opened) resume() {
 	o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) }))
 }
 
-// Begin lets the source begin at a place.
+// Begin makes the source begin at a place.
 func (p *Places) Begin(place string) error {
 	p.ask()
 	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
@@ -111,8 +110,8 @@ func (p *Places) Begin(place string) error {
 // Within reports whether BeginWithin can be used.
 func (p *Places) Within() bool { return p.last != nil }
 
-// BeginWithin lets the source begin at a place, and leaves out the first rows that arrive
-// at the sink then.
+// BeginWithin makes the source begin at a place, and leaves out the first rows that then reach
+// the sink.
 func (p *Places) BeginWithin(place string, rows int64) error {
 	if rows > 0 && p.last == nil {
 		return errors.New("the place is between rows derived from one source row, and the last stage cannot resume there")
@@ -123,7 +122,7 @@ func (p *Places) BeginWithin(place string, rows int64) error {
 	return p.run.guard(p.stage, func() error { p.last.Skip(rows); return nil })
 }
 
-// Place returns the place behind the first so many rows of this run.
+// Place returns the place after the first rows rows of this run.
 func (p *Places) Place(rows int64) (place string, err error) {
 	p.ask()
 	err = p.run.guard(p.stage, func() (err error) {
@@ -139,7 +138,7 @@ func (p *Places) ask() {
 	p.mu.Unlock()
 }
 
-// Keep tells the source that a place is written down.
+// Keep tells the source that a place is stored.
 func (p *Places) Keep(place string) {
 	p.run.fail(p.run.guard(p.stage, func() error { p.reader.Keep(place); return nil }))
 }
@@ -153,9 +152,9 @@ func (p *Places) hand(rec arrow.Record) {
 	}
 }
 
-// Pass takes the positions of rows that arrive, in their order; Rows counts them. It
-// passes over rows that stages have dropped. Several rows of one position in turn derive
-// from one source row.
+// Pass counts arriving rows by their positions, in order; Rows returns the count. Rows that
+// stages dropped are passed over. Consecutive rows with one position derive from one source
+// row.
 func (p *Places) Pass(pos []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,8 +185,8 @@ func (p *Places) take(q int64) bool {
 	return found
 }
 
-// Rows returns how many source rows there are up to the last that arrived, and whether
-// the number is known: where stages change positions it is not.
+// Rows returns the number of source rows up to the last one that arrived. ok is false if the
+// number is unknown because stages change positions.
 func (p *Places) Rows() (n int64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,13 +61,13 @@ func (p Pipeline) Plan(ctx context.Context) (string, error) {
 	return layOut(lines), r.err()
 }
 
-// Schema returns the columns of the records that come to the sink, which it does not
-// open; all else it opens and closes, as Plan does. Of a source alone
+// Schema returns the columns of the records that reach the sink. It opens and closes all stages
+// but the sink, as Plan does. For a source alone
 //
 //	schema, err := flow.From(src).Schema(ctx)
 //	layout, err := record.LayoutOf(schema)
 //
-// says what its graphs are like.
+// describes its graphs.
 func (p Pipeline) Schema(ctx context.Context) (*arrow.Schema, error) {
 	r := newRun(ctx, p.opts)
 	defer r.cancel(nil)
@@ -133,9 +133,8 @@ func columns(in, out *arrow.Schema) string {
 	return strings.TrimSpace(list("+", out, in) + "  " + list("-", in, out))
 }
 
-// Name returns the name by which plans, errors and statistics call a source,
-// operator or sink: what its Name method says, or else the lower-cased name of
-// its type, so Select is "select".
+// Name returns the name of a source, operator or sink in plans, errors and statistics: the
+// result of its Name method, or else the lower-cased name of its type, such as "select".
 func Name(v any) string {
 	if n, ok := v.(interface{ Name() string }); ok {
 		return n.Name()

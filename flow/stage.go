@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// Source describes where records come from. It is a value: it prints, and it
-// can be opened any number of times.
+// Source describes the origin of records. It is a value: it prints, and can be opened any
+// number of times.
 type Source interface {
 	// Open checks the settings and starts reading. Records are allocated in
 	// mem. ctx is that of the run: it ends when the run does.
@@ -30,11 +30,11 @@ type Reader interface {
 	Close() error
 }
 
-// Acker is a Reader that is told which of its rows are complete, to acknowledge them to
-// a broker, for instance, or to remember where to resume. Positions must rise from record to record, and within one not fall: so
-// the rows of one position are in one record. A record that breaks this ends the
-// run. Ack is called from other goroutines than Next, one call at a time, and
-// should not take long; it may call [Running.Stats].
+// Acker is a Reader that learns which of its rows are complete, for instance to acknowledge
+// them to a broker or to remember where to resume. Positions must rise from record to record
+// and may not fall within a record, so the rows of one position are in one record. A record
+// that breaks this ends the run. Ack is called from other goroutines than Next, one call at a
+// time, and should not take long. It may call Running.Stats.
 type Acker interface {
 	// Ack reports that every row with a position up to pos was trained on,
 	// written, skipped or dead-lettered; of a [DurableWriter], durably. pos rises
@@ -42,31 +42,31 @@ type Acker interface {
 	Ack(pos int64)
 }
 
-// Settler is a Reader of a work queue with several readers: its records come in any
-// order, and again when the queue takes a reader for dead. It is told of each record by
-// itself, when every row of the record is complete. The positions of a record do not
-// fall, and no other record has them; a redelivered record has the same ones. A record
-// that breaks this, or has no rows, ends the run. A Settler is no [Acker].
+// Settler is a Reader of a work queue with several readers. Its records come in any order, and
+// again if the queue takes a reader for dead. Settle reports each record separately, when every
+// row of it is complete. The positions within a record do not fall, and no other record has
+// them; a redelivered record has the same positions. A record that breaks this, or has no rows,
+// ends the run. A Settler is no Acker.
 type Settler interface {
-	// Settle reports that every row of the record that begins with position pos is
-	// complete: with a [DurableWriter], durably. Where the record was redelivered before
-	// it was settled, Settle is called once for all deliveries. It is called from other goroutines than Next, one call at a
+	// Settle reports that every row of the record whose first position is pos is complete: with a
+	// DurableWriter, durable. If the record was redelivered before it was settled, Settle is
+	// called once for all deliveries. It is called from other goroutines than Next, one call at a
 	// time, and should not take long.
 	Settle(pos int64)
 }
 
-// Noter is a Reader or a Writer that counts events of its own: reconnects, what
-// was sent again. They stand in [StageStats].
+// Noter is a Reader or a Writer that counts its own events, such as reconnects and repeated
+// messages. StageStats reports them.
 type Noter interface {
 	// Notes returns the counts up to now, by name. It is called from any goroutine
 	// at any time, also after Close.
 	Notes() map[string]int64
 }
 
-// Lagger is a Reader that knows how much it is behind.
+// Lagger is a Reader that knows its lag.
 type Lagger interface {
-	// Lag returns how many messages, or whatever the source counts, are there and
-	// were not read yet, as far as it knows. It is called as Notes is.
+	// Lag returns the number of messages, or other units of the source, that are available and not
+	// yet read, as far as the reader knows. It is called as Notes is.
 	Lag() int64
 }
 
@@ -94,24 +94,24 @@ type Stage interface {
 	Process(rec arrow.Record, out *Out) error
 }
 
-// Flusher is a Stage that holds rows back. It emits as many rows as it was
-// given, or says so with [Out.Repeat], [Out.Drop] and [Out.Refuse].
+// Flusher is a Stage that holds rows back. It emits as many rows as it receives, except for
+// rows that it reports by Out.Repeat, Out.Drop and Out.Refuse.
 type Flusher interface {
 	Stage
-	// Flush emits what is held when the stream ends well. A stage that was
-	// stopped is not flushed; what it holds is released in its Close.
+	// Flush emits the held rows when the stream ends well. After a failure it is not called; Close
+	// releases the held rows.
 	Flush(out *Out) error
 }
 
-// Forker is a Stage whose output depends on nothing but the record in hand, so
-// that several workers can each run a copy. The order of records is kept.
+// Forker is a Stage whose output depends only on the current record, so that several workers
+// can each run a copy. The order of records is kept.
 type Forker interface {
 	Stage
 	// Fork returns a copy with working memory of its own.
 	Fork() Stage
 }
 
-// Sink describes where records go.
+// Sink describes the destination of records.
 type Sink interface {
 	// Open checks the settings against the schema of the records to come.
 	Open(in *arrow.Schema) (Writer, error)
@@ -122,28 +122,25 @@ type Writer interface {
 	// Write borrows rec. When it returns without an error the rows count as
 	// having left the pipeline.
 	Write(ctx context.Context, rec arrow.Record) error
-	// Close is called once, after the last record. failed is nil when the
-	// stream is complete, which is the time to publish a result; otherwise it
-	// is the error that ended the run, and what was begun is undone.
+	// Close is called once, after the last record. If failed is nil the stream is complete, and
+	// Close may publish a result. Otherwise failed is the error that ended the run, and Close
+	// undoes unfinished work.
 	Close(failed error) error
 }
 
-// DurableWriter is a Writer whose rows are safe later than Write returns: when a
-// file has its name, or a checkpoint is on the disk. Only rows that are durable
-// are complete, and are acknowledged.
+// DurableWriter is a Writer whose rows become safe after Write returns: when a file gets its
+// name, or a checkpoint is on disk. Only durable rows are complete and acknowledged.
 type DurableWriter interface {
 	Writer
-	// Durable returns how many of the records that were handed to Write so far are
-	// durable: the first n. A writer may make records durable out of order; ahead then
-	// numbers those that have become durable since the last call although a record
-	// before them is not, from 0 in the order of Write. A record may be named again.
-	// Durable is called after each Write and Expire, and after Close, on the goroutine
-	// that calls these.
+	// Durable returns n if the first n records that Write received are durable. A writer may make
+	// records durable out of order. ahead then lists the later records that became durable since
+	// the last call, numbered from 0 in the order of Write; it may repeat a record. Durable is
+	// called after each Write and Expire, and after Close, on the goroutine that calls these.
 	Durable() (n int64, ahead []int64)
 }
 
-// TimedStage is a Flusher with a longest wait: it acts when time has passed although no
-// record comes in.
+// TimedStage is a Flusher with a time limit: it acts after a deadline even if no record
+// arrives.
 type TimedStage interface {
 	Flusher
 	// Deadline returns when Expire is to be called unless Process is called before; the
@@ -153,8 +150,8 @@ type TimedStage interface {
 	Expire(out *Out) error
 }
 
-// TimedWriter is a Writer with a longest wait, such as a sink that publishes records
-// although no more come in.
+// TimedWriter is a Writer with a time limit, such as a sink that publishes records although no
+// further record arrives.
 type TimedWriter interface {
 	Writer
 	// Deadline returns when Expire is to be called unless Write is called before; the
@@ -164,19 +161,18 @@ type TimedWriter interface {
 	Expire(ctx context.Context) error
 }
 
-// Out is where a stage puts its results. It is valid during the call it was
-// handed to.
+// Out takes the results of a stage. It is valid during the call that receives it.
 type Out struct {
 	run   *run
 	chain *chain
 	link  *link
 }
 
-// Context ends when the run does. A stage that works long on one record looks
-// at it now and then.
+// Context returns the context of the run. A stage with long work on one record checks it from
+// time to time.
 func (o *Out) Context() context.Context { return o.run.ctx }
 
-// Allocator is where the arrays that the stage makes.
+// Allocator returns the allocator for the arrays that the stage makes.
 func (o *Out) Allocator() memory.Allocator { return o.run.opts.Allocator }
 
 // Emit hands a record downstream and takes it over. Its columns are those of
@@ -187,8 +183,8 @@ func (o *Out) Emit(rec arrow.Record) error { return o.chain.emit(o.link, rec) }
 // After one, the stage is done.
 func (o *Out) Err() error { return o.chain.failed }
 
-// Row tells at which row of the record in hand the stage is, or -1 when it is
-// at none, so that an error that Process returns, and a panic, name the graph.
+// Row sets the current row of the record, or -1 for none, so that an error of Process, and a
+// panic, name the graph.
 func (o *Out) Row(row int) { o.link.row = row }
 
 // Repeat is Emit for a Flusher that will emit the same rows again: their
@@ -198,24 +194,24 @@ func (o *Out) Repeat(rec arrow.Record) error {
 	return o.chain.emit(o.link, rec)
 }
 
-// Drop tells that a Flusher will not emit the rows of rec, which it borrows.
+// Drop reports that a Flusher will not emit the rows of rec, which it borrows.
 func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
 
-// Share gives the next stage v beside the record that is emitted next, where that stage
-// runs on the same goroutine, so that the two need not compute the same twice. v is
-// borrowed until Emit returns. A stage works without it too: a worker boundary, a Foreign
-// or a file may be in between.
+// Share passes v to the next stage, beside the record that is emitted next, so that the two
+// stages need not compute the same twice. It works only if the next stage runs on the same
+// goroutine. v is borrowed until Emit returns. A stage must also work without v: a worker
+// boundary, a Foreign or a file may be in between.
 func (o *Out) Share(v any) {
 	if next := o.link.place + 1; next < len(o.chain.links) {
 		o.chain.links[next].shared = v
 	}
 }
 
-// Shared returns what the stage before has shared with the record in hand, or nil.
+// Shared returns the value that the stage before shared with the current record, or nil.
 func (o *Out) Shared() any { return o.link.shared }
 
-// Note adds n to what the statistics of the stage say of an event; see
-// [StageStats]. It is meant for a few calls per record, not per row.
+// Note adds n to a count in the statistics of the stage; see StageStats. Call it a few times
+// per record, not per row.
 func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }
 
 // Refuse reports that the stage cannot handle one row of rec, because of err.

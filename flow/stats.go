@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// StageStats counts what one stage did so far.
+// StageStats holds the counts of one stage up to now.
 type StageStats struct {
 	Stage                 string
 	RecordsIn, RecordsOut int64

@@ -2,11 +2,10 @@ package record
 
 import "math/rand/v2"
 
-// Blocks is the order in which a stream of Rows rows is played several times so
-// that only one block of it is in hand: the first epoch is the stream as it comes,
-// and in each later one the blocks of Size rows come in a random order, and the
-// rows of each likewise. operators.Replay plays so from memory, and
-// sources/jetstream from a broker, to the same rows in the same order.
+// Blocks is the order in which a stream of Rows rows is played several times with one block in
+// memory. The first epoch has the order of the stream. In each later epoch the blocks of Size
+// rows come in a random order, and so do the rows of each block. operators.Replay in memory and
+// sources/jetstream from a broker give the same rows in the same order.
 type Blocks struct {
 	Rows int64
 	Size int

@@ -10,8 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Binding is what a schema tells of the graphs in its records, read once. It is
-// safe for concurrent use.
+// Binding is the layout that a schema describes, read once. It is safe for concurrent use.
 type Binding struct {
 	Layout Layout
 	basics [4]int // places of the columns
@@ -150,9 +149,8 @@ func (b *Binding) start(g *Graphs) {
 	}
 }
 
-// Check reports the first way in which a row breaks the rules: the lengths of its
-// columns, those of package graph, and that indices and classes are ones that the
-// layout has. O(n + m log m).
+// Check returns the first violation of the rules in a row: lengths of columns, the rules of
+// package graph, and indices and classes outside the layout. O(n + m log m).
 func (g *Graphs) Check(row int) error {
 	if err := g.checkRow(row); err != nil {
 		return err
@@ -212,7 +210,7 @@ func (g *Graphs) At(row int, dst *graph.Graph) {
 	}
 }
 
-// Row is what a source knows of a graph beside its structure and attributes.
+// Row holds the data of a graph beside its structure and attributes.
 type Row struct {
 	ID, Pos int64
 	Class   int32   // target, where the layout has classes
@@ -307,10 +305,10 @@ func (b *Builder) Append(g *graph.Graph, r Row) error {
 	return nil
 }
 
-// Lend returns a record of this graph alone, which the caller owns and which has the
-// very slices of g and r instead of copies, but for the sparse attribute, whatever
-// memory they are in: they must not be written to from now on. It is for graphs of gigabytes, and for a
-// builder without rows. A graph that is not of the layout is an error.
+// Lend returns a record of this graph alone, which the caller owns. The record shares the
+// slices of g and r, except the sparse attribute, so they may not be written to any more. It is
+// for graphs of gigabytes and a builder without rows. A graph that does not match the layout is
+// an error.
 func (b *Builder) Lend(g *graph.Graph, r Row) (arrow.Record, error) {
 	if err := b.accepts(g, &r); err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ func GraphColumns() []string {
 	return names
 }
 
-// ColumnType returns the type of a column that records of graphs have, and false
-// for other columns and for target and node_ids, which have two types.
+// ColumnType returns the type of a column of graph records. It returns false for other columns
+// and for target and node_ids, which have two types.
 func ColumnType(name string) (arrow.DataType, bool) {
 	for _, f := range basics {
 		if f.Name == name {

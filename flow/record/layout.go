@@ -64,7 +64,7 @@ type Channel struct {
 	Offset float64 `json:"offset,omitempty"`
 }
 
-// Layout says which columns a record of graphs has, and what they mean.
+// Layout describes the columns of a record of graphs.
 type Layout struct {
 	Directed          bool
 	NodeCat, NodeAttr []Channel
@@ -103,8 +103,7 @@ func (l *Layout) kinds() []kind {
 	return has
 }
 
-// IsZero reports whether l is the layout of undirected graphs without attributes and
-// targets.
+// IsZero reports whether l describes undirected graphs without attributes and targets.
 func (l *Layout) IsZero() bool { return !l.Directed && len(l.kinds()) == 0 }
 
 // Attributes returns the columns of attributes that a layout may have, in their order,
@@ -140,9 +139,9 @@ var basics = []arrow.Field{
 	{Name: Neighbors, Type: ListType[int32]()},
 }
 
-// Holds reports the first way in which a graph is not of layout l: the number of
-// its attributes, of its values, or an index or a class that l does not have. The
-// structure is for graph.Graph.Check, which goes first. O(attributes).
+// Holds returns the first difference between a graph and layout l: a number of attributes or
+// values, or an index or class outside l. Call graph.Graph.Check first for the structure.
+// O(attributes).
 func (l *Layout) Holds(g *graph.Graph, r *Row) error {
 	if err := l.fits(g, r); err != nil {
 		return err
@@ -171,8 +170,8 @@ func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	return nil
 }
 
-// Check reports a layout that asks for both kinds of targets, words that are not
-// ascending or more than MaxWords and MaxWordBytes allow, and an unknown kind of ids.
+// Check returns an error for a layout with both kinds of targets, words that are not ascending,
+// more words than MaxWords or MaxWordBytes, or an unknown kind of ids.
 func (l *Layout) Check() error {
 	if err := l.check(); err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -292,8 +291,8 @@ func Field(s *arrow.Schema, name string) (arrow.Field, bool, error) {
 	}
 }
 
-// Meta reads one JSON value of a field's metadata into what into points to,
-// and leaves that alone where the field or the key is missing.
+// Meta reads one JSON value of a field's metadata into the value that into points to. It
+// changes nothing if the field or the key is missing.
 func Meta(s *arrow.Schema, name, key string, into any) error {
 	f, ok, err := Field(s, name)
 	if err != nil || !ok {

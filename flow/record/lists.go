@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// Value is a type that columns of graph records are made of.
+// Value is an element type of columns of graph records.
 type Value interface {
 	uint8 | int32 | int64 | float32 | uint64 | float64
 }

@@ -7,18 +7,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// Recycler is an allocator that hands out what was given back. A stream makes
-// columns of the same few sizes over and over; where they come from Go's heap,
-// the time to clear them and to collect them is what a pipeline costs most above
-// direct calls (examples/throughput, BenchmarkStream). Each run of a pipeline has
-// one of its own unless its Options name an allocator.
+// Recycler is an allocator that reuses freed memory. A stream makes columns of the same few
+// sizes over and over, and Go's heap would spend time on clearing and collecting them. Each run
+// of a pipeline has its own Recycler unless its Options name an allocator.
 //
-// Memory that is handed out again has arbitrary contents. A stage that reads a record,
-// or a slice of it, after its release reads what another record wrote. [Poison] finds
-// such a stage. With Go's heap, memory.DefaultAllocator, the read would return the old
-// values, and fields of the paper's graphs would take 1.18 times the processor time in
-// the geometric mean, at most 2.3 times (torus, k = 50); reading and training 0.98 to
-// 1.08 times (examples/throughput, BenchmarkMemory).
+// Reused memory has arbitrary contents. A stage that reads a record, or a slice of it, after
+// its release reads the data of another record. Poison finds such a stage. With Go's heap,
+// memory.DefaultAllocator, the read would return the old values, and fields of the paper's
+// graphs would take 1.18 times the processor time in the geometric mean, at most 2.3 times
+// (examples/throughput, BenchmarkMemory).
 //
 // The zero value is ready. Any number of goroutines may use it.
 type Recycler struct {

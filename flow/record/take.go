@@ -18,11 +18,10 @@ type Ref struct {
 	Row    int32
 }
 
-// Take returns a record of the rows that refs names, in that order, which the
-// caller owns. Rows are copied. Records of different schemas, and a column of a
-// type that records of graphs do not have, are errors, and so are offsets of those
-// rows that leave the values. The cost is that of the rows, however large the records
-// are that they come from.
+// Take returns a record of the rows that refs names, in that order, which the caller owns. It
+// copies the rows; the cost does not depend on the size of the records. Records of different
+// schemas, a column of a type that graph records do not have, and offsets of a taken row
+// outside the values are errors.
 func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, error) {
 	if len(recs) == 0 {
 		return nil, errors.New("record: take: no record to take from")

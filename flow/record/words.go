@@ -27,8 +27,8 @@ func WordsChannel(name string, words []string) Channel {
 	return Channel{Name: name, Card: len(words) + 1, Words: words}
 }
 
-// Unseen is the index for a word that is not in Words, Card-1, and -1 where the channel
-// has no words.
+// Unseen returns Card-1, the index for a word that is not in Words, or -1 for a channel without
+// words.
 func (c Channel) Unseen() int32 {
 	if c.Words == nil {
 		return -1
@@ -44,8 +44,8 @@ func (c Channel) Index(word string) int32 {
 	return c.Unseen()
 }
 
-// Word returns the word of an index, and false for Unseen, for an index that the
-// channel does not have, and where it has no words.
+// Word returns the word of an index. ok is false for Unseen, for an index out of range, and for
+// a channel without words.
 func (c Channel) Word(index int32) (string, bool) {
 	if index < 0 || int(index) >= len(c.Words) {
 		return "", false
@@ -58,9 +58,8 @@ func (c Channel) Equal(other Channel) bool {
 	return c.Name == other.Name && c.Card == other.Card && c.Offset == other.Offset && (c.Words == nil) == (other.Words == nil) && slices.Equal(c.Words, other.Words)
 }
 
-// SortWords returns words, in any order and all different, in ascending order, and for
-// each of the given ones its place there: what a source does with the words of a file
-// before it knows their order.
+// SortWords returns different words in ascending order, and for each given word its place
+// there.
 func SortWords(words []string) (sorted []string, place []int32) {
 	order := make([]int32, len(words))
 	for i := range order {
