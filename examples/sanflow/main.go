@@ -18,6 +18,10 @@
 // choose by and a sixth to test on, or takes the parts of -part. It tries the systems of
 // its list in order, as long as -budget lasts, and keeps the model that is best on the
 // rows to choose by. -systems with those that were tried repeats the model byte for byte.
+// Where classes are unbalanced, -score auc, ap or balanced chooses by that in place of the
+// accuracy, which the largest class alone makes high; sinks.Predict.Prior answers as if
+// classes were equally frequent.
+//
 // A train that was killed is resumed by the same command: FILE.train beside -out holds the
 // progress.
 //

@@ -19,7 +19,16 @@
 // most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
 // Balanced; choose epochs and variants by the same, sinks.Fit.Measure and
 // CrossValidation.Measure; and let sinks.Predict.Prior answer as if classes were equally
-// frequent. That moves the threshold and needs no other training.
+// frequent. That moves the threshold and needs no other training. On validation parts of
+// Tox21_AHR, of which 12 % are of the second class, nn.Best with its epochs by the held-out
+// loss has a balanced accuracy of 75.7 %, with Prior 84.2 % (three seeds); the accuracy falls
+// from 93.1 to 86.5 %. Use the accuracy, and no Prior, where each row counts the same; ROC or
+// Precision where rows are ranked; Balanced and Prior where each class counts the same.
+//
+// There are no weights of classes in a loss: repeating the rows of a rare class as often as
+// those of the largest one, which is the same, was not better than Prior on any of three
+// collections (Tox21_AHR 83.6 %, and 84.2 by Prior; a generated one with 5 % of a class 96.3,
+// and 99.8), and makes an epoch up to twice as long. Both together are worse than Prior alone.
 //
 // The same Seed gives the same splits in every release of Go and at any number of
 // workers. An error names the fold and the variant; a variant that is missing is
