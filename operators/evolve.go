@@ -60,6 +60,9 @@ type Evolve struct {
 	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node. Evolve then
 	// emits all fields that events can have changed.
 	Forget bool
+	// State, if set, is the graph and the fields that a run begins with, and at its end those
+	// that it comes to. The next run goes on from there.
+	State *EvolveState
 }
 
 var _ flow.Operator = Evolve{}
@@ -101,7 +104,7 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 	if e.schema, err = e.norm.schema(base); err != nil {
 		return nil, err
 	}
-	e.norm.norm.K = v.K
+	e.norm.order()
 	settings := dynamic.Settings{
 		Directed: layout.Directed, NodeCats: len(layout.NodeCat), NodeAttrs: len(layout.NodeAttr),
 		EdgeCats: len(layout.EdgeCat), EdgeAttrs: len(layout.EdgeAttr),
@@ -110,6 +113,10 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 	if e.fields, err = evolve.New(settings, v.Direction, &e.norm.norm, !v.Forget); err != nil {
 		return nil, err
 	}
+	if err := v.State.begin(e); err != nil {
+		return nil, err
+	}
+	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Kept().Stats()
 	return e, nil
 }
 
@@ -322,7 +329,13 @@ func (v *evolver) note(out *flow.Out) {
 }
 
 // Flush computes what is stale at the end of the stream.
-func (v *evolver) Flush(out *flow.Out) error { return v.refresh(out) }
+func (v *evolver) Flush(out *flow.Out) error {
+	err := v.refresh(out)
+	if err == nil && v.State != nil {
+		v.State.fields = v.fields
+	}
+	return err
+}
 
 // drop releases the events that are held.
 func (v *evolver) drop() { v.held, v.events = releaseAll(v.held), 0 }

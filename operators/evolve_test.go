@@ -88,56 +88,60 @@ func TestEvolveIsNormalize(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	for i, l := range eventLayouts {
 		for _, last := range []int{0, 30} {
-			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-			recs, events := eventRecords(mem, l, 200, 25, 17, uint64(i))
-			z := operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}
-			var got, want sinks.Collect
-			run := func(p flow.Pipeline) {
-				t.Helper()
-				if err := p.With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			run(flow.From(sources.Records{Records: recs}).Via(operators.Evolve{Normalize: z, Every: 11, Size: 4, Last: last}).To(&got))
-			g, err := dynamic.New(dynamic.Settings{
-				Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr), Last: last,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range events {
-				if err := g.Apply(&e, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var row record.Row
-			for v := range int32(g.N()) {
-				if len(l.NodeClasses) > 0 {
-					row.NodeClass = append(row.NodeClass, g.Class(v))
-				}
-			}
-			b := record.NewBuilder(mem, l)
-			if err := b.Append(g.Graph(), row); err != nil {
-				t.Fatal(err)
-			}
-			whole := b.Record()
-			b.Release()
-			run(flow.From(sources.Records{Records: []arrow.Record{whole}}).Via(operators.Select{}).Via(operators.Chunk{Size: 4}).Via(z).To(&want))
-			have, wanted := byRoot(t, got.Records()), byRoot(t, want.Records())
-			for v := range int32(g.N()) {
-				if have[v] != wanted[v] {
-					t.Errorf("layout %d, window %d, root %d: %s, want %s", i, last, v, have[v], wanted[v])
-				}
-			}
-			whole.Release()
-			got.Release()
-			want.Release()
-			for _, r := range recs {
-				r.Release()
-			}
-			mem.AssertSize(t, 0)
+			evolveIsNormalize(t, l, operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, last, uint64(i))
 		}
 	}
+}
+
+func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, last int, seed uint64) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	recs, events := eventRecords(mem, l, 200, 25, 17, seed)
+	var got, want sinks.Collect
+	run := func(p flow.Pipeline) {
+		t.Helper()
+		if err := p.With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(flow.From(sources.Records{Records: recs}).Via(operators.Evolve{Normalize: z, Every: 11, Size: 4, Last: last}).To(&got))
+	g, err := dynamic.New(dynamic.Settings{
+		Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr), Last: last,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if err := g.Apply(&e, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var row record.Row
+	for v := range int32(g.N()) {
+		if len(l.NodeClasses) > 0 {
+			row.NodeClass = append(row.NodeClass, g.Class(v))
+		}
+	}
+	b := record.NewBuilder(mem, l)
+	if err := b.Append(g.Graph(), row); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Record()
+	b.Release()
+	run(flow.From(sources.Records{Records: []arrow.Record{whole}}).Via(operators.Select{}).Via(operators.Chunk{Size: 4}).Via(z).To(&want))
+	have, wanted := byRoot(t, got.Records()), byRoot(t, want.Records())
+	for v := range int32(g.N()) {
+		if have[v] != wanted[v] {
+			t.Errorf("seed %d, window %d, root %d: %s, want %s", seed, last, v, have[v], wanted[v])
+		}
+	}
+	whole.Release()
+	got.Release()
+	want.Release()
+	for _, r := range recs {
+		r.Release()
+	}
+	mem.AssertSize(t, 0)
 }
 
 // byRoot returns what the last row of each root says of it.

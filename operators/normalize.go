@@ -216,6 +216,14 @@ func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) error {
 	return z.hoods.begin(rec, z.from != nil && z.from.hoods)
 }
 
+// order sets what the order of fields depends on.
+func (z *normalizer) order() {
+	z.norm.K, z.norm.IgnoreAttributes, z.norm.Uniform, z.norm.Cache = z.K, z.IgnoreAttributes, z.Uniform, z.cache
+	if z.By != labeling.WL { // which is what it takes by itself, without asking for each field
+		z.norm.By = z.By
+	}
+}
+
 // start makes what a worker keeps from record to record.
 func (z *normalizer) start(mem memory.Allocator) {
 	if z.made == nil { // of a fork
@@ -227,11 +235,7 @@ func (z *normalizer) start(mem memory.Allocator) {
 		z.names[i] = z.columns[i].name + z.Suffix
 	}
 	z.made = nil
-	z.norm.K, z.norm.IgnoreAttributes, z.norm.Uniform = z.K, z.IgnoreAttributes, z.Uniform
-	if z.By != labeling.WL { // which is what it takes by itself, without asking for each field
-		z.norm.By = z.By
-	}
-	z.norm.Cache = z.cache
+	z.order()
 	if z.Edges {
 		fields := 1
 		if z.twice() {

@@ -138,7 +138,11 @@ const most = 1 << 16 // bytes of a piece of a section
 // Section is what another Save writes, and Load reads, of any length.
 func Section(c *Codec, save func(io.Writer) error, load func(io.Reader) error) {
 	if c.w != nil {
-		err := save(pieces{c.w})
+		p := pieces{w: c.w}
+		err := save(&p)
+		if len(p.held) > 0 {
+			PutSlice(c.w, p.held)
+		}
 		PutSlice[uint8](c.w, nil)
 		if c.w.err == nil {
 			c.w.err = err
@@ -154,13 +158,25 @@ func Section(c *Codec, save func(io.Writer) error, load func(io.Reader) error) {
 	c.Check(s.done || s.next() == io.EOF, "a part is longer than what was read of it")
 }
 
-type pieces struct{ w *Writer }
+// pieces holds bytes back until there are enough for a piece, so that the pieces do not
+// depend on how they were written.
+type pieces struct {
+	w    *Writer
+	held []byte
+}
 
-func (p pieces) Write(b []byte) (int, error) {
-	for piece := range slices.Chunk(b, most) {
-		PutSlice(p.w, piece)
-	}
+func (p *pieces) Write(b []byte) (int, error) {
+	p.held = append(p.held, b...)
+	p.flush()
 	return len(b), p.w.err
+}
+
+func (p *pieces) flush() {
+	at := 0
+	for ; len(p.held)-at >= most; at += most {
+		PutSlice(p.w, p.held[at:at+most])
+	}
+	p.held = p.held[:copy(p.held, p.held[at:])]
 }
 
 type section struct {

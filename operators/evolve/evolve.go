@@ -66,6 +66,12 @@ func (f *Fields) Index() *field.Index { return f.kept.Index() }
 // Kept returns the fields, which are not to be changed.
 func (f *Fields) Kept() *field.Kept { return f.kept }
 
+// Use makes the fields those of another Normalizer from now on, of the same settings.
+func (f *Fields) Use(norm *field.Normalizer) {
+	f.norm = norm
+	f.kept.Use(norm)
+}
+
 // Apply makes the change that e asks for, and makes stale what it can have changed: a class
 // that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
 func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.follow) }

@@ -302,6 +302,9 @@ func (k *Kept) Stale() int { return len(k.stale) }
 // Touch makes the field of root stale, and has Refresh hand it over.
 func (k *Kept) Touch(root int32) { k.touch(root, true) }
 
+// Use makes the fields those of another Normalizer from now on, of the same settings.
+func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
+
 // K returns the size of the fields.
 func (k *Kept) K() int { return len(k.field) }
 

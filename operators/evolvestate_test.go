@@ -1,0 +1,159 @@
+package operators_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// rowsOf runs Evolve over records and returns its rows.
+func rowsOf(t *testing.T, op operators.Evolve, recs []arrow.Record) (rows []string) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	var out sinks.Collect
+	if err := flow.From(sources.Records{Records: recs}).Via(op).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range out.Records() {
+		rows = append(rows, flowtest.Rows(rec)...)
+	}
+	out.Release()
+	mem.AssertSize(t, 0)
+	return rows
+}
+
+// Runs over the segments of a stream give the rows of one run, from the state that the run
+// before has left or from one that was saved.
+func TestEvolveState(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	for i, l := range eventLayouts {
+		for _, z := range []operators.Normalize{{K: 4, Edges: true}, {K: 3, By: labeling.Degree}, {K: 3, Uniform: true, IgnoreAttributes: true}} {
+			for _, op := range []operators.Evolve{{Every: 10, Last: 25}, {Every: 5, Within: 40}, {Every: 10, Forget: true}} {
+				op.Normalize, op.Size = z, 4
+				recs, _ := eventRecords(memory.DefaultAllocator, l, 200, 25, 10, uint64(i))
+				want := rowsOf(t, op, recs)
+				var got []string
+				op.State = &operators.EvolveState{}
+				for at := 0; at < len(recs); at += 4 {
+					got = append(got, rowsOf(t, op, recs[at:min(at+4, len(recs))])...)
+					if at%8 == 0 {
+						continue // the next run goes on in the same process
+					}
+					var text, again bytes.Buffer
+					if err := op.State.Save(&text); err != nil {
+						t.Fatal(err)
+					}
+					op.State = &operators.EvolveState{}
+					if err := op.State.Load(bytes.NewReader(text.Bytes())); err != nil {
+						t.Fatal(err)
+					}
+					if err := op.State.Save(&again); err != nil || !bytes.Equal(text.Bytes(), again.Bytes()) {
+						t.Errorf("another state (%v)", err)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("layout %d, %+v: %d rows differ from those of one run, %d", i, op, len(got), len(want))
+				}
+				for _, r := range recs {
+					r.Release()
+				}
+			}
+		}
+	}
+}
+
+func TestEvolveStateRefuses(t *testing.T) {
+	events := record.EventSchema(eventLayouts[0])
+	recs, _ := eventRecords(memory.DefaultAllocator, eventLayouts[0], 30, 9, 30, 1)
+	defer recs[0].Release()
+	s := &operators.EvolveState{}
+	if err := s.Save(&bytes.Buffer{}); err == nil {
+		t.Error("no run has ended")
+	}
+	op := operators.Evolve{Normalize: operators.Normalize{K: 3}, State: s}
+	rowsOf(t, op, recs)
+	var text bytes.Buffer
+	if err := s.Save(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, load := range []bool{false, true} {
+		for _, c := range []struct {
+			op   operators.Evolve
+			want string
+		}{
+			{operators.Evolve{Normalize: operators.Normalize{K: 4}}, "K 3, "},
+			{operators.Evolve{Normalize: operators.Normalize{K: 3, By: labeling.Degree}}, "By "},
+			{operators.Evolve{Normalize: operators.Normalize{K: 3, Direction: field.Out}}, "Direction "},
+			{operators.Evolve{Normalize: operators.Normalize{K: 3}, Last: 5}, "of a graph {"},
+			{operators.Evolve{Normalize: operators.Normalize{K: 3}, Forget: true}, "Forget false"},
+		} {
+			if c.op.State = s; load {
+				c.op.State = &operators.EvolveState{}
+				if err := c.op.State.Load(bytes.NewReader(text.Bytes())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := c.op.Open(events); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		}
+	}
+	if _, err := op.Open(events); err != nil { // a run that does not end
+		t.Fatal(err)
+	}
+	if _, err := op.Open(events); err == nil || s.Save(&text) == nil {
+		t.Errorf("a run has failed: %v", err)
+	}
+}
+
+// FuzzEvolveState changes states and makes the checksum right.
+func FuzzEvolveState(f *testing.F) {
+	schema := record.EventSchema(eventLayouts[0])
+	recs, _ := eventRecords(memory.DefaultAllocator, eventLayouts[0], 30, 9, 30, 1)
+	op := operators.Evolve{Normalize: operators.Normalize{K: 3}, State: &operators.EvolveState{}}
+	if err := flow.From(sources.Records{Records: recs}).Via(op).Run(context.Background()); err != nil {
+		f.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := op.State.Save(&text); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text.Bytes()[:text.Len()-sha256.Size])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		op := op
+		op.State = &operators.EvolveState{}
+		sum := sha256.Sum256(b)
+		if op.State.Load(bytes.NewReader(append(bytes.Clone(b), sum[:]...))) != nil {
+			return
+		}
+		if _, err := op.Open(schema); err == nil {
+			_ = flow.From(sources.Records{Records: recs}).Via(op).Run(context.Background())
+		}
+	})
+}
+
+// What Evolve keeps goes by its labeling: the fields are those of Normalize.
+func TestEvolveLabelings(t *testing.T) {
+	for _, z := range []operators.Normalize{{K: 4, By: labeling.Degree, Mask: true}, {K: 4, Uniform: true, Mask: true}, {K: 4, IgnoreAttributes: true, Mask: true}} {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprint(z.By, " ", seed), func(t *testing.T) { evolveIsNormalize(t, eventLayouts[seed%2], z, 0, seed) })
+		}
+	}
+}
