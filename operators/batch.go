@@ -11,9 +11,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Batch cuts the stream into records of exactly Size rows, in order; the last
-// one has what is left. Rows that stand in one record already are shared, not
-// copied.
+// Batch cuts the stream into records of exactly Size rows, in order. The last record has the
+// rest. Rows that are already in one record are shared, not copied.
 //
 //	in:  {[20 graphs], [20 graphs], [10 graphs]}
 //	out: {[32 graphs], [18 graphs]}                with Size 32

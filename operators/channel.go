@@ -15,10 +15,9 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Channel adds a labeling of each graph to the continuous node attributes, as
-// one more channel of node_attr, which it adds where there is none. Graphs
-// without attributes need one: the paper gives social networks the degree,
-// normalized by the size of the graph.
+// Channel adds a labeling of each graph to node_attr as one more continuous channel. It makes
+// node_attr if it is missing. Graphs without attributes need such a channel: the paper gives
+// social networks the degree, normalized by the size of the graph.
 type Channel struct {
 	// By is the labeling. It must be set.
 	By labeling.Labeling

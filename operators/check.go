@@ -12,11 +12,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Check refuses graphs that break the rules of package graph, or that have
-// categories or classes which their layout does not have. The stages behind it
-// may then walk them without fear. It stands right behind a source of the user's
-// own, or of files of unknown origin; the sources here check for themselves.
-// O(n + m log m).
+// Check refuses graphs that break the rules of package graph, or have values or classes outside
+// their layout. Put it after your own source or after files of unknown origin; the sources of
+// this module check their graphs. O(n + m log m).
 type Check struct{}
 
 var _ flow.Operator = Check{}
@@ -26,7 +24,7 @@ func (Check) Open(in *arrow.Schema) (flow.Stage, error) {
 	return sift(in, (*record.Binding).Unchecked, func(gs *record.Graphs, row int) error { return gs.Check(row) })
 }
 
-// Filter leaves out the graphs that Keep does not want. They count as done.
+// Filter leaves out the graphs for which Keep returns false. They count as complete.
 type Filter struct {
 	// Keep tells which graphs go on. It must be set, and may be called by several
 	// workers at once. The graph is borrowed for the call.
@@ -35,7 +33,7 @@ type Filter struct {
 
 var _ flow.Operator = Filter{}
 
-// String leaves out the address of a function.
+// String omits the function.
 func (Filter) String() string { return "Filter" }
 
 // Open checks the setting.

@@ -13,11 +13,10 @@ import (
 	"github.com/sanflow/sanflow/operators/theta"
 )
 
-// Choose runs the pipeline in, which has no sink yet, to its end and returns the
-// labeling that suits its graphs best: the one with the smallest θ̂ of the
-// candidates, theta.Default() where there are none (Niepert et al. 2016, Theorem
-// 2). It is what a program puts in the place of labeling.Auto before it runs the
-// pipeline that makes the fields:
+// Choose runs the pipeline in, which has no sink, and returns the labeling that suits its
+// graphs best: the candidate with the smallest θ̂ (Niepert et al. 2016, Theorem 2). Without
+// candidates it takes theta.Default(). A program calls it in place of labeling.Auto, before the
+// pipeline of the fields:
 //
 //	graphs := flow.From(src)
 //	by, _, err := operators.Choose(ctx, graphs, nil, theta.Options{K: 10})
@@ -26,9 +25,8 @@ import (
 //		Via(operators.Assemble{K: 10}).
 //		Via(operators.Normalize{By: by})
 //
-// No classes are looked at. The graphs are all in memory while Choose works. The
-// estimates are in the order of the candidates; they are returned also where
-// every candidate failed.
+// Choose does not read classes. It holds all graphs in memory while it runs. The estimates have
+// the order of the candidates; they are returned even if every candidate failed.
 func Choose(ctx context.Context, in flow.Pipeline, candidates []labeling.Labeling, o theta.Options) (labeling.Labeling, []theta.Estimate, error) {
 	if len(candidates) == 0 {
 		candidates = theta.Default()

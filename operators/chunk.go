@@ -9,8 +9,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Chunk cuts the roots of each graph into rows of Size, so that one large graph
-// becomes a stream:
+// Chunk cuts the roots of each graph into rows of Size, so that one large graph becomes a
+// stream:
 //
 //	in:  {[graph 0: 2500 roots]}
 //	out: {[graph 0: roots 0 to 1023]} {[1024 to 2047]} {[2048 to 2499, and 572 zero fields]}
@@ -20,25 +20,21 @@ import (
 //		Via(operators.Chunk{Size: 1024}).       // rows of 1024 roots
 //		Via(operators.Normalize{K: 10}).        // (1024, 10, a_v) each
 //
-// It stands between Select, or Roots, and Assemble or Normalize. A row that goes out has the
-// columns of the graph that came in, shared and not copied. The rows of a graph
-// that has more than one stand in a record each; Assemble and Normalize see that
-// it is the same graph and index it once. They go out one at a time as the stages
-// behind take them, so memory does not grow with the number of roots. Graphs that
-// need only one row stay together, up to 2048 roots in a record. No field depends
-// on Size.
+// It stands between Select, or Roots, and Assemble or Normalize. The rows share the columns of
+// the graph. A graph with several rows has a record for each; Assemble and Normalize recognise
+// the graph and index it once. The rows are emitted one at a time, so memory does not grow with
+// the number of roots. Graphs with one row stay together, up to 2048 roots in a record. No
+// field depends on Size.
 //
-// All rows of a graph have its graph_id and its pos; the position is done when
-// the last of them has left the pipeline. A stage that cannot make one of the
-// fields refuses the row it stands in. Zero fields at the end of the roots are
-// left out, but for those that fill the last row, and a graph without roots
-// gives no row.
+// All rows of a graph have its graph_id and its pos; the position is complete when the last row
+// has left the pipeline. A stage that cannot make one of the fields refuses the whole row. Zero
+// fields at the end of the roots are left out, except those that fill the last row. A graph
+// without roots gives no row.
 //
-// What works on the graph itself, such as Channel, belongs before Chunk, where it
-// works once. Stages that copy rows, such as Shuffle, Batch and Replay, belong
-// behind Normalize, which drops the graph: of several chunks each would get a copy
-// of it. A record costs some microseconds in each stage, so a Size below 100 is slow
-// where graphs are large.
+// Put operators on the graph itself, such as Channel, before Chunk, where they run once. Put
+// stages that copy rows, such as Shuffle, Batch and Replay, after Normalize, which drops the
+// graph: otherwise each chunk gets a copy of it. A record costs some microseconds in each
+// stage, so a Size below 100 is slow for large graphs.
 type Chunk struct {
 	// Size is w, the number of roots of a row. The default is 1024.
 	Size int

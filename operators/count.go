@@ -17,15 +17,15 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Count counts substructures of each graph: what kernels between graphs and linear
-// models compare graphs by. It adds two columns, "words_ids" with the ids of what
-// stands in the graph, strictly ascending, and "words_counts" with how often each
-// does, a list of the same length. Package count describes ids and counters.
+// Count counts substructures of each graph, the input of kernels and linear models. It adds two
+// columns: "words_ids", the ids of the substructures in the graph, strictly ascending, and
+// "words_counts", a list of the same length with the number of occurrences of each. Package
+// count describes ids and counters.
 //
 //	Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}})
 //
-// Counters that look at the roots stand behind Select. A worker needs memory for
-// the different things in one graph, and a record that for the graphs in it.
+// Counters that read roots need Select before Count. A worker needs memory for the different
+// substructures of one graph, and a record for those of its graphs.
 type Count struct {
 	// Name is what the names of the columns begin with, so that several Counts fit
 	// in one pipeline. The default is "words".
@@ -43,18 +43,17 @@ type Count struct {
 
 var _ flow.Operator = Count{}
 
-// CountColumns returns the names of the columns that Count adds under a name, ""
-// for the default.
+// CountColumns returns the names of the columns of a Count with that Name; "" is the default.
 func CountColumns(name string) (ids, counts string) {
 	name = cmp.Or(name, "words")
 	return name + "_ids", name + "_counts"
 }
 
-// ContextsColumn returns the name of the column of contexts under a name, "" for
+// ContextsColumn returns the name of the column of contexts of a Count with that Name; "" is
 // the default.
 func ContextsColumn(name string) string { return cmp.Or(name, "words") + "_contexts" }
 
-// String names what is counted, for the plan of a pipeline.
+// String lists the counters, for the plan of a pipeline.
 func (c Count) String() string {
 	var names []string
 	for _, of := range c.Of {

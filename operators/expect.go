@@ -11,15 +11,14 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Expect passes graphs of that layout and refuses others, by what differs. A
-// stream without classes passes, and the ids of nodes are not compared.
+// Expect passes graphs of a layout and refuses others with an error that names the difference.
+// A stream without classes passes, and ids of nodes are not compared.
 //
-// The words of an attribute may be others than those of the layout, in any number: each
-// index becomes that of the same word in the layout, so that a model reads the same
-// values whatever file the graphs come from. A word that the layout does not have becomes
-// the index for unseen words, [record.Channel.Unseen], and is counted as [NoteUnseen]. A
-// model learns what that index means from [MaskWords]. O(values); where words differ the
-// columns are copied, so that Expect stands in front of Chunk.
+// The words of an attribute may differ from those of the layout in content and number. Each
+// index becomes the layout's index of the same word, so a model reads the same values from any
+// file. A word that the layout lacks becomes record.Channel.Unseen and is counted as
+// NoteUnseen; a model learns that index with MaskWords. O(values). If words differ, the columns
+// are copied, so put Expect before Chunk.
 type Expect struct {
 	Layout record.Layout
 	// RefuseUnseen refuses a graph with an unseen word, by an error that names the node

@@ -10,10 +10,10 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// KnownClasses adds to the nodes of a field of one root their classes where they are
-// known, as the last discrete channel, "class"; -1 stands for a class that is not known.
-// The class of the root is hidden in its own field. It stands behind PerRoot, where
-// nodes_cat has a channel: that of Normalize.Distances, say.
+// KnownClasses adds the known classes of the nodes to the fields of one root, as the last
+// discrete channel, "class"; -1 is an unknown class. The class of the root is hidden in its own
+// field. It follows PerRoot and needs a channel in nodes_cat, such as that of
+// Normalize.Distances.
 type KnownClasses struct {
 	// Class has the class of every node of the graph, an index into Names, or -1. Both
 	// must be set.

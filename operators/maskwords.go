@@ -14,17 +14,15 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// MaskWords hides words at random, so that a model learns what to say of words that it
-// has not seen: a value of an attribute with words becomes [record.Channel.Unseen] with
-// the probability Rate. It stands in front of a recipe where a model learns, and not in
-// the recipe, which answers too:
+// MaskWords replaces a value of an attribute with words by record.Channel.Unseen with
+// probability Rate, so that a model learns the index of unseen words. Put it before the recipe
+// of a training, not into the recipe, which also serves predictions:
 //
 //	recipe.Onto(flow.From(src).Via(operators.MaskWords{Rate: 0.05})).To(…)
 //
-// What is hidden depends on Seed, the pos of the row, the node and the channel alone, and
-// is the same at any number of workers and in each epoch. Both directions of an edge have
-// the same value. Expect neither counts nor refuses what was hidden. Graphs without words
-// pass. O(values).
+// The choice depends only on Seed, the pos of the row, the node and the channel. It is the same
+// at any number of workers and in each epoch. Both directions of an edge have the same value.
+// Expect neither counts nor refuses masked words. Graphs without words pass. O(values).
 type MaskWords struct {
 	// Rate is the probability, 0 to 1. 0 hides nothing.
 	Rate float64

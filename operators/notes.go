@@ -17,8 +17,8 @@ const (
 	NoteCacheHits     = "cache hits"
 )
 
-// NoteUnseen is the note of Expect: values of words that the layout does not have, of all
-// rows. It is the same at any number of workers.
+// NoteUnseen is the note of Expect that counts values whose word the layout does not have. It
+// is the same at any number of workers.
 const NoteUnseen = "unseen words"
 
 // notes implements noter.

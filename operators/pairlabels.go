@@ -13,19 +13,18 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// PairLabels labels the nodes of the two fields of a pair of nodes by their distance
-// from both ends, for link prediction by nn.Link or nn.Pooled: a common neighbour is
-// (1, 1), whichever place in the field it has (Zhang and Chen, NeurIPS 2018, label so).
-// It replaces nodes_cat by three discrete channels:
+// PairLabels labels the nodes of the two fields of a pair of nodes by their distances to both
+// ends, for link prediction by nn.Link or nn.Pooled (labels as in Zhang and Chen, NeurIPS
+// 2018). A common neighbour is (1, 1) at any place in the field. PairLabels replaces nodes_cat
+// by three discrete channels:
 //
 //	0                                            the group, see nn.Pooled
 //	(hops from own end, hops from the other)     4·9 values: 0 to 2 and more, 0 to 7 and more or none
 //	the same with the degree                     4·9·7 values: ⌊log₂ of the degree⌋ 0 to 5, and more
 //
-// It stands behind Normalize with KeepGraph, where a row has two roots, such as those of
-// sources.Rooted, and drops the graph. Graphs are undirected. A search from an end ends
-// before the ring that would bring it to more than 2048 nodes; a worker keeps two bytes
-// for each node of a graph.
+// It follows Normalize with KeepGraph on rows of two roots, such as those of sources.Rooted,
+// and drops the graph. Graphs are undirected. A search from an end stops before the ring that
+// would bring it to more than 2048 nodes. A worker keeps two bytes for each node of a graph.
 type PairLabels struct{}
 
 var _ flow.Operator = PairLabels{}

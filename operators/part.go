@@ -12,19 +12,18 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// Part leaves out all graphs but those of one of several parts, so that a stream can be
-// split into graphs to learn from and graphs to test on:
+// Part keeps the graphs of one of several parts, to split a stream into training and test
+// graphs:
 //
 //	train := flow.From(src).Via(operators.Part{Of: 10, Rest: true}) // nine tenths
 //	test := flow.From(src).Via(operators.Part{Of: 10})              // the other tenth
 //
-// The part of a graph is a hash of its graph_id, with Seed: it does not depend on the
-// order, the number of workers or how many graphs there are, all rows of one graph are
-// of one part, and parts are of about the same size, not exactly, whatever the ids are.
-// Classes are not spread evenly; validation.Folds does that for graphs that are in memory. It
-// may stand anywhere, since it reads graph_id alone. Graphs that are left out count as
-// done. What is split again, for graphs to validate on, needs another Seed or another
-// Of: the same ones say the same of the same graphs.
+// A hash of graph_id and Seed gives the part of a graph. It does not depend on the order, the
+// number of workers or the number of graphs, and all rows of a graph are in one part. Parts
+// have about the same size. They are not stratified by class; validation.Folds stratifies
+// graphs in memory. Part reads only graph_id, so it may stand anywhere. Graphs left out count
+// as complete. A second split, for validation graphs, needs another Seed or another Of, since
+// the same ones give the same part.
 type Part struct {
 	// Of is the number of parts. The default is 10.
 	Of int

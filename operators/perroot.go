@@ -11,10 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// PerRoot makes a row of each root: what comes in as a graph, or a chunk of
-// roots, with tensors of shape (w, k, ·), goes out as w rows of shape (1, k, ·).
-// Zero fields are left out. From there on nodes are classified as graphs are,
-// by the same stages, models and sinks:
+// PerRoot makes a row of each root: a graph, or a chunk of roots, with tensors of shape (w, k,
+// ·) becomes w rows of shape (1, k, ·). Zero fields are left out. The same stages, models and
+// sinks then classify nodes as they classify graphs:
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Select{}).
@@ -25,18 +24,16 @@ import (
 //		Via(operators.Replay{Epochs: 5, Rows: 32}).
 //		To(sinks.Train{Net: &nn.Pooled{}})
 //
-// Files often list nodes by class, and a Shuffle of less than all of them leaves them
-// nearly so: a network then learns one class after the other, and forgets. Replay mixes
-// all rows. A stream that is not kept is mixed at its beginning, by Roots with the nodes
-// in random order in place of Select.
+// Files often list nodes by class. A Shuffle of a part of them barely mixes them, and a network
+// then learns one class after the other and forgets. Replay mixes all rows. To mix a stream
+// that is not stored, use Roots with the nodes in random order in place of Select.
 //
-// It stands behind Normalize. The class of the root, root_target, becomes the
-// column target. The columns of the graph, where Normalize was told to keep
-// them, end here. All rows of a graph have its graph_id and its pos. O(values).
+// It follows Normalize. root_target, the class of the root, becomes the column target. Columns
+// of the graph, if Normalize kept them, end here. All rows of a graph have its graph_id and its
+// pos. O(values).
 type PerRoot struct {
-	// Labelled leaves out the roots whose class is not known, and none where the
-	// graphs have no classes of nodes: a recipe that a model has learned by makes the
-	// rows that it is asked about, too.
+	// Labelled leaves out roots whose class is unknown. It keeps all roots of graphs without
+	// classes of nodes, so the recipe of a model also makes the rows of predictions.
 	Labelled bool
 }
 

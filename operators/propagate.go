@@ -15,12 +15,12 @@ import (
 	"github.com/sanflow/sanflow/operators/propagation"
 )
 
-// Propagate lets the continuous attributes of the nodes of each graph propagate over its
-// edges: in node_attr the row of a node becomes the mean row of the nodes at which
-// random walks from it end, as propagation.Walk describes. A node's row then tells of
-// its neighbourhood, near nodes more than far ones, and a model that looks at single
-// nodes has seen what is around them. The column keeps its shape, (n, channels) of
-// float32, but where Sparse adds channels, and all others go through as they are. One large graph, a row per node:
+// Propagate smooths the continuous attributes of the nodes of each graph over its edges: the
+// row of a node in node_attr becomes the mean row of the nodes at which random walks from it
+// end (propagation.Walk). The row then describes the neighbourhood, near nodes more than far
+// ones, for models that read single nodes. The column keeps its shape, (n, channels) of
+// float32, unless Sparse adds channels. All other columns pass unchanged. One large graph, a
+// row per node:
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Propagate{Sparse: true, Symmetric: true, Unit: true}).
@@ -29,9 +29,8 @@ import (
 //		Via(operators.Normalize{K: 1}).
 //		Via(operators.PerRoot{})
 //
-// A graph takes O(m·channels) for each round, and with its record three times the
-// memory of node_attr as it goes out. An attribute that is not finite, which would
-// propagate too, is refused.
+// A graph takes O(m·channels) for each round and, with its record, three times the memory of
+// the resulting node_attr. An attribute that is not finite is refused.
 type Propagate struct {
 	// Share is how likely a walk is to go on, above 0 and below 1; 0 = 0.9.
 	Share float64

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Recipe is how graphs become what a model reads: operators, in their order, as
-// one value that can be kept with the weights.
+// Recipe is a list of operators that turns graphs into the input of a model. It can be stored
+// with the weights.
 //
 //	recipe := operators.Recipe{
 //		operators.Channel{By: labeling.NormalizedDegree},
@@ -20,14 +20,13 @@ import (
 //	fields := recipe.Onto(flow.From(src))
 //	text, err := json.Marshal(recipe)
 //
-// As JSON a recipe is a list of objects, with the name of the operator and every
-// setting that is not its default; it comes back equal. Operators and labelings
-// of the user's own take part once they are known by a name: see Register and
-// labeling.Register. An Expect in front keeps what the graphs were like, and
-// refuses others before the first one flows.
+// As JSON a recipe is a list of objects with the name of the operator and every setting that is
+// not its default. It reads back equal. Register and labeling.Register make your operators and
+// labelings known to recipes. An Expect in front stores the layout of the graphs and refuses
+// others before the first one flows.
 type Recipe []flow.Operator
 
-// Onto returns the pipeline with the operators of the recipe behind its own.
+// Onto returns the pipeline p followed by the operators of the recipe.
 func (r Recipe) Onto(p flow.Pipeline) flow.Pipeline {
 	for _, op := range r {
 		p = p.Via(op)
@@ -35,8 +34,7 @@ func (r Recipe) Onto(p flow.Pipeline) flow.Pipeline {
 	return p
 }
 
-// Find returns the first operator of type T of a recipe, and whether there is
-// one:
+// Find returns the first operator of type T of a recipe. ok is false if there is none:
 //
 //	s, ok := operators.Find[operators.Select](recipe)
 func Find[T flow.Operator](r Recipe) (T, bool) {
@@ -49,8 +47,7 @@ func Find[T flow.Operator](r Recipe) (T, bool) {
 	return none, false
 }
 
-// Graphs returns what the graphs are like that the recipe is for, as its Expect
-// tells, and nil where it has none.
+// Graphs returns the layout of the recipe's Expect, and nil without one.
 func (r Recipe) Graphs() *record.Layout {
 	if e, ok := Find[Expect](r); ok {
 		return &e.Layout
@@ -58,7 +55,7 @@ func (r Recipe) Graphs() *record.Layout {
 	return nil
 }
 
-// String returns the recipe as JSON, or why there is none.
+// String returns the recipe as JSON, or the error of MarshalJSON.
 func (r Recipe) String() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
@@ -67,15 +64,15 @@ func (r Recipe) String() string {
 	return string(text)
 }
 
-// ParseRecipe is json.Unmarshal for one recipe.
+// ParseRecipe reads the JSON of one recipe.
 func ParseRecipe(text string) (Recipe, error) {
 	var r Recipe
 	err := r.UnmarshalJSON([]byte(text))
 	return r, err
 }
 
-// MarshalJSON writes the recipe. An operator that is not registered is an error,
-// and so is a setting that JSON does not hold, such as a function or a NaN.
+// MarshalJSON writes the recipe. An operator that is not registered and a setting that JSON
+// cannot hold, such as a function or a NaN, are errors.
 func (r Recipe) MarshalJSON() ([]byte, error) {
 	list := make([]json.RawMessage, len(r))
 	for i, op := range r {

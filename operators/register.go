@@ -28,13 +28,11 @@ func init() {
 	}
 }
 
-// Register makes an operator of the user's own known by that name to recipes.
-// base is a struct, or a pointer to one, whose exported fields are the settings,
-// with the values in base where a recipe does not say otherwise: numbers,
-// strings, truth values, lists, maps and structs of them, labelings, and lists of
-// counters. A name or a type that is registered already is refused, and a type with
-// a function among its settings, as Filter has. It is called before the first
-// recipe is read, as a program starts.
+// Register makes your operator known to recipes under a name. base is a struct, or a pointer to
+// one. Its exported fields are the settings and their values the defaults: numbers, strings,
+// booleans, lists, maps and structs of these, labelings, and lists of counters. A registered
+// name, a registered type, and a type with a function among its settings, such as Filter, are
+// errors. Call it at the start of the program, before the first recipe is read.
 func Register(name string, base flow.Operator) error {
 	if err := registry.Add(name, base); err != nil {
 		return fmt.Errorf("operators: register: %w", err)

@@ -9,10 +9,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Replay keeps the stream and plays it Epochs times, each time in a new random
-// order. It is put after Normalize, so that fields are computed once however long
-// the training. What it holds are the records that come in, shared and not
-// copied; what would exceed Memory goes to a file.
+// Replay stores the stream and plays it Epochs times, each time in a new random order. Put it
+// after Normalize, so that each field is computed once. Stored records are shared, not copied.
+// Records beyond Memory go to a file.
 type Replay struct {
 	// Epochs is how often each row goes out. The default is 1.
 	Epochs int

@@ -11,10 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Roots makes given nodes the roots of every graph, in the order given; a node
-// may be named more than once. It stands where Select does, and is meant for one
-// large graph: for the labelled nodes of a split, say. A graph without such a
-// node is refused.
+// Roots makes the given nodes the roots of every graph, in the given order. A node may occur
+// more than once. It replaces Select for one large graph, for instance with the labelled nodes
+// of a split. A graph without such a node is refused.
 type Roots struct {
 	// Nodes are the roots, -1 for a zero field. It must be set, and is borrowed.
 	Nodes []int32
@@ -22,7 +21,7 @@ type Roots struct {
 
 var _ flow.Operator = Roots{}
 
-// String says how many roots there are, for the plan of a pipeline.
+// String gives the number of roots, for the plan of a pipeline.
 func (r Roots) String() string { return fmt.Sprintf("Roots(%d)", len(r.Nodes)) }
 
 // Open checks the settings.

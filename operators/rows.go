@@ -11,9 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// RowBuilder is one worker's part of an operator that handles each row by
-// itself: the Arrow shell around a function over slices. RowStage does the rest:
-// workers, cancellation, rows that are refused, and the columns that stay.
+// RowBuilder is the part of an operator that handles each row by itself, for one worker: the
+// Arrow shell around a function over slices. RowStage adds workers, cancellation, refused rows,
+// and the columns that stay.
 //
 //	func (o Mine) Open(in *arrow.Schema) (flow.Stage, error) {
 //		bound, err := record.Bind(in) // the graphs
@@ -22,21 +22,19 @@ import (
 //		return operators.RowStage(schema, &mine{bound: bound}), err
 //	}
 type RowBuilder interface {
-	// Begin is called before the rows of a record, which it borrows until they
-	// are done: a slice of it that is kept longer has the values of another record
-	// (SANFLOW_MEM=poison finds that; see package flow). What is made of the rows is
-	// allocated in mem.
+	// Begin is called before the rows of a record, which it borrows until they are done. A slice
+	// of rec that is kept longer has the values of another record (SANFLOW_MEM=poison finds such a
+	// use; see package flow). Results are allocated in mem.
 	Begin(mem memory.Allocator, rec arrow.Record) error
-	// Row appends what it makes of a row to the columns, or appends nothing
-	// and says why the row cannot be handled: it is then refused, or without
-	// further ado left out where the error is ErrLeftOut. A row that takes long
-	// looks at ctx now and then, and returns its error.
+	// Row appends the results of a row to the columns, or appends nothing and returns an error:
+	// the row is then refused, or left out if the error is ErrLeftOut. A row that takes long
+	// checks ctx from time to time and returns its error.
 	Row(ctx context.Context, row int) error
-	// Finish returns the columns of the rows since it was called last, by
-	// name; the caller owns them, and uses the map before it calls again.
+	// Finish returns the columns of the rows since its last call, by name. The caller owns them,
+	// and uses the map before the next call.
 	Finish(rows int) map[string]arrow.Array
-	// Release drops them instead. It is called when the run ends, perhaps
-	// before the first Begin.
+	// Release drops the rows since the last Finish. It is called when the run ends, perhaps before
+	// the first Begin.
 	Release()
 	// Fork returns a builder for another worker, with memory of its own.
 	Fork() RowBuilder
@@ -60,10 +58,9 @@ type noter interface {
 	notes(note func(event string, n int64))
 }
 
-// RowStage returns a stage that runs b, in several workers where the pipeline
-// has them. schema is that of what goes out: columns that Finish returns, and
-// others as they came in, shared and not copied; columns that it leaves away end
-// here.
+// RowStage returns a stage that runs b, in several workers if the pipeline has them. schema is
+// the output schema. It may have the columns that Finish returns and columns of the input,
+// which are shared and not copied.
 func RowStage(schema *arrow.Schema, b RowBuilder) flow.Stage { return &rowStage{schema, b} }
 
 type rowStage struct {
@@ -125,8 +122,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	return s.emit(rec, start, n, out)
 }
 
-// ErrLeftOut is what RowBuilder.Row returns for a row that goes no further, though
-// nothing is wrong with it.
+// ErrLeftOut is the error of RowBuilder.Row for a valid row that is left out.
 var ErrLeftOut = errors.New("the row is left out")
 
 // emit hands on rows start to end of rec, which the columns were built for.
@@ -149,8 +145,8 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	return out.Emit(made)
 }
 
-// ListColumn is the greater part of a RowBuilder that looks at graphs and makes
-// one column of lists. A type that embeds it has Row and Fork of its own:
+// ListColumn is the main part of a RowBuilder that reads graphs and makes one column of lists.
+// A type that embeds it adds Row and Fork:
 //
 //	type mine struct{ operators.ListColumn[int32] }
 //

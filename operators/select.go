@@ -14,17 +14,16 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Select chooses the root nodes of each graph (Niepert et al. 2016, Algorithm
-// 1): it sorts all nodes by a labeling, largest first, takes every Stride-th
-// of them until it has W, and fills up with zero fields. It adds the column
-// roots. Ties are broken by structure; see labeling.Rank.
+// Select chooses the root nodes of each graph (Niepert et al. 2016, Algorithm 1). It sorts all
+// nodes by a labeling, largest first, takes every Stride-th node until it has W, and fills up
+// with zero fields. It adds the column roots. Structure breaks ties; see labeling.Rank.
 //
-// The paper's loop runs w-1 times; this one w times (SelNodeSeq, line 4). With
-// Strict the nodes are cut to the W largest before the stride is applied, as
-// its line 2 reads, so that a stride above 1 leaves zero fields.
+// The paper's loop runs w-1 times; this one w times (SelNodeSeq, line 4). With Strict the nodes
+// are cut to the W largest before the stride is applied, as its line 2 reads, so a stride above
+// 1 leaves zero fields.
 //
-// A graph whose nodes are all of interest takes no W, and Chunk behind Select to
-// cut the roots into rows of one length.
+// To make every node a root, leave W at 0 and put Chunk after Select, which cuts the roots into
+// rows of one length.
 type Select struct {
 	// W is w, the number of fields of each graph. 0 takes every Stride-th node
 	// of each graph.

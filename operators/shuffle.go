@@ -11,10 +11,10 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Shuffle changes the order of rows at random, within a bounded buffer: it
-// holds Size rows and gives a random one for each that comes in. A stream of up
-// to Size rows is permuted uniformly. The order depends on the seed and on the
-// order of rows that come in, not on how they are cut into records.
+// Shuffle changes the order of rows at random within a bounded buffer: it holds Size rows and
+// emits a random one for each row that arrives. It permutes a stream of up to Size rows
+// uniformly. The order depends on the seed and the order of the input, not on its cuts into
+// records.
 type Shuffle struct {
 	// Size is how many rows are held. The default is 1024.
 	Size int

@@ -16,7 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record/mapped"
 )
 
-// NoteSpilled is the note of Replay for records that went to a file.
+// NoteSpilled is the note of Replay that counts records written to a file.
 const NoteSpilled = "spilled records"
 
 // spill is a temporary Arrow IPC file: written once, then mapped.

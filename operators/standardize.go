@@ -13,10 +13,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Standardize scales the continuous channels of normalized fields, column
-// nodes, to (x - Mean) / Std, and leaves dummies at 0; in front of Normalize those of
-// graphs, column node_attr. Which rows the moments come from is the caller's choice: for
-// an honest test, those of the training part, by NodeMoments.
+// Standardize scales continuous channels to (x - Mean) / Std: after Normalize those of the
+// column nodes, where dummies stay 0, and before Normalize those of node_attr. For an honest
+// test, compute the moments from the training rows, by NodeMoments.
 type Standardize struct {
 	// Mean and Std have a value per channel. A Std of 0 or less counts as 1.
 	Mean, Std []float32
