@@ -63,7 +63,7 @@ type Effect struct {
 
 // Example is a graph that has a motif, or the part of it around an occurrence.
 type Example struct {
-	Graph  int64         `json:"graph"`  // its number in the data, from 0
+	Graph  int64         `json:"graph"`  // its number in the data, from 0; of units 0
 	Weight float64       `json:"weight"` // of the motif there; of a unit its probability
 	Nodes  []ExampleNode `json:"nodes"`
 	Edges  []ExampleEdge `json:"edges"`
@@ -97,6 +97,15 @@ type AtlasOptions struct {
 	Examples int // most graphs shown of each; 0 = 4
 }
 
+// check sets the defaults.
+func (o *AtlasOptions) check() error {
+	if o.Motifs < 0 || o.Examples < 0 {
+		return fmt.Errorf("sinks: atlas: %d motifs with %d examples, want 0 or more, where 0 is the default", o.Motifs, o.Examples)
+	}
+	o.Motifs, o.Examples = cmp.Or(o.Motifs, 24), cmp.Or(o.Examples, 4)
+	return nil
+}
+
 const (
 	mostCandidates = 512     // words that are compared with each other
 	mostCounted    = 1 << 22 // numbers that are held of words
@@ -110,12 +119,12 @@ const (
 // sink, whose source can be run four times. The model is nn.Additive. The memory does not grow with the
 // number of graphs: of millions of words, the weakest half is forgotten.
 func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOptions) (*Atlas, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	a := &atlas{
 		Atlas: Atlas{Kind: "words", Classes: p.Classes()}, p: p, graphs: graphs,
-		tallies: map[uint64]*tally{}, motifs: cmp.Or(o.Motifs, 24), most: cmp.Or(o.Examples, 4),
-	}
-	if a.motifs < 0 || a.most < 0 {
-		return nil, fmt.Errorf("sinks: atlas: %d motifs with %d examples, want 0 or more, where 0 is the default", o.Motifs, o.Examples)
+		tallies: map[uint64]*tally{}, motifs: o.Motifs, most: o.Examples,
 	}
 	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
 		if err := step(ctx); err != nil {
@@ -523,7 +532,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)
 	if e.nodes == nil {
-		e.shown = showExample(view.in.Graph, view.names, nodes, edges, o.Nodes)
+		e.shown = showExample(view.in.Graph, view.names.Node, nodes, edges, o.Nodes)
 		e.shown.Graph, e.shown.Weight = row, e.weight
 	}
 	e.nodes = append(e.nodes, nodes...)
@@ -532,7 +541,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 }
 
 // showExample returns the graph, or of a large one the members and what is nearest to them.
-func showExample(g *graph.Graph, names count.Dictionary, members []int32, edges []graph.Edge, roots []int32) (e Example) {
+func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, members []int32, edges []graph.Edge, roots []int32) (e Example) {
 	shown, at := []int32{}, map[int32]int32{}
 	show := func(v int32) {
 		if _, ok := at[v]; !ok && len(shown) < mostShown {
@@ -568,9 +577,10 @@ func showExample(g *graph.Graph, names count.Dictionary, members []int32, edges 
 		n := ExampleNode{ID: v, Member: member, Root: slices.Contains(roots, v)}
 		if g.NodeCats > 0 {
 			x := g.NodeCat[int(v)*g.NodeCats]
-			if n.Type = names.Node(0, x); n.Type == "" {
-				n.Type = fmt.Sprint(x)
+			if typeOf != nil {
+				n.Type = typeOf(0, x)
 			}
+			n.Type = cmp.Or(n.Type, fmt.Sprint(x))
 		}
 		e.Nodes = append(e.Nodes, n)
 	}

@@ -2,14 +2,18 @@ package sinks_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
 	"slices"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
@@ -149,5 +153,57 @@ func TestAtlasEffects(t *testing.T) {
 		if _, err := p.Atlas(t.Context(), flow.From(src), o); err == nil {
 			t.Errorf("%+v: want an error", o)
 		}
+	}
+}
+
+// What fields lose without a unit is the logarithm of one plus the exponential of its input,
+// and each example has the unit's largest probabilities.
+func TestUnitAtlas(t *testing.T) {
+	const k, n, hidden = 3, 7, 5
+	var edges []graph.Edge
+	for v := range int32(n) {
+		edges = append(edges, graph.Edge{U: v, V: (v + 1) % n})
+	}
+	g := must(graph.New(n, false, edges))
+	x, members := make([]float32, n*k*k), []int32{}
+	for v := range int32(n) {
+		members = append(members, v, (v+1)%n, (v+2)%n)
+		row := x[v*k*k:]
+		row[1], row[3], row[5], row[7] = 1, 1, float32(v%2), float32(v%2)
+	}
+	rows := tensor.New(tensor.WithShape(n, k*k), tensor.WithBacking(x))
+	net := &nn.RBM{Hidden: hidden, Rate: 0.5}
+	if err := net.Init(k * k); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		must(net.Step(rows))
+	}
+	a := must(sinks.UnitAtlas(net, g, rows, members, sinks.AtlasOptions{}))
+	w, bias, _ := net.Weights()
+	for _, m := range a.Motifs {
+		var unit int
+		must(fmt.Sscanf(m.Text, "unit %d", &unit))
+		nats, on := 0., 0.
+		for i := range n {
+			input := float64(bias.Float32s()[unit])
+			for j := range k * k {
+				input += float64(x[i*k*k+j] * w.Float32s()[j*hidden+unit])
+			}
+			nats += math.Log1p(math.Exp(input)) / n
+			on += 1 / (1 + math.Exp(-input))
+		}
+		if math.Abs(m.Effects[0].Word-nats) > 1e-4 || math.Abs(m.Occurrences-on) > 1e-4 || m.Effects[0].Together < m.Effects[0].Word-1e-9 {
+			t.Errorf("%s: %+v, on %v, want %v nats, on %v", m.Text, m.Effects, m.Occurrences, nats, on)
+		}
+		if len(m.Examples) != 2 || m.Examples[0].Weight < m.Examples[1].Weight {
+			t.Errorf("%s: %d examples, want one of each matrix", m.Text, len(m.Examples))
+		}
+	}
+	if _, err := sinks.UnitAtlas(net, g, rows, members[1:], sinks.AtlasOptions{}); err == nil {
+		t.Error("too few members: want an error")
+	}
+	if _, err := sinks.UnitAtlas(&nn.RBM{}, g, rows, members, sinks.AtlasOptions{}); err == nil {
+		t.Error("an untrained machine: want an error")
 	}
 }

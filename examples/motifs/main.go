@@ -16,7 +16,8 @@
 //     like it.
 //
 // The sheet is written to the directory of -out, as motifs.svg and motifs.png,
-// beside the machine as motifs.safetensors.
+// beside the machine as motifs.safetensors. -atlas writes the same for the reader of a
+// browser, with the fields drawn into the graph, and what the fields lose without a unit.
 //
 // The setting is the paper's (Niepert et al. 2016, section Feature
 // Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive
@@ -24,6 +25,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +34,8 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/page"
 )
 
 func main() { cli.Main("motifs", run) }
@@ -47,6 +51,7 @@ type config struct {
 	units, workers int
 	held           float64
 	out, json      string
+	atlas          string
 }
 
 func parse(args []string) (*config, error) {
@@ -64,6 +69,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; it is made where there is none")
+	f.StringVar(&c.atlas, "atlas", "", "file for a page of HTML: weights, fields and effects of the units")
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -91,7 +97,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("-out: %w", err)
 	}
 	of := func(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
-	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json)
+	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json, c.atlas)
 	if err != nil {
 		return err
 	}
@@ -123,6 +129,11 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
+	if c.atlas != "" {
+		if err := files.Finish(c.atlas, func() ([]byte, error) { return c.page(in, fields, l) }); err != nil {
+			return err
+		}
+	}
 	model, err := c.describe(l, in)
 	if err != nil {
 		return err
@@ -135,4 +146,15 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	return r.print(os.Stdout)
+}
+
+// page returns the atlas of the units.
+func (c *config) page(in *input, f *fields, l *learned) ([]byte, error) {
+	a, err := sinks.UnitAtlas(l.rbm, in.graph, tensorOf(f.rows, c.k*c.k), f.members, sinks.AtlasOptions{Motifs: c.units})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = page.Atlas{Title: "Atlas of " + in.name, Atlas: a, Name: func(v int32) string { return fmt.Sprint(in.id(v)) }}.Write(&b)
+	return b.Bytes(), err
 }

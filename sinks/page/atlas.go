@@ -16,6 +16,8 @@ const (
 	mostMotifs   = 100
 	mostExamples = 12
 	mostEffects  = 10 // classes in the table of a motif
+
+	words = "words" // the kind of an atlas
 )
 
 // Atlas is the page of a sinks.Atlas. Of more than 100 motifs, 12 examples of one, or 10
@@ -25,12 +27,16 @@ type Atlas struct {
 	Atlas *sinks.Atlas
 	// Of, if set, is drawn above the motifs: the reasons for an answer.
 	Of *Explanation
+	// Name is what a node is called, by default its number, and what is written into a node
+	// without a type.
+	Name func(v int32) string
 }
 
 // chapter is a motif on the page.
 type chapter struct {
 	sinks.Motif
 	Number   int
+	Loses    string // caption of the effects
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
@@ -89,6 +95,9 @@ func (p Atlas) Write(w io.Writer) error {
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
+	if c.Loses = "What the answers for graphs that have it lose without it"; p.Atlas.Kind != words {
+		c.Loses = "What the logarithm of the unnormalised probability of a field loses without it, in nats"
+	}
 	for i, e := range m.Effects {
 		class := ""
 		if i < len(p.Atlas.Classes) {
@@ -105,22 +114,26 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	if m.Picture != nil {
 		c.Drawing = picture(m.Picture)
 	} else if len(m.Examples) > 0 {
-		if c.Drawing, err = membersOf(m.Examples[0], m.Text); err != nil {
+		if c.Drawing, err = p.membersOf(m.Examples[0], m.Text); err != nil {
 			return c, err
 		}
 	}
 	for _, e := range m.Examples[:min(len(m.Examples), mostExamples)] {
-		d, err := exampleDrawing(e)
+		d, err := p.example(e)
 		if err != nil {
 			return c, err
 		}
-		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)})
+		caption := fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)
+		if i := slices.IndexFunc(e.Nodes, func(v sinks.ExampleNode) bool { return v.Root }); p.Atlas.Kind != words && i >= 0 {
+			caption = fmt.Sprintf("field of node %s, probability %.3g", name(p.Name, e.Nodes[i].ID), e.Weight)
+		}
+		c.Examples = append(c.Examples, plate{d, caption})
 	}
 	return c, nil
 }
 
-// exampleDrawing draws an example, its members in colour.
-func exampleDrawing(e sinks.Example) (*drawing, error) {
+// example draws an example, its members in colour.
+func (p Atlas) example(e sinks.Example) (*drawing, error) {
 	members := 0
 	edges := make([]graph.Edge, len(e.Edges))
 	kind := map[graph.Edge]string{}
@@ -139,14 +152,17 @@ func exampleDrawing(e sinks.Example) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	label := fmt.Sprintf("Graph %d: %d of the %d nodes drawn belong to the motif", e.Graph, members, len(e.Nodes))
+	label := fmt.Sprintf("Graph %d, of which %d of the %d nodes drawn belong to the motif", e.Graph, members, len(e.Nodes))
 	return newDrawing(g, label, 260, func(u, v int32, m *mark) {
 		n := e.Nodes[u]
 		if u != v {
 			m.Kind = kind[graph.Edge{U: u, V: v}]
 			return
 		}
-		m.Text, m.Title = short(n.Type, 3), fmt.Sprintf("node %d", n.ID)
+		m.Title = "node " + name(p.Name, n.ID)
+		if m.Text = short(n.Type, 3); n.Type == "" && p.Name != nil {
+			m.Text = short(p.Name(n.ID), 3)
+		}
 		switch {
 		case n.Root:
 			m.Kind = "root"
@@ -159,7 +175,7 @@ func exampleDrawing(e sinks.Example) (*drawing, error) {
 }
 
 // membersOf draws the members of an example alone.
-func membersOf(e sinks.Example, text string) (*drawing, error) {
+func (p Atlas) membersOf(e sinks.Example, text string) (*drawing, error) {
 	only, at := sinks.Example{Graph: e.Graph}, map[int32]int32{}
 	for i, v := range e.Nodes {
 		if v.Member || v.Root {
@@ -172,7 +188,7 @@ func membersOf(e sinks.Example, text string) (*drawing, error) {
 			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: at[x.Source], Target: at[x.Target], Member: true})
 		}
 	}
-	d, err := exampleDrawing(only)
+	d, err := p.example(only)
 	if err == nil {
 		d.Label = "The motif: " + short(text, 200)
 	}
@@ -209,7 +225,7 @@ func picture(p *sinks.Picture) *drawing {
 var atlasPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
 <h1>{{.Title}}</h1>
 <p>What a model looks for in {{.Graphs}} {{if eq .Kind "words"}}graphs{{else}}receptive fields{{end}}. They have {{.All}} {{.Kind}}; the strongest {{.Compared}} were compared, and those that are alike stand together.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}
-In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the node that the word is about{{else}}the root{{end}}.</p>
+In drawings blue belongs to the motif, and {{if eq .Kind "words"}}yellow is the node that the word is about{{else}}yellow is the root. Of weights, filled squares are positive, outlines negative, and the area is the size{{end}}.</p>
 {{with .Of}}<section aria-labelledby="of"><h2 id="of">{{.Title}}</h2>
 {{template "reasons" .}}</section>{{end}}
 {{if .Chapters}}<nav aria-label="Motifs"><table>
@@ -222,8 +238,8 @@ In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the 
 {{range .Chapters}}<section id="m{{.Number}}" class="motif" aria-labelledby="h{{.Number}}">
 <h2 id="h{{.Number}}">{{.Number}}. {{.Head}}</h2>
 <div class="sides"><figure>{{with .Drawing}}{{template "drawing" .}}{{end}}</figure>
-<div><p><code>{{.Text}}</code></p>
-<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if eq $.Kind "words"}}graphs{{else}}fields{{end}} have it ({{printf "%.1f" .Share}} %){{if eq $.Kind "words"}}, {{printf "%.6g" .Occurrences}} times in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
+<div>{{if ne .Head .Text}}<p><code>{{.Text}}</code></p>{{end}}
+<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if eq $.Kind "words"}}graphs have it{{else}}fields turn it on{{end}} ({{printf "%.1f" .Share}} %){{if eq $.Kind "words"}}, {{printf "%.6g" .Occurrences}} times in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
 {{template "effects" .}}</div></div>
 {{if .Examples}}<h3>Where it occurs</h3>
 <div class="plates">{{range .Examples}}<figure>{{template "drawing" .}}<figcaption>{{.Caption}}</figcaption></figure>
@@ -239,7 +255,7 @@ In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the 
 </body>
 </html>
 {{define "effects"}}{{if .Effects}}<table>
-<caption>What the answers lose without it: the mean ± its standard error over the graphs that have it{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
+<caption>{{.Loses}}: the mean ± its standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
 <thead><tr>{{if .Class}}<th scope="col">class</th>{{end}}<th scope="col" class="number">without it alone</th><th scope="col" class="number">without all alike</th></tr></thead>
 <tbody>
 {{range .Effects}}<tr>{{if $.Class}}<th scope="row">{{.Class}}</th>{{end}}<td class="number">{{printf "%+.4f ± %.4f" .Word .WordError}}</td><td class="number">{{printf "%+.4f ± %.4f" .Together .TogetherError}}</td></tr>
