@@ -6,6 +6,7 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -20,72 +21,137 @@ import (
 type SortSettings struct {
 	Memory int    // events in memory; 0 = 2²⁰
 	Dir    string // for the other events; "" = the directory for temporary files
-	// Runs, if set, becomes the number of files that were written.
+	// Files is how many of the files are open at once, at least 2; 0 = 64.
+	Files int
+	// Runs, if set, becomes the number of files that were written before any were merged.
 	Runs *int
 }
 
 // Sorted reads all events, and returns them in order of time; equal times stay in order.
-// More than Memory events are sorted in runs, which are written to files and merged
-// (Knuth, The Art of Computer Programming 3, section 5.4): O(n log n) time, Memory events
-// and 16 KiB a run of memory. The files are removed at the end.
+// More than Memory events are sorted in runs, which are written to files and merged, Files
+// at once, in as many passes as that takes (Knuth, The Art of Computer Programming 3,
+// section 5.4): O(n log n) time, Memory events and 16 KiB an open file of memory. The
+// files are removed at the end.
 func Sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set SortSettings) iter.Seq2[event.Event, error] {
+	set.Memory, set.Files = cmp.Or(set.Memory, 1<<20), cmp.Or(set.Files, 64)
+	if set.Memory < 1 || set.Files < 2 {
+		return fail(fmt.Errorf("events: sort: Memory is %d, Files %d, want at least 1 and 2", set.Memory, set.Files))
+	}
 	return func(yield func(event.Event, error) bool) {
-		memory := cmp.Or(set.Memory, 1<<20)
-		var held []event.Event
-		var runs []*run
-		defer func() {
-			for _, r := range runs {
-				r.close()
-			}
-		}()
-		for e, err := range seq {
-			if err == nil && len(held)%4096 == 0 {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				yield(e, err)
-				return
-			}
-			e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
-			if held = append(held, e); len(held) == memory {
-				r, err := spill(set.Dir, held)
-				if err != nil {
-					yield(event.Event{}, fmt.Errorf("events: sort: %w", err))
-					return
-				}
-				runs, held = append(runs, r), held[:0]
-			}
-		}
-		if set.Runs != nil {
-			*set.Runs = len(runs)
-		}
-		byTime(held)
-		m := merge{runs: append(runs, &run{held: held})}
-		for i, r := range m.runs {
-			r.number = i
-			if err := m.begin(r); err != nil {
-				yield(event.Event{}, fmt.Errorf("events: sort: %w", err))
-				return
-			}
-		}
-		m.runs = slices.DeleteFunc(slices.Clone(m.runs), func(r *run) bool { return r.done })
-		heap.Init(&m)
-		for len(m.runs) > 0 {
-			r := m.runs[0]
-			if !yield(r.e, nil) {
-				return
-			}
-			if err := m.begin(r); err != nil {
-				yield(event.Event{}, fmt.Errorf("events: sort: %w", err))
-				return
-			}
-			if r.done {
-				heap.Pop(&m)
-			} else {
-				heap.Fix(&m, 0)
-			}
+		s := sorter{SortSettings: set, ctx: ctx}
+		defer func() { remove(s.runs) }()
+		if err := s.sort(seq, yield); err != nil && !errors.Is(err, errEnough) {
+			yield(event.Event{}, err)
 		}
 	}
+}
+
+// sorter has the runs of a Sorted, in order of arrival.
+type sorter struct {
+	SortSettings
+	ctx  context.Context
+	runs []*run
+}
+
+func (s *sorter) sort(seq iter.Seq2[event.Event, error], yield func(event.Event, error) bool) error {
+	var held []event.Event
+	for e, err := range seq {
+		if err == nil && len(held)%4096 == 0 {
+			err = context.Cause(s.ctx)
+		}
+		if err != nil {
+			return err
+		}
+		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
+		if held = append(held, e); len(held) == s.Memory {
+			byTime(held)
+			r, err := s.write(func(put func(*event.Event) error) error {
+				for i := range held {
+					if err := put(&held[i]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			s.runs, held = append(s.runs, r), held[:0]
+		}
+	}
+	if s.Runs != nil {
+		*s.Runs = len(s.runs)
+	}
+	for len(s.runs) > s.Files {
+		if err := s.pass(); err != nil {
+			return err
+		}
+	}
+	byTime(held)
+	return s.merge(append(s.runs[:len(s.runs):len(s.runs)], &run{held: held}), func(e *event.Event) error {
+		if !yield(*e, nil) {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+// pass merges the runs, as many at once as may be open.
+func (s *sorter) pass() error {
+	var next []*run
+	for len(s.runs) > 0 {
+		some := s.runs[:min(s.Files, len(s.runs))]
+		r, err := s.write(func(put func(*event.Event) error) error { return s.merge(some, put) })
+		if err != nil {
+			s.runs = append(next, s.runs...)
+			return err
+		}
+		remove(some)
+		next, s.runs = append(next, r), s.runs[len(some):]
+	}
+	s.runs = next
+	return nil
+}
+
+// merge gives the events of runs in order.
+func (s *sorter) merge(runs []*run, give func(*event.Event) error) error {
+	m := merge{}
+	defer func() {
+		for _, r := range runs {
+			r.close()
+		}
+	}()
+	for i, r := range runs {
+		r.number = i
+		if err := r.open(); err != nil {
+			return fmt.Errorf("events: sort: %w", err)
+		}
+		if err := r.next(); err != nil {
+			return fmt.Errorf("events: sort: %w", err)
+		}
+		if !r.done {
+			m = append(m, r)
+		}
+	}
+	heap.Init(&m)
+	for n := 0; len(m) > 0; n++ {
+		if n%4096 == 0 && s.ctx.Err() != nil {
+			return context.Cause(s.ctx)
+		}
+		r := m[0]
+		if err := give(&r.e); err != nil {
+			return err
+		}
+		if err := r.next(); err != nil {
+			return fmt.Errorf("events: sort: %w", err)
+		}
+		if r.done {
+			heap.Pop(&m)
+		} else {
+			heap.Fix(&m, 0)
+		}
+	}
+	return nil
 }
 
 func byTime(list []event.Event) {
@@ -95,7 +161,8 @@ func byTime(list []event.Event) {
 // run is sorted events, in a file or in memory. Runs are numbered in order of arrival.
 type run struct {
 	number int
-	file   *os.File
+	path   string
+	file   *os.File // nil where it is not open
 	r      *bufio.Reader
 	held   []event.Event
 	e      event.Event // the next one
@@ -103,50 +170,58 @@ type run struct {
 	done   bool
 }
 
-func (r *run) close() {
-	if r.file != nil {
-		r.file.Close()
-		os.Remove(r.file.Name())
-	}
-}
-
-// spill writes a run to a file.
-func spill(dir string, list []event.Event) (*run, error) {
-	byTime(list)
-	f, err := os.CreateTemp(dir, "sanflow-events-")
+// write writes a run to a file, which it closes.
+func (s *sorter) write(all func(put func(*event.Event) error) error) (*run, error) {
+	f, err := os.CreateTemp(s.Dir, "sanflow-events-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("events: sort: %w", err)
 	}
-	r := &run{file: f}
+	r := &run{path: f.Name()}
 	w := bufio.NewWriterSize(f, 1<<16)
-	for i := range list {
-		r.buffer = list[i].Append(r.buffer[:0])
-		if _, err = w.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(r.buffer)))); err == nil {
-			_, err = w.Write(r.buffer)
-		}
-		if err != nil {
-			break
-		}
-	}
+	err = all(func(e *event.Event) error {
+		r.buffer = e.Append(append(r.buffer[:0], 0, 0, 0, 0))
+		binary.LittleEndian.PutUint32(r.buffer, uint32(len(r.buffer)-4))
+		_, err := w.Write(r.buffer)
+		return err
+	})
 	if err == nil {
 		err = w.Flush()
 	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
+	if closed := f.Close(); err == nil {
+		err = closed
 	}
 	if err != nil {
-		r.close()
-		return nil, err
+		remove([]*run{r})
+		return nil, fmt.Errorf("events: sort: %w", err)
 	}
-	r.r = bufio.NewReaderSize(f, 16<<10)
+	r.buffer = nil
 	return r, nil
 }
 
-// merge is a heap of runs by their next events.
-type merge struct{ runs []*run }
+func (r *run) open() (err error) {
+	if r.path != "" {
+		if r.file, err = os.Open(r.path); err == nil {
+			r.r = bufio.NewReaderSize(r.file, 16<<10)
+		}
+	}
+	return err
+}
 
-// begin reads the next event of a run.
-func (m *merge) begin(r *run) error {
+func (r *run) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file, r.r = nil, nil
+	}
+}
+
+func remove(runs []*run) {
+	for _, r := range runs {
+		os.Remove(r.path)
+	}
+}
+
+// next reads the next event.
+func (r *run) next() error {
 	if r.file == nil {
 		if r.done = len(r.held) == 0; !r.done {
 			r.e, r.held = r.held[0], r.held[1:]
@@ -169,16 +244,18 @@ func (m *merge) begin(r *run) error {
 	return nil
 }
 
-func (m *merge) Len() int { return len(m.runs) }
-func (m *merge) Less(i, j int) bool {
-	a, b := m.runs[i], m.runs[j]
-	return a.e.Time < b.e.Time || a.e.Time == b.e.Time && a.number < b.number
+// merge is a heap of runs by their next events.
+type merge []*run
+
+func (m merge) Len() int { return len(m) }
+func (m merge) Less(i, j int) bool {
+	return m[i].e.Time < m[j].e.Time || m[i].e.Time == m[j].e.Time && m[i].number < m[j].number
 }
-func (m *merge) Swap(i, j int) { m.runs[i], m.runs[j] = m.runs[j], m.runs[i] }
-func (m *merge) Push(x any)    { m.runs = append(m.runs, x.(*run)) }
+func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+func (m *merge) Push(x any)   { *m = append(*m, x.(*run)) }
 func (m *merge) Pop() any {
-	r := m.runs[len(m.runs)-1]
-	m.runs = m.runs[:len(m.runs)-1]
+	r := (*m)[len(*m)-1]
+	*m = (*m)[:len(*m)-1]
 	return r
 }
 
