@@ -7,16 +7,19 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
 // Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip
-// or zstd: the values stand between tabs, commas or semicolons, whichever the first line
-// has, or else between blanks. Nothing is quoted. Lines that are empty, or begin with # or
-// %, are skipped. All lines have as many values as the first.
+// or zstd: the values stand between tabs, commas, semicolons or bars, whichever the first
+// line has, or else between blanks. A value that stands in double quotes, and not between
+// blanks, is what is between them; a quote in it is doubled, and it ends on its line. Lines
+// that are empty, or begin with # or %, are skipped. All lines have as many values as the
+// first.
 //
-// Columns are called 1, 2, 3 …, or by the first line where it has no number: then it is
-// their names.
+// Columns are called 1, 2, 3 …, or by the first line where it has no number and no date,
+// such as 2006-01-02: then it is their names.
 type Text struct {
 	// Path is the file.
 	Path string
@@ -95,13 +98,16 @@ func (r *textReader) open() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range []byte("\t,;") {
-		if bytes.IndexByte(row, c) >= 0 {
+	for _, c := range []byte("\t,;|") {
+		if outside(row, c) {
 			r.comma = c
 			break
 		}
 	}
-	r.split(row)
+	ahead := bytes.Clone(row)
+	if err := r.split(row); err != nil {
+		return err
+	}
 	names := true
 	for i, f := range r.fields {
 		v := row[f.From:f.To]
@@ -109,6 +115,9 @@ func (r *textReader) open() error {
 			return r.l.errorf("column %d: %s is no UTF-8", i+1, quote(v))
 		}
 		_, bad := strconv.ParseFloat(string(v), 64)
+		if n := len(time.DateOnly); bad != nil && len(v) >= n {
+			_, bad = time.Parse(time.DateOnly, string(v[:n]))
+		}
 		names = names && bad != nil
 		r.columns = append(r.columns, TableColumn{Name: string(v)})
 	}
@@ -116,13 +125,26 @@ func (r *textReader) open() error {
 		for i := range r.columns {
 			r.columns[i].Name = strconv.Itoa(i + 1)
 		}
-		r.ahead = bytes.Clone(row)
+		r.ahead = ahead
 	}
 	return nil
 }
 
-// split finds the values of a line.
-func (r *textReader) split(row []byte) {
+// outside reports whether c is in a line, and not in quotes.
+func outside(row []byte, c byte) bool {
+	quoted := false
+	for _, b := range row {
+		if b == '"' {
+			quoted = !quoted
+		} else if b == c && !quoted {
+			return true
+		}
+	}
+	return false
+}
+
+// split finds the values of a line, and unpacks those in quotes where they stand.
+func (r *textReader) split(row []byte) error {
 	r.fields = r.fields[:0]
 	for from := 0; ; {
 		if r.comma == 0 {
@@ -130,8 +152,18 @@ func (r *textReader) split(row []byte) {
 				from++
 			}
 			if from == len(row) {
-				return
+				return nil
 			}
+		} else if at := from + blanks(row[from:]); at < len(row) && row[at] == '"' {
+			end, to := unpack(row, at)
+			if end += blanks(row[min(end, len(row)):]); end > len(row) || end < len(row) && row[end] != r.comma {
+				return r.l.errorf("value %d: %s begins with a quote that does not end it", len(r.fields)+1, quote(row[at:]))
+			}
+			r.fields = append(r.fields, Span{int32(at + 1), int32(to)})
+			if from = end + 1; from > len(row) {
+				return nil
+			}
+			continue
 		}
 		to := bytes.IndexByte(row[from:], r.comma)
 		if r.comma == 0 {
@@ -147,9 +179,35 @@ func (r *textReader) split(row []byte) {
 		}
 		r.fields = append(r.fields, Span{int32(at), int32(at + len(v))})
 		if from += to + 1; from > len(row) || r.comma == 0 && from == len(row) {
-			return
+			return nil
 		}
 	}
+}
+
+// blanks is how many blanks a text begins with.
+func blanks(text []byte) (n int) {
+	for n < len(text) && text[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+// unpack takes apart the value whose quote opens at a place, in the place behind it up to
+// to, and returns where the line goes on behind the closing quote: beyond its end, where
+// there is none.
+func unpack(row []byte, at int) (end, to int) {
+	to = at + 1
+	for i := at + 1; i < len(row); i++ {
+		if row[i] == '"' {
+			if i+1 == len(row) || row[i+1] != '"' {
+				return i + 1, to
+			}
+			i++
+		}
+		row[to] = row[i]
+		to++
+	}
+	return len(row) + 1, to
 }
 
 func (r *textReader) Next() (*TableBatch, error) {
@@ -165,7 +223,10 @@ func (r *textReader) Next() (*TableBatch, error) {
 				break
 			}
 		}
-		if r.split(row); len(r.fields) != len(r.columns) {
+		if r.err = r.split(row); r.err != nil {
+			break
+		}
+		if len(r.fields) != len(r.columns) {
 			r.err = r.l.errorf("%d values, want one for each of %d columns", len(r.fields), len(r.columns))
 			break
 		}

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -20,6 +25,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
+	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // events opens the stream. The attributes of an event are borrowed.
@@ -31,16 +37,42 @@ func (c *config) events(ctx context.Context) (seq iter.Seq2[event.Event, error],
 	if c.order == "sort" && c.edges != "-" {
 		src.Order = events.Sort
 	}
-	if c.edges == "-" {
-		src.Table = sources.Text{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: 1 << 62}
-	} else {
-		src.Table = sources.Text{Path: cli.Place("temporal", c.edges)}
+	if src.Table, err = table(ctx, c.edges); err != nil {
+		return nil, nil, err
 	}
 	s, err := src.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	return s.All(), s.Close, nil
+}
+
+// table is the table of a file, or of standard input: the first bytes and the name tell of
+// what kind.
+func table(ctx context.Context, name string) (sources.Table, error) {
+	const endless = 1 << 62
+	if name == "-" {
+		r := bufio.NewReader(input.Stdin(ctx))
+		if begin, _ := r.Peek(1); string(begin) == "{" {
+			return sources.JSONLines{Path: "standard input", Reader: r, MaxBytes: endless}, nil
+		}
+		return sources.Text{Path: "standard input", Reader: r, MaxBytes: endless}, nil
+	}
+	path := cli.Place("temporal", name)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	begin := make([]byte, 4)
+	n, _ := io.ReadFull(f, begin) // of a folder, none
+	switch ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")); {
+	case string(begin[:n]) == "PAR1" || ext == ".parquet":
+		return parquet.Table{Path: path}, nil
+	case n > 0 && begin[0] == '{' || ext == ".jsonl" || ext == ".ndjson" || ext == ".json":
+		return sources.JSONLines{Path: path}, nil
+	}
+	return sources.Text{Path: path}, nil
 }
 
 func (c *config) work(ctx context.Context, r *report) (err error) {

@@ -61,6 +61,9 @@ func TestFormats(t *testing.T) {
 		"CSV":      {events.Source{Table: sources.CSV{Path: "x", Reader: strings.NewReader("t,i,j\n10,a,b\n12,\"b\",c\n")}}, edges},
 		"numbers":  {events.Source{Table: text("10;x;a;b\n12;x;b;c"), Columns: events.Columns{Source: "3", Target: "4", Time: "1"}}, edges},
 		"dates":    {events.Source{Table: text("a b 1970-01-01T00:00:10Z 5\nb c 1970-01-01T01:00:12+01:00 6")}, edges},
+		"days":     {events.Source{Table: text("a\tb\t1970-01-01 00:00:10\nb\tc\t1970-01-01 00:00:12.5"), Columns: events.Columns{Scale: 1}}, edges},
+		"scaled":   {events.Source{Table: text("a,b,1970-01-01\na,b,0.001\nb,c,1970-01-01T00:00:00.0125"), Columns: events.Columns{Scale: 1000}}, []string{"0 add_edge a b", "1 add_edge a b", "12 add_edge b c"}},
+		"quoted":   {events.Source{Table: text("\"from\";\"to\";\"time\"\n\"a\";\"b\";\"10\"\nb;c;12")}, edges},
 		"sorted":   {events.Source{Table: text("b c 12\na b 10"), Order: events.Sort}, edges},
 		"late":     {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 2}, edges},
 		"dropped":  {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 1, Late: events.Drop}, edges[1:]},
@@ -84,7 +87,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 			continue
 		}
-		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] {
+		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1}[name] {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -120,13 +123,13 @@ func TestErrors(t *testing.T) {
 	if _, err := (events.Source{}).Open(context.Background()); err == nil {
 		t.Error("no table")
 	}
-	for _, bad := range []string{"source", "source=", "size=3", "time=1,time=2"} {
+	for _, bad := range []string{"source", "source=", "size=3", "time=1,time=2", "scale=0", "scale=x"} {
 		if _, err := events.ParseColumns(bad); err == nil {
 			t.Errorf("%q was taken for columns", bad)
 		}
 	}
-	c, err := events.ParseColumns("source=a,target=b, time=3,attr=x,attr=y,kind=k,class=c,source_class=s,target_class=t")
-	if want := (events.Columns{"a", "b", "3", "k", "c", "s", "t", []string{"x", "y"}}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
+	c, err := events.ParseColumns("source=a,target=b, time=3,scale=1e3,attr=x,attr=y,kind=k,class=c,source_class=s,target_class=t")
+	if want := (events.Columns{"a", "b", "3", 1000, "k", "c", "s", "t", []string{"x", "y"}}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -49,9 +49,12 @@ const (
 // column has that name. The default of the first three is the first column, in upper or
 // lower case, of the names below, and without names the columns 1, 2 and 3.
 type Columns struct {
-	Source string // source src from u i id1 user
-	Target string // target dst to v j id2 item page
-	Time   string // time timestamp ts t unixtime seconds date
+	Source string // source src from u i id1 user user_id sender
+	Target string // target dst to v j id2 item page item_id receiver recipient
+	Time   string // time timestamp ts t unixtime seconds date datetime
+	// Scale is the units of time of the stream in a unit of the column, or in a second of a
+	// date: 1000 keeps milliseconds of seconds. 0 = 1.
+	Scale float64
 
 	// Kind has the names of event.Kinds; an empty value, and no column, is add_edge.
 	Kind string
@@ -66,13 +69,14 @@ type Columns struct {
 }
 
 var usual = [3][]string{
-	{"source", "src", "from", "u", "i", "id1", "user"},
-	{"target", "dst", "to", "v", "j", "id2", "item", "page"},
-	{"time", "timestamp", "ts", "t", "unixtime", "seconds", "date"},
+	{"source", "src", "from", "u", "i", "id1", "user", "user_id", "sender"},
+	{"target", "dst", "to", "v", "j", "id2", "item", "page", "item_id", "receiver", "recipient"},
+	{"time", "timestamp", "ts", "t", "unixtime", "seconds", "date", "datetime"},
 }
 
-// ParseColumns reads Columns as a flag has them: source=from,target=to,time=3,attr=rating,
-// class=…, source_class=…, target_class=…, kind=…, in any order. attr may come repeatedly.
+// ParseColumns reads Columns as a flag has them: source=from,target=to,time=3,scale=1000,
+// attr=rating,class=…,source_class=…,target_class=…,kind=…, in any order. attr may come
+// repeatedly.
 func ParseColumns(text string) (c Columns, err error) {
 	if text == "" {
 		return c, nil
@@ -89,8 +93,12 @@ func ParseColumns(text string) (c Columns, err error) {
 			return c, fmt.Errorf("%q: want USE=COLUMN", part)
 		case use == "attr":
 			c.Attributes = append(c.Attributes, name)
+		case use == "scale":
+			if c.Scale, err = strconv.ParseFloat(name, 64); err != nil || !(c.Scale > 0) || math.IsInf(c.Scale, 0) {
+				return c, fmt.Errorf("scale is %q, want a number above 0", name)
+			}
 		case to == nil:
-			return c, fmt.Errorf("%q: want source, target, time, kind, class, source_class, target_class or attr", use)
+			return c, fmt.Errorf("%q: want source, target, time, scale, kind, class, source_class, target_class or attr", use)
 		case *to != "":
 			return c, fmt.Errorf("%s is given twice", use)
 		default:
@@ -106,6 +114,7 @@ type Stats struct {
 	Late     int64 // behind the watermark: dropped or moved
 	Repeated int64 // dropped by Once
 	Runs     int   // files that Sort wrote
+	Cut      int64 // times with a fraction, which is cut off
 }
 
 // Stream is an open source. One goroutine uses it.
@@ -156,6 +165,8 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 		return nil, fmt.Errorf("events: Order is %d, Late %d, want one of the constants", s.Order, s.Late)
 	case s.Lateness < 0 || s.Lateness > 0 && s.Order != Wait:
 		return nil, fmt.Errorf("events: Lateness is %d, want 0, or more with the order Wait", s.Lateness)
+	case !(s.Columns.Scale >= 0) || math.IsInf(s.Columns.Scale, 0):
+		return nil, fmt.Errorf("events: Scale is %v, want a number of units, or 0 for 1", s.Columns.Scale)
 	case s.Memory < 0:
 		return nil, fmt.Errorf("events: Memory is %d, want at least 0", s.Memory)
 	}
@@ -396,9 +407,11 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 				}
 			}
 		case useTime:
-			var ok bool
-			if e.Time, ok = parseTime(text); !ok {
-				bad = fmt.Sprintf("%q, want a time: an integer, a number, or a date of RFC 3339", short(text))
+			var whole, ok bool
+			if e.Time, whole, ok = parseTime(text, s.set.Columns.Scale); !ok {
+				bad = fmt.Sprintf("%q, want a time: an integer, a number, or a date such as 2006-01-02 or 2006-01-02T15:04:05Z", short(text))
+			} else if !whole {
+				s.stats.Cut++
 			}
 		case useKind:
 			if k := slices.Index(event.Kinds(), string(text)); k >= 0 {
@@ -476,17 +489,35 @@ func (s *Stream) errorf(b *sources.TableBatch, row int, format string, args ...a
 	return e
 }
 
-// parseTime reads a time.
-func parseTime(text []byte) (int64, bool) {
-	if v, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return v, true
+// dates are the forms of a date beside RFC 3339, in which a time zone is missing, and is
+// UTC. Seconds may have a fraction.
+var dates = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
+
+// parseTime reads a time; whole is whether it has no fraction.
+func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
+	if scale == 0 || scale == 1 {
+		if v, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			return v, true, true
+		}
+		scale = 1
 	}
 	if v, err := strconv.ParseFloat(string(text), 64); err == nil {
-		v = math.Floor(v)
-		return int64(v), v > -1<<62 && v < 1<<62
+		v *= scale
+		floor := math.Floor(v)
+		return int64(floor), floor == v, floor > -1<<62 && floor < 1<<62
 	}
-	if t, err := time.Parse(time.RFC3339, string(text)); err == nil {
-		return t.Unix(), true
+	t, err := time.Parse(time.RFC3339, string(text))
+	for i := 0; i < len(dates) && err != nil; i++ {
+		t, err = time.Parse(dates[i], string(text))
 	}
-	return 0, false
+	if err != nil {
+		return 0, false, false
+	}
+	rest := float64(t.Nanosecond()) / 1e9 * scale
+	seconds := float64(t.Unix()) * scale
+	if scale == 1 {
+		return t.Unix(), rest == 0, true
+	}
+	floor := math.Floor(seconds + rest)
+	return int64(floor), floor == seconds+rest, floor > -1<<62 && floor < 1<<62
 }
