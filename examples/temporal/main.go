@@ -56,7 +56,7 @@ func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")
 	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
-	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, separated by commas; default: by their names, else the first three")
+	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
 	f.StringVar(&c.order, "order", "sort", "of a file that is not in order of time: sort it, or refuse it by its line")
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
 	cli.K(f, &c.k, "of -task fields: ")
@@ -64,7 +64,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
 	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files, prequential for a stream and for generated edges")
-	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all")
+	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all up to 10 000, 1000 of more")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
 	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
 	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")

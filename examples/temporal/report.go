@@ -15,7 +15,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
-	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
@@ -36,6 +35,9 @@ type report struct {
 	AUC              *float64  `json:"auc"`
 	AP               *float64  `json:"ap"`
 	Alarms           []alarm   `json:"alarms"`
+	Candidates       int       `json:"candidates,omitempty"` // of a question about a link, the most
+	CurveOf          string    `json:"curve_of"`
+	Curve            []point   `json:"curve"`
 	PeakMB           float64   `json:"peak_rss_mb"`
 	Seconds          float64   `json:"seconds"`
 	Model            string    `json:"model_sha256"`
@@ -45,9 +47,16 @@ type report struct {
 	start    time.Time
 	at       time.Time // of the last step
 	times    durations
+	cut      int64 // times with a fraction
 	curve    curve
-	mean     string // what the curve is of
-	accuracy string // a line for people
+	signs    [2][]float32 // scores of negative and of positive edges, in a window
+	accuracy string       // a line for people
+}
+
+// point is the mean of a window that ends with a question.
+type point struct {
+	Question int64   `json:"question"`
+	Value    float64 `json:"value"`
 }
 
 type latency struct {
@@ -72,7 +81,7 @@ type alarm struct {
 }
 
 func newReport(c *config) *report {
-	return &report{c: c, Alarms: []alarm{}, mean: "mean of 1/rank"}
+	return &report{c: c, Alarms: []alarm{}, CurveOf: "mean of 1/rank"}
 }
 
 // part keeps the curve in a checkpoint.
@@ -80,15 +89,16 @@ func (r *report) part() checkpoint.Part {
 	type kept struct {
 		Events int64
 		Curve  *curve
+		Signs  [2][]float32
 	}
 	return checkpoint.Part{
 		Name: "report",
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve}) },
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve, r.signs}) },
 		Load: func(from io.Reader) error {
 			k := kept{Curve: &curve{}}
 			err := json.NewDecoder(from).Decode(&k)
 			if err == nil && k.Curve != nil {
-				r.before, r.curve = k.Events, *k.Curve
+				r.before, r.curve, r.signs = k.Events, *k.Curve, k.Signs
 			}
 			return err
 		},
@@ -111,12 +121,31 @@ func (r *report) answer(a prequential.Answer) error {
 	return nil
 }
 
-func (r *report) asked(_ event.Event, reciprocal float64) error {
-	r.curve.add(reciprocal)
+func (r *report) asked(a prequential.ClassAnswer) error {
+	r.curve.add(1 / a.Rank)
+	return nil
+}
+
+// signWindow is the edges of which the curve has an area.
+const signWindow = 250
+
+// signed adds an edge to the curve of signs, which is of areas under the ROC curve.
+func (r *report) signed(a prequential.ClassAnswer) error {
+	r.CurveOf, r.curve.Unit = "AUC", signWindow
+	of := &r.signs[0]
+	if a.Event.Attr[0] > 0 {
+		of = &r.signs[1]
+	}
+	if *of = append(*of, a.Score); len(r.signs[0])+len(r.signs[1]) == signWindow {
+		area, _ := prequential.Curve(r.signs[1], r.signs[0])
+		r.curve.add(area)
+		r.signs[0], r.signs[1] = r.signs[0][:0], r.signs[1][:0]
+	}
 	return nil
 }
 
 func (r *report) recomputed(fields int64) {
+	r.CurveOf = "fields computed again"
 	r.curve.add(float64(fields))
 }
 
@@ -125,6 +154,7 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 		r.Valid = number(from.Valid.MRR)
 	}
 	s := from.Test
+	r.Candidates = from.Candidates
 	r.Test, r.AUC, r.AP, r.Model = number(s.MRR), number(s.AUC), number(s.AP), net.Hash()
 	r.Baselines = baselines{
 		number(s.Baselines[temporal.EdgeBank]), number(s.Baselines[temporal.Recency]),
@@ -157,6 +187,10 @@ func (r *report) finish() {
 	r.Seconds = time.Since(r.start).Seconds()
 	r.PerSecond = float64(r.Events-r.before) / r.Seconds
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
+	r.Curve = []point{}
+	for _, p := range r.curve.points() {
+		r.Curve = append(r.Curve, point{int64(p.X), p.Y})
+	}
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
 }
 
@@ -178,6 +212,12 @@ func (r *report) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if r.Candidates > 0 {
+		fmt.Fprintf(out, "of up to %d candidates\n", r.Candidates)
+	}
+	if r.cut > 0 {
+		fmt.Fprintf(out, "%d times have a fraction, which is cut off: -columns scale=1000 keeps three digits\n", r.cut)
+	}
 	if r.accuracy != "" {
 		fmt.Fprintln(out, r.accuracy)
 	}
@@ -193,7 +233,7 @@ func (r *report) print(out io.Writer) error {
 
 // draw is the picture of -out.
 func (r *report) draw(format string) ([]byte, error) {
-	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, "questions so far", r.mean)
+	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, "questions so far", r.CurveOf)
 	p.Line("each asked before it is learned from, means of windows", r.curve.points(), picture.Blue, 1.5)
 	if len(r.Alarms) > 0 {
 		var at plotter.XYs
@@ -208,13 +248,20 @@ func (r *report) draw(format string) ([]byte, error) {
 // curve is the means of windows of a stream of any length: where there are 200, two and
 // two are joined.
 type curve struct {
-	Size, N int // of a window; in the last one
+	Unit    int // questions of a value; 0 = 1
+	Size, N int // values of a window; in the last one
+	Last    float64
 	Sum     float64
 	Means   []float64
 }
 
+// add adds a value. NaN stands for the one before.
 func (c *curve) add(x float64) {
 	c.Size = max(c.Size, 1)
+	if math.IsNaN(x) {
+		x = c.Last
+	}
+	c.Last = x
 	c.Sum += x
 	if c.N++; c.N < c.Size {
 		return
@@ -230,7 +277,7 @@ func (c *curve) add(x float64) {
 
 func (c *curve) points() (at plotter.XYs) {
 	for i, y := range c.Means {
-		at = append(at, plotter.XY{X: float64((i + 1) * c.Size), Y: y})
+		at = append(at, plotter.XY{X: float64((i + 1) * c.Size * max(c.Unit, 1)), Y: y})
 	}
 	return at
 }

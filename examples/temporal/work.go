@@ -29,9 +29,9 @@ import (
 )
 
 // events opens the stream. The attributes of an event are borrowed.
-func (c *config) events(ctx context.Context) (seq iter.Seq2[event.Event, error], end func() error, err error) {
+func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Event, error], end func(), err error) {
 	if c.edges == "generated" {
-		return events.Generated(c.generated, c.seed), func() error { return nil }, nil
+		return events.Generated(c.generated, c.seed), func() {}, nil
 	}
 	src := events.Source{Columns: c.columns}
 	if c.order == "sort" && c.edges != "-" {
@@ -44,7 +44,10 @@ func (c *config) events(ctx context.Context) (seq iter.Seq2[event.Event, error],
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.All(), s.Close, nil
+	return s.All(), func() {
+		r.cut = s.Stats().Cut
+		s.Close()
+	}, nil
 }
 
 // table is the table of a file, or of standard input: the first bytes and the name tell of
@@ -76,7 +79,7 @@ func table(ctx context.Context, name string) (sources.Table, error) {
 }
 
 func (c *config) work(ctx context.Context, r *report) (err error) {
-	seq, end, err := c.events(ctx)
+	seq, end, err := c.events(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -108,15 +111,15 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	case c.task == "links":
 		err = c.links(ctx, counted, r)
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
-		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}}
-		s.Drift, s.Asked, s.Checkpoint = &drift.ADWIN{}, r.asked, c.checkpoint
+		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
+		s.Drift, s.Asked, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.signed, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = s.Run(ctx, counted); err == nil {
 			r.classes(report, "the more frequent sign", s.Net)
 		}
 	default:
-		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 4}} // there are few nodes
-		n.Drift, n.Asked, n.Checkpoint = &drift.ADWIN{}, r.asked, c.checkpoint
+		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
+		n.Drift, n.Asked, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.asked, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = n.Run(ctx, counted); err == nil {
 			r.classes(report, "the most frequent class of the neighbours", n.Net)
@@ -125,11 +128,15 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	return cli.Cause(ctx, err)
 }
 
+func (c *config) history() *temporal.History {
+	return &temporal.History{Last: c.last, Within: int64(c.within / time.Second)}
+}
+
 func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r *report) error {
 	l := &prequential.Links{
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
-		History: &temporal.History{Last: c.last, Within: int64(c.within / time.Second)},
-		Drift:   &drift.ADWIN{}, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
+		History: c.history(),
+		Drift:   drift.Rise{Of: &drift.ADWIN{}}, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
 		Checkpoint: c.checkpoint,
 	}
 	var report *prequential.Report
@@ -165,7 +172,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		return err
 	}
 	defer run.Close()
-	r.mean = "fields computed again"
+	r.CurveOf = "fields computed again"
 	waiting := 0
 	refresh := func() error {
 		was := f.Kept().Stats().Recomputed

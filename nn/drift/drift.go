@@ -9,8 +9,8 @@
 //	}
 //
 // A detector reports and changes nothing; after an alarm it goes on with the new mean.
-// Fall and rise are both changes for [ADWIN]: Alarm tells which. [PageHinkley] watches
-// for a rise alone.
+// Fall and rise are both changes for [ADWIN]: Alarm tells which, and [Rise] leaves falls
+// out. [PageHinkley] watches for a rise alone.
 //
 // Bernoulli streams of 20 000 numbers with mean 0.3, 100 seeds, default settings. False
 // alarms are those of 100 streams without a change. Else the mean rises at number 10 000:
@@ -25,6 +25,8 @@ package drift
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"math"
 )
 
@@ -41,6 +43,34 @@ type Alarm struct {
 	Before   float64 // mean before the change
 	After    float64 // mean after it; of PageHinkley, the mean with the rise
 	Width    int64   // numbers since the change, as the detector dates it
+}
+
+// Rise hands on those alarms of another detector at which the mean has risen: of the
+// errors of a model, those that its learning does not make.
+type Rise struct{ Of Detector }
+
+// Add gives the detector the next number.
+func (r Rise) Add(x float64) (Alarm, bool) {
+	a, ok := r.Of.Add(x)
+	return a, ok && a.After > a.Before
+}
+
+// Save writes the state of the detector.
+func (r Rise) Save(w io.Writer) error {
+	s, ok := r.Of.(interface{ Save(io.Writer) error })
+	if !ok {
+		return fmt.Errorf("drift: Rise: a %T cannot be saved", r.Of)
+	}
+	return s.Save(w)
+}
+
+// Load reads what Save has written, for a detector of the same kind and settings.
+func (r Rise) Load(from io.Reader) error {
+	s, ok := r.Of.(interface{ Load(io.Reader) error })
+	if !ok {
+		return fmt.Errorf("drift: Rise: a %T cannot be loaded", r.Of)
+	}
+	return s.Load(from)
 }
 
 // ADWIN keeps a window of numbers from 0 to 1 in which no change is seen: it drops the

@@ -197,8 +197,8 @@ func (h *History) Add(e event.Event) error {
 	if len(e.Attr) > 0 {
 		v := e.Attr[0]
 		p.value = v
-		s.gave, s.given = s.gave+v, s.given+1
-		d.was, d.judged = d.was+v, d.judged+1
+		s.gave, s.given = total(s.gave, s.given, v)
+		d.was, d.judged = total(d.was, d.judged, v)
 		s.gaveLast += 0.2 * (v - s.gaveLast)
 		d.wasLast += 0.2 * (v - d.wasLast)
 	}
@@ -206,6 +206,15 @@ func (h *History) Add(e event.Event) error {
 	h.edges++
 	h.slide(edge{e.Source, e.Target, e.Time})
 	return nil
+}
+
+// total adds a value to a sum of n. From 2²⁰ on the older ones count less, so that a sum
+// of any length follows.
+func total(sum float32, n int32, v float32) (float32, int32) {
+	if n == 1<<20 {
+		sum, n = sum/2, n/2
+	}
+	return sum + v, n + 1
 }
 
 func key(source, target int32) uint64 { return uint64(source)<<32 | uint64(target) }

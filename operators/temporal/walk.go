@@ -31,7 +31,10 @@ func (w *walk) add(v int32, weight, latest float32) {
 
 // begin begins a set of nodes, and in tells whether v is new in it.
 func (h *History) begin() {
-	h.round++
+	if h.round++; h.round == math.MaxInt32 {
+		clear(h.stamp)
+		h.round = 1
+	}
 	if len(h.stamp) < len(h.nodes) {
 		h.stamp = append(h.stamp, make([]int32, len(h.nodes)-len(h.stamp))...)
 	}

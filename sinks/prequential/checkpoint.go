@@ -92,7 +92,7 @@ func alarms(c *state.Codec, list *[]drift.Alarm) {
 
 func (l *Links) state(c *state.Codec) {
 	random(c, l.pcg)
-	state.Num(c, &l.asked)
+	state.Num(c, &l.asked, &l.most)
 	alarms(c, &l.alarms)
 	known := make([]uint8, len(l.known))
 	for i, k := range l.known {

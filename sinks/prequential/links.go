@@ -32,7 +32,8 @@ type Links struct {
 	// at most 2²⁰.
 	Every int
 	// Candidates is how many candidates a question has, the answer too, drawn with
-	// equal probability from the targets; 0 = all targets.
+	// equal probability from the targets; 0 = all targets where these are at most 10 000,
+	// else 1000 of them.
 	Candidates int
 	// Negatives is how many candidates of each of two kinds a question to learn from
 	// has: the last different targets of all sources, and random ones. 64 last targets
@@ -58,6 +59,7 @@ type Links struct {
 	known   []bool  // by node
 	recent  []int32 // the last targets of all
 	asked   int64
+	most    int64 // candidates of a question
 	alarms  []drift.Alarm
 
 	candidates []int32
@@ -84,7 +86,7 @@ type Scores struct {
 	Questions int
 	MRR       float64 // mean of 1/rank
 	// AUC and AP compare the true target with one random candidate of each question, over
-	// the last 2²⁰ questions.
+	// the last 2¹⁷ questions.
 	AUC, AP   float64
 	Baselines map[temporal.Baseline]float64 // MRR
 }
@@ -92,6 +94,7 @@ type Scores struct {
 // Report is the results of a run.
 type Report struct {
 	Edges       int
+	Candidates  int // the most that a question had
 	Valid, Test Scores
 	Alarms      []drift.Alarm // Position counts questions from 0
 }
@@ -169,6 +172,7 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 		return nil, err
 	}
 	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
+	report.Candidates = int(l.most)
 	return report, nil
 }
 
@@ -237,7 +241,7 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	if err := flush(); err != nil {
 		return nil, err
 	}
-	report.Edges, report.Test, report.Alarms = scores.n, scores.scores(), l.alarms
+	report.Edges, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(), l.alarms, int(l.most)
 	return report, nil
 }
 
@@ -336,7 +340,11 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	}
 	l.skip[e.Target] = true
 	list := append(l.candidates[:0], e.Target)
-	if l.Candidates == 0 || l.Candidates >= len(l.targets) {
+	n := l.Candidates
+	if n == 0 && len(l.targets) > mostTargets {
+		n = sampledTargets
+	}
+	if n == 0 || n >= len(l.targets) {
 		for _, v := range l.targets {
 			if !l.skip[v] {
 				list = append(list, v)
@@ -344,7 +352,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 		}
 	} else {
 		// Draws that were made already are drawn anew, a bounded number of times.
-		for try := 0; len(list) < l.Candidates && try < 8*l.Candidates; try++ {
+		for try := 0; len(list) < n && try < 8*n; try++ {
 			if v := l.targets[l.rng.IntN(len(l.targets))]; !l.skip[v] {
 				l.skip[v] = true
 				list = append(list, v)
@@ -358,7 +366,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 		l.skip[v] = false
 	}
 	l.skip[e.Target] = false
-	l.candidates = list
+	l.candidates, l.most = list, max(l.most, int64(len(list)))
 	l.x, l.scores, l.base = room(l.x, len(list)*temporal.Features), room(l.scores, len(list)), room(l.base, len(list))
 	if err := l.History.Describe(e.Source, e.Time, lag, list, l.x); err != nil {
 		return err
@@ -435,7 +443,12 @@ func (l *Links) prepare(e event.Event, lag int) error {
 	return l.History.Describe(e.Source, e.Time, lag, list, q.X)
 }
 
-const lastAnswers = 1 << 20 // that AUC and AP are of
+const (
+	mostTargets    = 10_000 // that are all candidates
+	sampledTargets = 1000   // of more
+)
+
+const lastAnswers = 1 << 17 // that AUC and AP are of
 
 // meter adds up answers.
 type meter struct {

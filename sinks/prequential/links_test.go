@@ -200,7 +200,7 @@ func TestWiki(t *testing.T) {
 func TestNodes(t *testing.T) {
 	n := &Nodes{Net: &nn.Ranker{Batch: 8}, After: 5}
 	asked := 0
-	n.Asked = func(event.Event, float64) error { asked++; return nil }
+	n.Asked = func(ClassAnswer) error { asked++; return nil }
 	r, err := n.Run(context.Background(), events.Generated(2000, 1))
 	if err != nil {
 		t.Fatal(err)

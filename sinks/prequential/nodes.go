@@ -33,6 +33,8 @@ type Nodes struct {
 // before the edge arrives. An edge of value 0 is left out.
 type Signs struct {
 	Net *nn.Ranker // nil = &nn.Ranker{}
+	// History is what features are computed from; nil = all edges so far.
+	History *temporal.History
 	watch
 }
 
@@ -42,12 +44,20 @@ type watch struct {
 	// OnAlarm its alarms. An error of OnAlarm ends the run.
 	Drift   drift.Detector
 	OnAlarm func(drift.Alarm) error
-	// Asked, if set, is called after each answer, with the reciprocal rank of the truth
-	// among the classes. An error ends the run.
-	Asked func(e event.Event, reciprocal float64) error
+	// Asked, if set, is called after each answer. An error ends the run.
+	Asked func(ClassAnswer) error
 	// Checkpoint lets a run be killed and resumed, to the same bytes. The default is not
 	// to.
 	Checkpoint checkpoint.File
+}
+
+// ClassAnswer is what became of one question about a class or a sign.
+type ClassAnswer struct {
+	Event event.Event // that tells the truth; its attributes are borrowed
+	Rank  float64     // of the true class among all, from 1
+	// Score is that of the true class, and of Signs that of a positive edge less that of
+	// a negative one.
+	Score float32
 }
 
 // ClassReport is the results of a run of Nodes or Signs.
@@ -57,7 +67,7 @@ type ClassReport struct {
 	MRR               float64 // mean of 1/rank of the true class
 	// AUC and AP are those of the score of the true class against those of the others,
 	// and of Signs those of positive edges against negative ones, over at
-	// least the last 2²⁰ questions.
+	// least the last 2¹⁷ questions.
 	AUC, AP float64
 	// Baseline is the share of right answers of the most frequent class among known
 	// neighbours, or among all, and of Signs of the more frequent sign.
@@ -65,7 +75,8 @@ type ClassReport struct {
 	Alarms   []drift.Alarm
 }
 
-func (w *watch) answer(e event.Event, r *ClassReport, rank float64) error {
+func (w *watch) answer(a ClassAnswer, r *ClassReport) error {
+	e, rank := a.Event, a.Rank
 	r.Questions++
 	r.MRR += 1 / rank
 	wrong := 1.0
@@ -85,7 +96,7 @@ func (w *watch) answer(e event.Event, r *ClassReport, rank float64) error {
 		}
 	}
 	if w.Asked != nil {
-		return w.Asked(e, 1/rank)
+		return w.Asked(a)
 	}
 	return nil
 }
@@ -138,7 +149,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			}
 			scores[0], scores[class] = scores[class], scores[0]
 			pos, neg = last(append(pos, scores[0])), last(append(neg, scores[1:]...))
-			if err := n.answer(told, report, validation.Rank(scores, 0)); err != nil {
+			if err := n.answer(ClassAnswer{told, validation.Rank(scores, 0), scores[0]}, report); err != nil {
 				return err
 			}
 		}
@@ -231,7 +242,10 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		return nil, err
 	}
 	const f = temporal.SignFeatures
-	report, history := &ClassReport{}, &temporal.History{}
+	report, history := &ClassReport{}, s.History
+	if history == nil {
+		history = &temporal.History{}
+	}
 	var pos, neg []float32
 	var count [2]int
 	scores := make([]float32, 2)
@@ -275,7 +289,7 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		}
 		count[sign]++
 		scores[0], scores[sign] = scores[sign], scores[0]
-		if err := s.answer(e, report, validation.Rank(scores, 0)); err != nil {
+		if err := s.answer(ClassAnswer{e, validation.Rank(scores, 0), score}, report); err != nil {
 			return nil, err
 		}
 		if sign == 1 {
