@@ -57,13 +57,13 @@ func parse(args []string) (*config, error) {
 	f := cli.Flags("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")
 	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
 	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
-	f.StringVar(&c.order, "order", "sort", "of a file that is not in order of time: sort it, or refuse it by its line")
+	f.StringVar(&c.order, "order", "", "of events that are not in order of time: sort all of them first, or refuse them by their line; default: sort files, refuse a stream")
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
 	cli.K(f, &c.k, "of -task fields: ")
 	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where times are in seconds; default: all")
 	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
 	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
-	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files, prequential for a stream and for generated edges")
+	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files of at least 10 edges, else prequential")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all up to 10 000, 1000 of more")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
 	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
@@ -81,20 +81,27 @@ func (c *config) check(columns, window string) (err error) {
 	if c.columns, err = events.ParseColumns(columns); err != nil {
 		return cli.Usage(fmt.Errorf("-columns: %w", err))
 	}
-	if c.protocol == "" {
-		if c.protocol = "tgb"; c.edges == "-" || c.edges == "generated" {
-			c.protocol = "prequential"
+	stream := c.edges == "-" || c.edges == "generated"
+	if c.protocol == "" && stream {
+		c.protocol = "prequential"
+	}
+	if c.order == "" {
+		if c.order = "sort"; stream {
+			c.order = "refuse"
 		}
 	}
 	for _, w := range []struct {
 		flag, value string
 		words       []string
 	}{
-		{"order", c.order, []string{"sort", "refuse"}}, {"task", c.task, []string{"links", "nodes", "fields"}}, {"protocol", c.protocol, []string{"tgb", "prequential"}},
+		{"order", c.order, []string{"sort", "refuse"}}, {"task", c.task, []string{"links", "nodes", "fields"}}, {"protocol", c.protocol, []string{"", "tgb", "prequential"}},
 	} {
 		if !slices.Contains(w.words, w.value) {
-			return cli.Usage(fmt.Errorf("-%s is %q, want one of %s", w.flag, w.value, strings.Join(w.words, " ")))
+			return cli.Usage(fmt.Errorf("-%s is %q, want one of %s", w.flag, w.value, strings.TrimSpace(strings.Join(w.words, " "))))
 		}
+	}
+	if n := c.columns; c.task == "nodes" && c.edges != "generated" && n.Class+n.SourceClass+n.TargetClass == "" && len(n.Attributes) == 0 {
+		return cli.Usage(errors.New("-task nodes asks for classes or signs: name their columns by -columns source_class=…,target_class=…, or kind=…,class=…, or attr=…"))
 	}
 	if c.candidates == 1 {
 		return cli.Usage(fmt.Errorf("-candidates is 1, want 0 or at least 2"))

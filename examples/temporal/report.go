@@ -154,17 +154,24 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 		r.Valid = number(from.Valid.MRR)
 	}
 	s := from.Test
-	r.Candidates = from.Candidates
-	r.Test, r.AUC, r.AP, r.Model = number(s.MRR), number(s.AUC), number(s.AP), net.Hash()
+	r.Candidates, r.Model = from.Candidates, net.Hash()
+	r.alarmed(from.Alarms)
+	if s.Questions == 0 {
+		r.accuracy = "no event is in the part to test on: times are equal, or the file is empty; -protocol prequential asks about all"
+		return
+	}
+	r.Test, r.AUC, r.AP = number(s.MRR), number(s.AUC), number(s.AP)
 	r.Baselines = baselines{
 		number(s.Baselines[temporal.EdgeBank]), number(s.Baselines[temporal.Recency]),
 		number(s.Baselines[temporal.CommonNeighbors]), number(s.Baselines[temporal.AdamicAdar]),
 	}
-	r.alarmed(from.Alarms)
 }
 
 func (r *report) classes(from *prequential.ClassReport, baseline string, net *nn.Ranker) {
-	r.Test, r.AUC, r.AP, r.Model = number(from.MRR), number(from.AUC), number(from.AP), net.Hash()
+	if from.Questions > 0 {
+		r.Test = number(from.MRR)
+	}
+	r.AUC, r.AP, r.Model = number(from.AUC), number(from.AP), net.Hash()
 	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; %s: %.1f %%", from.Questions, 100*from.Accuracy, baseline, 100*from.Baseline)
 	r.alarmed(from.Alarms)
 }

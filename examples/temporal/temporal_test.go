@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,18 +26,79 @@ func TestLinks(t *testing.T) {
 	if r.Events < 3000 || r.Valid != nil || *r.Test < *r.Baselines.Recency || *r.Test < *r.Baselines.EdgeBank || *r.AUC < 0.7 || len(r.Model) != 64 || r.Latency.Max < r.Latency.P50 {
 		t.Errorf("%+v", r)
 	}
-	seen := false
-	for _, a := range r.Alarms {
-		seen = seen || a.Question >= 1500 && a.Question < 1800 && a.After > a.Before
-	}
-	if !seen {
+	if len(r.Alarms) == 0 || r.Alarms[0].Question < 1500 || r.Alarms[0].Question >= 1800 {
 		t.Errorf("the alarms are %+v", r.Alarms)
+	}
+	if len(r.Curve) < 90 || r.Curve[len(r.Curve)-1].Question > 3000 || r.Candidates != 60 {
+		t.Errorf("%d points of a curve, %d candidates", len(r.Curve), r.Candidates)
 	}
 	if again := clitest.JSON[report](t, run, args...); again.Model != r.Model || *again.Test != *r.Test {
 		t.Errorf("another run: %+v, want %+v", again, r)
 	}
 	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), "</svg>") {
 		t.Errorf("%.100s (%v)", text, err)
+	}
+}
+
+// Without flags, streams whose mechanism changes after 3000 edges raise the first alarm
+// soon after, over 100 seeds.
+func TestAlarms(t *testing.T) {
+	seeds := 3
+	if os.Getenv("SANFLOW_LONG") != "" {
+		seeds = 100
+	}
+	early, found, sum, most := 0, 0, int64(0), int64(0)
+	for seed := range seeds {
+		r, first := clitest.JSON[report](t, run, "-seed", strconv.Itoa(seed+1)), int64(-1)
+		for _, a := range r.Alarms {
+			if a.Question < 3000 {
+				early++
+			} else if first < 0 {
+				first = a.Question - 3000
+			}
+		}
+		if first >= 0 {
+			found, sum, most = found+1, sum+first, max(most, first)
+		}
+	}
+	t.Logf("%d streams: %d alarms before the change, found in %d after %d questions on average, %d at most", seeds, early, found, sum/int64(max(found, 1)), most)
+	if early > seeds/20 || found < seeds || most > 300 {
+		t.Error("the alarms are early, late, or missing")
+	}
+}
+
+// The same edges in other forms have the same results.
+func TestForms(t *testing.T) {
+	forms := map[string]func(u, v, at int) string{
+		"edges.txt": func(u, v, at int) string { return fmt.Sprintf("n%d n%d %d", u, v, at) },
+		"edges.csv": func(u, v, at int) string { return fmt.Sprintf(`"n%d";"n%d";"%d"`, u, v, at) },
+		"bars":      func(u, v, at int) string { return fmt.Sprintf("n%d|n%d|%d.5", u, v, at) },
+		"edges.tsv": func(u, v, at int) string {
+			return fmt.Sprintf("n%d\tn%d\t%s", u, v, time.Unix(int64(at), 0).UTC().Format(time.DateTime))
+		},
+		"edges.jsonl": func(u, v, at int) string { return fmt.Sprintf(`{"dst":"n%d","time":%d,"src":"n%d"}`, v, at, u) },
+		"objects": func(u, v, at int) string {
+			return fmt.Sprintf(`{"from":"n%d","to":"n%d","ts":"%s"}`, u, v, time.Unix(int64(at), 0).UTC().Format(time.RFC3339))
+		},
+	}
+	var want float64
+	for name, form := range forms {
+		var text strings.Builder
+		for i := range 300 {
+			text.WriteString(form(i%20, (i*7+i/20*2)%20, -100+7*(i/2)) + "\n")
+		}
+		r := clitest.JSON[report](t, run, "-edges", clitest.File(t, name, text.String()))
+		if want == 0 {
+			want = *r.Test
+		}
+		if *r.Test != want || r.Events != 300 {
+			t.Errorf("%s: %d events, %v, want %v", name, r.Events, *r.Test, want)
+		}
+	}
+	for name, text := range map[string]string{"one": "a b 3\n", "equal": strings.Repeat("a b 3\nb c 3\n", 20), "names": "src,dst,ts\n"} {
+		if r := clitest.JSON[report](t, run, "-edges", clitest.File(t, name, text)); (r.Test != nil) != (name == "one") {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 
@@ -93,6 +155,7 @@ func TestErrors(t *testing.T) {
 		{"-out curve.gif", ".svg or .png"},
 		{"-json /nowhere/at/all", "cannot write"},
 		{"-edges /nowhere/at/all", "no such file"},
+		{"-edges " + file + " -task nodes", "-task nodes asks for classes or signs: name their columns"},
 		{"-edges " + file + " -columns time=when", `there is no column "when"`},
 		{"-edges " + file + " -order refuse", "rows.csv:3: row 2: time 999 is before 1000"},
 	} {

@@ -34,7 +34,7 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 		return events.Generated(c.generated, c.seed), func() {}, nil
 	}
 	src := events.Source{Columns: c.columns}
-	if c.order == "sort" && c.edges != "-" {
+	if c.order == "sort" {
 		src.Order = events.Sort
 	}
 	if src.Table, err = table(ctx, c.edges); err != nil {
@@ -141,18 +141,32 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 	}
 	var report *prequential.Report
 	var err error
-	if c.protocol == "tgb" {
+	if c.protocol == "prequential" {
+		report, err = l.Run(ctx, seq)
+	} else {
 		var list []event.Event
+		edges := 0
 		for e, err := range seq {
 			if err != nil {
 				return err
 			}
+			if e.Kind == event.AddEdge {
+				edges++
+			}
 			e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
 			list = append(list, e)
 		}
-		report, err = l.Benchmark(ctx, list)
-	} else {
-		report, err = l.Run(ctx, seq)
+		if c.protocol == "" && edges < 10 {
+			report, err = l.Run(ctx, func(yield func(event.Event, error) bool) {
+				for _, e := range list {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			})
+		} else {
+			report, err = l.Benchmark(ctx, list)
+		}
 	}
 	if err == nil {
 		r.links(report, l.Net)
