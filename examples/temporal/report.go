@@ -131,7 +131,6 @@ const signWindow = 250
 
 // signed adds an edge to the curve of signs, which is of areas under the ROC curve.
 func (r *report) signed(a prequential.ClassAnswer) error {
-	r.CurveOf, r.curve.Unit = "AUC", signWindow
 	of := &r.signs[0]
 	if a.Event.Attr[0] > 0 {
 		of = &r.signs[1]

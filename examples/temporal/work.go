@@ -112,6 +112,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 		err = c.links(ctx, counted, r)
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
 		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
+		r.CurveOf, r.curve.Unit = "AUC", signWindow
 		s.Drift, s.Asked, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.signed, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = s.Run(ctx, counted); err == nil {
