@@ -7,11 +7,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Around counts the sparse and the discrete attributes of the nodes around each root, the
-// discrete attributes of their edges, and the classes of these nodes where they are known: a
-// word is an attribute, or a class, with the distance from the root. Without sparse
-// attributes the number of binary digits of a degree is a word too. It counts words for the classification of nodes, one root a
-// row:
+// Around counts the attributes around each root, for the classification of nodes, one root a
+// row. A word is a distance from the root with a sparse or discrete attribute of a node, a
+// discrete attribute of an edge, or a known class. Without sparse attributes the number of
+// binary digits of a degree is a word too.
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Select{}).
@@ -19,22 +18,23 @@ import (
 //		Via(operators.Count{Of: []count.Counter{count.Around{}}}).
 //		Via(operators.PerRoot{})
 //
-// A graph without sparse attributes can be given the numbers of its nodes as such, by
-// sources.NodeSet.Identify. Nodes counts the numbers beside the attributes.
+// For a graph without sparse attributes, sources.NodeSet.Identify makes the numbers of its
+// nodes one; Nodes counts the numbers beside the attributes.
 //
-// All nodes at a distance are looked at or none, so the numbers of the nodes do not
-// matter without Nodes: the edges of a node with more than 1024 of them have no words, and a ring with which the nodes would be more than 1024 ends the search, also
-// beside a hub. A root costs the attributes and the rows of 1024 nodes at most; a worker
-// keeps a byte for each node of the graph.
+// Around reads all nodes at a distance or none, so words do not depend on node numbers unless
+// Nodes is set. The edges of a node with more than 1024 edges have no words. A ring that would
+// bring the search to more than 1024 nodes ends it, also beside a hub. A root costs the
+// attributes and the rows of at most 1024 nodes. A worker keeps a byte for each node of the
+// graph.
 type Around struct {
 	// Hops is the largest distance from a root. 0 stands for 3.
 	Hops int
-	// Class is the class of each node, -1 where it is not known: of the nodes to learn
-	// from, say. The class of a root never is a word of that root. nil = none.
+	// Class is the class of each node, -1 if unknown or not for training. The class of a root is
+	// no word of that root. nil = none.
 	Class []int32
-	// Nodes, if set, is the number of nodes of the one graph that is looked at: the number
-	// of a node, with its distance from the root, is a word too. A graph with another
-	// number of nodes is an error. The words then depend on the numbers of the nodes.
+	// Nodes, if set, is the number of nodes of the one graph: then the number of a node, with its
+	// distance from the root, is a word too. A graph with another number of nodes is an error. The
+	// words then depend on node numbers.
 	Nodes int
 }
 

@@ -9,29 +9,27 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Attributes counts the continuous attributes of nodes and edges. It needs no scale
-// learned from other graphs: the resolution of a channel is the spread of its values in
-// the graph itself, rounded to a power of 2, so that similar graphs have the same
-// resolution.
+// Attributes counts the continuous attributes of nodes and edges. It learns no scale from other
+// graphs: the resolution of a channel is the spread of its values in the graph, rounded to a
+// power of 2, so that similar graphs have the same resolution.
 //
-// A channel has as numbers of the whole graph its mean, deviation, smallest, middle and
-// largest value, each as one of those of Statistics, and one below 0 as others than one
-// above. A value x of it falls into the intervals ⌊x/w⌋ of three widths w, the powers of
-// 2 up to twice its deviation: each is an id. With the two wider ones there are ids for
-// the interval of a node together with its discrete attributes, where it has any, and
-// for those of the two ends of an edge, twice where both are in one. Values of a channel
-// that do not differ have widths by their size, and such as are not finite an id of
-// their own. Edges have the numbers and the three widths alone, each edge twice.
+// A channel has five numbers of the whole graph: mean, deviation, minimum, median and maximum.
+// Each counts as a number of Statistics does; negative numbers have other ids. A value x falls
+// into the intervals ⌊x/w⌋ of three widths w, the powers of 2 up to twice the deviation; each
+// interval is an id. The two wider ones also have ids together with the discrete attributes of
+// the node, if any, and for the two ends of an edge, twice if both are in one interval. Equal
+// values have widths by their size; values that are not finite have an id of their own. Edges
+// have only the numbers and the three widths, each edge twice.
 //
-// Of more than MostChannels channels, that many sums are looked at, in each of which
-// every channel takes part with a sign by its number.
+// With more than MostChannels channels, that many sums of all channels with fixed signs replace
+// the channels.
 //
-// Structure alone takes no part: graphs without such attributes have nothing of this.
-// A channel costs O(n log n + m), one of edges O(m log m), and each of the sums
-// O(n·channels) or O(m·channels) besides; memory is 16 bytes per node or entry.
+// A graph without such attributes has no words. A channel of nodes costs O(n log n + m), a
+// channel of edges O(m log m), and each of the sums O(n·channels) or O(m·channels) more. Memory
+// is 16 bytes per node or entry.
 type Attributes struct{}
 
-// MostChannels is how many channels Attributes looks at one by one.
+// MostChannels is the largest number of channels that Attributes counts one by one.
 const MostChannels = 64
 
 // String returns "attributes".

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Bag collects ids and their counts. The zero value is empty; a Bag serves one
-// goroutine and keeps its memory for the next graph.
+// Bag collects ids and their counts. The zero value is empty. A Bag serves one goroutine and
+// reuses its memory for the next graph.
 type Bag struct {
 	entries []Entry
 	table   []int32 // 1 + place in entries, at the hash of an id; 0 is free
@@ -19,7 +19,7 @@ type Bag struct {
 	ends  []int32
 }
 
-// Entry is a thing that was counted.
+// Entry is a word and its count.
 type Entry struct {
 	ID    uint64
 	Count float64
@@ -70,8 +70,7 @@ func (b *Bag) rebuild() {
 // Len returns the number of different ids.
 func (b *Bag) Len() int { return len(b.entries) }
 
-// Entries returns what was counted, ids ascending. It is borrowed until the next
-// call of a method.
+// Entries returns the counts with ascending ids, borrowed until the next call of a method.
 func (b *Bag) Entries() []Entry {
 	if !b.sorted {
 		b.deal()
@@ -108,8 +107,8 @@ func (b *Bag) deal() {
 	}
 }
 
-// Reset empties the bag. A table that is much larger than what was in it is given
-// back, so that one large graph does not cost the small ones behind it.
+// Reset empties the bag. It frees a table that is much larger than its contents, so that one
+// large graph does not slow down the small ones after it.
 func (b *Bag) Reset() {
 	if len(b.table) > 1<<12 && len(b.entries) < len(b.table)/64 {
 		b.table, b.entries, b.dealt, b.ends = nil, nil, nil, nil

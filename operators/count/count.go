@@ -8,13 +8,12 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Counter counts some kind of substructure. Implementations must be safe for
-// concurrent use and must not keep their arguments; one that is better off with
-// memory of its own is a Preparer too. What is saved with a model, or read from a list of
-// names, needs a name by Register.
+// Counter counts one kind of substructure. Implementations must be safe for concurrent use and
+// must not keep their arguments. A counter that needs its own memory is a Preparer too. A
+// counter that is saved with a model, or read from a list of names, needs a name by Register.
 type Counter interface {
-	// Count adds what stands in a graph to the bag, which may hold what other
-	// counters have added. The graph may be empty and is only read.
+	// Count adds the substructures of a graph to the bag, which may hold those of other counters.
+	// The graph may be empty and is only read.
 	Count(in Input, bag *Bag) error
 	// String names the counter as Parse accepts it.
 	fmt.Stringer
@@ -23,33 +22,32 @@ type Counter interface {
 // Preparer is a Counter that keeps memory from one graph to the next.
 type Preparer interface {
 	Counter
-	// Prepare returns a counter that does the same for a single goroutine, or says
-	// what is wrong with the settings. What it returns is a Preparer in turn where
-	// several goroutines are to share something.
+	// Prepare returns an equal counter for a single goroutine, or an error in the settings. If
+	// goroutines share data, the result is a Preparer in turn.
 	Prepare() (Counter, error)
 }
 
-// Contexter is a Counter that knows which of the things that it counts stand
-// together: what deep graph kernels learn from (see graphkernel.Deep).
+// Contexter is a Counter that lists words that occur near each other, the input of deep graph
+// kernels (graphkernel.Deep).
 type Contexter interface {
 	Counter
-	// Contexts emits lists of ids of things that were met near each other, as often
-	// as they were met, in an order that means nothing. A list is borrowed for the
-	// call. How many there are is bounded for each graph.
+	// Contexts emits lists of ids of words that occur near each other, once for each occurrence,
+	// in an order without meaning. A list is borrowed for the call. The number of lists is bounded
+	// for each graph.
 	Contexts(in Input, emit func(ids []uint64)) error
 }
 
-// Input is what a counter may look at.
+// Input is the input of a counter.
 type Input struct {
 	Graph *graph.Graph
 	// Roots are the nodes that were chosen, -1 for none; nil where none were
 	// chosen. Only counters that say so use them.
 	Roots []int32
-	// Context ends work that is no longer wanted; nil never ends.
+	// Context ends a computation early; nil never ends.
 	Context context.Context
 }
 
-// Err returns why the context has ended, and nil before it has.
+// Err returns the cause of the end of the context, and nil before its end.
 func (in Input) Err() error {
 	if in.Context == nil || in.Context.Err() == nil {
 		return nil
@@ -57,8 +55,8 @@ func (in Input) Err() error {
 	return context.Cause(in.Context)
 }
 
-// Prepare returns c for a single goroutine: what its Prepare returns where it is a
-// Preparer, or c.
+// Prepare returns the result of c.Prepare if c is a Preparer, or else c, for a single
+// goroutine.
 func Prepare(c Counter) (Counter, error) {
 	f, ok := c.(Preparer)
 	if !ok {
@@ -71,8 +69,7 @@ func Prepare(c Counter) (Counter, error) {
 	return c, nil
 }
 
-// Of counts what stands in one graph: ids are strictly ascending, counts those of
-// each.
+// Of counts the substructures of one graph: ids, strictly ascending, and the count of each.
 func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err error) {
 	var bag Bag
 	for _, c := range counters {
@@ -89,8 +86,7 @@ func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err erro
 	return ids, counts, nil
 }
 
-// Compute runs c on in and checks what it adds: a count that is not finite is an
-// error.
+// Compute runs c on in and returns an error for a count that is not finite.
 func Compute(c Counter, in Input, bag *Bag) error {
 	if err := c.Count(in, bag); err != nil {
 		return fmt.Errorf("count: %s: %w", c, err)

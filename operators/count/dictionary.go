@@ -10,8 +10,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Dictionary has the names of what graphs carry as numbers. A function that is nil, or returns "",
-// leaves the number.
+// Dictionary has the names of values that graphs carry as numbers. If a function is nil, or
+// returns "", the number stays.
 type Dictionary struct {
 	// Node and Edge name a value of a discrete attribute.
 	Node, Edge func(channel int, value int32) string

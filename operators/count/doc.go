@@ -1,6 +1,5 @@
-// Package count counts the substructures of a graph, so that graphs can be
-// compared by what stands in them: what kernels between graphs, and linear models,
-// are made of.
+// Package count counts the substructures of a graph. The counts are the input of kernels
+// between graphs and of linear models.
 //
 //	ids, counts, err := count.Of(count.Input{Graph: g}, count.WL{Height: 2}, count.Size{})
 //
@@ -19,40 +18,32 @@
 //	Around     attributes and known classes of the nodes around a root
 //	Pair       what is around and between two roots
 //
-// and anything with a Count method and a name.
+// and any type with a Count method and a name. A counted substructure is called a word.
 //
 // # Ids
 //
-// What is counted is known by an id of 64 bits, a hash of its content: no
-// vocabulary is kept, so that an id means the same in another stream, on another
-// machine, and for an unseen graph. Of a million different
-// things two have the same id with a probability of 3·10⁻⁸. [Hash] gives the
-// function in full; it does not change from one version to the next. For
-// fewer dimensions take ids modulo a width, or make a vocabulary, behind the
-// counters.
+// The id of a word is a 64-bit hash of its content. There is no vocabulary, so an id means the
+// same in another stream, on another machine and in an unseen graph. Two of a million words have
+// the same id with a probability of 3·10⁻⁸. [Hash] defines the function; it does not change
+// between versions. For fewer dimensions, take ids modulo a width or build a vocabulary from the
+// counts.
 //
-// Discrete attributes take part as the indices that graphs carry, so two streams
-// agree where their layouts do. Of two counters none have ids in common, but for
-// two of the same kind and of settings that do not show in what is counted.
+// Discrete attributes enter as the indices in the graph, so two streams agree if their layouts do.
+// Two counters share no ids, except two of one kind with equal words.
 //
-// [Find] goes the other way: it finds the occurrences of what a counter counts in a graph,
-// and names it by a text.
+// [Find] finds the occurrences of words in a graph and names the words.
 //
 // # Labels
 //
-// Nodes that are told apart from the start have a label, all their discrete
-// attributes with the sparse one. Where the graphs have no such attributes the
-// label is the degree, as is common for the Weisfeiler–Lehman kernel on graphs
-// without labels; in a directed graph both degrees, of leaving and of arriving
-// arcs. Fields and Graphlets tell degrees by themselves and go without. Edges have
-// their discrete attributes as labels. Continuous attributes take no part,
-// since every node would be a thing of its own, but in Attributes, and where Bins tells
-// how they are rounded. A counter that is Plain leaves out all attributes and the
+// The label of a node is all its discrete attributes and the sparse one. Without such attributes it
+// is the degree, as usual for the Weisfeiler–Lehman kernel; in a directed graph both degrees. Fields
+// and Graphlets then use no labels, since their structure shows degrees. The label of an edge is its
+// discrete attributes. Continuous attributes are ignored, since nearly every value is unique, except
+// by Attributes and with Bins, which round them. A Plain counter ignores all attributes and the
 // direction of arcs.
 //
 // # Memory
 //
-// A Bag holds 16 bytes and a place in a table, up to 16 more, for each different
-// thing in one graph; each worker of a stream has one. Counts are added as float64
-// and come out in records as float32, exact up to 2²⁴.
+// A Bag takes up to 32 bytes for each different word of one graph; each worker of a stream has a
+// Bag. Counts are added as float64 and stored in records as float32, exact up to 2²⁴.
 package count

@@ -10,20 +10,17 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Fields counts receptive fields as words: the field of K nodes around a node, in
-// normal order, is a discrete pattern, and how often each occurs is a vocabulary
-// of the graph that is finer than the colours of WL. Each of all nodes has a field
-// for each K; package field says how they are made. A word is the number K, the
-// labels of the nodes in order and the edges among them with their types; so that
-// a word means the same for all numberings, unless a field was too symmetric for
-// its budget (see there).
+// Fields counts receptive fields as words. The field of K nodes around a node, in normal order,
+// is a discrete pattern; the patterns of a graph are a finer vocabulary than the colours of WL.
+// Each node has a field for each K; see package field. A word is the number K, the labels of
+// the nodes in order, and the edges among them with their types. So a word means the same for
+// all numberings, unless a field was too symmetric for its budget (see there).
 //
-// Continuous attributes neither decide the order nor stand in the word, but for
-// the bins that Bins makes of them. Graphs without labels have words of structure
-// alone, and not of degrees.
+// Continuous attributes affect neither the order nor the word, except for their Bins. Graphs
+// without labels have words of structure alone, without degrees.
 //
-// The cost is that of the fields. Finished ones are remembered in 16 MB, which the
-// workers of a stream share. A row of Chunk is indexed anew, in O(n + m).
+// The cost is that of the fields. Finished fields are cached in 16 MB, which the workers of a
+// stream share. A row of Chunk is indexed again, in O(n + m).
 type Fields struct {
 	// K lists the sizes of the fields, 1 to field.MaxK, each once. It must be set;
 	// several are counted side by side, from the small and common to the large and rare.
@@ -42,7 +39,7 @@ type Fields struct {
 	Bins Bins
 }
 
-// String returns "fields(k=[5,10])", with what else differs from the default.
+// String returns "fields(k=[5,10])" with all other settings that are not the default.
 func (f Fields) String() string { return describe(f) }
 
 // Count implements Counter.

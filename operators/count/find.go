@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Finder is a Counter that finds what it counts, and names it: what explanations are made
-// of. All counters of this package do.
+// Finder is a Counter that finds and names its words in a graph, for explanations. All counters
+// of this package but Graphlets are Finders.
 type Finder interface {
 	Counter
 	// Find emits an occurrence of a word for each place in the graph where Count counts it.
@@ -18,8 +18,8 @@ type Finder interface {
 	Find(in Input, names Dictionary, emit func(Occurrence)) error
 }
 
-// Occurrence is a place in a graph where a word occurs. It, with all that it refers to, is
-// borrowed for the call that hands it over.
+// Occurrence is an occurrence of a word in a graph. It and all that it refers to are borrowed
+// for the call.
 type Occurrence struct {
 	ID    uint64
 	Count float64
@@ -36,8 +36,8 @@ type Occurrence struct {
 	Text func() string
 }
 
-// Find is Finder.Find of a counter, which is prepared where it is a Preparer. It reports false,
-// and finds nothing, for a counter that is no Finder.
+// Find runs Find of a counter, after Prepare if it is a Preparer. ok is false for a counter
+// that is no Finder.
 func Find(c Counter, in Input, names Dictionary, emit func(Occurrence)) (ok bool, err error) {
 	c, err = Prepare(c)
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *spot) across() ([]int32, []graph.Edge) {
 	return p.nodes, p.edges
 }
 
-// Find implements Finder: the words are about the whole graph.
+// Find implements Finder. The words concern the whole graph.
 func (Size) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	var bag Bag
 	if err := (Size{}).Count(in, &bag); err != nil {
@@ -187,7 +187,7 @@ func (Size) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	return nil
 }
 
-// Find implements Finder: a label is about its node.
+// Find implements Finder. A label concerns its node.
 func (l Labels) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(l, in, names, emit)
 	return err
@@ -206,7 +206,7 @@ func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 	return nil
 }
 
-// Find implements Finder: a field is about its root; the members are its nodes and the edges
+// Find implements Finder. A field concerns its root; the members are its nodes and the edges
 // among them.
 func (f Fields) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(f, in, names, emit)
@@ -248,7 +248,7 @@ func (f *fieldCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 	return f.Count(in, new(Bag))
 }
 
-// Find implements Finder: a path is about its ends; the members are the nodes and edges on all
+// Find implements Finder. A path concerns its ends; the members are the nodes and edges on all
 // shortest paths between them.
 func (p Paths) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(p, in, names, emit)
@@ -344,8 +344,8 @@ func (p *spot) between(g, back *graph.Graph, end int32, dist []int32, on []bool)
 	return p.nodes, p.edges
 }
 
-// Find implements Finder: a profile is about its node; the members are its neighbours and the
-// edges to these too.
+// Find implements Finder. A profile concerns its node; the members are also its neighbours and
+// the edges to them.
 func (p Profiles) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	g, err := plain(in.Graph)
 	if err != nil {
@@ -370,7 +370,7 @@ func (p Profiles) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	return nil
 }
 
-// Find implements Finder: the words are about the whole graph.
+// Find implements Finder. The words concern the whole graph.
 func (s Statistics) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(s, in, names, emit)
 	return err
@@ -417,9 +417,10 @@ func tiles(h Hash, x float64, show func(id uint64, text func() string)) {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 
-// Find implements Finder: a colour is about its node. The members are the nodes up to as many
-// edges away as there were rounds, and the edges of those less far. A degree that a colour begins with has
-// the edges of the node as members, and its triangles the edges across.
+// Find implements Finder. A colour concerns its node. The members are the nodes up to as many
+// edges away as there were rounds, and the edges of the nearer ones. If a colour begins with a
+// degree, the edges of the node are members; if it begins with triangles, so are the edges
+// across.
 func (w WL) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(w, in, names, emit)
 	return err

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Find implements Finder: an interval is about its node or edge, that of two nodes about the
-// edge, and a number of a channel about the whole graph.
+// Find implements Finder. An interval concerns its node or edge, an interval of two nodes their
+// edge, and a number of a channel the whole graph.
 func (a Attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(a, in, names, emit)
 	return err
@@ -109,8 +109,7 @@ func edgeOf(g *graph.Graph, u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
-// Find implements Finder: an attribute or a class is about its node, that of an edge about
-// the edge.
+// Find implements Finder. A word of a node concerns the node, a word of an edge the edge.
 func (a Around) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(a, in, names, emit)
 	return err
@@ -160,8 +159,8 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 	return a.Count(in, &bag)
 }
 
-// Find implements Finder: nodes around the ends are words about themselves, and all others
-// about the two ends.
+// Find implements Finder. A word of a node around the ends concerns that node; all other words
+// concern the two ends.
 func (p Pair) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	_, err := Find(p, in, names, emit)
 	return err

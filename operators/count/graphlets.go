@@ -10,28 +10,24 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Graphlets counts the induced subgraphs of Size nodes by what they are, up to
-// isomorphism: what the graphlet kernel compares (Shervashidze et al., "Efficient
-// graphlet kernels for large graph comparison", 2009). By default those that are
-// connected count; with All every set of nodes does, as in their first definition.
-// Labels of nodes, types of edges and directions tell graphlets apart; their
-// kernel, which ignores these, is Plain. Graphs without labels have graphlets of
-// structure alone. In directed graphs those are connected whose edges are, arcs
-// taken either way.
+// Graphlets counts the induced subgraphs of Size nodes up to isomorphism, as the graphlet
+// kernel does (Shervashidze et al., "Efficient graphlet kernels for large graph comparison",
+// 2009). By default it counts connected graphlets; with All it counts every set of nodes, as in
+// their first definition. Labels of nodes, types of edges and directions distinguish graphlets;
+// Plain ignores these, as their kernel does. Graphs without labels have graphlets of structure
+// alone. Arcs connect in both directions.
 //
-// Up to 5 nodes all are counted. Connected ones are listed one by one (Wernicke,
-// "Efficient detection of network motifs", 2006), in time proportional to their
-// number, which in dense graphs grows like that of all sets, nˢⁱᶻᵉ; without labels
-// and directions the last node is counted and not listed, nˢⁱᶻᵉ⁻¹. Graphlets of 6
-// and 7 nodes, and smaller ones on request, are counted exactly in graphs with no
-// more than Samples of them, or 100 times as many where they are counted and not
-// listed, which takes no longer. In others that many are drawn: sets by equal chances,
-// connected ones by adding nodes along random edges, each drawn one counted as 1
-// over the probability to draw it, over Samples. These estimates have the right
-// mean, need not be whole, and depend on the numbering of the nodes and on Seed.
+// Up to 5 nodes all graphlets are counted. Connected ones are listed one by one (Wernicke,
+// "Efficient detection of network motifs", 2006), in time proportional to their number, at most
+// nˢⁱᶻᵉ; without labels and directions the last node is counted and not listed, at most
+// nˢⁱᶻᵉ⁻¹. Graphlets of 6 and 7 nodes, and smaller ones with Samples, are counted exactly in
+// graphs with at most Samples of them, or 100 times as many if they are counted and not listed.
+// Larger graphs are sampled: Samples sets with equal probability, or Samples connected
+// graphlets grown along random edges, each weighted by 1 over its probability. The estimates
+// are unbiased, need not be whole, and depend on node numbers and on Seed.
 //
-// Forms are found by package canon and remembered, up to 6 MB of them. A graph of
-// n nodes takes n²/8 bytes, and none for n above 8192.
+// Package canon finds the forms, and up to 6 MB of them are cached. A graph of n nodes takes
+// n²/8 bytes, and none for n above 8192.
 type Graphlets struct {
 	// Size is the number of nodes, 3 to 7. 0 means 4; the PATCHY-SAN paper takes 7.
 	Size int
@@ -48,7 +44,7 @@ type Graphlets struct {
 	Bins Bins
 }
 
-// String returns "graphlets(size=5)", with what else differs from the default.
+// String returns "graphlets(size=5)" with all other settings that are not the default.
 func (c Graphlets) String() string { return describe(c) }
 
 // Count implements Counter.

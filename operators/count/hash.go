@@ -16,8 +16,7 @@ package count
 // A multiset is the sum, modulo 2⁶⁴, of the hashes of its elements.
 type Hash uint64
 
-// Kind begins a hash. What differs in kind has other ids; a counter of one's own
-// takes its name.
+// Kind begins a hash of a kind. Different kinds have different ids; your counter uses its name.
 func Kind(name string) Hash {
 	var h Hash
 	for i := range len(name) {

@@ -2,10 +2,9 @@ package count
 
 import "github.com/sanflow/sanflow/flow/graph"
 
-// LabelsOf hashes the labels of the nodes of g and those of its CSR entries, for
-// kernels that compare more than counts: equal labels have equal hashes, here and
-// elsewhere. nodes or edges are nil where the graph has no such labels; degrees do
-// not take their place.
+// LabelsOf hashes the labels of the nodes of g and of its CSR entries, for kernels that compare
+// more than counts. Equal labels have equal hashes in all programs. nodes or edges are nil if
+// the graph has no such labels; degrees do not replace them.
 func LabelsOf(g *graph.Graph, bins Bins) (nodes, edges []uint64, err error) {
 	if err := bins.check(); err != nil {
 		return nil, nil, err

@@ -8,10 +8,9 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Bins rounds continuous attributes, which otherwise take no part in what is
-// counted: x falls into the bin ⌊x/w⌋ for the width w of its channel. Widths and
-// not quantiles, so that a bin means the same for graphs to come. A width of 0
-// leaves the channel out.
+// Bins rounds continuous attributes, which counters otherwise ignore: x falls into the bin
+// ⌊x/w⌋ for the width w of its channel. Bins are widths and not quantiles, so that a bin means
+// the same for later graphs. A width of 0 leaves the channel out.
 type Bins struct {
 	Nodes []float32 // a width for each channel of node_attr; none: all are left out
 	Edges []float32 // of edge_attr

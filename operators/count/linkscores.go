@@ -6,8 +6,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// LinkScores are scores of a pair of nodes that need no learning: what a model that
-// predicts links is compared with. A higher score speaks for a link.
+// LinkScores are scores of a pair of nodes without learning, the baseline of link prediction. A
+// higher score means a more likely link.
 type LinkScores struct {
 	Common     float64 // common neighbours
 	AdamicAdar float64 // the sum of 1/log(degree) over them (Adamic and Adar, Social Networks 2003)

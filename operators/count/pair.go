@@ -11,25 +11,21 @@ import (
 
 var errNoRoots = errors.New("there are no roots: put Select, or Roots and Chunk, before Count")
 
-// Pair counts what is around a pair of nodes, the two roots of a row, for link
-// prediction:
+// Pair counts the surroundings of a pair of nodes, the two roots of a row, for link prediction:
 //
-//	numbers   degrees, common neighbours, and how likely random walks of 2 to 6
-//	          edges lead from one end to the other, scaled in several ways; each
-//	          as the eight intervals that contain the number, see Statistics
+//	numbers   degrees, common neighbours, and probabilities of random walks of 2 to 6 edges from one
+//	          end to the other, scaled in several ways; each as eight intervals, see Statistics
 //	distance  of the ends
 //	features  sparse attributes that both ends have, and their number; the distance
 //	          of continuous attributes
 //	nodes     those up to two hops from an end, by their hops from both, and by
 //	          that and their degree
 //
-// No word depends on which end is first, or on the numbers of the nodes. Graphs are
-// undirected. A pair that is joined in the graph should be learned from in a graph
-// without that edge; see package sinks/links.
+// No word depends on which end is first, or on node numbers. Graphs are undirected. To learn
+// from a joined pair, remove its edge from the graph first; see package sources/links.
 //
-// A step of the walks with more than 131072 arcs, beside a hub, is not taken, and a
-// search ends with the ring that brings it to more than 2048 nodes. A worker keeps 8
-// numbers for each node.
+// A step of the walks with more than 131072 arcs, beside a hub, is not taken. A search ends
+// with the ring that brings it to more than 2048 nodes. A worker keeps 8 numbers for each node.
 type Pair struct{}
 
 // String returns "pair".

@@ -24,20 +24,18 @@ func init() {
 	})
 }
 
-// Register makes a counter of the user's own known by that name to Parse and
-// Format, and so to recipes in files. base is a struct, or a pointer to one; its
-// exported fields are the settings, with the values in base where a text does not
-// say otherwise. A name or a type that is registered already is refused. It is
-// called before the first Parse, as a program starts.
+// Register makes your counter known under a name to Parse and Format, and so to recipes in
+// files. base is a struct, or a pointer to one. Its exported fields are the settings and their
+// values the defaults. A registered name or type is an error. Call it at the start of the
+// program, before the first Parse.
 func Register(name string, base Counter) error { return language.Register(name, base) }
 
-// Names returns the names that Parse knows, in order.
+// Names returns the names that Parse knows, sorted.
 func Names() []string { return language.Names() }
 
-// Parse returns the counter that a text names: a name in any case, and settings in
-// parentheses, by comma. A setting is the name of a field of the counter, in any
-// case, and its value as JSON; true may be left out, and a labeling is written as
-// labeling.Parse reads it:
+// Parse returns the counter of a text: a name in any case, and settings in parentheses,
+// separated by commas. A setting is a field name of the counter, in any case, and its value as
+// JSON. true may be omitted. A labeling is written as for labeling.Parse:
 //
 //	size
 //	wl(height=2, plain)
@@ -45,12 +43,12 @@ func Names() []string { return language.Names() }
 // Format is the inverse.
 func Parse(text string) (Counter, error) { return language.Parse(text) }
 
-// ParseList parses counters that stand in one text, by comma.
+// ParseList parses counters separated by commas.
 func ParseList(text string) ([]Counter, error) { return language.ParseList(text) }
 
-// Format writes a counter with all its settings, such as "wl(height=2)", so that
-// Parse returns one that is equal to it. A counter whose type is not registered is
-// an error, and so is one with a setting that no text holds.
+// Format writes a counter with all its settings, such as "wl(height=2)"; Parse reads an equal
+// counter back. A counter whose type is not registered, or with a setting that cannot be
+// written, is an error.
 func Format(c Counter) (string, error) { return language.Format(c) }
 
 // describe is Format for String, which has no error to return.

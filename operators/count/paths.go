@@ -10,16 +10,16 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Paths counts pairs of nodes by (label of one end, length of a shortest path,
-// label of the other): what the shortest-path kernel compares with equal labels
-// (Borgwardt and Kriegel, "Shortest-path kernels on graphs", 2005). Lengths are in
-// edges, from 1; pairs that no path joins do not count. A pair of an undirected
-// graph counts once and has no first end; in a directed graph paths follow the
-// arcs. Types of edges take no part: there may be many shortest paths.
+// Paths counts pairs of nodes by (label of one end, length of a shortest path, label of the
+// other end), as the shortest-path kernel with equal labels does (Borgwardt and Kriegel,
+// "Shortest-path kernels on graphs", 2005). Lengths are in edges, from 1. Unconnected pairs do
+// not count. A pair of an undirected graph counts once and has no first end; in a directed
+// graph paths follow the arcs. Types of edges are ignored, since there may be many shortest
+// paths.
 //
-// A search from each node, O(n·m). Graphs with more nodes than Sources are
-// searched from that many nodes, drawn by lot, and the counts scaled to all; that
-// estimate depends on the numbering of the nodes. Memory is 24 bytes per node.
+// It searches from each node, O(n·m). In graphs with more nodes than Sources it searches from a
+// random sample of that size and scales the counts to all nodes; that estimate depends on node
+// numbers. Memory is 24 bytes per node.
 type Paths struct {
 	// Length is that of the longest paths that count. 0 is no bound.
 	Length int
@@ -35,7 +35,7 @@ type Paths struct {
 	Bins Bins
 }
 
-// String returns "paths", with what differs from the default.
+// String returns "paths" with all settings that are not the default.
 func (p Paths) String() string { return describe(p) }
 
 // Count implements Counter.

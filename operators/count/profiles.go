@@ -7,10 +7,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Profiles counts nodes by their degree and what degrees their neighbours have: the
-// local degree profile of Cai and Wang, "A simple yet effective baseline for
-// non-attributed graph classification", 2018, as words. A node with neighbours has
-// five, each of its degree and of
+// Profiles counts nodes by their degree and the degrees of their neighbours: the local degree
+// profile of Cai and Wang, "A simple yet effective baseline for non-attributed graph
+// classification", 2018, as words. A node with neighbours has five words, each of its degree
+// and one of
 //
 //	1  the smallest degree of a neighbour
 //	2  the largest
@@ -18,10 +18,8 @@ import (
 //	4  their standard deviation
 //	5  the smallest and the largest
 //
-// Degrees are rounded down to a power of 2, mean and deviation to the nearest half
-// doubling: no two hubs have the same neighbours, and still they are alike in this.
-//
-// Attributes and directions take no part. O(n + m).
+// Degrees are rounded down to a power of 2, mean and deviation to the nearest half doubling, so
+// that similar hubs have equal words. Attributes and directions are ignored. O(n + m).
 type Profiles struct{}
 
 // String returns "profiles".

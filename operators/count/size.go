@@ -1,7 +1,7 @@
 package count
 
-// Size counts the nodes and the edges, or arcs: two ids. It is what any comparison
-// of graphs has to beat.
+// Size counts the nodes and the edges, or arcs: two ids. It is a baseline for all other
+// counters.
 type Size struct{}
 
 // String returns "size".
@@ -27,7 +27,7 @@ type Labels struct {
 	Bins Bins
 }
 
-// String returns "labels", with what differs from the default.
+// String returns "labels" with all settings that are not the default.
 func (l Labels) String() string { return describe(l) }
 
 // Count implements Counter.

@@ -7,22 +7,18 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Statistics counts what numbers describe a graph as a whole, so that graphs of
-// about the same numbers have things in common: the nodes, edges, connected
-// components, independent cycles, leaves, pairs of edges that meet, triangles, the
-// largest degree and the largest k for which there is a k-core; and as shares the
-// edges per node, the density, how many of the pairs of edges that meet are closed
-// by a third, the largest degree, the leaves and the components per node, and how
-// unequal degrees are, the mean square over the square of the mean.
+// Statistics counts numbers of the whole graph: nodes, edges, connected components, independent
+// cycles, leaves, pairs of edges that meet, triangles, the largest degree and the largest k of
+// a k-core; and as shares the edges per node, the density, the clustering (pairs of meeting
+// edges closed by a third), the largest degree, leaves and components per node, and the mean
+// square degree over the squared mean.
 //
-// A number lies in eight intervals, each two doublings long and shifted by a
-// quarter doubling from the one before (tile coding: Sutton and Barto,
-// "Reinforcement learning", 9.5.4). Each is an id that counts once, so that two
-// numbers share the more of them the nearer they are, and none where one is four
-// times the other. A number of 0 has an id of its own.
+// A number lies in eight intervals, each two doublings long and shifted by a quarter doubling
+// from the one before (tile coding: Sutton and Barto, "Reinforcement learning", 9.5.4). Each
+// interval is an id that counts once. So nearer numbers share more ids, and numbers with a
+// ratio of four or more share none. The number 0 has an id of its own.
 //
-// Attributes and directions take no part. O(m^1.5) for the triangles; 36 bytes per
-// node.
+// Attributes and directions are ignored. O(m^1.5) for the triangles; 36 bytes per node.
 type Statistics struct{}
 
 // String returns "statistics".

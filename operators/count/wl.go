@@ -6,16 +6,15 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// WL counts colours of the one-dimensional Weisfeiler–Lehman algorithm: the labels
-// of the nodes, round 0, and the colours after each of Height rounds, in which a
-// node's colour becomes that of (its colour, the multiset of its neighbours'
-// colours). The linear kernel of these counts is the subtree kernel of
-// Shervashidze et al., "Weisfeiler–Lehman graph kernels", JMLR 12, 2011, their
-// definition: all rounds count, and the first colours are the labels, or degrees
-// where there are none (see the package comment).
+// WL counts colours of the one-dimensional Weisfeiler–Lehman algorithm: the labels of the
+// nodes, round 0, and the colours after each of Height rounds. In a round the new colour of a
+// node is that of (its colour, the multiset of its neighbours' colours). The linear kernel of
+// these counts is the subtree kernel of Shervashidze et al., "Weisfeiler–Lehman graph kernels",
+// JMLR 12, 2011. The first colours are the labels, or degrees without labels (see the package
+// comment).
 //
-// A neighbour's colour takes the label of the edge with it, and leaving and
-// arriving arcs are two multisets. O(Height · (n + m)); 24 bytes per node.
+// A neighbour's colour includes the label of its edge. Leaving and arriving arcs are two
+// multisets. O(Height · (n + m)); 24 bytes per node.
 type WL struct {
 	// Height is h, the number of rounds. 0 counts the labels alone; the PATCHY-SAN
 	// paper takes 2.
@@ -23,21 +22,20 @@ type WL struct {
 	// Plain leaves out all attributes and the direction of arcs; the label is then
 	// the degree.
 	Plain bool
-	// Triangles begins with finer colours: beside its label a node has its degree
-	// and the number of triangles that it is in, directions left out. Where all
-	// nodes are near each other, as in the graph around one person, a round of
-	// these tells more than many without. Triangles cost O(m^1.5) more, and
-	// 24 bytes per node and 2 per CSR entry.
+	// Triangles starts from finer colours: the label, the degree and the number of triangles of a
+	// node, without directions. In graphs of small diameter, such as ego networks, one such round
+	// tells more than many without. Triangles cost O(m^1.5) more, and 24 bytes per node and 2 per
+	// CSR entry.
 	Triangles bool
-	// Rounded counts coarsely: a node begins with its degree too, and each number,
-	// degree, triangles, or neighbours of one colour, is rounded down to a power
-	// of 2, so that hubs of 1000 and of 1010 neighbours are the same.
+	// Rounded counts coarsely: colours start with the degree too, and each degree, number of
+	// triangles or number of neighbours of one colour is rounded down to a power of 2, so that
+	// hubs of 1000 and of 1010 neighbours are equal.
 	Rounded bool
 	// Bins lets continuous attributes take part. The default leaves them out.
 	Bins Bins
 }
 
-// String returns "wl(height=2)", with what else differs from the default.
+// String returns "wl(height=2)" with all other settings that are not the default.
 func (w WL) String() string { return describe(w) }
 
 // Count implements Counter.
