@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/page"
 )
 
 // explaining is the flags of explain.
@@ -88,7 +89,9 @@ what the answer is without that for another node.`)
 	}
 	if err := files.Finish(c.html, func() ([]byte, error) {
 		var b bytes.Buffer
-		err := s.page(e).Write(&b)
+		p := s.page(e)
+		p.Tables = out.tables()
+		err := p.Write(&b)
 		return b.Bytes(), err
 	}); err != nil {
 		return err
@@ -108,6 +111,29 @@ type explanation struct {
 type near struct {
 	Graph      string  `json:"graph"`
 	Similarity float64 `json:"similarity"`
+}
+
+// tables are those of the page.
+func (e explanation) tables() (all []page.Table) {
+	if len(e.Without) > 0 {
+		t := page.Table{Title: "The answer without parts of the graph", Head: []string{"without", "answer", "change"}}
+		for _, r := range e.Without {
+			answer := r.Class
+			if answer == "" {
+				answer = fmt.Sprintf("%.6g", r.Value)
+			}
+			t.Rows = append(t.Rows, []string{r.What, answer, fmt.Sprintf("%+.4f", r.Change)})
+		}
+		all = append(all, t)
+	}
+	if len(e.Nearest) > 0 {
+		t := page.Table{Title: "The most similar graphs", Head: []string{"graph", "similarity"}}
+		for _, n := range e.Nearest {
+			t.Rows = append(t.Rows, []string{n.Graph, fmt.Sprintf("%.4f", n.Similarity)})
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 func (e explanation) print(out io.Writer, s *subject) {

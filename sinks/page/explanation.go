@@ -28,6 +28,26 @@ type Explanation struct {
 	// Type is written into a node, up to three characters, and Name is what a node is called,
 	// by default its number. Both may be nil.
 	Type, Name func(v int32) string
+	Tables     []Table // below the words
+}
+
+// Table is a table of text, of which the first 200 rows are shown.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+}
+
+// Shown are the rows that are shown, each text cut after 200 characters.
+func (t Table) Shown() (rows [][]string) {
+	for _, row := range t.Rows[:min(mostWords, len(t.Rows))] {
+		var cells []string
+		for _, text := range row {
+			cells = append(cells, short(text, 200))
+		}
+		rows = append(rows, cells)
+	}
+	return rows
 }
 
 // Write writes the page.
@@ -47,11 +67,12 @@ type explained struct {
 	Undrawn              int
 	Top                  []sinks.WordWeight
 	Omitted              int
+	Tables               []Table
 }
 
 func (p Explanation) content() (page explained, err error) {
 	e := p.Reasons
-	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))]}
+	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables}
 	page.Omitted = len(e.Words) - len(page.Top)
 	if len(e.Probs) <= 20 {
 		page.Probabilities = fmt.Sprintf("%.4g", e.Probs)
@@ -132,6 +153,13 @@ var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{
 <thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">members</th></tr></thead>
 <tbody>
 {{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range .Members}}{{.}} {{end}}{{if .Capped}}…{{end}}</td></tr>
+{{end}}</tbody>
+</table>{{end}}
+{{range .Tables}}<h2>{{.Title}}</h2>
+<table>
+<thead><tr>{{range .Head}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
+<tbody>
+{{range .Shown}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</tbody>
 </table>{{end}}
 </main>

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestExplanationPage(t *testing.T) {
 		{Probs: make([]float32, 1<<20)},
 	} {
 		name := func(int32) string { return hostile }
-		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Type: name, Name: name})
+		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Type: name, Name: name, Tables: []Table{{hostile, []string{hostile}, slices.Repeat([][]string{{hostile, strings.Repeat(hostile, 1000)}}, 1000)}}})
 	}
 	checkPage(t, Explanation{Graph: &graph.Graph{}, Reasons: &sinks.Explanation{}})
 }
