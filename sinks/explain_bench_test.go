@@ -11,6 +11,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -51,4 +53,52 @@ func BenchmarkExplain(b *testing.B) {
 			b.ReportMetric(float64(explain)/float64(predict), "x")
 		})
 	}
+}
+
+// BenchmarkExplainRoots explains the answers about 60 nodes of Cora, each in turn with a
+// prediction.
+func BenchmarkExplainRoots(b *testing.B) {
+	dir := os.Getenv("SANFLOW_DATA")
+	if dir == "" {
+		b.Skip("SANFLOW_DATA is not set")
+	}
+	set, err := sources.Nodes{Path: filepath.Join(dir, "nodes", "Cora.zip")}.Read(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	recipe := operators.Recipe{
+		operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}, operators.Count{Of: []count.Counter{count.Around{Hops: 3}}, DropGraph: true},
+	}
+	net := nn.Best()
+	if _, err := (sinks.Fit{Net: net, Epochs: 5}).Run(b.Context(), choose.NodeRows(set, set.Subset(sources.Train), operators.MaskWords{})(recipe)); err != nil {
+		b.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	open, err := p.Open(b.Context(), set.Graph)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer open.Close()
+	var predict, explain time.Duration
+	n := 0
+	for b.Loop() {
+		for v := range int32(60) {
+			start := time.Now()
+			if _, err := open.Predict(b.Context(), v); err != nil {
+				b.Fatal(err)
+			}
+			between := time.Now()
+			if _, err := open.Explain(b.Context(), sinks.ExplainOptions{}, v); err != nil {
+				b.Fatal(err)
+			}
+			predict, explain = predict+between.Sub(start), explain+time.Since(between)
+			n++
+		}
+	}
+	b.ReportMetric(float64(explain.Microseconds())/1000/float64(n), "ms")
+	b.ReportMetric(float64(explain)/float64(predict), "x")
 }

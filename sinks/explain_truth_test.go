@@ -145,48 +145,62 @@ func TestExplainBA2Motifs(t *testing.T) {
 	}
 }
 
-// In mutagens of Mutagenicity the bonds of NO2 and NH2 weigh more than most others. It logs
-// how much more: the goal of 0.97 is not reached.
+// In mutagens of Mutagenicity the bonds of NO2 and NH2 weigh most. As published (Miao, Liu and
+// Li, Interpretable and generalizable graph learning via stochastic attention mechanism, ICML
+// 2022) mutagens without these groups are left out: of those it is not known why they are
+// mutagens. It logs what comes of all graphs too.
 func TestExplainMutagenicity(t *testing.T) {
 	dir := os.Getenv("SANFLOW_DATA")
 	if dir == "" || os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("SANFLOW_DATA and SANFLOW_LONG are not set")
 	}
-	graphs, layout := collectedGraphs(t, sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")})
+	src := sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}
+	graphs, layout := collectedGraphs(t, src)
+	var targets sinks.CollectGraphs
+	if err := flow.From(src).To(&targets).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, published := range []bool{true, false} {
+		var items []sources.Item
+		var reasons []map[graph.Edge]bool
+		for i, g := range graphs {
+			groups := mutagenicGroups(g)
+			if published && layout.Classes[targets.Class[i]] == "0" && len(groups) == 0 {
+				continue
+			}
+			items, reasons = append(items, sources.Item{Graph: g, Class: targets.Class[i]}), append(reasons, groups)
+		}
+		sum := 0.0
+		const seeds = 10
+		for seed := range uint64(seeds) {
+			auc, accuracy := truthOf(t, nn.Best(), recommended(layout), items, layout, func(i int, e sinks.EdgeWeight) bool { return reasons[i][graph.Edge{U: e.Source, V: e.Target}] }, "0", -1, seed)
+			t.Logf("Mutagenicity, %d graphs, as published %v, seed %d: accuracy %.4f, AUC of edges %.4f", len(items), published, seed, accuracy, auc)
+			if sum += auc; published && auc < 0.97 {
+				t.Errorf("seed %d: AUC of edges %.4f, want 0.97 or more", seed, auc)
+			}
+		}
+		t.Logf("mean %.4f", sum/seeds)
+	}
+}
+
+// mutagenicGroups returns the bonds N–O of the groups NO2, and N–H of the groups NH2.
+func mutagenicGroups(g *graph.Graph) map[graph.Edge]bool {
 	const oxygen, hydrogen, nitrogen = 1, 3, 4
-	reasons := make([]map[graph.Edge]bool, len(graphs))
-	for i, g := range graphs {
-		reasons[i] = map[graph.Edge]bool{}
-		for v := range int32(g.N()) {
-			for _, atom := range []int32{oxygen, hydrogen} {
-				var ends []int32
-				for _, u := range g.Adj(v) {
-					if g.NodeCat[u] == atom && g.Degree(u) == 1 {
-						ends = append(ends, u)
-					}
+	bonds := map[graph.Edge]bool{}
+	for v := range int32(g.N()) {
+		for _, atom := range []int32{oxygen, hydrogen} {
+			var ends []int32
+			for _, u := range g.Adj(v) {
+				if g.NodeCat[u] == atom && g.Degree(u) == 1 {
+					ends = append(ends, u)
 				}
-				if g.NodeCat[v] == nitrogen && len(ends) == 2 {
-					for _, u := range ends {
-						reasons[i][graph.Edge{U: min(u, v), V: max(u, v)}] = true
-					}
+			}
+			if g.NodeCat[v] == nitrogen && len(ends) == 2 {
+				for _, u := range ends {
+					bonds[graph.Edge{U: min(u, v), V: max(u, v)}] = true
 				}
 			}
 		}
 	}
-	var targets sinks.CollectGraphs
-	if err := flow.From(sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}).To(&targets).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	items := make([]sources.Item, len(graphs))
-	for i, g := range graphs {
-		items[i] = sources.Item{Graph: g, Class: targets.Class[i]}
-	}
-	sum := 0.0
-	const seeds = 10
-	for seed := range uint64(seeds) {
-		auc, accuracy := truthOf(t, nn.Best(), recommended(layout), items, layout, func(i int, e sinks.EdgeWeight) bool { return reasons[i][graph.Edge{U: e.Source, V: e.Target}] }, layout.Classes[0], -1, seed)
-		t.Logf("Mutagenicity, seed %d: accuracy %.4f, AUC of edges %.4f", seed, accuracy, auc)
-		sum += auc
-	}
-	t.Logf("mean %.4f", sum/seeds)
+	return bonds
 }
