@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// MaxK is the largest field size: a distance then fits a byte.
+// MaxK is the largest field size. A distance then fits a byte.
 const MaxK = 256
 
 // Assembler gathers neighbourhoods. The zero value is ready; an Assembler is
@@ -27,13 +27,12 @@ type Assembler struct {
 	used  []uint64
 }
 
-// Assemble returns the nodes around root, nearest first: a breadth-first search
-// that stops when a whole level has brought their number to at least k, or
-// nothing is left (Niepert et al. 2016, Algorithm 2, with L the nodes not seen
-// before). hood starts with the root and ascends inside each distance; dist[i]
-// is the hop distance of hood[i]. Both are borrowed until the next call. The
-// cost is that of the rows of all nodes nearer than the last level. See
-// Index.SetBound for walks that stop inside a level.
+// Assemble returns the nodes around root, nearest first. It is a breadth-first search that ends
+// after the level that brings their number to at least k, or when no node is left (Niepert et
+// al. 2016, Algorithm 2, with L the unseen nodes). hood starts with the root and ascends inside
+// each distance; dist[i] is the hop distance of hood[i]. Both are borrowed until the next call.
+// The cost is that of the rows of all nodes nearer than the last level. With Index.SetBound the
+// search ends inside a level.
 //
 // A root outside the graph or a k outside 1 … MaxK panics.
 func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist []uint8) {

@@ -24,46 +24,31 @@ type bound struct {
 // rowUnit is the number of words that a row is a multiple of: a quarter of a line.
 const rowUnit = 4
 
-// SetBound makes Assemble gather at most the given number of nodes, 0 for any number.
-// It is called after Reset or ResetForWalks, which undo it, and before workers share
-// ix. O(n log n + m), and 4 bytes for every node, and a row for each: 4 for the node
-// itself and for each neighbour, at most as many as the bound says, rounded up to 16.
-// For Normalize there are 4 bytes more for an edge between two nodes that have at least
-// as many neighbours as the bound says, where that is at most 64: 6.1 bytes an edge in
-// all at a bound of 16 in an RMAT graph of 29 million edges.
+// SetBound limits neighbourhoods to most nodes; 0 is no limit. Call it after Reset or
+// ResetForWalks, which undo it, and before workers share ix. It takes O(n log n + m) time. A
+// node takes 4 bytes and a row of 4 bytes for itself and each neighbour, for most entries at
+// most, rounded up to 16. If most is at most 64, Normalize needs 4 bytes more for each edge
+// between two nodes with at least most neighbours.
 //
-// Levels are whole as long as they fit. Of the first one that does not fit, those
-// nodes are taken that come first in a rank of all nodes of the graph, and the rest
-// of the level is not looked at. The cost of a field is then one of its size and of
-// the bound, however large the hub beside it.
+// Levels stay whole while they fit. Of the first level that does not fit, Assemble takes the
+// first nodes in a rank of all nodes of the graph and does not read the rest. The cost of a
+// field then does not depend on hubs: about one cache line per node of the neighbourhood, and
+// one lookup per pair of hubs. Pipelines of one worker make 350 to 550 thousand fields per
+// second of processor time at a bound of 10, and 290 to 370 thousand at 16 (RMAT graphs of 0.4
+// to 29 million edges, k = 10).
 //
-// The rank is by rising degree, since the exact order prefers nodes that have few
-// neighbours around the root too; equal degrees by what is around the nodes, two
-// steps far, arcs that leave and those that arrive told apart; then by the
-// attributes of the nodes; then by the attributes of nodes and edges around them,
-// two steps far. Nodes that are equal in all of that are taken by number.
+// The rank is by rising degree, since the exact order also prefers nodes with few neighbours
+// around the root; then by the structure within two steps, with directions; then by the
+// attributes of the node; then by the attributes of nodes and edges within two steps; then by
+// number. Renumbering the graph therefore leaves a field unchanged, byte for byte, unless the
+// cut parts nodes that are equal in all but the number. Around a hub most of these are leaves
+// of the hub, which are interchangeable. A neighbourhood within the bound gives the same field
+// as without a bound.
 //
-// So the promise is: renumbering leaves a field as it is, byte by byte, unless two
-// nodes equal in all of that stand at the cut, and one of them is taken while the
-// other is not. Around a hub most of these are leaves of the same hub, of which it
-// does not matter which is taken. A neighbourhood that does not exceed the bound
-// gives the field that it gives without.
-//
-// Others give another field: at k = 10 and a bound of 10, 20 and 64 the members of
-// exact and of bounded fields have 65, 66 and 70 % in common in email-Enron, 75, 87
-// and 96 % in Cora, 67, 79 and 91 % in WordNet3. What is learned from them did not
-// get worse where it was measured, beyond what seeds make: accuracy of
-// examples/nodes at k = 20 on Cora 81.6 % exact, 81.8 with a bound of 20 and 81.2
-// with 40 (seeds 1 to 3), on polblogs 90.7, 90.3 and 91.0 (1 to 5), on WordNet3 84.9,
-// 85.6 and 85.1 (seed 1). θ̂ at k = 10, exact and with bounds of 10 and 16:
-// email-Enron 33.1, 32.3 and 31.3, Cora 26.5, 26.5 and 26.1, WordNet3 22.9, 23.6 and
-// 23.2, with standard errors of 0.2 to 0.4.
-//
-// A field costs about one cache line per node of the neighbourhood, plus one lookup per
-// pair of hubs, so the rate depends on the caches where the graph is larger. Over RMAT graphs of 0.4, 1.7, 7 and 29
-// million edges, random roots and k = 10, pipelines of one worker give 553, 477, 348 and
-// 501 thousand fields per second of processor time with a bound of 10, and 365, 298, 308
-// and 287 with 16. Huge pages for all of these arrays saved 6 % at a bound of 10.
+// Other fields differ: at k = 10 and bounds of 10, 20 and 64 the members of exact and bounded
+// fields agree to 65, 66 and 70 % in email-Enron, 75, 87 and 96 % in Cora, 67, 79 and 91 % in
+// WordNet3. The accuracy of examples/nodes did not change beyond the noise of seeds: Cora 81.6
+// % exact, 81.8 with a bound of 20; polblogs 90.7 and 90.3; WordNet3 84.9 and 85.6.
 func (ix *Index) SetBound(most int) {
 	if most < 0 {
 		panic(fmt.Sprintf("field: bound is %d, want 0 or more", most))

@@ -5,36 +5,31 @@ import (
 	"sync/atomic"
 )
 
-// Cache remembers finished fields: the fields of one graph, and of many graphs
-// of one kind, are few (on a torus they are all the same one). It may be shared
-// by any number of Normalizers and goroutines.
+// Cache stores finished fields. The different fields of a graph, or of many similar graphs, are
+// few: on a torus all are equal. Any number of Normalizers and goroutines may share a Cache.
 //
-// A field is looked up by the whole problem: the distances, edges and attributes
-// of the neighbourhood with its nodes numbered in the order of Assemble, and the
-// settings. Since that order ascends inside each distance, and nodes of
-// different distance are never compared by number, the members are a function of
-// the problem, and a Normalizer with a Cache gives the same bytes, and the same
-// Stats but for the counts of the Cache, as one without.
+// The key of a field is the whole problem: the distances, edges and attributes of the
+// neighbourhood, with its nodes numbered in the order of Assemble, and the settings. That order
+// ascends inside each distance, and nodes of different distance are never compared by number.
+// So the members are a function of the problem, and a Normalizer gives the same bytes with and
+// without a Cache, and the same Stats except those of the Cache.
 //
-// Entries lie one behind the other in one array and are never changed, so reading
-// takes no lock. A full array is dropped as a whole, at once when the cache has its
-// full size and otherwise when the next one is full: what is still in use is back
-// soon, and there is no order of eviction to keep.
+// Entries lie in one array and never change, so reads take no lock. A full array is dropped as
+// a whole: at once if the cache has its full size, otherwise when the next array is full.
 type Cache struct {
 	words   int // size of an array
 	current atomic.Pointer[generation]
 }
 
-// NewCache returns an empty cache that uses about the given number of bytes at
-// most. Memory is taken when the first field is remembered.
+// NewCache returns an empty cache of about the given number of bytes at most. It allocates when
+// the first field is stored.
 func NewCache(bytes int) *Cache {
 	// Half for the array in use, half for the one before, which is asked too while
 	// the cache grows, and may still be held by a reader afterwards.
 	return &Cache{words: max(bytes/16, 64)}
 }
 
-// Bytes returns the size of the array in use, at most half of what NewCache was
-// told.
+// Bytes returns the size of the array in use, at most half of the size given to NewCache.
 func (c *Cache) Bytes() int {
 	if g := c.current.Load(); g != nil {
 		return 8 * g.size

@@ -7,11 +7,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// DynamicIndex is the index of a graph that changes. Each change costs O(d log d) of
-// the degrees d of the nodes it names, however large the graph: nothing is rebuilt.
-// Fields that are made of it are, byte for byte, those of an Index of the same graph.
-// It keeps a copy of the rows, with room for more in each: up to half of a row is
-// empty. It is not safe for use by others while it changes.
+// DynamicIndex is the index of a changing graph. A change costs O(d log d) in the degrees d of
+// its nodes and rebuilds nothing. Fields made from it equal, byte for byte, those of an Index
+// of the same graph. It keeps a copy of the rows, up to half of each row empty. Other
+// goroutines may not use it during a change.
 type DynamicIndex struct {
 	ix    Index
 	g     graph.Graph // attributes; EdgeCat and EdgeAttr go with adj.items
@@ -20,8 +19,8 @@ type DynamicIndex struct {
 	short slots
 }
 
-// NewDynamicIndex returns the index of g, which it copies. The graph keeps the numbers
-// of attributes and the direction of g. O(n + m log m).
+// NewDynamicIndex returns the index of g, which it copies. The number of attributes and the
+// direction of g stay fixed. O(n + m log m).
 func NewDynamicIndex(g *graph.Graph, dir Direction) *DynamicIndex {
 	d := &DynamicIndex{g: graph.Graph{NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs, Directed: g.Directed}}
 	d.adj.cat, d.adj.cats = &d.g.EdgeCat, g.EdgeCats
@@ -47,8 +46,7 @@ func NewDynamicIndex(g *graph.Graph, dir Direction) *DynamicIndex {
 // keepsEntries tells whether a short list says more than which nodes are in it.
 func (d *DynamicIndex) keepsEntries() bool { return d.g.Directed || d.g.EdgeCats+d.g.EdgeAttrs > 0 }
 
-// Index returns the index as it is now, for Assemble and Normalize. It is borrowed
-// until the next change, after which Index has to be called again.
+// Index returns the current index for Assemble and Normalize, borrowed until the next change.
 func (d *DynamicIndex) Index() *Index { return &d.ix }
 
 // share hands the rows to the index.
@@ -56,7 +54,7 @@ func (d *DynamicIndex) share() {
 	d.ix.adj, d.ix.in, d.ix.short = d.adj.adjacency, d.in.adjacency, d.short.adjacency
 }
 
-// Grow adds nodes without edges, whose attributes are zeros, up to n of them in all.
+// Grow adds nodes without edges and with zero attributes, up to n nodes in all.
 func (d *DynamicIndex) Grow(n int) {
 	more := n - d.ix.N()
 	if more <= 0 {
@@ -79,7 +77,7 @@ func (d *DynamicIndex) SetNode(v int32, cat []int32, attr []float32) {
 	set(row(d.g.NodeAttr, v, d.g.NodeAttrs), attr)
 }
 
-// SetEdge sets the attributes of an edge that is there.
+// SetEdge sets the attributes of an edge that is present.
 func (d *DynamicIndex) SetEdge(u, v int32, cat []int32, attr []float32) {
 	d.setEntry(d.adj.find(u, v), cat, attr)
 	if !d.g.Directed {
@@ -95,7 +93,7 @@ func (d *DynamicIndex) setEntry(e int32, cat []int32, attr []float32) {
 // set copies values, or zeros where there are none.
 func set[T any](to, from []T) { clear(to[copy(to, from):]) }
 
-// Add adds an edge, or an arc, between two nodes, which is not there yet.
+// Add adds an edge, or an arc, that is absent.
 func (d *DynamicIndex) Add(u, v int32, cat []int32, attr []float32) {
 	d.setEntry(d.adj.insert(u, v), cat, attr)
 	if d.g.Directed {
@@ -109,7 +107,7 @@ func (d *DynamicIndex) Add(u, v int32, cat []int32, attr []float32) {
 	d.relevel(v)
 }
 
-// Remove takes an edge, or an arc, which is there.
+// Remove removes an edge, or an arc, that is present.
 func (d *DynamicIndex) Remove(u, v int32) {
 	d.unlist(u, v, before(d.ix.level[u], d.ix.level[v], u, v))
 	d.adj.remove(u, d.adj.find(u, v))

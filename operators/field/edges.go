@@ -2,17 +2,16 @@ package field
 
 import "github.com/sanflow/sanflow/flow/graph"
 
-// EdgeFinder finds the edges between the members of a field. It keeps memory
-// for the nodes of the largest graph it has seen, and serves one goroutine; its
-// zero value is ready.
+// EdgeFinder finds the edges between the members of a field. It keeps memory for the nodes of
+// the largest graph so far. The zero value is ready. It serves one goroutine.
 type EdgeFinder struct {
 	place []int32 // 1 + place of the members of the field at hand; 0 elsewhere
 }
 
-// Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or arc from
-// member i to member j, or -1 where there is none. From it the edge tensors are gathered.
-// O(k + degrees of the members): a row is walked where it is short, and searched for the
-// k members where it is that of a hub. Members are different nodes, or -1.
+// Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or arc from member
+// i to member j, or -1. Edge tensors are gathered from it. It scans short rows and searches the
+// rows of hubs for the k members: O(k + degrees of the members). Members are different nodes,
+// or -1.
 func (f *EdgeFinder) Edges(g *graph.Graph, members []int32, entry []int32) {
 	adj := adjacencyOf(g.Offsets, g.Neighbors)
 	f.edges(&adj, members, entry)

@@ -7,8 +7,8 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Direction says which arcs of a directed graph lead from a node to its
-// neighbours. It does not matter for undirected graphs.
+// Direction is the direction in which arcs of a directed graph are followed. Undirected graphs
+// ignore it.
 type Direction int
 
 const (
@@ -32,8 +32,8 @@ func (d Direction) String() string {
 	return "invalid direction"
 }
 
-// Index is a graph made ready for cutting neighbourhoods out of it. It is
-// read-only and may be shared by any number of workers.
+// Index is a graph prepared for cutting neighbourhoods out of it. It is read-only; any number
+// of workers may share it.
 type Index struct {
 	g   *graph.Graph
 	dir Direction
@@ -67,15 +67,15 @@ type Index struct {
 	words [maxWords]uint64 // memory of rows
 }
 
-// NewIndex indexes g, which must not change and is borrowed. O(n + m).
+// NewIndex indexes g, which it borrows and which must not change. O(n + m).
 func NewIndex(g *graph.Graph, dir Direction) *Index {
 	ix := &Index{}
 	ix.Reset(g, dir)
 	return ix
 }
 
-// ResetForWalks makes ix good for Assemble, and for nothing else. It costs O(n + m)
-// for a directed graph or one of at most 64 nodes, and nothing for others.
+// ResetForWalks makes ix an index for Assemble only. It costs O(n + m) for a directed graph or
+// a graph of at most 64 nodes, and nothing for others.
 func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
 	ix.g, ix.dir, ix.walks = g, dir, true
 	ix.bound.most, ix.level = 0, nil
@@ -225,7 +225,7 @@ func (ix *Index) degree(v int32) int {
 	return d
 }
 
-// Graph returns the indexed graph. That of a DynamicIndex has attributes and no rows.
+// Graph returns the indexed graph. The graph of a DynamicIndex has attributes and no rows.
 func (ix *Index) Graph() *graph.Graph { return ix.g }
 
 // N returns n, the number of nodes.

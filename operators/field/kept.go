@@ -8,20 +8,17 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Kept is the fields of all nodes of a graph that changes. A change makes those fields
-// stale that it can have changed, and Refresh computes them again; all others are, byte
-// for byte, what they would be if they were computed anew.
+// Kept holds the fields of all nodes of a changing graph. A change marks the fields that it can
+// affect as stale, and Refresh computes these again. All other fields equal, byte for byte,
+// those of the current graph.
 //
-// Which fields these are follows from Algorithm 2. A walk depends on the rows of the nodes
-// that it expands, which are those nearer than its last level, and a field on the edges
-// among the nodes that the walk reaches. For each root it is kept where its walk stopped. The
-// walks that reach a node v are then found from v: on a shortest way from the root to v,
-// the ball around each node lies within the one around the root, so the walk of each of
-// them reaches v too. The search goes from v along such nodes only, and costs about the
-// rows of the roots that it finds.
-//
-// For undirected graphs without attributes more is kept, by which fields stay as they are
-// although an edge was near: see cuts.
+// A walk of Algorithm 2 depends on the rows of the nodes nearer than its last level, and a
+// field on the edges among the nodes that the walk reaches. Kept stores for each root where its
+// walk ended. It finds the walks that reach a node v by a search from v: on a shortest path
+// from a root to v, the walk of each node between them reaches v too. The search follows only
+// such nodes and costs about the rows of the roots that it finds. For undirected graphs without
+// attributes, Kept stores more and recognises fields that stay the same although an edge near
+// them changed.
 //
 // A Kept takes 4·K + 2 bytes for each node, 2 without members and 36 more for such graphs,
 // beside the index. It serves one goroutine.
@@ -54,7 +51,7 @@ const (
 	isAltered             // what the members have, or the edges among them, is not what it was
 )
 
-// KeptStats counts what changes cost.
+// KeptStats counts the cost of changes.
 type KeptStats struct {
 	Changes    int64 // changes of the graph
 	Kept       int64 // fields that a change could have changed, and whose cut was found to be the same
@@ -62,9 +59,9 @@ type KeptStats struct {
 	Changed    int64 // of these, fields that are not what they were, or are new
 }
 
-// NewKept keeps the fields of the graph of d, which changes through Kept alone from now
-// on, in the order that norm gives. All are stale at first. members says whether to keep the
-// members of fields, so that Refresh can tell which fields have changed.
+// NewKept keeps the fields of the graph of d in the order of norm. From then on the graph
+// changes only through the Kept. All fields are stale at first. members decides whether to keep
+// the members, with which Refresh detects changed fields.
 func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
 	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K)}
 	k.ranked = members && k.ranks()
@@ -78,8 +75,8 @@ func (k *Kept) Index() *Index { return k.d.Index() }
 // Stats returns the counts so far.
 func (k *Kept) Stats() KeptStats { return k.stats }
 
-// Members returns the members of the field of root, borrowed, or nil where they are not
-// kept. It is of use when nothing is stale.
+// Members returns the members of the field of root, borrowed, or nil if they are not kept. They
+// are current if no field is stale.
 func (k *Kept) Members(root int32) []int32 {
 	if !k.keeps {
 		return nil
@@ -120,7 +117,7 @@ func (k *Kept) touch(root int32, altered bool) {
 	}
 }
 
-// Grow adds nodes without edges up to n in all.
+// Grow adds nodes without edges, up to n nodes in all.
 func (k *Kept) Grow(n int) {
 	k.d.Grow(n)
 	k.grow()
@@ -134,14 +131,14 @@ func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
 	k.touchFound(v, v)
 }
 
-// SetEdge sets the attributes of an edge that is there.
+// SetEdge sets the attributes of an edge that is present.
 func (k *Kept) SetEdge(u, v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.touchBoth(u, v, false)
 	k.d.SetEdge(u, v, cat, attr)
 }
 
-// Add adds an edge, or an arc, that is not there.
+// Add adds an edge, or an arc, that is absent.
 func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.touchBoth(u, v, true)
@@ -149,7 +146,7 @@ func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
 	k.touchMaybe(true)
 }
 
-// Remove takes an edge, or an arc, that is there.
+// Remove removes an edge, or an arc, that is present.
 func (k *Kept) Remove(u, v int32) {
 	k.stats.Changes++
 	k.touchBoth(u, v, true)
@@ -257,10 +254,10 @@ func (k *Kept) enqueue(row []int32, d int) {
 	}
 }
 
-// Refresh computes the fields that are stale and hands over those that have changed or are
-// new, in ascending order of their roots; where members are not kept, all that were stale.
-// hood and dist are those of Assemble; all slices are borrowed. It ends with the first
-// error, of the labeling or of do; what was not handed over then stays stale.
+// Refresh computes the stale fields and passes the changed and new ones to do, in ascending
+// order of their roots; without members it passes all that were stale. hood and dist are those
+// of Assemble; all slices are borrowed. It ends with the first error, of the labeling or of do.
+// Fields not passed by then stay stale.
 func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
 	slices.Sort(k.stale)
 	done := 0
@@ -299,7 +296,7 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 // Stale returns the number of stale fields.
 func (k *Kept) Stale() int { return len(k.stale) }
 
-// Touch makes the field of root stale, and has Refresh hand it over.
+// Touch makes the field of root stale, so that Refresh passes it to do.
 func (k *Kept) Touch(root int32) { k.touch(root, true) }
 
 // Use makes the fields those of another Normalizer from now on, of the same settings.
@@ -308,7 +305,7 @@ func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
 // K returns the size of the fields.
 func (k *Kept) K() int { return len(k.field) }
 
-// KeptState is what a Kept knows of fields none of which is stale.
+// KeptState is the state of a Kept without stale fields.
 type KeptState struct {
 	Keeps   bool
 	Members []int32  // (n, K), or none
@@ -318,13 +315,13 @@ type KeptState struct {
 	Stats   KeptStats
 }
 
-// State returns what RestoreKept needs, borrowed.
+// State returns the state for RestoreKept, borrowed.
 func (k *Kept) State() KeptState {
 	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.stats}
 }
 
-// RestoreKept is NewKept with the state of the fields of the same graph, which it takes
-// over: nothing is stale. A state that no fields of this size can have is an error.
+// RestoreKept is NewKept with stored fields of the same graph, whose memory it takes over. No
+// field is stale. A state that does not fit fields of this size is an error.
 func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
 	n := d.ix.N()
 	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats}

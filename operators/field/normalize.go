@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// ErrNoRoot is returned for a neighbourhood without nodes.
+// ErrNoRoot is the error of a neighbourhood without nodes.
 var ErrNoRoot = errors.New("field: empty neighbourhood, want at least the root")
 
 // Normalizer puts neighbourhoods into normal order. The fields are settings and
@@ -42,11 +42,10 @@ type Normalizer struct {
 	Cache *Cache
 	// Stats counts what happened.
 	Stats Stats
-	// Reads, if not nil, gets the nodes appended whose rows the field made last
-	// depends on, each at most once. A change of the graph that adds no edge to them
-	// and takes none from them leaves the field as it is, unless neighbourhoods are
-	// bounded: a bound goes by a rank of the whole graph. Beside hubs they are fewer
-	// than the nodes of the neighbourhood.
+	// Reads, if not nil, receives the nodes on whose rows the last field depends, each at most
+	// once. A change that adds or removes no edge of these nodes leaves the field unchanged,
+	// unless neighbourhoods are bounded: a bound uses a rank of the whole graph. Near hubs they
+	// are fewer than the nodes of the neighbourhood.
 	Reads *[]int32
 
 	general bool // for tests: all is done on lists, and nothing is left unread
@@ -62,7 +61,7 @@ type Normalizer struct {
 	order   []int32
 }
 
-// Stats counts the events of normalization that are worth knowing.
+// Stats counts events of normalization.
 type Stats struct {
 	Fields       int64 // finished fields
 	Cropped      int64 // fields whose neighbourhood had more than k nodes
@@ -296,11 +295,10 @@ func (z *Normalizer) countCanon(q canon.Quality, n int) {
 	}
 }
 
-// Rows writes to rows, of length K, the edges of the field that Normalize made
-// last: bit j of rows[i] is set where members i and j are adjacent. It knows
-// them for undirected graphs, labeling.WL and K up to 64, and reports whether it
-// does. O(k + m) for m edges of the field; an EdgeFinder looks them up in the graph
-// instead.
+// Rows writes the edges of the last field to rows, of length K: bit j of rows[i] is set if
+// members i and j are adjacent. It returns false if it does not know them: it needs an
+// undirected graph, labeling.WL and K up to 64. O(k + m) for m edges of the field; an
+// EdgeFinder looks them up in the graph instead.
 func (z *Normalizer) Rows(rows []uint64) bool {
 	if z.made == nil || !z.made.onWords {
 		return false
@@ -318,8 +316,8 @@ func (z *Normalizer) Rows(rows []uint64) bool {
 	return true
 }
 
-// Adjacency writes to out, (K, K) row-major, 1 for the edges of the field that
-// Normalize made last and 0 elsewhere, where it knows them, as Rows says.
+// Adjacency writes to out, (K, K) row-major, 1 for the edges of the last field and 0 elsewhere.
+// It returns false if it does not know them; see Rows.
 func (z *Normalizer) Adjacency(out []float32) bool {
 	if z.made == nil || !z.made.onWords {
 		return false

@@ -2,9 +2,8 @@ package field
 
 import "github.com/sanflow/sanflow/flow/graph"
 
-// NodeCats writes the discrete attributes of the members to out, (k, NodeCats)
-// row-major, -1 for dummies: an index that stands for no channel, so that one-hot
-// channels are all zero.
+// NodeCats writes the discrete attributes of the members to out, (k, NodeCats) row-major. A
+// dummy has -1, which one-hot encodes to zeros.
 func NodeCats(g *graph.Graph, members []int32, out []int32) {
 	gather(g.NodeCat, g.NodeCats, members, out, -1)
 }
@@ -40,8 +39,8 @@ func gather[T int32 | float32](values []T, width int, members []int32, out []T, 
 	}
 }
 
-// Adjacency writes to out, (k, k) row-major, 1 where entry, as EdgeFinder leaves it,
-// names an edge and 0 elsewhere.
+// Adjacency writes to out, (k, k) row-major, 1 for each edge in entry, the result of
+// EdgeFinder, and 0 elsewhere.
 func Adjacency(entry []int32, out []float32) {
 	out = out[:len(entry)]
 	for i, e := range entry {
@@ -52,8 +51,8 @@ func Adjacency(entry []int32, out []float32) {
 	}
 }
 
-// EdgeCats writes to out, (k, k, EdgeCats) row-major, the discrete attributes of
-// the edges in entry, as EdgeFinder leaves it, -1 where there is no edge.
+// EdgeCats writes to out, (k, k, EdgeCats) row-major, the discrete attributes of the edges in
+// entry, the result of EdgeFinder, and -1 without an edge.
 func EdgeCats(g *graph.Graph, entry []int32, out []int32) {
 	gather(g.EdgeCat, g.EdgeCats, entry, out, -1)
 }
