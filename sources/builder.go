@@ -8,24 +8,23 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Builder makes one graph after another, edge by edge. The zero value is ready
-// for undirected graphs:
+// Builder makes graphs edge by edge, one after another. The zero value is ready for undirected
+// graphs:
 //
 //	var b sources.Builder
 //	c, o := b.Node(carbon), b.Node(oxygen) // discrete attributes, if there are any
 //	b.Edge(c, o, double)                   // once, in either direction
 //	g, err := b.Graph()                    // and b is ready for the next
 //
-// Nodes are numbered from 0 in the order of the calls of Node; nodes without
-// attributes need no such call, since an edge makes those that it names. Self-loops
-// are dropped, and an edge that is given again counts once, with the attributes
-// that it had first. What does not fit together is the error of Graph. One
+// Nodes are numbered from 0 in the order of the calls of Node. Edge adds missing nodes, so
+// nodes without attributes need no call of Node. Self-loops are dropped. A repeated edge counts
+// once, with its first attributes. Graph returns the first error of the calls before it. One
 // goroutine uses a Builder.
 type Builder struct {
 	// Directed makes each edge an arc from its first node to its second.
 	Directed bool
-	// MaxNodes bounds the number of nodes, since a stranger's edge 0–2000000000
-	// would take gigabytes. The default is 1 048 576.
+	// MaxNodes bounds the number of nodes, since one untrusted edge 0–2000000000 would take
+	// gigabytes. The default is 1 048 576.
 	MaxNodes int
 
 	nodes, below int // nodes that Node made, and one more than an edge has named
@@ -38,8 +37,8 @@ type Builder struct {
 	csr          csr
 }
 
-// Node adds a node with the given discrete attributes, indices from 0, and
-// returns its number. All nodes of a graph have equally many.
+// Node adds a node with the given discrete attributes, indices from 0, and returns its number.
+// All nodes of a graph have the same number of them.
 func (b *Builder) Node(cat ...int32) int32 {
 	v := b.nodes
 	if v >= b.maxNodes() {
@@ -56,8 +55,8 @@ func (b *Builder) Node(cat ...int32) int32 {
 	return int32(v)
 }
 
-// NodeAttr gives continuous attributes to the node that was added last. All
-// nodes of a graph have equally many.
+// NodeAttr sets continuous attributes of the last node. All nodes of a graph have the same
+// number of them.
 func (b *Builder) NodeAttr(x ...float32) {
 	if b.nodes == 0 {
 		b.fail("attributes before the first node")
@@ -72,8 +71,8 @@ func (b *Builder) NodeAttr(x ...float32) {
 	}
 }
 
-// Edge adds an edge with the given discrete attributes, indices from 0. All edges
-// of a graph have equally many.
+// Edge adds an edge with the given discrete attributes, indices from 0. All edges of a graph
+// have the same number of them.
 func (b *Builder) Edge(u, v int32, cat ...int32) {
 	if top := int(max(u, v)); min(u, v) < 0 || top >= b.maxNodes() {
 		b.fail("edge %d–%d, want nodes 0 to %d", u, v, b.maxNodes()-1)
@@ -93,8 +92,8 @@ func (b *Builder) Edge(u, v int32, cat ...int32) {
 	b.a.cat = append(b.a.cat, cat...)
 }
 
-// EdgeAttr gives continuous attributes to the edge that was added last. All
-// edges of a graph have equally many.
+// EdgeAttr sets continuous attributes of the last edge. All edges of a graph have the same
+// number of them.
 func (b *Builder) EdgeAttr(x ...float32) {
 	m := len(b.a.u)
 	if m == 0 {
@@ -111,7 +110,7 @@ func (b *Builder) EdgeAttr(x ...float32) {
 	}
 }
 
-// Graph returns the graph and forgets it: what follows makes another. O(n + m).
+// Graph returns the graph and begins a new one. O(n + m).
 func (b *Builder) Graph() (*graph.Graph, error) {
 	n := max(b.nodes, b.below)
 	switch {

@@ -14,22 +14,20 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Chunks is a source whose rows are those that some operators make of another's,
-// with positions of their own: 0, 1, 2, … in the order in which they come. So the
-// chunks of a large graph, which all have the position of that, can each be
-// acknowledged, sent to another machine and found again:
+// Chunks is a source of the rows that operators make of another source, with new positions 0,
+// 1, 2, …. The chunks of a large graph, which otherwise all have its position, can then be
+// acknowledged, sent and resumed one by one:
 //
 //	sources.Chunks{
 //		Source: sources.Mapped{Path: "web.arrow"},
 //		Via:    []flow.Operator{operators.Select{}, operators.Chunk{Size: 256}},
 //	}
 //
-// Each record of Source is a stream of its own for the operators (flow.Direct),
-// and what they make of it is in memory at once; chunks share the graph. A row
-// that an operator refuses ends the run. Where Source knows places (flow.Seeker), as Mapped
-// does, a training that goes on begins at a chunk: the operators see the graph of that again,
-// and what follows Chunks sees none of the chunks before it. Chunks of another size are refused
-// there.
+// Each record of Source is a stream of its own for the operators (flow.Direct), whose whole
+// output is in memory; chunks share the graph. A row that an operator refuses ends the run. If
+// Source is seekable (flow.Seeker), as Mapped is, a training resumes at a chunk: the operators
+// read that graph again, and the stages after Chunks see no earlier chunk. Resuming with chunks
+// of another size is an error.
 type Chunks struct {
 	Source flow.Source
 	Via    []flow.Operator

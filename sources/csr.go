@@ -30,7 +30,7 @@ func (a *arcs) same(i, j int32) bool {
 
 func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
 
-// EdgeCounts says what became of the lines of an edge file.
+// EdgeCounts counts the lines of an edge file by their outcome.
 type EdgeCounts struct {
 	Edges      int64 // edges of the graphs: unordered pairs, or arcs of directed graphs
 	SelfLoops  int64 // lines that join a node to itself: dropped

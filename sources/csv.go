@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// CSV is a [Table] of comma-separated values (RFC 4180) whose first row is the names of
-// the columns, plain or packed by gzip or zstd:
+// CSV is a Table of comma-separated values (RFC 4180), plain or packed by gzip or zstd. Its
+// first row has the names of the columns:
 //
 //	from,to,type,amount
 //	ada,bob,card,12.50
 //	"Smith, J.",ada,cash,3
 //
-// Rows end in \n or \r\n, empty lines are skipped, and a byte order mark is. A value may
-// stand in quotes; a quote in it is doubled, and it may have line ends, of which \r\n is
-// read as \n. All rows have as many values as the first. Text is UTF-8. Package
-// encoding/csv reads the same rows, and reads them at half of the speed or less.
+// Rows end in \n or \r\n. Empty lines and a byte order mark are skipped. A value may be quoted;
+// quotes in it are doubled. A quoted value may have line ends, where \r\n is read as \n. All
+// rows have as many values as the first. Text is UTF-8. Package encoding/csv reads the same
+// rows at half the speed or less.
 type CSV struct {
 	// Path is the file.
 	Path string
@@ -44,7 +44,7 @@ type CSV struct {
 // String names the file, for the plan of a pipeline.
 func (s CSV) String() string { return input{kind: "CSV", path: s.Path, reader: s.Reader}.String() }
 
-// OpenTable reads the names of the columns.
+// OpenTable opens the file and reads the names of the columns.
 func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 	l, err := input{"CSV", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {

@@ -13,19 +13,18 @@ import (
 )
 
 // DOT reads the graphs of a file in the language of Graphviz
-// (https://graphviz.org/doc/info/lang.html), as plain text or packed by gzip:
+// (https://graphviz.org/doc/info/lang.html), plain or packed by gzip:
 //
 //	graph { a -- b -- c; b -- {c d}; e }
 //
-// Nodes are numbered from 0 in the order in which a graph first names them;
-// Read tells the names. Attributes, ports and the names of graphs are ignored,
-// self-loops and repeated edges dropped. If any graph is a digraph all graphs of
-// the stream are directed, and an edge of the others is an arc each way. -> in
-// a graph, and -- in a digraph, is an error, and so are a file without a graph and
-// subgraphs more than 1000 deep.
+// Nodes are numbered from 0 in the order of their first occurrence in a graph; Read returns
+// their names. Attributes, ports and the names of graphs are ignored. Self-loops and repeated
+// edges are dropped. If any graph is a digraph, all graphs of the stream are directed, and an
+// undirected edge becomes two arcs. -> in a graph, -- in a digraph, a file without a graph, and
+// subgraphs more than 1000 deep are errors.
 //
-// graph_id and pos are the number of the graph, from 0. The text and all graphs
-// are in memory when Open returns, some thirty bytes per edge.
+// graph_id and pos are the number of the graph, from 0. The text and all graphs are in memory
+// when Open returns, some thirty bytes per edge.
 type DOT struct {
 	// Path is the file.
 	Path string

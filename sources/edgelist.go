@@ -14,48 +14,42 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// EdgeList reads one graph from a text file with an edge per line, as plain
-// text or packed by gzip or zstd:
+// EdgeList reads one graph from a text file with an edge per line, plain or packed by gzip or
+// zstd:
 //
 //	# power: 4941 nodes, 6594 edges
 //	8 6
 //	8, 7
 //	9	8	0.25
 //
-// The first two fields of a line are the ids of the ends; they are separated by
-// blanks, tabs or commas. Further fields are ignored, unless Weights is set. Lines
-// that begin with # or % are comments, empty lines are skipped, and lines end in
-// \n or \r\n. An edge is undirected unless Directed is set. Self-loops and
-// repeated lines are dropped and counted in [EdgeListStats]; none of it is an
-// error. Anything else is: a line with one field, an id that is no 64-bit integer, a file
-// without a node.
+// The first two fields of a line are the ids of the ends, separated by blanks, tabs or commas.
+// Further fields are ignored, unless Weights is set. Lines that begin with # or % are comments.
+// Empty lines are skipped. Lines end in \n or \r\n. An edge is undirected unless Directed is
+// set. Self-loops and repeated lines are dropped and counted in EdgeListStats. A line with one
+// field, an id that is no 64-bit integer, and a file without a node are errors.
 //
-// With Weights the third field of each line is the weight of the edge, a finite decimal
-// number, which becomes its continuous attribute, channel weight of edge_attr, as the
-// float32 nearest to it: 0 below 7e-46, an error beyond 3.4e38. Where an edge
-// stands on several lines, the first in the file holds for both directions, and lines
-// that differ from it are counted as Conflicts.
+// With Weights the third field of each line is the weight of the edge, a finite decimal number.
+// It becomes the continuous attribute weight of edge_attr, as the nearest float32: 0 below
+// 7e-46, an error beyond 3.4e38. If an edge has several lines, the first one holds for both
+// directions, and lines with another weight are counted as Conflicts.
 //
 // # Nodes
 //
-// An edge list tells of the nodes that it names and of no others, so the nodes
-// are those, in ascending order of their ids: 0 … n-1 stay what they are, and
-// ids with gaps are numbered anew, so that a gap costs nothing. Two things tell
-// of isolated nodes. The file of Labels may name more nodes. And a comment
-// before the first edge may state the number of nodes, N, as "# 4941 nodes" or
-// "# Nodes: 4941" (the first such comment counts): if all ids lie in 0 … N-1,
-// those are the nodes, or 1 … N if all ids lie there; otherwise the comment is
-// taken to count something else, and ignored. The id of every node is in
-// [Network.IDs], and where ids are not the numbers of the nodes in the column
-// node_ids, so that a file that the record is written to still knows them. Roots and
-// members of fields are numbers, not ids: see operators.Normalize.
+// The nodes are the ids of the edges, in ascending order. Ids 0 … n-1 become the numbers of the
+// nodes; ids with gaps are renumbered, so a gap costs nothing. Isolated nodes come from two
+// places. The file of Labels may name more nodes. A comment before the first edge may state the
+// number of nodes N, as "# 4941 nodes" or "# Nodes: 4941"; the first such comment counts. If
+// all ids lie in 0 … N-1, or else in 1 … N, these are the nodes. Otherwise the comment is
+// ignored. Network.IDs has the id of every node. If ids differ from the numbers, the column
+// node_ids has them too, and files of the record keep them. Roots and members of fields are
+// numbers, not ids: see operators.Normalize.
 //
 // # Cost
 //
-// O(m) time for m lines, on all processors; the result does not depend on their
-// number. The whole graph is in memory when Open returns. It becomes one record of
-// one row, whose graph_id and pos are 0, and which shares its memory with
-// [EdgeListReader.Network]. At the peak it takes, in bytes,
+// O(m) time for m lines, on all processors; the result does not depend on their number. The
+// whole graph is in memory when Open returns. It becomes one record of one row with graph_id
+// and pos 0, which shares its memory with EdgeListReader.Network. At the peak it takes, in
+// bytes,
 //
 //	8 m                            the lines as edges
 //	4 n + 8 m, or 4 m if Directed  the graph; less where lines repeat
@@ -65,12 +59,11 @@ import (
 //	16 MB per worker
 //	8 m, and 4 m while it is read, then 4 n, for Weights
 //
-// of which the graph is what stays. An edge with an id outside 0 … 2 147 483 647 takes
-// another 48 bytes while the file is read, and a search among all ids; n ids take 8 n.
-// Weights take time as well: 10 M lines between 2 M
-// nodes take 3.2 s of processor time and not 1.0. More than 2³⁰ lines are refused, for
-// rows have 32-bit offsets, and so are more than Memory allows: where the first 16 MB
-// of a file foretell it, before the rest is read.
+// The graph stays in memory. An edge with an id outside 0 … 2 147 483 647 takes another 48
+// bytes while the file is read, and a search among all ids; n ids take 8 n. Weights triple the
+// processor time (10 M lines between 2 M nodes: 3.2 s in place of 1.0). More than 2³⁰ lines are
+// an error, since rows have 32-bit offsets. More bytes than Memory are an error, before the
+// rest is read if the first 16 MB of the file predict it.
 type EdgeList struct {
 	// Path is the file.
 	Path string
@@ -106,7 +99,7 @@ type EdgeList struct {
 	Progress func(read, size int64)
 }
 
-// EdgeListStats says what became of the lines of an edge list.
+// EdgeListStats counts the lines of an edge list by their outcome.
 type EdgeListStats struct {
 	EdgeCounts
 	Lines    int64 // lines with an edge
@@ -157,14 +150,13 @@ func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
 	return r
 }
 
-// EdgeListReader hands out the graph of an [EdgeList], or of a table of edges.
+// EdgeListReader returns the graph of an EdgeList, or of a table of edges.
 type EdgeListReader struct {
 	net *Network
 	oneReader
 }
 
-// Network returns what was read: the graph of the record, and the ids of its
-// nodes.
+// Network returns the graph of the record and the ids of its nodes.
 func (r *EdgeListReader) Network() *Network { return r.net }
 
 // oneReader hands out one record.

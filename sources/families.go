@@ -44,7 +44,7 @@ type Families struct {
 	Rows int
 }
 
-// FamilyNames is the names of the classes of [Families].
+// FamilyNames are the names of the classes of Families.
 var FamilyNames = []string{"torus", "random regular", "Erdős–Rényi", "preferential attachment", "small world", "ring of cliques"}
 
 // String names the collection, for the plan of a pipeline.

@@ -16,13 +16,13 @@ import (
 	"github.com/sanflow/sanflow/sources/smiles"
 )
 
-// MoleculeLayout is the layout of all molecules, without targets. It does not depend on
-// the file, so that a model reads molecules of any other. All attributes are words:
+// MoleculeLayout returns the layout of all molecules, without targets. It does not depend on
+// the file, so a model reads molecules of any file. All attributes are words:
 //
 //	node_cat  element    the symbol, or * for any
 //	          charge     -15 … 15
-//	          hydrogens  0 … 9, those that are no atoms of their own
-//	          aromatic   no, yes: as it is written
+//	          hydrogens  0 … 9, without explicit hydrogen atoms
+//	          aromatic   no, yes: as written
 //	          ring       no, yes: on a cycle
 //	edge_cat  type       aromatic, double, quadruple, single, triple
 //	          ring       no, yes: on a cycle
@@ -65,8 +65,8 @@ var moleculeWords = func() (w struct {
 	return w
 }()
 
-// ParseSMILES makes one graph of a string as [SMILES] reads it, with the attributes of
-// [MoleculeLayout], such as for a request.
+// ParseSMILES returns the graph of one SMILES string, with the attributes of MoleculeLayout,
+// for instance for a request.
 func ParseSMILES(text string) (*graph.Graph, error) {
 	var b Builder
 	m, err := smiles.Parse(text)

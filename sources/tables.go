@@ -36,7 +36,7 @@ import (
 // that does not fit is an error that names the row; Types overrides the inferred types.
 // [TableSet.Columns] has the types, which prints.
 //
-// Ids are integers or strings. Both ends of an edge and the id of a node have one type:
+// Ids are integers or strings. The ends of an edge and the id of a node have one type:
 // string, where one of them is a string, which the others then become. Where a later id is
 // no integer, and those before are, the tables are read again, with strings as ids; a
 // table that can be read only once is an error.
