@@ -33,7 +33,7 @@ func (g *Graph) attributes() [4]attribute {
 	}
 }
 
-// Bytes is the memory that the slices of g take.
+// Bytes returns the size of the slices of g.
 func (g *Graph) Bytes() int64 {
 	n := len(g.Offsets) + len(g.Neighbors) + len(g.SparseOffsets) + len(g.NodeSparse)
 	for _, a := range g.attributes() {

@@ -81,9 +81,9 @@ func NewContext(ctx context.Context, n int, directed bool, edges []Edge) (*Graph
 	return &Graph{Offsets: offsets, Neighbors: neighbors[:end:end], Directed: directed}, nil
 }
 
-// Renumber returns a copy of g in which node v is called perm[v], attributes
-// included; perm is a permutation of 0 … n-1. It is what the promise "fields
-// do not depend on node numbers" is tested with. O(n + m log m).
+// Renumber returns a copy of g, with attributes, in which node v has the number perm[v]; perm
+// is a permutation of 0 … n-1. Tests use it to show that fields do not depend on node numbers.
+// O(n + m log m).
 func (g *Graph) Renumber(perm []int32) *Graph {
 	n := g.N()
 	old := make([]int32, n) // old[p] is the node that is now called p

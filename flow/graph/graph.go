@@ -138,8 +138,8 @@ func sameMemory[T any](a, b []T) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
-// Check reports the first way in which g breaks the rules above. It costs
-// O(n + m log m) and is meant for input of unknown origin and for tests.
+// Check returns the first violation of the rules above. It costs O(n + m log m) and is for
+// input of unknown origin and for tests.
 func (g *Graph) Check() error { return g.CheckContext(context.Background()) }
 
 // CheckContext is Check for large graphs: it ends with ctx, within some 100 000

@@ -40,9 +40,9 @@ func (k *IDKind) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// IDs is the ids of the nodes of a graph, as a source has them: one for each node, in
-// the order of the nodes, all different, in any order of values. IDs usually borrows
-// from an Arrow record, and is valid as long as the record is. The zero value is no ids.
+// IDs are the ids of the nodes of a graph in its source: one for each node, in the order of the
+// nodes, all different, in any order of values. IDs usually borrows from an Arrow record and is
+// valid as long as the record. The zero value has no ids.
 type IDs struct {
 	kind IDKind
 	ints []int64
@@ -108,8 +108,8 @@ func (ids IDs) Append(to []byte, v int32) []byte {
 	return strconv.AppendInt(to, int64(v), 10)
 }
 
-// Quoted returns the id of node v as a message has it: a string in quotes, of which at
-// most 80 bytes, an integer as it is, and the number of a node that has no id.
+// Quoted returns the id of node v for a message: at most 80 bytes of a string in quotes, an
+// integer, or the number of a node without an id.
 func (ids IDs) Quoted(v int32) string {
 	switch {
 	case v < 0 || int(v) >= ids.Len():
@@ -138,7 +138,7 @@ func (ids IDs) Ints() []int64 { return ids.ints }
 // them; nil where ids are integers.
 func (ids IDs) Text() (ends []int32, text []byte) { return ids.ends, ids.text }
 
-// Bytes is the memory that the ids take.
+// Bytes returns the size of the ids in memory.
 func (ids IDs) Bytes() int64 {
 	n := 8*int64(len(ids.ints)) + 4*int64(len(ids.ends))
 	if len(ids.ends) > 0 {
@@ -188,9 +188,9 @@ func (ids IDs) Renumber(perm []int32) IDs {
 	return out
 }
 
-// Check reports the first way in which ids break the rules: offsets that fall or leave
-// the text, a string that is not UTF-8, two nodes with one id. O(bytes); where ids are
-// not strictly ascending it takes 8 to 16 bytes of memory a node.
+// Check returns the first violation of the rules: falling offsets, offsets outside the text, a
+// string that is not UTF-8, or two nodes with one id. O(bytes). Ids that are not strictly
+// ascending take 8 to 16 bytes of memory a node.
 func (ids IDs) Check() error {
 	if err := ids.CheckText(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (ids IDs) Check() error {
 	return err
 }
 
-// CheckText is Check but for ids that are equal.
+// CheckText is Check without the comparison of ids.
 func (ids IDs) CheckText() error {
 	if ids.kind != StringIDs {
 		return nil
@@ -232,8 +232,7 @@ func (ids IDs) ascending() bool {
 	return true
 }
 
-// IDIndex finds nodes by their ids. It borrows the ids. Any number of goroutines may
-// use it.
+// IDIndex maps ids to nodes. It borrows the ids. Any number of goroutines may use it.
 type IDIndex struct {
 	ids  IDs
 	hash *hash // nil where ids ascend

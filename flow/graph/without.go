@@ -2,9 +2,9 @@ package graph
 
 import "fmt"
 
-// Without returns a copy of g without some nodes, their edges, and some other edges, each in
-// either direction. Nodes that are left keep their order and are numbered anew. A node that g
-// does not have, and an edge that it does not have, is an error; repeats are not. O(n + m).
+// Without returns a copy of g without the given nodes, their edges, and the given edges, in
+// either direction. The other nodes keep their order and get new numbers. A node or an edge
+// that g does not have is an error; a repeat is not. O(n + m).
 func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 	n := g.N()
 	number := make([]int32, n)

@@ -10,20 +10,20 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Corrected returns the mean of differences that were measured on the folds of a
-// cross-validation, or on n splits drawn by lot, and its standard error after Nadeau
-// and Bengio ("Inference for the generalization error", Machine Learning 52, 2003,
-// section 4.2, the corrected resampled t-test):
+// Corrected returns the mean of differences measured on the folds of a cross-validation, or on
+// n random splits, and its standard error after Nadeau and Bengio ("Inference for the
+// generalization error", Machine Learning 52, 2003, section 4.2, the corrected resampled
+// t-test):
 //
 //	se² = (1/n + n₂/n₁) · Σᵢ (dᵢ − d̄)² / (n − 1)
 //
-// where a trial learns from n₁ rows and is tested on n₂. Without n₂/n₁, here ratio, it
-// is the error of independent numbers, which these are not, since training rows
-// overlap: it would shrink to nothing as repeats are added. With ten folds ratio is 1/9.
-// d̄/se is about a Student t of n − 1 degrees of freedom where there is no difference.
+// A trial learns from n₁ rows and is tested on n₂; ratio is n₂/n₁, 1/9 for ten folds. Without
+// this term it would be the error of independent numbers. The training rows overlap, so that
+// error would go to zero as repeats are added. Without a true difference, d̄/se has about a
+// Student t distribution of n − 1 degrees of freedom.
 //
-// It is meant for paired differences, of two ways to learn on the same splits, which
-// Ahead makes.
+// The differences are paired: of two methods on the same splits. PairedDifference computes
+// them.
 func Corrected(differences []float64, ratio float64) (mean, se float64, err error) {
 	if len(differences) < 2 {
 		return 0, 0, fmt.Errorf("validation: corrected error: %d differences, want 2 or more", len(differences))
@@ -39,9 +39,9 @@ func Corrected(differences []float64, ratio float64) (mean, se float64, err erro
 	return mean, se, nil
 }
 
-// Ahead returns by how many points of accuracy a is ahead of b on the test rows of
-// the same splits, as the mean over them, and the standard error of that, corrected
-// for training rows that overlap; see Corrected:
+// PairedDifference returns by how many percentage points a is more accurate than b on the test
+// rows of the same splits, and the standard error of that mean, corrected for overlapping
+// training rows (see Corrected):
 //
 //	one, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)
 //	two, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)

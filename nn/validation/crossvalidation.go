@@ -13,10 +13,9 @@ import (
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// CrossValidation tests a way to learn that has something to be chosen: for each
-// fold of each repeat it is tried with some variants of its settings, each of which
-// has a score after every step, such as an epoch of a network or a C of an SVM, and
-// two protocols choose a variant and a step. Both are always there:
+// CrossValidation tests a method with variants. For each fold of each repeat it runs every
+// variant of the settings. A variant has a score after every step, such as an epoch of a
+// network or a C of an SVM. Two protocols choose a variant and a step:
 //
 //	nested  for each fold by the score on a part of its training rows, as large as
 //	        a test fold, of a trial that has not learned from that part
@@ -24,8 +23,8 @@ import (
 //	        folds: optimistic, since the test folds take part in a choice
 //
 // All trials with the same seed, folds, repeats and Inner have the same rows, whatever is
-// learned, so that two ways to learn can be compared split by split: see [Ahead], and
-// [Majority] for the least that both must beat.
+// learned, so PairedDifference can compare two methods split by split. Majority is the baseline
+// of both.
 type CrossValidation struct {
 	Folds   int    // 0 = 10
 	Repeats int    // each with folds of its own; 0 = 1
@@ -36,9 +35,9 @@ type CrossValidation struct {
 	// last counts. There are no inner trials then.
 	Fixed bool
 
-	// ByLoss lets nested choose by the lowest loss in place of the most rows right:
-	// some tens of rows that are right or wrong say less than how sure the model
-	// was of each.
+	// ByLoss makes nested choose by the lowest loss in place of the most correct rows. On some
+	// tens of rows the loss, which depends on the probabilities, varies less than the number of
+	// correct rows.
 	ByLoss bool
 
 	// Measure, if set, lets protocols choose by the best Score.Value, which Learn then
@@ -47,10 +46,9 @@ type CrossValidation struct {
 	// ByLoss or HeldOut is set, nested chooses by that all the same.
 	Measure Measure
 
-	// HeldOut says that trials hold rows out by themselves (see HoldsOut): nested
-	// chooses by the lowest Score.HeldOut of the trial on the whole of the training rows,
-	// and there are no inner trials. A Learn that leaves Score.HeldOut at 0, in all
-	// steps of a trial, is an error then, and ByLoss has no part in it.
+	// HeldOut declares that trials hold rows out by themselves (see HoldsOut). nested then chooses
+	// by the lowest Score.HeldOut of the trial on all training rows, without inner trials and
+	// without ByLoss. A Learn that leaves Score.HeldOut at 0 in all steps of a trial is an error.
 	HeldOut bool
 
 	// Given, if set, is the splits of each repeat in place of random ones, such as
@@ -65,14 +63,14 @@ type CrossValidation struct {
 	// HeldOut is that of a trial on both. The default is to learn from Train alone.
 	Refit bool
 
-	// Inner tests on the inner validation split, trains on the rest of the training rows,
-	// and leaves the test folds untouched. It is for the development of a model. Of Given
-	// splits it tests on Valid, and chooses by a part of Train of about that size.
+	// Inner tests on the inner validation split, trains on the rest of the training rows, and
+	// leaves the test folds untouched, for the development of a model. With Given splits it tests
+	// on Valid and chooses by a part of Train of about that size.
 	Inner bool
 
-	// Learn learns from the training rows of a trial and returns the score on the
-	// test rows after each step, of which all trials have the same number. It is a
-	// function of the trial alone, called from several goroutines. It must be set.
+	// Learn learns from the training rows of a trial and returns the score on the test rows after
+	// each step. All trials have the same number of steps. It depends on the trial alone, and is
+	// called from several goroutines. It must be set.
 	Learn func(context.Context, Trial) ([]Score, error)
 	// Prepare, if set, is called before the trials of a variant, after the last
 	// trial of the variant before it. An error that is an ErrNoVariant leaves the
@@ -90,8 +88,8 @@ type CrossValidation struct {
 	KeepAs string
 }
 
-// ErrNoVariant says that a variant does not exist for these data, such as a kernel
-// that diverges at its settings.
+// ErrNoVariant is the error of a variant that does not exist for the data, such as a kernel
+// that diverges.
 var ErrNoVariant = errors.New("there is no such variant")
 
 // Trial is one call of Learn.
@@ -102,7 +100,8 @@ type Trial struct {
 	Inner   bool // one that nested chooses by: Test is a part of the training rows of the fold
 }
 
-// Name tells a trial from the others of a run: outer-FOLD-VARIANT or inner-FOLD-VARIANT.
+// Name returns the unique name of the trial in its run: outer-FOLD-VARIANT or
+// inner-FOLD-VARIANT.
 func (t Trial) Name() string {
 	of := "outer"
 	if t.Inner {
@@ -111,7 +110,7 @@ func (t Trial) Name() string {
 	return fmt.Sprintf("%s-%d-%d", of, t.Fold, t.Variant)
 }
 
-// Score is how a test came out.
+// Score is the result of a test.
 type Score struct {
 	Correct int     `json:"correct"`  // rows
 	Loss    float64 `json:"loss"`     // decides between equals: the lower one is better
@@ -123,8 +122,7 @@ type Score struct {
 	ValidCorrect int     `json:"valid_correct,omitempty"`
 }
 
-// Choice is what a protocol has chosen for a fold, and what came of it on the test
-// rows.
+// Choice is the choice of a protocol for a fold, with its result on the test rows.
 type Choice struct {
 	Variant, Step int // from 0
 	Correct, Rows int
@@ -134,7 +132,7 @@ type Choice struct {
 // Accuracy is in percent.
 func (c Choice) Accuracy() float64 { return 100 * float64(c.Correct) / float64(max(c.Rows, 1)) }
 
-// Validated is what came of a CrossValidation; one choice for each fold, repeat by
+// Validated is the result of a CrossValidation, with one choice for each fold, repeat by
 // repeat.
 type Validated struct {
 	Splits        []Split
@@ -163,7 +161,7 @@ type foldTrials struct {
 // maxTrials bounds the folds of all repeats and variants, which are kept in memory.
 const maxTrials = 1 << 20
 
-// Run validates on all rows; class has the class of each.
+// Run validates on all rows. class has the class of each row.
 func (v CrossValidation) Run(ctx context.Context, class []int32) (*Validated, error) {
 	if v.Given != nil {
 		if v.Folds != 0 && v.Folds != len(v.Given) {

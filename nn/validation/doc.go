@@ -1,4 +1,4 @@
-// Package validation measures how well a way to learn predicts rows that it has not
+// Package validation measures how well a method predicts rows that it has not
 // learned from, and whether one way is better than another.
 //
 //	Folds             splits of rows, each row tested once, classes spread evenly

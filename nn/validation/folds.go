@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Split is rows to learn from, and others to test on, both ascending where the
-// rows that were split are. Valid, where it is set, is rows to choose by, such as the
-// number of epochs, that are in neither.
+// Split is a set of training rows and a set of test rows, both ascending if the split rows
+// were. Valid, if set, is validation rows, for instance for the number of epochs, which are in
+// neither.
 type Split struct{ Train, Test, Valid []int32 }
 
-// Folds splits rows so that each is tested on once. They are dealt at random, each
-// class spread as evenly as it can be: a class of fewer rows than folds is missing
-// in some of the tests, and one of a single row is not learned where it is tested.
-// class has the class of row r at r.
+// Folds splits rows so that each row is tested once. It deals them at random, each class as
+// evenly as possible. A class with fewer rows than folds is missing in some tests; a class with
+// one row is not learned when it is tested. class has the class of row r at r.
 func Folds(rows, class []int32, folds int, rng *rand.Rand) ([]Split, error) {
 	switch {
 	case folds < 2:
@@ -60,8 +59,8 @@ func stratified(rows, class []int32, folds int, rng *rand.Rand) []int {
 	return fold
 }
 
-// Seed derives a seed from others, so that parts of a program do not share random
-// numbers (SplitMix64, Steele, Lea and Flood 2014).
+// Seed derives a seed from others, so that parts of a program have independent random numbers
+// (SplitMix64, Steele, Lea and Flood 2014).
 func Seed(parts ...uint64) uint64 {
 	var x uint64
 	for _, p := range parts {

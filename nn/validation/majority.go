@@ -1,8 +1,8 @@
 package validation
 
-// Majority returns how many test rows of a split are of the class that most training
-// rows are of, the lowest of equals: what is right without a look at anything, and the
-// least that a way to learn must beat. class has the class of row r at r.
+// Majority returns the number of test rows of a split whose class is the most frequent class of
+// the training rows, the lowest of equals. It is the baseline of every method. class has the
+// class of row r at r.
 func Majority(class []int32, s Split) (right int) {
 	count, largest := map[int32]int{}, int32(0)
 	for i, row := range s.Train {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Answers are what a model said of rows whose target is known, for a [Measure].
+// Answers are predictions for rows with known targets, for a Measure.
 type Answers struct {
 	Classes int       // 0 where numbers are learned
 	Class   []int32   // of each row
@@ -17,7 +17,7 @@ type Answers struct {
 	Said    []float64 // and the number that the model said
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (a *Answers) Rows() int { return max(len(a.Class), len(a.Want)) }
 
 // Measure is the name of a score of [Answers]. All but the last two are for classes. Of
@@ -51,7 +51,7 @@ const (
 	MAE  Measure = "mae"
 )
 
-// Measures lists all.
+// Measures returns all measures.
 func Measures() []Measure {
 	return []Measure{Accuracy, Balanced, ROC, Precision, MRR, LogLoss, Brier, Calibration, RMSE, MAE}
 }
@@ -73,10 +73,10 @@ func (m Measure) Lower() bool {
 	return slices.Contains([]Measure{LogLoss, Brier, Calibration, RMSE, MAE}, m)
 }
 
-// Numbers reports whether it is for numbers, and not for classes.
+// Numbers reports whether the measure is for numbers, not for classes.
 func (m Measure) Numbers() bool { return m == RMSE || m == MAE }
 
-// Loss turns a value into what is better the lower it is.
+// Loss converts a value so that a lower result is better.
 func (m Measure) Loss(value float64) float64 {
 	if m.Lower() {
 		return value
@@ -84,9 +84,9 @@ func (m Measure) Loss(value float64) float64 {
 	return -value
 }
 
-// Of measures answers. A measure that these do not have is an error: of other targets, of no
-// rows, or AUC and AP where all rows are of one class. Accuracies are shares, not percent.
-// O(rows·classes), and O(rows·classes·log rows) for AUC and AP.
+// Of returns the measure of answers. Targets of the other kind, no rows, and AUC or AP on rows
+// of one class are errors. Accuracies are shares, not percent. O(rows·classes), and
+// O(rows·classes·log rows) for AUC and AP.
 func (m Measure) Of(a *Answers) (float64, error) {
 	n := a.Rows()
 	switch {
@@ -128,8 +128,8 @@ func (m Measure) Of(a *Answers) (float64, error) {
 	return 0, err
 }
 
-// Rank is the place of one score among all, from 1 for the highest; scores that are equal share
-// the mean of their places, as in the evaluation of the Open Graph Benchmark.
+// Rank returns the rank of one score among all, from 1 for the highest. Equal scores share the
+// mean of their ranks, as in the evaluation of the Open Graph Benchmark.
 func Rank[T cmp.Ordered](scores []T, of int) float64 {
 	higher, equal := 0, 0
 	for _, s := range scores {

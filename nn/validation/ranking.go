@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// AUC is the area under the ROC curve: the share of pairs of a positive row and a
-// negative one of which the positive has the higher score, where equal scores count
-// half. It is the rank sum of Mann and Whitney with mean ranks for ties, which is exact.
-// positive[i] belongs to score[i]. O(n log n). It is NaN unless there are rows of both
-// kinds.
+// AUC returns the area under the ROC curve: the share of pairs of a positive and a negative row
+// in which the positive row has the higher score; equal scores count half. It is exact: the
+// rank sum of Mann and Whitney with mean ranks for ties. positive[i] belongs to score[i]. O(n
+// log n). The result is NaN without rows of both kinds.
 func AUC(score []float64, positive []bool) float64 {
 	var found, others, won float64
 	byScore(score, positive, func(more, rest int) {
@@ -19,10 +18,9 @@ func AUC(score []float64, positive []bool) float64 {
 	return won / (found * others)
 }
 
-// AveragePrecision is Σ (Rᵢ - Rᵢ₋₁)·Pᵢ over the distinct scores from the highest on,
-// with recall R and precision P among the rows that score that much or more. Rows of
-// equal scores enter together, so their order does not matter. O(n log n). It is 0
-// where no row is positive.
+// AveragePrecision returns Σ (Rᵢ - Rᵢ₋₁)·Pᵢ over the distinct scores in falling order, with
+// recall R and precision P among the rows of at least that score. Rows of equal scores enter
+// together, so their order does not matter. O(n log n). The result is 0 without positive rows.
 func AveragePrecision(score []float64, positive []bool) (sum float64) {
 	all := 0
 	for _, p := range positive {

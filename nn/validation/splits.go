@@ -11,15 +11,14 @@ import (
 // mostSplits bounds the bytes of a file of splits.
 const mostSplits = 1 << 28
 
-// ReadSplits reads the splits of so many rows from JSON, as Errica et al. have published
-// theirs ("A fair comparison of graph neural networks for graph classification", ICLR
-// 2020):
+// ReadSplits reads the splits of rows rows from JSON in the format of Errica et al. ("A fair
+// comparison of graph neural networks for graph classification", ICLR 2020):
 //
 //	[{"test": [3, 8, …], "model_selection": [{"train": [0, …], "validation": [5, …]}]}, …]
 //
-// Rows are numbered from 0. Each row is in one part of each split, and is tested in one of the
-// splits. Anything else is an error that names the split, from 0, and the row, as is
-// another number of train/validation parts than one. Rows are returned ascending.
+// Rows are numbered from 0. Each row must be in one part of each split and be tested in one of
+// the splits, and each split must have one train/validation pair. An error names the split,
+// from 0, and the row. Rows are returned ascending.
 func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	var file []struct {
 		Test  *[]int32 `json:"test"`

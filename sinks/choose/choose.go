@@ -33,7 +33,7 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// Net is a model that learns by steps, and is kept with its recipe.
+// Net is a model that learns by steps and can be saved with its recipe.
 type Net interface {
 	nn.Model
 	nn.Saver
@@ -60,11 +60,11 @@ type System struct {
 	Recommended bool
 }
 
-// Rows returns the rows that a recipe makes of some graphs, nodes or pairs: GraphRows,
-// NodeRows and LinkRows do.
+// Rows applies a recipe to some graphs, nodes or pairs, and returns the rows. GraphRows,
+// NodeRows and LinkRows make it.
 type Rows func(operators.Recipe) flow.Pipeline
 
-// Choice is systems, training rows and validation rows.
+// Choice tries systems on training rows and chooses by validation rows.
 type Choice struct {
 	Systems []System
 	// Train has the training rows, Valid the validation rows. They are run once for each
@@ -72,22 +72,21 @@ type Choice struct {
 	Train, Valid Rows
 	// Classes are those of the rows; none where numbers are learned.
 	Classes []string
-	// Measure, if set, is what systems and their epochs are chosen by on the validation rows.
-	// The default is the accuracy, or the root mean square error where numbers are learned;
-	// epochs of a model that holds rows out itself are then chosen by the loss on those.
+	// Measure, if set, chooses systems and their epochs on the validation rows. The default is the
+	// accuracy, or the root mean square error for numbers; a model that holds rows out then
+	// chooses its epochs by the loss on these.
 	Measure validation.Measure
-	// Budget bounds the time: a system that would be tried, or ends, later does not
-	// count. The first of the list always does. 0 = no bound.
+	// Budget bounds the time: a system that would begin or end later does not count, except the
+	// first. 0 = no bound.
 	Budget time.Duration
 	Seed   uint64 // of weights and orders
 	// Workers is how many goroutines work; 0 = GOMAXPROCS. Results do not depend on it.
 	Workers int
-	// Keep holds what was tried, so that a Choice that was killed is resumed behind the
-	// last system that ended. Dir is the directory of the store, for the models.
-	// nil = nothing is kept.
+	// Keep stores the systems tried, so that a killed Choice resumes after the last finished
+	// system. Dir is the directory of the store, for the models. nil = no store.
 	Keep *store.Store
 	Dir  string
-	// Progress, if set, is told of the epochs of a training.
+	// Progress, if set, is called for the epochs of a training.
 	Progress func(system string, epoch, epochs int)
 }
 
@@ -120,7 +119,7 @@ type trial struct {
 	recipe operators.Recipe
 }
 
-// Run tries the systems.
+// Run tries the systems and returns the best model.
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
@@ -350,9 +349,9 @@ func rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
 	return nodes, nil
 }
 
-// Asked returns rows to ask p about, by sinks.Predict or scores.Sink. Where the answers of
-// p are smoothed, open answers for these nodes of g, and the caller closes it; else it is
-// nil, and p.Net() answers.
+// Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths
+// its predictions, open predicts the nodes of g, and the caller closes it. Otherwise open is
+// nil, and p.Net() predicts.
 func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {
 	if !p.Smoothed() {
 		return rows(p.Recipe()), nil, nil
@@ -369,7 +368,8 @@ func (c Choice) rows(p flow.Pipeline) flow.Pipeline {
 	return p.Via(operators.Batch{Size: 256}).With(flow.Options{Workers: c.Workers})
 }
 
-// GraphRows is rows of graphs. mask hides words from what learns, and is zero elsewhere.
+// GraphRows returns the rows of graphs. mask hides words from training rows, and is zero for
+// others.
 func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		p := flow.From(src)
@@ -380,12 +380,11 @@ func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
 	}
 }
 
-// NodeRows is a row for each of some nodes of a graph. The recipe has an
-// operators.Roots, whose nodes they replace. Where a row of many nodes is not cut by an
-// operators.PerRoot, each has a row from the start, and mask, as in GraphRows, hides
-// nothing: a linear model has no weight for a word that it has not met. The operators in
-// front of the operators.Roots run once for the graph: an operators.Expect maps its words,
-// and refuses other attributes and classes. A row has the id of its node, which
+// NodeRows returns a row for each of some nodes of a graph. The nodes replace those of the
+// recipe's operators.Roots. The operators before the Roots run once for the graph; an
+// operators.Expect maps its words and refuses other attributes and classes. Without an
+// operators.PerRoot in the recipe, each node has a row from the start, and mask hides nothing,
+// since a linear model has no weight for an unseen word. A row has the id of its node, which
 // scores.RootID writes.
 func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
@@ -399,7 +398,7 @@ func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Row
 	}
 }
 
-// LinkRows is a row for each pair of some folds.
+// LinkRows returns a row for each pair of some folds.
 func LinkRows(folds ...links.Fold) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)
@@ -415,9 +414,9 @@ func rootsAt(r operators.Recipe) int {
 // mostCandidates bounds the pairs that Candidates returns.
 const mostCandidates = 1 << 20
 
-// Candidates are the pairs of nodes that have a neighbour in common and no edge, the
-// lower node first, ascending: where links are most likely. After a million pairs it ends.
-// The neighbours of a node with more than 256 of them are passed over.
+// Candidates returns the pairs of nodes with a common neighbour and no edge, the likeliest
+// links: the lower node first, ascending, at most a million. Common neighbours of degree above
+// 256 do not count.
 func Candidates(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err error) {
 	const hub = 256
 	var near []int32

@@ -15,7 +15,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Collection is graphs in memory, to be dealt into parts.
+// Collection holds graphs in memory, to be split into parts.
 type Collection struct {
 	Layout record.Layout
 	// Class is that of each graph, -1 where it is not known; 0 for a number that is known.
@@ -39,7 +39,7 @@ func Collect(ctx context.Context, p flow.Pipeline) (*Collection, error) {
 	return c, nil
 }
 
-// Release gives the memory back.
+// Release releases the graphs.
 func (c *Collection) Release() { c.rows.Release() }
 
 // survey notes the class of each graph, and the number of nodes.
@@ -91,7 +91,7 @@ func (c *Collection) survey() error {
 	return nil
 }
 
-// Rows copies some graphs, whose numbers ascend. The caller releases the records.
+// Rows copies the graphs with the given ascending numbers. The caller releases the records.
 func (c *Collection) Rows(rows []int32) (flow.Records, error) {
 	const most = 64 // graphs in a record: workers share records
 	out := flow.Records{Schema: c.rows.Records()[0].Schema()}

@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Measures says how good answers are, of rows whose target is known:
+// Measures holds the quality of predictions for rows with known targets:
 //
 //	m := choose.NewMeasures(classes)
 //	err := rows.To(sinks.Predict{Net: net, Each: m.Add}).Run(ctx)
@@ -45,7 +45,7 @@ func NewMeasures(classes []string) *Measures {
 	return m
 }
 
-// Add counts the prediction for a row. It is for sinks.Predict.Each.
+// Add counts the prediction of a row. It fits sinks.Predict.Each.
 func (m *Measures) Add(p sinks.Prediction) error {
 	if len(m.Classes) == 0 {
 		if math.IsNaN(float64(p.TargetValue)) {
@@ -77,20 +77,19 @@ func (m *Measures) Add(p sinks.Prediction) error {
 	return m.answers.Add(p)
 }
 
-// By is another measure of the answers, such as validation.Balanced; see
-// validation.Measure.
+// By returns another measure of the predictions, such as validation.Balanced.
 func (m *Measures) By(measure validation.Measure) (float64, error) {
 	return measure.Of(&m.answers.Answers)
 }
 
-// Wrong counts rows of a class that the model does not have, which are errors: in Rows,
-// Accuracy, Error and Majority. To Add such rows have no target.
+// Wrong counts rows of a class that the model does not have as errors: in Rows, Accuracy, Error
+// and Majority. For Add such rows have no target.
 func (m *Measures) Wrong(rows int) { m.Rows, m.Foreign = m.Rows+rows, m.Foreign+rows }
 
-// Loss is the mean cross-entropy in nats, or the mean squared error.
+// Loss returns the mean cross-entropy in nats, or the mean squared error.
 func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows-m.Foreign) }
 
-// Accuracy is the share of rows whose class was said, in percent.
+// Accuracy returns the share of correct rows, in percent.
 func (m *Measures) Accuracy() float64 {
 	right := 0
 	for c := range m.Confusion {
@@ -99,7 +98,7 @@ func (m *Measures) Accuracy() float64 {
 	return 100 * float64(right) / float64(m.Rows)
 }
 
-// Score is Accuracy, or RMSE where numbers are learned.
+// Score returns Accuracy, or RMSE for numbers.
 func (m *Measures) Score() float64 {
 	if len(m.Classes) == 0 {
 		return m.RMSE()
@@ -107,8 +106,7 @@ func (m *Measures) Score() float64 {
 	return m.Accuracy()
 }
 
-// Error is the standard error of Accuracy in percent, or that of RMSE where numbers are
-// learned.
+// Error returns the standard error of Accuracy in percent, or of RMSE for numbers.
 func (m *Measures) Error() float64 {
 	n := float64(m.Rows)
 	if len(m.Classes) == 0 {
@@ -119,7 +117,7 @@ func (m *Measures) Error() float64 {
 	return 100 * math.Sqrt(p*(1-p)/n)
 }
 
-// Majority is the share of the largest class, in percent.
+// Majority returns the share of the largest class, in percent.
 func (m *Measures) Majority() float64 {
 	most := 0
 	for _, row := range m.Confusion {
@@ -132,8 +130,8 @@ func (m *Measures) Majority() float64 {
 	return 100 * float64(most) / float64(m.Rows)
 }
 
-// AUC is the area under the ROC curve of two classes, NaN of others and where all rows
-// are of one.
+// AUC returns the area under the ROC curve of two classes. It is NaN for another number of
+// classes and if all rows are of one class.
 func (m *Measures) AUC() float64 {
 	if len(m.Classes) == 2 {
 		if auc, err := m.By(validation.ROC); err == nil {
@@ -143,18 +141,18 @@ func (m *Measures) AUC() float64 {
 	return math.NaN()
 }
 
-// RMSE is the root mean square error where numbers are learned, and Spread that of the
-// mean of all targets in place of the answers.
+// RMSE returns the root mean square error of numbers. Spread is that of the mean of all
+// targets.
 func (m *Measures) RMSE() float64 { return math.Sqrt(m.Loss()) }
 
-// Spread is the standard deviation of the targets.
+// Spread returns the standard deviation of the targets.
 func (m *Measures) Spread() float64 {
 	n := float64(m.Rows)
 	return math.Sqrt(max(0, m.sumSquares/n-m.sum*m.sum/n/n))
 }
 
-// Calibration is the expected calibration error in percent: how far the accuracy of the
-// bins is from their confidence, on average over the rows.
+// Calibration returns the expected calibration error in percent: the mean over the rows of
+// |accuracy - confidence| of their bin.
 func (m *Measures) Calibration() (sum float64) {
 	for _, b := range m.Bins {
 		sum += 100 * float64(b.Rows) * math.Abs(b.Accuracy-b.Confidence) / float64(m.Rows-m.Foreign)

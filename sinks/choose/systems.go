@@ -22,10 +22,10 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// Deal deals rows into two thirds to learn from, a sixth to choose by and a sixth to test
-// on, each class spread as evenly as it can be. A row of class -1 is in no part. All are
-// ascending. Fewer than six rows are an error. Where split is set, it has the parts; without
-// rows to choose by or to test on these are a sixth of those to learn from.
+// Deal splits rows into two thirds for training, a sixth for validation and a sixth for tests,
+// each class as evenly as possible. A row of class -1 is in no part. All parts are ascending.
+// Fewer than six rows are an error. If split is set, it gives the parts; a missing validation
+// or test part is then a sixth of the training rows.
 func Deal(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	if split != nil {
 		return given(class, split, seed)
@@ -100,7 +100,7 @@ func merged(a, b []int32) []int32 {
 	return all
 }
 
-// Pick returns the systems of those names, all different, in the order of the list all.
+// Pick returns the systems of the given different names, in the order of all.
 func Pick(all []System, names []string) ([]System, error) {
 	want := map[string]bool{}
 	for _, name := range names {
@@ -136,9 +136,9 @@ func best(_ uint64, workers int) Net {
 // linear is a table of counts.
 func linear(_ uint64, workers int) Net { return &nn.Logistic{Workers: workers} }
 
-// Graphs are the systems for graphs of a layout, which have so many nodes on average, the
-// quickest first: a linear model of colours, the paper's network without and with edges
-// around the words model that is recommended.
+// Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
+// first: a linear model of colours, the paper's network without and with edges, and the
+// recommended words model between them.
 func Graphs(l record.Layout, size float64) []System {
 	dropout := 0.0 // the default
 	head := operators.Recipe{operators.Expect{Layout: l}}
@@ -179,13 +179,12 @@ const few = nodes.Few
 // widest is how many values the attributes of nodes may have for networks.
 const widest = 1 << 16
 
-// Nodes are the systems for the nodes of a graph, so many of which are learned from, the
-// quickest first: a linear model, a network, and with edges that have attributes one that
-// reads these, around the words model, which is recommended, and the ensemble of nodes.Fit,
-// which is recommended in its place. Where the nodes have no sparse attributes, a linear
-// model of their numbers comes second. Networks are left out where the attributes have more
-// than 65 536 values, the ensemble where numbers are learned, or the fields of all nodes
-// have more than 2²⁷ values.
+// Nodes returns the systems for the nodes of a graph with train training nodes, the quickest
+// first: a linear model, a network, and a network that reads attributes of edges if there are
+// any. The words model, or in its place the ensemble of nodes.Fit, is recommended. If the nodes
+// have no sparse attributes, a linear model of their numbers comes second. Networks are left
+// out if the attributes have more than 65 536 values. The ensemble is left out for numbers, or
+// if the fields of all nodes have more than 2²⁷ values.
 func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
 	rooted := set.Rooted(nil).Layout
@@ -272,7 +271,7 @@ const (
 // masked is the share of words that are hidden from networks that learn.
 const masked = 0.05
 
-// Links are the systems for pairs of nodes, the quickest first.
+// Links returns the systems for pairs of nodes, the quickest first.
 func Links(g *graph.Graph) []System {
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
 	return []System{

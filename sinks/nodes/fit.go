@@ -27,7 +27,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Choice says whether a part of a Fit is used: Auto, as the validation nodes decide, On or Off.
+// Choice decides whether a part of a Fit is used: Auto lets the validation nodes decide.
 type Choice int
 
 const (
@@ -78,20 +78,19 @@ type Fit struct {
 	// learn from, else 0.
 	Decays []float64
 
-	// Propagate lets networks read propagated features. Auto leaves it to the validation nodes
-	// where few nodes are learned from, edges have no direction, New is nil, Known is not On, and the features of
-	// all nodes are at most 2²⁴ numbers; On reads nothing else. Features that are the
-	// numbers of nodes have nothing to propagate: set Off.
+	// Propagate lets networks read propagated features. With Auto, the validation nodes decide if
+	// there are few training nodes, edges have no direction, New is nil, Known is not On, and the
+	// features of all nodes are at most 2²⁴ numbers. With On, networks read nothing else. If the
+	// features are the numbers of the nodes, set Off: they have nothing to propagate.
 	Propagate Choice
-	// Known lets networks read fields with known classes. Auto leaves it to the validation
-	// nodes where many nodes are learned from; On reads nothing else.
+	// Known lets networks read fields with known classes. With Auto, the validation nodes decide
+	// if there are many training nodes. With On, networks read nothing else.
 	Known Choice
-	// Words lets logistic regression answer, which needs sparse features. Auto is On with
-	// few nodes to learn from; with more it takes minutes.
+	// Words adds logistic regression, which needs sparse features. Auto is On with few training
+	// nodes; with more it takes minutes.
 	Words Choice
-	// Portable leaves out what holds for this graph alone, known classes of training nodes
-	// in fields, words and smoothing, and the mean of networks and words: what is left is
-	// one model, which answers for other graphs too.
+	// Portable makes one model that also predicts for other graphs. It leaves out known classes in
+	// fields, words, smoothing, and the mean of networks and words.
 	Portable bool
 	// Mask hides words of the training rows of networks; see operators.MaskWords.
 	Mask operators.MaskWords
@@ -107,7 +106,7 @@ type Fit struct {
 	Seed uint64 // of weights and orders
 	// Workers is how many goroutines work; 0 = GOMAXPROCS. Results do not depend on it.
 	Workers int
-	// Progress, if set, is told what is done, from any goroutine.
+	// Progress, if set, is called from any goroutine.
 	Progress func(stage string, done, total int)
 }
 
@@ -144,8 +143,8 @@ type Fitted struct {
 	Recipe operators.Recipe
 }
 
-// WithDefaults returns f with its zero fields replaced by their defaults for so many nodes
-// to learn from and so many classes.
+// WithDefaults returns f with the defaults for that many training nodes and classes in place of
+// zero fields.
 func (f Fit) WithDefaults(train, classes int) Fit {
 	few := train <= Few
 	f.K, f.Epochs, f.Batch = cmp.Or(f.K, 20), cmp.Or(f.Epochs, 200), cmp.Or(f.Batch, 32)
@@ -170,8 +169,8 @@ func (f Fit) WithDefaults(train, classes int) Fit {
 // maxNets bounds the networks, which stay in memory.
 const maxNets = 1 << 16
 
-// Run learns from the nodes in train and chooses on those in val, whose classes are
-// known; of other nodes the class is not looked at. Continuous features are scaled.
+// Run learns from the nodes in train and chooses on the nodes in val, whose classes are known.
+// It does not read the classes of other nodes. Continuous features are scaled.
 func (f Fit) Run(ctx context.Context, set *sources.NodeSet, train, val []int32) (*Fitted, error) {
 	if err := check(set, train, val); err != nil {
 		return nil, err
