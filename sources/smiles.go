@@ -14,20 +14,19 @@ import (
 	"github.com/sanflow/sanflow/sources/smiles"
 )
 
-// SMILES reads molecules, one a row of a table, in OpenSMILES as package smiles reads it:
+// SMILES reads molecules from a table, one a row, in OpenSMILES as package smiles reads it:
 //
 //	sources.SMILES{Table: sources.CSV{Path: "HIV.csv.gz"}, Class: "HIV_active"}
 //
 // An atom is a node and a bond an edge, with the attributes of [MoleculeLayout]. Atoms and
-// bonds are as they are written: nothing is made aromatic or Kekulé, hydrogens are counted
-// on the atoms and are nodes only where they stand as [H], and parts that a dot
-// separates are components of one graph. Isotopes, classes of atoms and stereochemistry
-// are checked, and are no attributes.
+// bonds stay as written: SMILES neither aromatises nor kekulises. Hydrogens are counts of their
+// atoms, and nodes only if written as [H]. Parts separated by a dot are components of one
+// graph. Isotopes, atom classes and stereochemistry are checked and dropped.
 //
-// graph_id and pos are the number of the row, from 0. A molecule has one target, that of
-// the column Class or Value. Of a table with several targets a source reads one, and other
-// columns are not read. A row without a value of it is left out, so that each
-// target has the molecules for which it is known; the others keep their numbers.
+// graph_id and pos are the number of the row, from 0. A molecule has one target, from the
+// column Class or Value; other columns are not read. A row without a value in that column is
+// left out, so each target has the molecules for which it is known; the others keep their
+// numbers.
 type SMILES struct {
 	// Table has the molecules. It is opened twice where Class is set and Classes is not.
 	Table Table

@@ -18,7 +18,7 @@ import (
 type RecordTable struct {
 	// Reader is read once, to its end, and is the caller's to release.
 	Reader array.RecordReader
-	// Title is what messages call the table. The default is records.
+	// Title names the table in messages. The default is records.
 	Title string
 }
 

@@ -23,66 +23,59 @@ import (
 //		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Class: "role"},
 //	}
 //
-// The tables may come from different files and formats: [CSV], [JSONLines],
-// [RecordTable] for any reader of Arrow records, parquet.Table. The same rows give the
-// same graphs, whichever tables they come from.
+// The tables may come from different files and formats: [CSV], [JSONLines], [RecordTable] for
+// any reader of Arrow records, parquet.Table. Equal rows give equal graphs from any format.
 //
 // # Types
 //
-// A table of text has no types: types are inferred from the first 16 384 rows. A column whose
-// values there are all decimal integers that fit an int64, as a program writes them, is
-// an integer column: 7 and -7, not 007 and not +7. Of other columns one whose values are
-// all finite decimal numbers is a float column, any other a string column. A later value
-// that does not fit is an error that names the row; Types overrides the inferred types.
-// [TableSet.Columns] has the types, which prints.
+// Types of text tables are inferred from the first 16 384 rows. A column of decimal integers
+// that fit an int64 is an integer column, if they are written as 7 and -7, not as 007 or +7. A
+// column of other finite decimal numbers is a float column. Any other column is a string
+// column. A later value that does not fit is an error that names the row. Types overrides the
+// inference, and [TableSet.Columns] lists the result.
 //
-// Ids are integers or strings. The ends of an edge and the id of a node have one type:
-// string, where one of them is a string, which the others then become. Where a later id is
-// no integer, and those before are, the tables are read again, with strings as ids; a
-// table that can be read only once is an error.
+// Ids are integers or strings. If any of the two ends of an edge and the id of a node is a
+// string, all three are strings. If an id that is no integer follows integer ids, the tables
+// are read again with strings as ids; a table that can be read only once is then an error.
 //
-// Words are values of a string column, and those of Type, Types and Class. A channel of
-// words has the words that occur, sorted bytewise, in its metadata. An integer is the
-// word that it prints as. A missing word is the reserved word of the channel. Classes
-// are sorted as numbers if all are numbers, else as text; a missing class is -1.
-// Other attributes are numbers, which become the float32 nearest to the float64 nearest
-// to them; a missing number is an error. A float32 resolves 128 s of a time in seconds since
-// 1970. So from a column that has numbers of which no float32 is equal, and whose numbers lie
-// within 65 536 steps of float32 at the largest, the smallest number is subtracted in float64:
-// its offset. The tables are then read again; a table that can be read only once is an
-// error. Offsets sets the offsets instead, as to read what a model is asked about with the
-// offsets that it has learned with: record.Channel.Offset and [TableSet.Offset]. Channels are in the order of their names, after
-// type, weight, and time.
+// The values of string columns, Type, Types and Class are words. The metadata of a channel have
+// its words, sorted bytewise. An integer is the word that it prints as. A missing word is the
+// reserved word of the channel. Classes are sorted as numbers if all are numbers, else as text;
+// a missing class is -1. Other attributes are numbers: a float64 rounded to float32. A missing
+// number is an error. Channels are in the order of their names, after type, weight, and time.
+//
+// Large numbers such as times get an offset, since a float32 resolves only 128 s of a time in
+// seconds since 1970. It applies to a column with numbers that no float32 equals, if all lie
+// within 65 536 float32 steps of the largest: the smallest number is subtracted in float64. The
+// tables are then read again; a table that can be read only once is an error. Offsets sets the
+// offsets instead, for instance to those of the training: record.Channel.Offset and
+// [TableSet.Offset].
 //
 // # Graphs
 //
-// Without a column Graph there is one graph, of all rows. With one there is a graph for
-// each of its values, in ascending order: integers as numbers, strings bytewise. The
-// graph_id of an integer is that integer, that of a string is its place in
-// [TableSet.Names].
+// Without a column Graph all rows are one graph. With it, each of its values is a graph, in
+// ascending order: integers as numbers, strings bytewise. The graph_id is the integer, or the
+// place of the string in [TableSet.Names].
 //
-// Nodes are in ascending order of their ids, which are in the column node_ids. Where
-// there is a table of nodes, an edge that names another node is an error, unless
-// AddNodes is set. Self-loops are dropped and counted. Of rows with the same ends,
-// in either direction unless Directed is set, one is kept: the smallest by its words in the
-// order of the channels, then by its numbers. So the graphs do not depend on the order
-// of rows, nor on that of columns, but for the inference of types.
+// Nodes are in ascending order of their ids, which are in the column node_ids. With a table of
+// nodes, an edge that names another node is an error, unless AddNodes is set. Self-loops are
+// dropped and counted. Of rows with the same ends, in either direction unless Directed is set,
+// the smallest is kept: by its words in the order of the channels, then by its numbers. So
+// graphs do not depend on the order of rows or columns, except through the inference of types.
 //
 // # Weight and time
 //
-// The weight is a continuous attribute of the edge, channel weight of edge_attr, and the
-// time another one, channel time. A CNN reads them where operators.Normalize has
-// Edges set; words and kernels read the discrete attributes, such as the type, and not
-// these. A time is a number of any unit.
+// The weight and the time of an edge are the continuous channels weight and time of edge_attr.
+// A time is a number of any unit. A CNN reads them if operators.Normalize has Edges set. Words
+// and kernels ignore them and read the discrete attributes, such as the type.
 //
 // # Cost
 //
-// O(rows + m log m). All rows are read when Open returns. At the peak a single graph
-// takes, beside its own memory and the names, 8 bytes for each row and 4 more for each
-// attribute, plus the sorting cost documented at [EdgeList]: 10 M rows between 100 000 nodes with
-// string ids peak at 2.3 times the CSR (172 MB), with a type and a weight at 2.1 times.
-// On one processor a CSV becomes columns at about 1 GB/s, and of such ids the
-// finished graph at 180 MB/s; of 1 M nodes in random order, at 130 MB/s.
+// O(rows + m log m). All rows are read when Open returns. At the peak a single graph takes,
+// beside its own memory and the names, 8 bytes for each row and 4 more for each attribute, plus
+// the sorting cost documented at [EdgeList]: 10 M rows between 100 000 nodes with string ids
+// peak at 2.3 times the CSR (172 MB). One processor parses about 1 GB of CSV a second, and
+// makes the finished graph from 180 MB a second, or 130 MB for 1 M nodes in random order.
 type Tables struct {
 	// Edges must have a table.
 	Edges EdgeTable

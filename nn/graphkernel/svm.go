@@ -10,26 +10,25 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// SVM is a support vector machine for classes on a kernel (C-SVC: Cortes and
-// Vapnik, "Support-vector networks", 1995), one against one where there are more
-// than two classes. It is what the kernels that the PATCHY-SAN paper compares with
-// are fed to, as a matrix, of which one fit after the other takes some rows:
+// SVM is a support vector machine for classes on a kernel (C-SVC: Cortes and Vapnik,
+// "Support-vector networks", 1995), one against one for more than two classes. It fits on rows
+// of a matrix of a kernel, such as those of the PATCHY-SAN paper:
 //
 //	gram, err := graphkernel.GramOf(ctx, counts, nn.Cosine, 2)
 //	svm := graphkernel.SVM{C: 10}
 //	err = svm.Fit(ctx, gram, rows, classes) // rows of gram to learn from
 //	class := svm.Class(gram.Row(i))         // of any row of it
 //
-// or as counts, whose similarities it computes as it needs them, and then answers
-// for others, as an nn.Predictor too:
+// It also fits on counts, computes their similarities when needed, and then classifies other
+// counts, as an nn.Predictor too:
 //
 //	svm := graphkernel.SVM{C: 10, Kernel: nn.Min}
 //	err := svm.FitCounts(ctx, counts, classes)
 //	class := svm.Classify(ids, values)
 //
-// It gives no probabilities. A fit costs about O(rows² to rows³), and beside the
-// matrix or the Cache next to no memory. An SVM is used by one goroutine at a time
-// while it learns, and by any number of them afterwards, but for Predict.
+// It gives no probabilities. A fit costs about O(rows² to rows³), and nearly no memory beside
+// the matrix or the Cache. One goroutine at a time may fit an SVM or call Predict; any number
+// may call the other methods after the fit.
 type SVM struct {
 	C         float64 // the price of a row on the wrong side; 0 = 1
 	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3

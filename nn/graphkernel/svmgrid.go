@@ -21,12 +21,11 @@ type SVMGrid struct {
 	Class []int32
 	// C is positive and ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
-	// SVM is the other settings. Where MaxSteps is 0 it is a million for up to 500
-	// rows, and for more of them what takes as long, about a second, since a step
-	// costs as much as there are rows: 5·10⁸ over their number, and 10 for each where
-	// that is more, from 7071 rows on. Kernels of few dimensions take millions for a
-	// high C, and are no better for it. A C at which that ends the search scores as
-	// the one before; see Bounded.
+	// SVM has the other settings. If MaxSteps is 0, it is a million for up to 500 rows. For more
+	// rows it limits a fit to about a second: 5·10⁸ steps over the number of rows, or 10 steps for
+	// each row if that is more, from 7071 rows on. Kernels of few dimensions would take millions
+	// of steps for a high C without a better result. A C whose search this limit ends scores as
+	// the C before it; see Bounded.
 	SVM SVM
 	// Gram returns the matrix of a variant, which must not change afterwards. Gram
 	// must be set. Where its error is an ErrDiverges the variant is missing.

@@ -50,27 +50,25 @@ func (g *LabelledGraph) check() error {
 	return nil
 }
 
-// Walks is the geometric random-walk kernel of labelled graphs (Gärtner, Flach and
-// Wrobel, "On graph kernels", 2003; Vishwanathan et al., "Graph kernels", 2010): the
-// number of pairs of walks, one in each graph, that meet the same labels of nodes
-// and edges on their way, those of length n weighed by Decayⁿ. With A× the matrix
-// of the product graph, whose nodes are the pairs of nodes of one label, that is
+// Walks is the geometric random-walk kernel of labelled graphs (Gärtner, Flach and Wrobel, "On
+// graph kernels", 2003; Vishwanathan et al., "Graph kernels", 2010): the number of pairs of
+// walks, one in each graph, with equal labels of nodes and edges. Pairs of length n have weight
+// Decayⁿ. With the matrix A× of the product graph, whose nodes are the pairs of nodes of one
+// label, it is
 //
 //	k(G, H) = Σ (I − Decay · A×)⁻¹, over all entries,
 //
-// which is finite where Decay is below 1 over the largest eigenvalue of A×. The
-// system is solved without the product: its matrix times a vector of pairs goes by
-// the neighbours in one graph, then by those in the other, in O(m·n' + n·m') and
-// less where labels differ; the memory is some vectors of a number for each pair of
-// one label, a worker.
-// Undirected graphs are solved by conjugate gradients, directed ones by the fixed
-// point x = 1 + Decay·A×x.
+// which is finite if Decay is below 1 over the largest eigenvalue of A×. The product graph is
+// not built: a product of its matrix and a vector follows the neighbours in one graph, then in
+// the other, in O(m·n' + n·m'), less if labels differ. A worker needs some vectors with a
+// number for each pair of one label. Conjugate gradients solve undirected graphs, the fixed
+// point x = 1 + Decay·A×x directed ones.
 //
-// All graphs are directed or none is, all have labels of nodes or none has, and so of
-// edges; others are an error, and so is an undirected graph with an edge in one row alone.
+// All graphs must be directed or none, all must have labels of nodes or none, and likewise
+// labels of edges. An undirected graph with an edge in one row only is an error.
 //
-// A sum of walks that diverges is an ErrDiverges, never a number: the solution of
-// the system is all positive just where the sum converges, which is looked at.
+// A sum of walks that diverges is an ErrDiverges. The solution of the system has only positive
+// numbers if and only if the sum converges, which is checked.
 type Walks struct {
 	Decay     float64 // 0 = 1e-3; the PATCHY-SAN paper chooses one of 1e-6, 1e-5, … 1e-1
 	Tolerance float64 // of the residual, over its start; 0 = 1e-9

@@ -54,11 +54,9 @@
 //	sampled-betweenness(epsilon=0.01)   16 to 19 s   3.0
 //	betweenness-16                      24 to 37 s   14
 //
-// Gonum's network package has PageRank of directed graphs, betweenness, closeness
-// and harmonic centrality; the tests here compare with the first two. They are
-// not used, since they read a graph through an interface and answer with a map,
-// and since their sums depend on the order of that map: labels of nodes that are
-// images of each other would differ in the last digit, and decide ties.
+// The tests compare with PageRank and betweenness of Gonum's network package. Gonum is not used
+// here: its sums depend on the order of a map, so labels of symmetric nodes would differ in the last
+// digit and decide ties.
 //
 // # An own labeling
 //

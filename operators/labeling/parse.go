@@ -62,11 +62,10 @@ func Names() []string { return language.Names() }
 // Usage lists all that Parse understands in one line, for the help of a command.
 func Usage() string { return language.Usage() }
 
-// Parse returns the labeling that a text names, as command lines and files spell
-// it: a name in any case, see Usage, and settings in parentheses, by comma. A
-// setting is the name of a field of the labeling, in any case, and its value as
-// JSON; strings do without quotes, true may be left out, and a labeling is
-// written as here:
+// Parse returns the labeling of a text, as in command lines and files: a name in any case, see
+// Usage, and settings in parentheses, separated by commas. A setting is a field name of the
+// labeling, in any case, and its value as JSON. Strings need no quotes, true may be omitted,
+// and a labeling is written as here:
 //
 //	degree
 //	pagerank(damping=0.9)

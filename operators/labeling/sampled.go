@@ -10,34 +10,28 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// SampledBetweenness estimates betweenness, in one of two ways.
+// SampledBetweenness estimates betweenness in one of two ways.
 //
-// By sources, the default: what Betweenness labels a node with is a sum over all
-// n sources, and the mean over a random sample of them, times n, has that sum as
-// its expectation (Brandes and Pich 2007, Bader et al. 2007). O(Sources · m)
-// instead of O(n m). Estimate tells the standard error of each label.
+// By sources, the default: betweenness is a sum over all n sources, and n times the mean over a
+// random sample of sources estimates it without bias (Brandes and Pich 2007, Bader et al.
+// 2007). O(Sources · m) instead of O(n m). Estimate returns the standard error of each label.
 //
-// By shortest paths, where Epsilon is set: random pairs of nodes are drawn, of
-// each one of its shortest paths, by a search from both ends, and the nodes on it
-// are counted (Riondato and Kornaropoulos 2014; Borassi and Natale 2016 for the
-// search). With a probability of 1-Delta no label at all, of no node, is off by
-// more than Epsilon times the number of pairs, n(n-1)/2, or n(n-1) in a directed
-// graph. The bound is that of Hoeffding for all nodes together, at most
-// ln(4n/Delta)/(2·Epsilon²) samples, and the empirical one of Bernstein (Maurer
-// and Pontil 2009), looked at when the number of samples has grown by a half,
-// lets it end earlier: nearly always, after about 40·b/Epsilon² of them where b
-// is the largest share of shortest paths that a node is on. The constant of
-// Riondato and Kornaropoulos, which is an estimate, takes no part.
+// By shortest paths, if Epsilon is set: for each of many random pairs of nodes, a search from
+// both ends draws one of the shortest paths, and the nodes on it are counted (Riondato and
+// Kornaropoulos 2014; Borassi and Natale 2016 for the search). With probability 1-Delta every
+// label of every node has an error of at most Epsilon times the number of pairs, n(n-1)/2, or
+// n(n-1) in a directed graph. Hoeffding's bound for all nodes together limits the samples to
+// ln(4n/Delta)/(2·Epsilon²). The empirical Bernstein bound (Maurer and Pontil 2009), tested
+// whenever the number of samples has grown by a half, nearly always ends earlier: after about
+// 40·b/Epsilon² samples, with b the largest share of shortest paths through one node.
 //
-// Both draw by node number, so unlike every other labeling here this one depends
-// on the numbering: renumbering draws other sources and other pairs, labels
-// differ by their errors, and orders of nodes that are close to each other
-// change. The same graph, settings and Seed always give the same labels.
+// Both ways draw by node number. So this labeling, unlike the others, depends on the numbering:
+// renumbering draws other sources and pairs, and changes labels within their errors. The same
+// graph, settings and Seed always give the same labels.
 //
-// Memory, for each worker: by sources 8 bytes an edge, 4 an arc of a directed
-// graph, and 49 a node; by paths 12 bytes a node and 4 a node that a search
-// meets, and for a directed graph 8 an arc, once. Input.Progress counts sources
-// or samples, of at most so many.
+// Memory for each worker: by sources 8 bytes an edge, 4 an arc of a directed graph, and 49 a
+// node; by paths 12 bytes a node, 4 for each node that a search meets, and for a directed graph
+// 8 an arc, once. Input.Progress counts sources or samples, with their maximum.
 type SampledBetweenness struct {
 	// Sources is the number of sources, drawn without replacement. The default
 	// is 256. From n on, the result is exact.

@@ -46,17 +46,15 @@ const TU = "https://www.chrsmrrs.com/graphkerneldatasets"
 // names keeps a name from leaving the folder that it is looked up in.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
-// Find returns the path of a zip or directory for sources.TU: name itself if
-// it is a path that exists, else the collection of that name in the first place
-// of the package comment that has it.
+// Find returns the path of a zip or directory for sources.TU: name itself if that path exists,
+// else the collection of that name in the first place of the package comment that has it.
 //
-// A file in the cache that no longer has the checksum it was stored with is
-// downloaded anew; one without a checksum was put there by hand, and is taken
-// as it is. A download takes its place in one step, when it is complete and a
-// readable zip: a run that is cut short leaves no half of a file. When nothing
-// is found the error is one line that names every place, and a collection whose name is
-// written otherwise, such as MUTAG for mutag. It wraps
-// [fs.ErrNotExist] unless the reason may pass, as a lost connection does.
+// A cached file that no longer has its stored checksum is downloaded again; a file without a
+// stored checksum is used as it is. A download appears in one step, when it is complete and a
+// readable zip, so an interrupted run leaves no partial file. If no place has the collection,
+// the error is one line that names every place, and a collection of similar spelling, such as
+// MUTAG for mutag. It wraps [fs.ErrNotExist], unless the reason may be temporary, such as a
+// lost connection.
 func Find(ctx context.Context, name string, o Options) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil

@@ -20,7 +20,7 @@ const (
 	Move                 // it is counted, and has the time of the watermark
 )
 
-// LateSettings are those of Late.
+// LateSettings are the settings of Late.
 type LateSettings struct {
 	Wait int64    // how long the stream waits: the watermark is the largest time so far, less Wait
 	Late Lateness // what becomes of what comes later still

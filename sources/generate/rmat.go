@@ -56,8 +56,8 @@ func (by Generator) RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 	return &graph.Graph{Offsets: offsets, Neighbors: neighbors}, nil
 }
 
-// RMATLines is the lines that RMAT draws, in the order in which it does: what a
-// file of them would be like.
+// RMATLines returns the edges that RMAT draws, in drawing order, as the lines of a file would
+// have them.
 func RMATLines(scale, lines int, seed uint64) iter.Seq2[int32, int32] {
 	// The chances, of 65 536.
 	const a, b, c = 57 << 16 / 100, 19 << 16 / 100, 19 << 16 / 100
