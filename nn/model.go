@@ -152,8 +152,11 @@ func (c *core) Clone() Predictor {
 	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
-	if _, ok := f.work.body.(*logisticLayer); ok {
+	switch f.work.body.(type) {
+	case *logisticLayer:
 		return additive{clone{f}}
+	case *cnnLayers:
+		return filtered{clone{f}}
 	}
 	return clone{f}
 }

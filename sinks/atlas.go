@@ -41,10 +41,13 @@ type Motif struct {
 	Class string `json:"class,omitempty"`
 	// Strength is what the motifs are ordered by: of words the standard deviation over all
 	// graphs of what they add together, in the unit of WordWeight, over all classes. What
-	// adds the same to all answers has none.
-	Strength    float64 `json:"strength"`
-	Graphs      int     `json:"graphs"`      // that have it
-	Occurrences float64 `json:"occurrences"` // in all graphs
+	// adds the same to all answers has none. Of filters it is that of what the logarithms of the
+	// probabilities, or the number, lose without them, and of units the length of the weights.
+	Strength float64 `json:"strength"`
+	// Graphs is how many graphs have it, or have a field for which the filter is above 0, and
+	// Occurrences the sum of its counts, or the number of those fields.
+	Graphs      int     `json:"graphs"`
+	Occurrences float64 `json:"occurrences"`
 	// Effects are those on the answers, one for each class, or for the number.
 	Effects  []Effect  `json:"effects,omitempty"`
 	Examples []Example `json:"examples,omitempty"`
@@ -64,7 +67,7 @@ type Effect struct {
 // Example is a graph that has a motif, or the part of it around an occurrence.
 type Example struct {
 	Graph  int64         `json:"graph"`  // its number in the data, from 0; of units 0
-	Weight float64       `json:"weight"` // of the motif there; of a unit its probability
+	Weight float64       `json:"weight"` // of the motif there; of a filter its output, and of a unit its probability
 	Nodes  []ExampleNode `json:"nodes"`
 	Edges  []ExampleEdge `json:"edges"`
 }
@@ -116,7 +119,8 @@ const (
 )
 
 // Atlas describes what the model looks for in the graphs of a pipeline without operators or
-// sink, whose source can be run four times. The model is nn.Additive. The memory does not grow with the
+// sink, whose source can be run four times. The model is nn.Additive, of which the words are
+// described, or nn.Filtered, of which the filters for nodes are. The memory does not grow with the
 // number of graphs: of millions of words, the weakest half is forgotten.
 func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOptions) (*Atlas, error) {
 	if err := o.check(); err != nil {
@@ -126,7 +130,14 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 		Atlas: Atlas{Kind: "words", Classes: p.Classes()}, p: p, graphs: graphs,
 		tallies: map[uint64]*tally{}, motifs: o.Motifs, most: o.Examples,
 	}
-	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
+	steps := []func(context.Context) error{a.rank, a.meet, a.find, a.ablate}
+	p.mu.Lock()
+	_, ok := p.latest.(nn.Filtered)
+	p.mu.Unlock()
+	if ok {
+		steps = []func(context.Context) error{a.filters}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("sinks: atlas: %w", err)
 		}
@@ -211,7 +222,7 @@ func (s *contributing) Open(in *arrow.Schema) (flow.Writer, error) {
 	}
 	var ok bool
 	if s.net, ok = net.(nn.Additive); !ok {
-		return nil, fmt.Errorf("a %T has no words: want a model of counts", s.p.net)
+		return nil, fmt.Errorf("a %T has neither words nor filters: want a model of counts, or an nn.CNN", s.p.net)
 	}
 	s.shape = shape
 	return s, nil

@@ -16,6 +16,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -205,5 +207,47 @@ func TestUnitAtlas(t *testing.T) {
 	}
 	if _, err := sinks.UnitAtlas(&nn.RBM{}, g, rows, members, sinks.AtlasOptions{}); err == nil {
 		t.Error("an untrained machine: want an error")
+	}
+}
+
+// What the answers are without a filter is what a predictor without it says.
+func TestFilterAtlas(t *testing.T) {
+	defer leak.VerifyNone(t)
+	src := sources.Families{Graphs: 60}
+	graphs, layout := collectedGraphs(t, src)
+	layout.Classes = must(record.LayoutOf(must(flow.From(src).Schema(t.Context())))).Classes
+	recipe := operators.Recipe{
+		operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 12, By: labeling.Betweenness}, operators.Assemble{K: 5}, operators.Normalize{By: labeling.WL},
+	}
+	net := &nn.CNN{Dropout: -1, Maps1: 6}
+	must(sinks.Fit{Net: net, Epochs: 5}.Run(t.Context(), recipe.Onto(flow.From(src))))
+	p := must(sinks.NewPredictor(net, recipe))
+	defer p.Close()
+	a := must(p.Atlas(t.Context(), flow.From(src), sinks.AtlasOptions{}))
+	if a.Kind != "filters" || a.All != 6 || a.Graphs != 60 || len(a.Motifs) == 0 {
+		t.Fatalf("%+v", a)
+	}
+	for _, m := range a.Motifs {
+		var number int
+		must(fmt.Sscanf(m.Text, "filter %d", &number))
+		without := must(sinks.NewPredictor(must(net.Clone().(nn.Filtered).WithoutFilters(number)), recipe))
+		defer without.Close()
+		falls := make([]float64, len(a.Classes))
+		for _, g := range graphs {
+			x, y := must(p.Predict(t.Context(), g)), must(without.Predict(t.Context(), g))
+			for c := range falls {
+				falls[c] += float64(x.Probs[c] - y.Probs[c])
+			}
+		}
+		// In graphs that do not turn the filter on, nothing changes.
+		for c, e := range m.Effects {
+			if got := e.Word * float64(m.Graphs); math.Abs(got-falls[c]) > 1e-4 {
+				t.Errorf("%s, class %d: %v in all, want %v", m.Text, c, got, falls[c])
+			}
+		}
+		if m.Picture.Rows != 5 || m.Picture.Cols != 1 || m.Graphs > 0 && len(m.Examples) == 0 {
+			t.Errorf("%s: %+v, %d examples of %d graphs", m.Text, m.Picture, len(m.Examples), m.Graphs)
+		}
 	}
 }

@@ -115,18 +115,7 @@ func UnitAtlas(net *nn.RBM, g *graph.Graph, x *tensor.Dense, members []int32, o 
 			if len(nodes) == 0 {
 				continue
 			}
-			var edges []graph.Edge
-			for _, v := range nodes {
-				for _, u := range nodes {
-					if g.Entry(v, u) >= 0 {
-						edges = append(edges, graph.Edge{U: v, V: u})
-					}
-				}
-			}
-			root := nodes[:1:1]
-			all := slices.Clone(nodes)
-			slices.Sort(all)
-			e := showExample(g, nil, all, edges, root)
+			e := showField(g, nil, nodes)
 			e.Weight = f.p
 			m.Examples = append(m.Examples, e)
 		}

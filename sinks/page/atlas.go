@@ -17,7 +17,7 @@ const (
 	mostExamples = 12
 	mostEffects  = 10 // classes in the table of a motif
 
-	words = "words" // the kind of an atlas
+	units = "units" // a kind of atlas
 )
 
 // Atlas is the page of a sinks.Atlas. Of more than 100 motifs, 12 examples of one, or 10
@@ -95,7 +95,7 @@ func (p Atlas) Write(w io.Writer) error {
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
-	if c.Loses = "What the answers for graphs that have it lose without it"; p.Atlas.Kind != words {
+	if c.Loses = "What the answers for graphs that have it lose without it"; p.Atlas.Kind == units {
 		c.Loses = "What the logarithm of the unnormalised probability of a field loses without it, in nats"
 	}
 	for i, e := range m.Effects {
@@ -124,7 +124,10 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 			return c, err
 		}
 		caption := fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)
-		if i := slices.IndexFunc(e.Nodes, func(v sinks.ExampleNode) bool { return v.Root }); p.Atlas.Kind != words && i >= 0 {
+		if m.Picture != nil {
+			caption = fmt.Sprintf("graph %d, output %.3g", e.Graph, e.Weight)
+		}
+		if i := slices.IndexFunc(e.Nodes, func(v sinks.ExampleNode) bool { return v.Root }); p.Atlas.Kind == units && i >= 0 {
 			caption = fmt.Sprintf("field of node %s, probability %.3g", name(p.Name, e.Nodes[i].ID), e.Weight)
 		}
 		c.Examples = append(c.Examples, plate{d, caption})
@@ -224,13 +227,13 @@ func picture(p *sinks.Picture) *drawing {
 
 var atlasPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
 <h1>{{.Title}}</h1>
-<p>What a model looks for in {{.Graphs}} {{if eq .Kind "words"}}graphs{{else}}receptive fields{{end}}. They have {{.All}} {{.Kind}}; the strongest {{.Compared}} were compared, and those that are alike stand together.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}
-In drawings blue belongs to the motif, and {{if eq .Kind "words"}}yellow is the node that the word is about{{else}}yellow is the root. Of weights, filled squares are positive, outlines negative, and the area is the size{{end}}.</p>
+<p>What a model looks for in {{.Graphs}} {{if ne .Kind "units"}}graphs{{else}}receptive fields{{end}}. They have {{.All}} {{.Kind}}; the strongest {{.Compared}} were compared, and those that are alike stand together.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}
+In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the node that the word is about{{else}}the root of the field. Of weights, a row is a node of the field, in rank order, filled squares are positive, outlines negative, and the area is the size{{end}}.</p>
 {{with .Of}}<section aria-labelledby="of"><h2 id="of">{{.Title}}</h2>
 {{template "reasons" .}}</section>{{end}}
 {{if .Chapters}}<nav aria-label="Motifs"><table>
 <caption>Motifs, the strongest first</caption>
-<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if eq .Kind "words"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">alike</th></tr></thead>
+<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if ne .Kind "units"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">alike</th></tr></thead>
 <tbody>
 {{range .Chapters}}<tr><td class="number">{{.Number}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td></tr>
 {{end}}</tbody>
@@ -239,7 +242,7 @@ In drawings blue belongs to the motif, and {{if eq .Kind "words"}}yellow is the 
 <h2 id="h{{.Number}}">{{.Number}}. {{.Head}}</h2>
 <div class="sides"><figure>{{with .Drawing}}{{template "drawing" .}}{{end}}</figure>
 <div>{{if ne .Head .Text}}<p><code>{{.Text}}</code></p>{{end}}
-<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if eq $.Kind "words"}}graphs have it{{else}}fields turn it on{{end}} ({{printf "%.1f" .Share}} %){{if eq $.Kind "words"}}, {{printf "%.6g" .Occurrences}} times in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
+<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if ne $.Kind "units"}}graphs have it{{else}}fields turn it on{{end}} ({{printf "%.1f" .Share}} %){{if ne $.Kind "units"}}, {{printf "%.6g" .Occurrences}} {{if eq $.Kind "words"}}times{{else}}fields{{end}} in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
 {{template "effects" .}}</div></div>
 {{if .Examples}}<h3>Where it occurs</h3>
 <div class="plates">{{range .Examples}}<figure>{{template "drawing" .}}<figcaption>{{.Caption}}</figcaption></figure>

@@ -106,6 +106,16 @@ func (l *FieldConv) Init(r random.Source) {
 	}
 }
 
+// Weights returns those that there are; their last dimension is that of the maps.
+func (l *FieldConv) Weights() (all []*Weight) {
+	for _, w := range []*Weight{l.Table, l.wide, l.Dense, l.Bias} {
+		if w != nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 // StartGrad prepares for backward, which adds up the gradients of the graphs of
 // one batch.
 func (l *FieldConv) StartGrad() { ClearGrad(l.Table, l.wide, l.Dense, l.Bias) }
