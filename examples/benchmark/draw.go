@@ -12,7 +12,7 @@ import (
 )
 
 // draw is the picture of -out: a row per collection with a panel for each protocol,
-// dots with bars of one deviation over the folds, the paper's figures as crosses, and
+// dots with bars of one deviation over the folds, the paper's figures as triangles, and
 // the share of the largest class as a line.
 func (r *report) draw(format string) ([]byte, error) {
 	var panels [][2]*picture.Chart
@@ -20,8 +20,10 @@ func (r *report) draw(format string) ([]byte, error) {
 	for _, of := range r.Collections {
 		row := [2]*picture.Chart{r.panel(of, "nested"), r.panel(of, "paper")}
 		a, b := &row[0].Y, &row[1].Y // both show the same part of the scale
-		a.Min, a.Max = min(a.Min, b.Min)-1, max(a.Max, b.Max)+1
+		a.Min, a.Max = min(a.Min, b.Min), max(a.Max, b.Max)
 		b.Min, b.Max = a.Min, a.Max
+		row[0].Fit()
+		row[1].Fit()
 		if panels = append(panels, row); len(row[0].Keys) > len(legend) {
 			legend = row[0].Keys
 		}
@@ -69,7 +71,7 @@ func (r *report) panel(of graphs, protocol string) *picture.Chart {
 		p.Points(fmt.Sprintf("mean over %d folds × %d; bar: one standard deviation of the folds to either side (the mean's own error is smaller)", r.Folds, r.Repeats), mean, deviation, picture.Blue, draw.CircleGlyph{})
 	}
 	if figures != nil {
-		p.Points("the paper's figure", figures, nil, picture.Red, draw.CrossGlyph{})
+		p.Points("the paper's figure", figures, nil, picture.Red, draw.PyramidGlyph{})
 	}
 	return p
 }

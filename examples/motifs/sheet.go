@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"image/color"
@@ -15,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/sanflow/sanflow/examples/internal/picture"
 )
 
 // Colours: the root is yellow as in the paper, the rest is quiet.
@@ -22,9 +23,9 @@ var (
 	ink   = color.Gray{Y: 45}
 	faint = color.Gray{Y: 130}
 	rule  = color.Gray{Y: 222}
-	line  = color.NRGBA{R: 0x6b, G: 0x77, B: 0x85, A: 0xff}
-	node  = color.NRGBA{R: 0x2b, G: 0x6c, B: 0xb0, A: 0xff}
-	root  = color.NRGBA{R: 0xff, G: 0xc8, B: 0x1e, A: 0xff}
+	line  = picture.Gray
+	node  = picture.Blue
+	root  = picture.Yellow
 )
 
 // Lengths of the sheet, in points.
@@ -169,9 +170,7 @@ func (s *sheet) draw(ctx context.Context, format string) ([]byte, error) {
 		}
 		y += cell + caption + gap
 	}
-	var b bytes.Buffer
-	_, err := w.WriteTo(&b)
-	return b.Bytes(), err
+	return picture.Bytes(w)
 }
 
 // dot is the radius of a node in the small pictures: the more, the smaller.

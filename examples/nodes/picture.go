@@ -34,6 +34,5 @@ func (r *report) draw(format string) ([]byte, error) {
 		p.Points(fmt.Sprintf("chosen: epoch %d", chosen), plotter.XYs{{X: float64(chosen), Y: r.curve[chosen-1]}}, nil, picture.Blue, draw.CircleGlyph{})
 	}
 	p.Level("largest class", 0, last, r.Majority, color.Black)
-	p.Y.Min, p.Y.Max, p.X.Min = 0, 100, 0
 	return p.File(16*vg.Centimeter, 10*vg.Centimeter, format)
 }

@@ -246,7 +246,7 @@ func (r *report) draw(format string) ([]byte, error) {
 		for _, a := range r.Alarms {
 			at = append(at, plotter.XY{X: float64(a.Question), Y: 1 - a.After})
 		}
-		p.Points("alarm", at, nil, picture.Red, draw.CrossGlyph{})
+		p.Points("alarm", at, nil, picture.Red, draw.PyramidGlyph{})
 	}
 	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
 }

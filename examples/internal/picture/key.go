@@ -42,11 +42,14 @@ func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, er
 	return &Sheet{draw.Crop(all, 0, 0, foot, 0), out}, nil
 }
 
-// Bytes returns the page as a file. The text of an SVG falls back on fonts of the same
+// Bytes returns the page as a file.
+func (s *Sheet) Bytes() ([]byte, error) { return Bytes(s.out) }
+
+// Bytes returns a canvas as a file. The text of an SVG falls back on fonts of the same
 // widths, and then on any without serifs, where the reader has not that of all
 // pictures.
-func (s *Sheet) Bytes() ([]byte, error) {
+func Bytes(out vg.CanvasWriterTo) ([]byte, error) {
 	var b bytes.Buffer
-	_, err := s.out.WriteTo(&b)
+	_, err := out.WriteTo(&b)
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;")), err
 }

@@ -36,6 +36,7 @@ var (
 	Green  = color.RGBA{0, 158, 115, 255}
 	Purple = color.RGBA{204, 121, 167, 255}
 	Orange = color.RGBA{230, 159, 0, 255}
+	Yellow = color.RGBA{240, 228, 66, 255}
 	Red    = color.RGBA{213, 94, 0, 255}
 	Gray   = color.RGBA{120, 120, 120, 255}
 )
@@ -59,7 +60,7 @@ func New(title, x, y string) *Chart {
 	c.Title.Padding = vg.Points(8)
 	c.X.Tick.Marker, c.Y.Tick.Marker = Round{}, Round{}
 	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{205}, color.Gray{205}
 	c.Add(grid)
 	return c
 }
@@ -112,12 +113,38 @@ func (c *Chart) Names(names []string) {
 	c.X.Min, c.X.Max = -.6, float64(len(names))-.4
 }
 
+// Fit makes an axis with a linear scale begin at 0 where that leaves the data more than half of it, and
+// otherwise leaves a margin and notes in its label that it does not begin at 0. File calls it.
+func (c *Chart) Fit() {
+	for _, a := range [2]*plot.Axis{&c.X, &c.Y} {
+		_, linear := a.Scale.(plot.LinearScale)
+		_, round := a.Tick.Marker.(Round)
+		if !linear || !round || !(a.Min < a.Max) {
+			continue
+		}
+		margin := (a.Max - a.Min) / 25
+		switch {
+		case a.Min >= 0 && a.Min < a.Max-a.Min:
+			a.Min = 0
+		case a.Min > 0:
+			a.Label.Text += ", not from 0"
+			fallthrough
+		default:
+			a.Min -= margin
+		}
+		if a == &c.Y {
+			a.Max += margin
+		}
+	}
+}
+
 // File returns the chart as a file, of that size above the legend.
 func (c *Chart) File(width, height vg.Length, format string) ([]byte, error) {
 	sheet, err := NewSheet(width, height, format, c.Keys...)
 	if err = cmp.Or(c.Err, err); err != nil {
 		return nil, err
 	}
+	c.Fit()
 	c.Draw(draw.Crop(sheet.Canvas, vg.Points(10), vg.Points(-14), vg.Points(10), vg.Points(-10)))
 	return sheet.Bytes()
 }
