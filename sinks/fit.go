@@ -41,13 +41,12 @@ type Fit struct {
 	// Valid, if set, is the rows that the model is tested on after each epoch.
 	// They are made once and held in memory.
 	Valid *flow.Pipeline
-	// HeldOut scores an epoch by what a model that holds rows out by itself (nn.HoldsOut)
-	// has reported in it, Epoch.Train, and none need be kept from it; Valid is then
-	// a test and nothing else. Such a model is scored so too where neither Valid nor
-	// Test is set.
+	// HeldOut scores an epoch by Epoch.Train, the out-of-sample result of a model that holds rows
+	// out (nn.HoldsOut); Valid is then a test only. Without Valid and Test such a model is always
+	// scored so.
 	HeldOut bool
-	// Score is what is best when it is lowest, of a test on Valid, or of what a model
-	// that holds rows out has reported in an epoch. The default is the mean loss.
+	// Score scores a test on Valid, or the out-of-sample result of a model that holds rows out;
+	// lower is better. The default is the mean loss.
 	Score func(nn.Result) float64
 	// Measure, if set, scores an epoch by what the model says of the rows of Valid, in
 	// place of Score: for instance by the area under the ROC curve where classes are unbalanced.

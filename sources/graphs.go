@@ -32,7 +32,7 @@ type Graphs struct {
 	Rows int
 }
 
-// Item is a graph and what it is labelled with.
+// Item is a graph with its targets and ids.
 type Item struct {
 	Graph     *graph.Graph
 	ID        int64     // graph_id; 0 stands for the number of the graph in its stream

@@ -130,5 +130,5 @@ type NodesReader struct {
 	oneReader
 }
 
-// Set returns what was read.
+// Set returns the data read.
 func (r *NodesReader) Set() *NodeSet { return r.set }

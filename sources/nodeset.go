@@ -34,7 +34,7 @@ func (p Subset) String() string {
 	return subsetNames[p]
 }
 
-// NodesStats says what was read.
+// NodesStats counts the data read.
 type NodesStats struct {
 	EdgeCounts
 	Isolated int64 // nodes without an edge

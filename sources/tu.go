@@ -89,7 +89,7 @@ type TU struct {
 	Workers int
 }
 
-// TUStats says what a [TUReader] has read so far: all of it after io.EOF.
+// TUStats counts the data that a [TUReader] has read so far: all of it after io.EOF.
 type TUStats struct {
 	Graphs, Nodes int64
 	EdgeCounts

@@ -101,7 +101,7 @@ func channels(name string, values [][]int64, n int) []record.Channel {
 // Schema returns the schema of every record.
 func (r *TUReader) Schema() *arrow.Schema { return r.build.Schema() }
 
-// Stats returns what was read so far.
+// Stats returns the counts so far.
 func (r *TUReader) Stats() TUStats {
 	s := r.stats
 	s.EdgeCounts = r.csr.counts
