@@ -26,7 +26,8 @@
 //   - bounded buffers, so a slow sink slows the source;
 //   - rows that a stage refuses end the run, are skipped, or are kept as
 //     letters (Options.Refused);
-//   - counts, bytes, busy and waiting time per stage (Running.Stats);
+//   - counts, bytes, busy and waiting time per stage (Running.Stats), which an observer
+//     finds for all pipelines below a context (Observe);
 //   - positions: the pipeline knows up to which row of the source every row is
 //     complete, and tells Stats and a source that is an Acker.
 //
@@ -53,8 +54,9 @@
 //	TimedWriter     Writer  sinks sinks/internal/parts sinks/jetstream
 //	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
+//	Reporter        Writer  sinks
 //
-// A Writer can be a Noter too.
+// A Writer can be a Noter too, and a Reader a Reporter.
 //
 // # Guarantees
 //

@@ -69,7 +69,7 @@ func (r *Running) Wait() error {
 // Stats returns what each stage did so far. It may be called at any time, also
 // after the end.
 func (r *Running) Stats() Stats {
-	s := Stats{Done: r.run.track.watermark()}
+	s := Stats{Done: r.run.track.watermark(), Read: r.run.track.reach()}
 	for _, c := range r.counts {
 		s.Stages = append(s.Stages, c.snapshot())
 	}
@@ -106,6 +106,7 @@ func (p Pipeline) begin(ctx context.Context, ready func()) *Running {
 		}
 		if isOpen = r.err() == nil; isOpen {
 			running.counts = o.counts
+			defer running.announce()()
 			ready()
 			o.serve()
 		}

@@ -26,13 +26,13 @@ func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, 
 	if row < 0 || row >= int(rec.NumRows()) {
 		return Letter{}, at(c.stage, fmt.Errorf("refused row %d of %d: %w", row, rec.NumRows(), err))
 	}
-	c.refused.Add(1)
 	l := Letter{
 		Stage: c.stage,
 		Graph: cell(rec, graphID, row),
 		Pos:   cell(rec, posColumn, row),
 		Err:   err,
 	}
+	c.refuse(l)
 	if r.opts.Refused == Stop {
 		return Letter{}, &Error{Stage: l.Stage, Graph: l.Graph, Err: err}
 	}

@@ -279,7 +279,7 @@ func TestStats(t *testing.T) {
 			{Stage: "holding", RecordsIn: 20, RowsIn: 40, RecordsOut: 20, RowsOut: 40},
 			{Stage: "discard", RecordsIn: 20, RowsIn: 40},
 		}
-		if len(s.Stages) != len(want) || s.Done != 59 {
+		if len(s.Stages) != len(want) || s.Done != 59 || s.Read != 59 {
 			t.Fatalf("%d workers:\n%v", workers, s)
 		}
 		for i, w := range want {
@@ -290,7 +290,15 @@ func TestStats(t *testing.T) {
 			if g.Busy < 0 || g.Waiting < 0 || g.Blocked < 0 {
 				t.Errorf("%s: negative times: %+v", g.Stage, g)
 			}
-			g.BytesOut, g.Busy, g.Waiting, g.Blocked = 0, 0, 0, 0
+			if n := min(g.Refused, 8); len(g.Letters) != int(n) {
+				t.Errorf("%s: %d letters, want %d", g.Stage, len(g.Letters), n)
+			}
+			for _, l := range g.Letters {
+				if l.Stage != "a" || l.Graph%3 != 0 || l.Pos != l.Graph || l.Err != errTest || l.Row != nil {
+					t.Errorf("a letter is %+v", l)
+				}
+			}
+			g.BytesOut, g.Busy, g.Waiting, g.Blocked, g.Letters = 0, 0, 0, 0, nil
 			if !reflect.DeepEqual(g, w) {
 				t.Errorf("%d workers: %+v, want %+v", workers, g, w)
 			}

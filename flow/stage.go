@@ -70,6 +70,15 @@ type Lagger interface {
 	Lag() int64
 }
 
+// Reporter is a Reader or a Writer that can tell more than counts, such as how the model
+// fares that learns.
+type Reporter interface {
+	// Report returns a value of a type that the package documents. What it costs is done
+	// when it is called, or from one call to the next: a Reporter that is not asked does
+	// nothing. It is called from any goroutine at any time, also after Close.
+	Report() any
+}
+
 // Operator describes a step of a pipeline. It is a value, usually a struct
 // literal whose zero fields are documented defaults.
 type Operator interface {

@@ -29,6 +29,9 @@ type StageStats struct {
 	Notes map[string]int64
 	// Lag is how many messages wait to be read by a source that is a Lagger.
 	Lag int64
+	// Letters are the rows that were refused last, the latest last, at most 8. Their Row
+	// is nil.
+	Letters []Letter
 }
 
 // Stats is a snapshot of a run.
@@ -39,6 +42,8 @@ type Stats struct {
 	// positions fall, or one comes again in a later record, it is not known
 	// which rows are to come: Done then is below that position, and rises at the end only.
 	Done int64
+	// Read is the highest position that the source has handed out, or -1.
+	Read int64
 }
 
 // String is a table, a line per stage; notes stand behind it.
@@ -73,9 +78,10 @@ type counter struct {
 	bytesOut, refused                atomic.Int64
 	busy, wait, blocked              clock
 
-	mu    sync.Mutex
-	notes map[string]int64
-	own   any // the Reader or Writer, which may be a Noter and a Lagger
+	mu      sync.Mutex
+	notes   map[string]int64
+	letters []Letter // the last ones, without their rows
+	own     any      // the Reader or Writer, which may be a Noter, a Lagger and a Reporter
 }
 
 // of tells whose counter it is.
@@ -92,6 +98,19 @@ func (c *counter) note(event string, n int64) {
 		c.notes = map[string]int64{}
 	}
 	c.notes[event] += n
+}
+
+// mostLetters is how many of the rows that were refused StageStats has.
+const mostLetters = 8
+
+func (c *counter) refuse(l Letter) {
+	c.refused.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.letters) == mostLetters {
+		c.letters = c.letters[:copy(c.letters, c.letters[1:])]
+	}
+	c.letters = append(c.letters, l)
 }
 
 func (c *counter) in(rec arrow.Record) {
@@ -137,7 +156,7 @@ func monotonic() time.Duration { return time.Since(began) }
 
 func (c *counter) snapshot() StageStats {
 	c.mu.Lock()
-	notes, own := maps.Clone(c.notes), c.own
+	notes, letters, own := maps.Clone(c.notes), slices.Clone(c.letters), c.own
 	c.mu.Unlock()
 	if n, ok := own.(Noter); ok {
 		if notes == nil {
@@ -161,5 +180,6 @@ func (c *counter) snapshot() StageStats {
 		Blocked: time.Duration(c.blocked.Load()),
 		Notes:   notes,
 		Lag:     lag,
+		Letters: letters,
 	}
 }

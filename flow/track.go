@@ -277,3 +277,10 @@ func (t *tracker) watermark() int64 {
 	defer t.mu.Unlock()
 	return t.low
 }
+
+// reach returns the highest position that the source has handed out.
+func (t *tracker) reach() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.high
+}
