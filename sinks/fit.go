@@ -235,7 +235,9 @@ func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, err
 	}
 	t.since = time.Now()
-	return &fitWriter{trainer: w.(*trainer), fit: t}, nil
+	f := &fitWriter{trainer: w.(*trainer), fit: t}
+	f.epochs(t.done)
+	return f, nil
 }
 
 // fitState is what a checkpoint has of a fitting.
@@ -316,7 +318,9 @@ func (w *fitWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 	if w.seen%w.fit.rows != 0 || w.seen/w.fit.rows <= int64(len(w.fit.done)) { // or it was done before
 		return nil
 	}
-	return w.fit.epoch(ctx)
+	err := w.fit.epoch(ctx)
+	w.epochs(w.fit.done)
+	return err
 }
 
 // enough reports whether the patience is at its end.

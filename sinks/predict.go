@@ -69,7 +69,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 		if !in.HasField(record.Roots) {
 			return nil, fmt.Errorf("there is no column %q of nodes to ask Graph about", record.Roots)
 		}
-		return &predictor{Predict: p, shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
+		return &predictor{Predict: p, asked: askedOf(in), shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
 	}
 	if !nn.Trained(p.Net) {
 		return nil, nn.ErrUntrained
@@ -93,11 +93,12 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &predictor{p, shape, as}, p.Net.Init(shape)
+	return &predictor{p, askedOf(in), shape, as}, p.Net.Init(shape)
 }
 
 type predictor struct {
 	Predict
+	*asked
 	shape nn.Shape
 	as    calibration // of Net
 }
@@ -124,7 +125,7 @@ func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 		for row := 0; p.Prior != nil && row < len(answers); row += len(p.Prior) {
 			balance(answers[row:row+len(p.Prior)], p.Prior)
 		}
-		return each(rec, p.shape, answers, p.Each)
+		return p.tell(rec, answers)
 	})
 }
 
@@ -148,6 +149,14 @@ func (p *predictor) look(ctx context.Context, rec arrow.Record) error {
 		} else {
 			answers = append(answers, a.Value)
 		}
+	}
+	return p.tell(rec, answers)
+}
+
+// tell tells Each about rec.
+func (p *predictor) tell(rec arrow.Record, answers []float32) error {
+	if p.open.Load() {
+		p.add(nn.Result{}, rec, answers, p.shape.Classes)
 	}
 	return each(rec, p.shape, answers, p.Each)
 }

@@ -53,11 +53,12 @@ func (t Train) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, err
 	}
 	progress, err := t.Checkpoint.open(t.Net, in)
-	return &trainer{Train: t, shape: shape, progress: progress}, err
+	return &trainer{Train: t, asked: askedOf(in), shape: shape, progress: progress}, err
 }
 
 type trainer struct {
 	Train
+	*asked
 	shape    nn.Shape
 	progress *progress // nil: no checkpoints
 	stepping bool
@@ -91,7 +92,8 @@ func (t *trainer) step(rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
-	if t.OnRow != nil {
+	sampled := t.open.Load()
+	if t.OnRow != nil || sampled && t.shape.Classes <= mostSampled {
 		b.Predicted = t.answers(int(rec.NumRows()))
 	}
 	r, err := t.Net.Step(b)
@@ -101,6 +103,13 @@ func (t *trainer) step(rec arrow.Record) error {
 		return err
 	case err != nil:
 		return fmt.Errorf("after %d graphs: %w", t.Net.Seen(), err)
+	}
+	if sampled {
+		var said []float32
+		if b.Predicted != nil {
+			said = b.Predicted.Float32s()
+		}
+		t.add(r, rec, said, t.shape.Classes)
 	}
 	if t.OnRow != nil {
 		if err := each(rec, t.shape, b.Predicted.Float32s(), t.OnRow); err != nil {

@@ -59,11 +59,13 @@ func (w Watch) Open(in *arrow.Schema) (flow.Writer, error) {
 			return 1
 		}
 	}
+	var t *trainer
 	rows, next := int64(0), w.OnRow
 	w.OnRow = func(p Prediction) error {
 		a, alarm := w.Detector.Add(w.Error(p))
 		if rows++; alarm {
 			a.Position, a.Time = rows-1, p.Pos
+			t.alarm(a)
 			if err := w.OnAlarm(a); err != nil {
 				return err
 			}
@@ -73,5 +75,7 @@ func (w Watch) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 		return next(p)
 	}
-	return w.Train.Open(in)
+	opened, err := w.Train.Open(in)
+	t, _ = opened.(*trainer)
+	return opened, err
 }

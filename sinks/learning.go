@@ -1,0 +1,137 @@
+package sinks
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
+)
+
+// Learning is what Train, Watch, Fit and Predict report to [flow.Running.Report]: how the model
+// fares. Rows and Sample are of the first rows since the last report, up to 1024, which
+// Train predicts before it learns from them; the first report has none.
+type Learning struct {
+	// Classes are the names of the classes; nil where numbers are learned, or where the
+	// records name none.
+	Classes []string
+	// Sample is the mean over the rows of the sample. Predict counts those whose target is
+	// known.
+	Sample nn.Result
+	// Rows are the rows of the sample with a class; none where there are more than 4096 classes.
+	Rows []Guess
+	// Epochs are those of a Fit so far. They are not to be changed.
+	Epochs []Epoch
+	// Alarms are the last ones of a detector, as that of Watch, up to 64.
+	Alarms []drift.Alarm
+}
+
+// Guess is what a model said of a row.
+type Guess struct {
+	Target, Class int32
+	P             float32 // the probability of Class
+}
+
+const (
+	mostGuesses = 1024
+	mostSampled = 4096 // classes of which rows are sampled
+)
+
+// asked is what a sink has to report. Where no one asks, it costs a look at open.
+type asked struct {
+	open    atomic.Bool // for more rows
+	classes []string
+
+	mu  sync.Mutex
+	now Learning // Sample has sums
+}
+
+var (
+	_ flow.Reporter = (*trainer)(nil)
+	_ flow.Reporter = (*predictor)(nil)
+)
+
+// askedOf returns that of records with a schema.
+func askedOf(s *arrow.Schema) (a *asked) {
+	a = &asked{}
+	_ = record.Meta(s, record.Target, record.MetaClasses, &a.classes) // or the sink has said what is wrong
+	return a
+}
+
+// Report returns a [Learning], and asks for the next.
+func (a *asked) Report() any {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	got := a.now
+	got.Classes, got.Sample = a.classes, meanResult(got.Sample)
+	a.now = Learning{Epochs: got.Epochs, Alarms: slices.Clone(got.Alarms)}
+	a.open.Store(true)
+	return got
+}
+
+// epochs notes the epochs so far, to which others may be appended.
+func (a *asked) epochs(all []Epoch) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now.Epochs = all
+}
+
+// alarm notes an alarm.
+func (a *asked) alarm(of drift.Alarm) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now.Alarms = append(a.now.Alarms, of)
+	a.now.Alarms = a.now.Alarms[max(0, len(a.now.Alarms)-64):]
+}
+
+// guess is what the model has said of a row, of these probabilities of the classes.
+func guess(target int32, probs []float32) Guess {
+	g := Guess{Target: target}
+	for c, p := range probs {
+		if p > probs[g.Class] {
+			g.Class = int32(c)
+		}
+	}
+	g.P = probs[g.Class]
+	return g
+}
+
+// add adds rows of which a model has said these answers, of so many classes; r is what a
+// step has found, or without rows to be found here.
+func (a *asked) add(r nn.Result, rec arrow.Record, answers []float32, classes int) {
+	targets, _ := record.Values[int32](rec, record.Target) // a stream to be predicted need not know them
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	step := r.Rows > 0
+	for i, target := range targets {
+		if classes == 0 || classes > mostSampled || len(a.now.Rows) == mostGuesses {
+			break
+		}
+		if target < 0 || int(target) >= classes {
+			continue
+		}
+		probs := answers[i*classes : (i+1)*classes]
+		g := guess(target, probs)
+		a.now.Rows = append(a.now.Rows, g)
+		if step {
+			continue
+		}
+		one := nn.Result{Rows: 1, Loss: -math.Log(max(float64(probs[target]), 1e-30))}
+		if g.Class == target {
+			one.Correct = 1
+		}
+		addResult(&a.now.Sample, one)
+	}
+	if step {
+		addResult(&a.now.Sample, r)
+	}
+	if a.now.Sample.Rows >= mostGuesses || !step && a.now.Sample.Rows == 0 {
+		a.open.Store(false)
+	}
+}
