@@ -1,0 +1,210 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+)
+
+const (
+	mostPages  = 16
+	mostAtWork = 8
+	mostEnded  = 4
+	brief      = 250 * time.Millisecond // runs that take less give way to others
+)
+
+// Page is the page of a program: an http.Handler, which is to be mounted at a path that ends
+// with a slash. The zero value is ready. Its methods may be called from any goroutine.
+type Page struct {
+	// Name is what the page calls the program.
+	Name string
+
+	interval, patience time.Duration // between two events, and with a client; 0 = 500 ms, 5 s
+
+	mu      sync.Mutex
+	began   time.Time
+	runs    []*run // at work, in order of their beginning
+	ended   []*run // the latest last
+	last    int    // number of the last run
+	count   [2]int // of runs that ended, and of those that failed
+	total   totals
+	pages   int
+	frame   []byte
+	framed  time.Time
+	over    chan struct{} // closed by End
+	isOver  bool
+	failure string
+}
+
+// run is one that is shown.
+type run struct {
+	number  int
+	name    string
+	work    flow.Observed // nil after the end
+	began   time.Time
+	took    time.Duration // after the end
+	failure string
+	stats   flow.Stats // of the end
+	learned []learned  // by stage, as far as there was a report
+}
+
+// start makes the zero value ready. The caller holds mu.
+func (p *Page) start() {
+	if p.over == nil {
+		p.over, p.began = make(chan struct{}), time.Now()
+		p.interval, p.patience = cmp.Or(p.interval, 500*time.Millisecond), cmp.Or(p.patience, 5*time.Second)
+	}
+}
+
+// Watch returns a context below which each pipeline that runs is shown; see flow.Observe.
+// Other work that is announced there and has a method String is called by that.
+func (p *Page) Watch(ctx context.Context) context.Context {
+	return flow.Observe(ctx, func(work flow.Observed) func(error) {
+		name := ""
+		if s, ok := work.(fmt.Stringer); ok {
+			name = s.String()
+		}
+		return p.Add(name, work)
+	})
+}
+
+// Add shows a run until ended is called, with its error. name says which it is, such as a
+// role in a cluster; the page numbers runs itself.
+func (p *Page) Add(name string, work flow.Observed) (ended func(error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.start()
+	p.last++
+	r := &run{number: p.last, name: name, work: work, began: time.Now()}
+	p.runs = append(p.runs, r)
+	return func(err error) { p.end(r, err) }
+}
+
+// end makes a run one that has ended, and lets go of its pipeline.
+func (p *Page) end(r *run, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.runs, r)
+	if i < 0 { // twice
+		return
+	}
+	p.runs = slices.Delete(p.runs, i, i+1)
+	r.look()
+	r.stats, r.took, r.work = r.work.Stats(), time.Since(r.began), nil
+	p.total.add(r.name, r.stats)
+	p.count[0]++
+	if err != nil {
+		p.count[1]++
+		r.failure = clip(err.Error())
+	}
+	if p.ended = append(p.ended, r); len(p.ended) > mostEnded {
+		short := slices.IndexFunc(p.ended, func(r *run) bool { return r.took < brief && r.failure == "" })
+		p.ended = slices.Delete(p.ended, max(0, short), max(0, short)+1)
+	}
+}
+
+// End tells open pages that the program ends, with its error or nil. A page that is opened
+// later shows the end too.
+func (p *Page) End(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.start(); p.isOver {
+		return
+	}
+	p.isOver, p.frame = true, nil
+	if err != nil {
+		p.failure = clip(err.Error())
+	}
+	close(p.over)
+}
+
+//go:embed page.html
+var html string
+
+// policy lets the page run its own script and style, and read its own stream.
+var policy = func() string {
+	sum := func(tag string) string {
+		_, rest, _ := strings.Cut(html, "<"+tag+">")
+		text, _, _ := strings.Cut(rest, "</"+tag+">")
+		hash := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	}
+	return "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src " +
+		sum("script") + "; style-src " + sum("style")
+}()
+
+// ServeHTTP answers for the page and what lies below it.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "want GET", http.StatusMethodNotAllowed)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	switch name := path.Base(r.URL.Path); {
+	case strings.HasSuffix(r.URL.Path, "/"):
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", policy)
+		fmt.Fprint(w, html)
+	case name == "events":
+		p.events(w, r)
+	case name == "metrics":
+		h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(p.metrics()) // a client that has gone hears nothing
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// events sends the state of the page now and then, until the client goes or the end.
+func (p *Page) events(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.start()
+	full := p.pages >= mostPages
+	if !full {
+		p.pages++
+	}
+	interval, patience := p.interval, p.patience
+	p.mu.Unlock()
+	if full {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, fmt.Sprintf("%d pages are open, which is the most", mostPages), http.StatusServiceUnavailable)
+		return
+	}
+	defer func() {
+		p.mu.Lock()
+		p.pages--
+		p.mu.Unlock()
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	client := http.NewResponseController(w)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		frame, over := p.next()
+		_ = client.SetWriteDeadline(time.Now().Add(patience)) // a ResponseWriter of yours may have none
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", frame); err != nil || client.Flush() != nil || over {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-p.over:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
