@@ -55,6 +55,7 @@ type config struct {
 	checkpoint       string
 	resume           bool
 	json, table, out string
+	live             *cli.Page
 	format           string // of out
 
 	splits, parts string // files
@@ -87,6 +88,7 @@ func parse(args []string) (*config, error) {
 	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one; cells that ran out of a shorter limit are tried again")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.table, "table", "", "file for the table, in Markdown")
 	f.StringVar(&c.out, "out", "", "file for the picture, .svg or .png")
@@ -175,11 +177,16 @@ func (c *config) check() (err error) {
 	return nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.table, c.out)
 	if err != nil {

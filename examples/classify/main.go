@@ -59,6 +59,7 @@ type config struct {
 	resume            bool
 	model, onnx, load string
 	json              string
+	live              *cli.Page
 	given             []string // names of the flags that were given
 	selecting, normal labeling.Labeling
 }
@@ -88,6 +89,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
 	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
 	f.StringVar(&c.load, "load", "", "file that -model has written: its network classifies -data, nothing is trained")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -138,11 +140,16 @@ func (c *config) check() (err error) {
 	return nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	if c.load != "" {
 		return predict(ctx, c)
 	}

@@ -64,6 +64,7 @@ type config struct {
 	seed                     uint64
 	url, role, dir, json     string
 	name                     string
+	live                     *cli.Page
 	given                    map[string]bool // flags that were set
 	freePorts                func(n int) ([]int, error)
 }
@@ -93,6 +94,7 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	cli.Int(f, &c.bound, "bound", 0, 0, 1<<30, "MiB that the broker holds of fields: it forgets what was learned, and -epochs is 1; 0 = it keeps all")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of graphs, model and order")
 	f.StringVar(&c.dir, "dir", "", "directory for checkpoints, graphs and the broker's files; a run of the same settings there is resumed; default: a temporary one")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	return f
 }
@@ -171,12 +173,17 @@ func run(ctx context.Context, args []string) error {
 }
 
 // run does the work of a command line, and reports it.
-func (c *config) run(ctx context.Context, work func(context.Context) (*report, error)) error {
+func (c *config) run(ctx context.Context, work func(context.Context) (*report, error)) (err error) {
 	if isChild() {
 		var stop context.CancelFunc
 		ctx, stop = withParent(ctx)
 		defer stop()
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err

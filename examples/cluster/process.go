@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,12 +17,16 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // childEnv is set for processes that this command starts.
 const childEnv = "SANFLOW_CLUSTER_CHILD"
 
 func isChild() bool { return os.Getenv(childEnv) != "" }
+
+// liveEnv is set for processes whose runs the parent shows on a page.
+const liveEnv = "SANFLOW_CLUSTER_LIVE"
 
 // withParent returns a context that ends with the parent, whose end closes the
 // standard input.
@@ -42,6 +47,21 @@ type status struct {
 	Earlier *earlier `json:"earlier,omitempty"` // what a trainer that resumes has found, once
 	Msg     string   `json:"msg,omitempty"`     // of a line of its log
 	Error   string   `json:"error,omitempty"`
+
+	Stats *flow.Stats     `json:"stats,omitempty"` // for the page of the parent, without letters
+	Model *sinks.Learning `json:"model,omitempty"` // that the last stage reports
+}
+
+// shown adds what the page of the parent shows.
+func (s *status) shown(running *flow.Running, stats flow.Stats) {
+	for i := range stats.Stages {
+		stats.Stages[i].Letters = nil
+	}
+	s.Stats = &stats
+	all := running.Report()
+	if l, ok := all[len(all)-1].(sinks.Learning); ok && len(l.Classes) <= 1000 && !math.IsNaN(l.Sample.Loss) {
+		s.Model = &l
+	}
 }
 
 // logger logs what the broker does not do: a child to its parent, a line of JSON each.
@@ -57,7 +77,7 @@ func logger() *slog.Logger {
 // trainer, or nil.
 func watch(ctx context.Context, p flow.Pipeline, role string, tally *audit) (flow.Stats, error) {
 	running := p.Start(ctx)
-	bar := cli.NewProgress(role+": rows", -1)
+	bar, told := cli.NewProgress(role+": rows", -1), 0
 	tell := func(s flow.Stats) {
 		if len(s.Stages) == 0 {
 			return
@@ -65,7 +85,11 @@ func watch(ctx context.Context, p flow.Pipeline, role string, tally *audit) (flo
 		first, last := s.Stages[0], s.Stages[len(s.Stages)-1]
 		bar.Set(last.RowsIn)
 		if isChild() {
-			b, _ := json.Marshal(status{Rows: last.RowsIn, Again: first.Notes["redelivered"], Learned: tally.rows()}) // plain numbers
+			now := status{Rows: last.RowsIn, Again: first.Notes["redelivered"], Learned: tally.rows()}
+			if told++; told%5 == 0 && os.Getenv(liveEnv) != "" {
+				now.shown(running, s)
+			}
+			b, _ := json.Marshal(now) // plain numbers
 			fmt.Println(string(b))
 		}
 	}
@@ -84,6 +108,8 @@ type process struct {
 
 	mu      sync.Mutex
 	last    status // of the run that is under way
+	stats   flow.Stats
+	model   *sinks.Learning // since the page has asked
 	cpu     time.Duration
 	rows    int64 // of runs that have ended, as again
 	again   int64
@@ -113,8 +139,10 @@ func (p *process) run(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	ended := flow.Announce(ctx, p)
 	p.listen(lines)
 	err = cmd.Wait()
+	ended(err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -126,7 +154,9 @@ func (p *process) run(ctx context.Context) error {
 }
 
 func (p *process) listen(r io.Reader) {
-	for s := bufio.NewScanner(r); s.Scan(); {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<22)
+	for s.Scan() {
 		var now status
 		switch {
 		case json.Unmarshal(s.Bytes(), &now) != nil:
@@ -134,12 +164,34 @@ func (p *process) listen(r io.Reader) {
 			fmt.Fprintf(os.Stderr, "%s: %s: %s\n", p.name, now.Msg, now.Error)
 		default:
 			p.mu.Lock()
+			if now.Stats != nil {
+				p.stats, p.model = *now.Stats, now.Model
+			}
 			if p.last, p.best = now, max(p.best, now.Rows, now.Learned); p.earlier == nil {
 				p.earlier = now.Earlier
 			}
 			p.mu.Unlock()
 		}
 	}
+}
+
+// String, Stats and Report are what the page shows of the process.
+func (p *process) String() string { return p.name }
+
+func (p *process) Stats() flow.Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stats
+}
+
+func (p *process) Report() []any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]any, len(p.stats.Stages))
+	if p.model != nil && len(all) > 0 {
+		all[len(all)-1], p.model = *p.model, nil
+	}
+	return all
 }
 
 // progress returns the most rows that one run has told of, or, of a trainer, all.

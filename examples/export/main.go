@@ -82,6 +82,7 @@ type config struct {
 	out, as, packed string
 	partMB          int
 	json            string
+	live            *cli.Page
 
 	normal labeling.Labeling
 }
@@ -130,6 +131,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.as, "as", "parquet", "parquet, arrow, jsonl: a line of JSON per field, as examples/fields writes, or edges: with -graphs a text file with an edge per line, and where ids have gaps a line v v for a node v without one; of rmat as it is drawn, with repeats")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	cli.Int(f, &c.partMB, "part", 256, 1, 1<<20, "megabytes from which on a part is complete")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -191,11 +193,16 @@ func (c *config) check() (err error) {
 	return cli.CheckBound(c.bound, c.k)
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// A place that cannot be written to is found before the work, not after it.
 	files, err := cli.CreateAll(c.json)
 	if err != nil {

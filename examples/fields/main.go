@@ -52,6 +52,7 @@ type config struct {
 	scope     string
 	workers   int
 	out, json string
+	live      *cli.Page
 
 	selecting operators.Select
 	normal    labeling.Labeling
@@ -81,6 +82,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.scope, "scope", "hood", "what -normalize labels: each neighbourhood (hood), or the whole graph once (global)")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "", "file for the fields, .jsonl or .arrow; without it they are only computed")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -115,6 +117,11 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json)
 	if err != nil {

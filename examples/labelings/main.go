@@ -36,6 +36,7 @@ type config struct {
 	options     theta.Options
 	candidates  []labeling.Labeling
 	out, json   string
+	live        *cli.Page
 	format      string // of out
 }
 
@@ -57,6 +58,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	f.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
 	cli.Workers(f, &c.options.Workers)
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the table as JSON")
 	f.StringVar(&c.out, "out", "", "file for a picture: .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -116,11 +118,16 @@ func parseOne(name string) (labeling.Labeling, error) {
 	return l, err
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.out)
 	if err != nil {

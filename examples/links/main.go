@@ -65,6 +65,7 @@ type config struct {
 	seed           uint64
 	workers        int
 	json           string
+	live           *cli.Page
 }
 
 func parse(args []string) (*config, error) {
@@ -87,6 +88,7 @@ func parse(args []string) (*config, error) {
 	cli.Float(f, &c.decay, "decay", 0.1, 0, 1000, "networks: weight decay")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of hidden edges, drawn pairs, weights and orders")
 	cli.Workers(f, &c.workers)
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -130,11 +132,16 @@ func (c *config) check() (err error) {
 	return nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	start := time.Now()
 	// A place that cannot be written to is found before the work, not after it.
 	files, err := cli.CreateAll(c.json)

@@ -52,6 +52,7 @@ type config struct {
 	held           float64
 	out, json      string
 	atlas          string
+	live           *cli.Page
 }
 
 func parse(args []string) (*config, error) {
@@ -70,6 +71,7 @@ func parse(args []string) (*config, error) {
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; it is made where there is none")
 	f.StringVar(&c.atlas, "atlas", "", "file for a page of HTML: weights, fields and effects of the units")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -87,11 +89,16 @@ func (c *config) check() error {
 	return nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return fmt.Errorf("-out: %w", err)

@@ -92,6 +92,7 @@ type config struct {
 	seed                uint64
 	fit                 nodes.Fit
 	out, json           string
+	live                *cli.Page
 	format              string // of out
 }
 
@@ -122,6 +123,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of splits, weights and orders")
 	cli.Workers(f, &c.fit.Workers)
 	f.StringVar(&c.out, "out", "", "file for a picture of the curve, .svg or .png")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -204,11 +206,16 @@ func (c *config) newNet(seed uint64, rate, decay float64) nn.Model {
 	return &nn.Pooled{Maps: c.fit.Maps, Seed: seed, Optimizer: opt}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.out)

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sanflow/sanflow/flow"
 )
 
 // bounds are those of the buckets of the histogram, in seconds.
@@ -43,6 +46,24 @@ func (m *metrics) count(status, answers int, took time.Duration) {
 			m.buckets[i]++
 		}
 	}
+}
+
+// flow is the metrics as those of a pipeline: requests, which have answers or are refused.
+func (m *metrics) flow(atWork int) flow.Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	in, predict := flow.StageStats{Stage: "requests"}, flow.StageStats{Stage: "predict"}
+	for status, n := range m.requests {
+		predict.RowsIn += n
+		if status != http.StatusOK {
+			predict.Refused += n
+		}
+	}
+	predict.RecordsIn, predict.RowsOut, predict.Busy = predict.RowsIn, m.answers, time.Duration(m.seconds*float64(time.Second))
+	predict.Notes = map[string]int64{"reloads": m.reloads.Load(), "reloads that failed": m.reloadsFailed.Load(), "unknown words": m.unknown.Load()}
+	in.RowsOut = predict.RowsIn + int64(atWork)
+	in.RecordsOut = in.RowsOut
+	return flow.Stats{Stages: []flow.StageStats{in, predict}, Done: -1, Read: -1}
 }
 
 // text is the metrics in the text format of Prometheus.

@@ -106,12 +106,13 @@ func (c *asking) needsData() error {
 	return nil
 }
 
-func evaluate(ctx context.Context, args []string) error {
+func evaluate(ctx context.Context, args []string) (err error) {
 	start, c := time.Now(), &asking{}
 	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
 	c.flags(f)
 	cli.Score(f, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
+	page := cli.Live(f)
 	if err := c.load(f, args); err != nil {
 		return err
 	}
@@ -128,6 +129,11 @@ func evaluate(ctx context.Context, args []string) error {
 	if c.targets = true; c.Offset != 0 && c.edges == "" {
 		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
 	}
+	ctx, end, err := page.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
 		return err
@@ -228,11 +234,12 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	}, set.IDs.Kind(), nil
 }
 
-func predict(ctx context.Context, args []string) error {
+func predict(ctx context.Context, args []string) (err error) {
 	c := &asking{}
 	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
 	c.flags(f)
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
+	page := cli.Live(f)
 	if err := c.load(f, args); err != nil {
 		return err
 	}
@@ -240,6 +247,11 @@ func predict(ctx context.Context, args []string) error {
 	if err := c.needsData(); err != nil {
 		return err
 	}
+	ctx, end, err := page.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	to, err := scoresTo(c.out)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
@@ -54,7 +55,7 @@ type loaded struct {
 	closed bool
 }
 
-func serve(ctx context.Context, args []string) error {
+func serve(ctx context.Context, args []string) (err error) {
 	s := &server{}
 	f := flags("serve", `
 
@@ -71,16 +72,30 @@ answer took more than -timeout. Attributes have the names of the columns that th
 from, such as "amount" with -weight amount; of edges type, weight and time are names too.`)
 	s.asking.flags(f)
 	s.flags(f)
+	page := cli.Live(f)
 	if err := s.load(f, args); err != nil {
 		return err
 	}
+	ctx, end, err := page.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	stamp := stampOf(s.model)
 	if err := s.open(ctx); err != nil {
 		return err
 	}
 	defer func() { s.now.Load().close() }()
+	ended := flow.Announce(ctx, s)
+	defer func() { ended(err) }()
 	return s.run(ctx, stamp)
 }
+
+// Stats is what the live page shows: requests on their way to the model.
+func (s *server) Stats() flow.Stats { return s.stats.flow(len(s.work)) }
+
+// Report implements flow.Observed.
+func (s *server) Report() []any { return nil }
 
 func (s *server) flags(f *flag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "localhost:8080", "address; a port of 0 is a free one, and only localhost is listened at unless another host is named")

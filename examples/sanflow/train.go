@@ -54,7 +54,7 @@ type parts struct {
 	release            func()
 }
 
-func train(ctx context.Context, args []string) error {
+func train(ctx context.Context, args []string) (err error) {
 	start, c := time.Now(), &training{}
 	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the numbers of the nodes around a node, for this graph alone, where nodes have\ncolumns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen, but words, or ensemble, is unless another is better\nby a standard error. A system that does not finish within -budget is discarded, except the first.")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
@@ -66,6 +66,7 @@ func train(ctx context.Context, args []string) error {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
+	page := cli.Live(f)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
@@ -90,6 +91,11 @@ func train(ctx context.Context, args []string) error {
 		}
 	}
 	c.targets = true
+	ctx, end, err := page.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {

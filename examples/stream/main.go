@@ -37,6 +37,7 @@ type config struct {
 	workers        int
 	answers        int
 	json, out      string
+	live           *cli.Page
 	format         string // of out
 }
 
@@ -51,6 +52,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.answers, "answers", 1000, 0, cli.Many, "graphs to ask about one by one afterwards")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
 	cli.Workers(f, &c.workers)
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -92,11 +94,16 @@ func (c *config) check() (err error) {
 	return err
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.out)
 	if err != nil {

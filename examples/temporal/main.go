@@ -49,6 +49,7 @@ type config struct {
 	seed       uint64
 	checkpoint checkpoint.File
 	json, out  string
+	live       *cli.Page
 	format     string // of out
 }
 
@@ -69,6 +70,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
 	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
 	f.BoolVar(&c.checkpoint.Resume, "resume", false, "go on from the file of -checkpoint where there is one; the stream is read from its beginning")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
@@ -126,11 +128,16 @@ func (c *config) check(columns, window string) (err error) {
 	return err
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.out)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
@@ -93,6 +94,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 			}
 			if err == nil {
 				r.Events++
+				r.shown.event()
 				bar.Add(1)
 			}
 			if !yield(e, err) {
@@ -105,6 +107,11 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	}
 	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
+	if c.live.Wanted() {
+		r.shown = &shown{task: c.task}
+		ended := flow.Announce(ctx, r.shown)
+		defer func() { ended(err) }()
+	}
 	switch {
 	case c.task == "fields":
 		err = c.fields(counted, r)
@@ -113,14 +120,14 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
 		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
 		r.CurveOf, r.curve.Unit = "AUC", signWindow
-		s.Drift, s.Asked, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.signed, c.checkpoint
+		s.Drift, s.OnAlarm, s.Asked, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.signed, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = s.Run(ctx, counted); err == nil {
 			r.classes(report, "the more frequent sign", s.Net)
 		}
 	default:
 		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
-		n.Drift, n.Asked, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.asked, c.checkpoint
+		n.Drift, n.OnAlarm, n.Asked, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.asked, c.checkpoint
 		var report *prequential.ClassReport
 		if report, err = n.Run(ctx, counted); err == nil {
 			r.classes(report, "the most frequent class of the neighbours", n.Net)
@@ -137,7 +144,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 	l := &prequential.Links{
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
 		History: c.history(),
-		Drift:   drift.Rise{Of: &drift.ADWIN{}}, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
+		Drift:   drift.Rise{Of: &drift.ADWIN{}}, OnAlarm: r.shown.alarm, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
 		Checkpoint: c.checkpoint,
 	}
 	var report *prequential.Report

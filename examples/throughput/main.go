@@ -55,6 +55,7 @@ type config struct {
 	out     string
 	format  string // of out
 	json    string
+	live    *cli.Page
 }
 
 func parse(args []string) (*config, error) {
@@ -77,6 +78,7 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
+	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
@@ -126,11 +128,16 @@ func numbers(flag, list string, least, most int) ([]int, error) {
 	return slices.Compact(all), nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
+	ctx, end, err := c.live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	// Places that cannot be written to are found before the work, not after it.
 	files, err := cli.CreateAll(c.json, c.out)
 	if err != nil {
