@@ -38,6 +38,29 @@
 // event that equals another of the same time, in all but its position, is dropped and
 // counted: for streams that deliver at least once.
 //
+// # JetStream
+//
+// [Rows] into a sink of sinks/jetstream publishes events, and [Of] or operators.Evolve
+// reads them, from a jetstream.Source with Ordered:
+//
+//	feed := flow.From(events.Rows{Events: s.All()}).To(sink.Sink{Stream: "events"})
+//	src := jetstream.Source{Stream: "events", Ordered: true, Skip: run.Skip()} // of a checkpoint
+//	for e, err := range run.Events(events.Of(ctx, src, mem)) {
+//
+// The broker knows a message by its positions, and refuses one that it has. A feed that
+// begins anew with the same events and the same Size sends them again, and no event is twice in
+// the stream; other events at the same positions are an error. Events that a program adds
+// twice have two positions, and are two: Once drops them if their times are equal.
+//
+// The reader gets each event once, in the order of publishing, also when the broker
+// restarts and messages are delivered again. It acknowledges nothing, so that no event is
+// lost with a reader: its place is the one in the checkpoint, which holds the graph and the
+// model after the same event. A reader that was killed gets the events behind the checkpoint
+// again. Skip passes over those that the checkpoint knows without a comparison; without it
+// they are read again and compared. All of them have to be in the stream: one that deletes
+// messages by age or number makes the reader wait for them until the end of the stream. A
+// queue (Durable) delivers in any order, and Of refuses it.
+//
 // # Ids
 //
 // Nodes are numbered from 0 in the order in which they stand in the table. Ids are

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -30,6 +31,9 @@ func read(s events.Source) (got []string, st *events.Stream, err error) {
 		}
 		if e.Time < last || st.Watermark() != e.Time {
 			return got, st, fmt.Errorf("time %d after %d, watermark %d", e.Time, last, st.Watermark())
+		}
+		if e.Pos != int64(len(got)) {
+			return got, st, fmt.Errorf("event %d has the position %d", len(got), e.Pos)
 		}
 		last = e.Time
 		text := fmt.Sprintf("%d %v %s", e.Time, e.Kind, st.Name(e.Source))
@@ -236,6 +240,47 @@ func TestLateIsSorted(t *testing.T) {
 		}
 		if len(got) != len(list) || (late == 0) != (wait == 600) {
 			t.Errorf("wait %d: %d events, %d late", wait, len(got), late)
+		}
+	}
+}
+
+// Times at the ends of their range come in order too.
+func TestLateAtTheEnds(t *testing.T) {
+	for _, times := range [][]int64{{math.MaxInt64, 5, 9}, {math.MinInt64 + 3, math.MinInt64 + 1, math.MinInt64 + 2}} {
+		var list []event.Event
+		for i, at := range times {
+			list = append(list, event.Event{Pos: int64(i), Time: at})
+		}
+		last, n := int64(math.MinInt64), 0
+		for e, err := range events.Late(seq(list), events.LateSettings{Wait: 10, Late: events.Move}) {
+			if err != nil || e.Time < last {
+				t.Errorf("%d: %d after %d, %v", times, e.Time, last, err)
+			}
+			last = e.Time
+			n++
+		}
+		if n != 3 {
+			t.Errorf("%d: %d events, want 3", times, n)
+		}
+	}
+}
+
+// Scaled times are exact where the time in the table is.
+func TestScale(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		scale float64
+		want  int64
+		cut   int64
+	}{
+		{"1.001", 1000, 1001, 0}, {"1700000000.123", 1000, 1700000000123, 0}, {"0.0005", 1000, 0, 1}, {"-0.0005", 1000, -1, 1},
+		{"1700000000", 1e9, 1700000000000000000, 0}, {"1700000000123456789", 2, 3400000000246913578, 0},
+		{"2023-11-14T22:13:20.123456789Z", 1e9, 1700000000123456789, 0}, {"2023-11-14T22:13:20.1239Z", 1000, 1700000000123, 1},
+		{"1969-12-31T23:59:59.5Z", 1, -1, 1}, {"1969-12-31T23:59:59.5Z", 10, -5, 0}, {"1.1", 2.5, 2, 1},
+	} {
+		list, st, err := read(events.Source{Table: text("a b " + test.text + "\n"), Columns: events.Columns{Scale: test.scale}})
+		if err != nil || len(list) != 1 || st.Watermark() != test.want || st.Stats().Cut != test.cut {
+			t.Errorf("%s times %v is %v, %v; want %d, cut %d", test.text, test.scale, list, err, test.want, test.cut)
 		}
 	}
 }

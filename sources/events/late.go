@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
@@ -42,7 +43,11 @@ func Late(seq iter.Seq2[event.Event, error], set LateSettings) iter.Seq2[event.E
 			if !begun || e.Time > most {
 				most, begun = e.Time, true
 			}
-			if mark := most - set.Wait; e.Time < mark && mark < most+1 { // the second fails where the difference overflows
+			mark := most - set.Wait
+			if mark > most { // it is less than any number
+				mark = math.MinInt64
+			}
+			if e.Time < mark {
 				if set.Dropped != nil {
 					*set.Dropped++
 				}
@@ -58,7 +63,7 @@ func Late(seq iter.Seq2[event.Event, error], set LateSettings) iter.Seq2[event.E
 			e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
 			heap.Push(&held, waiter{e, order})
 			order++
-			for len(held) > 0 && held[0].e.Time <= most-set.Wait {
+			for len(held) > 0 && held[0].e.Time <= mark {
 				if !yield(heap.Pop(&held).(waiter).e, nil) {
 					return
 				}

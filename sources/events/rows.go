@@ -16,7 +16,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Rows is a source of records of events, as operators.Evolve reads them.
+// Rows is a source of records of events, as operators.Evolve reads them. The first row has
+// the position of its event, and the others count on from there: a broker knows messages by
+// positions that rise, and a reader in order waits for one that is missing.
 type Rows struct {
 	// Events are the events: of a Stream, a channel, or anything else. They can be read
 	// once. Where they wait, they must end with the context of the run, as Channel does.
@@ -48,6 +50,8 @@ type rowReader struct {
 	next  func() (event.Event, error, bool)
 	stop  func()
 	build *record.EventBuilder
+	pos   int64 // of the next row
+	begun bool
 }
 
 func (r *rowReader) Schema() *arrow.Schema { return r.build.Schema() }
@@ -63,6 +67,13 @@ func (r *rowReader) Next(ctx context.Context) (arrow.Record, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if !r.begun {
+			r.pos, r.begun = e.Pos, true
+		}
+		e.Pos = r.pos
+		if r.pos++; r.pos < e.Pos {
+			return nil, fmt.Errorf("events: an event has the position %d, want less", e.Pos)
 		}
 		r.build.Append(0, &e)
 	}
@@ -80,7 +91,9 @@ func (r *rowReader) Close() error {
 
 // Of returns the events in the records of a source: of a file of sources.IPC, or of
 // messages of sources/jetstream. Attributes are borrowed until the next event. An event
-// that breaks the rules of its layout is an error.
+// that breaks the rules of its layout is an error. So is a source that wants to know which
+// rows are complete (flow.Acker, flow.Settler), such as a queue of sources/jetstream: only a
+// pipeline tells it.
 func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		r, err := src.Open(ctx, mem)
@@ -101,6 +114,11 @@ func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[ev
 var errEnough = errors.New("enough")
 
 func read(ctx context.Context, r flow.Reader, yield func(event.Event, error) bool) error {
+	_, acker := r.(flow.Acker)
+	_, settler := r.(flow.Settler)
+	if acker || settler {
+		return errors.New("events: the source wants its rows to be acknowledged, which a pipeline does; want one that is read in order, such as jetstream.Source with Ordered")
+	}
 	layout, err := record.EventLayout(r.Schema())
 	if err != nil {
 		return err

@@ -247,8 +247,8 @@ func firstOf(err error) error {
 // Close ends the reading.
 func (s *Stream) Close() error { return s.table.Close() }
 
-// All returns the events, in order of time. It can be called once. Attributes are
-// borrowed until the next event.
+// All returns the events, in order of time, whose positions are 0, 1, 2, …. It can be called
+// once. Attributes are borrowed until the next event.
 func (s *Stream) All() iter.Seq2[event.Event, error] {
 	if s.used {
 		return fail(errors.New("events: a Stream is read once"))
@@ -267,6 +267,7 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
 			if err == nil {
+				e.Pos = s.stats.Events
 				s.stats.Events++
 				s.mark = e.Time
 			}
@@ -501,10 +502,13 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 		}
 		scale = 1
 	}
+	whole64 := int64(scale) // of which products are exact
+	exact := float64(whole64) == scale && whole64 <= 1e9
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && exact && within(n, whole64) {
+		return n * whole64, true, true
+	}
 	if v, err := strconv.ParseFloat(string(text), 64); err == nil {
-		v *= scale
-		floor := math.Floor(v)
-		return int64(floor), floor == v, floor > -1<<62 && floor < 1<<62
+		return scaled(v * scale)
 	}
 	t, err := time.Parse(time.RFC3339, string(text))
 	for i := 0; i < len(dates) && err != nil; i++ {
@@ -513,11 +517,22 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if err != nil {
 		return 0, false, false
 	}
-	rest := float64(t.Nanosecond()) / 1e9 * scale
-	seconds := float64(t.Unix()) * scale
-	if scale == 1 {
-		return t.Unix(), rest == 0, true
+	if n := t.Unix(); exact && within(n, whole64) {
+		rest := int64(t.Nanosecond()) * whole64
+		return n*whole64 + rest/1e9, rest%1e9 == 0, true
 	}
-	floor := math.Floor(seconds + rest)
-	return int64(floor), floor == seconds+rest, floor > -1<<62 && floor < 1<<62
+	return scaled(float64(t.Unix())*scale + float64(t.Nanosecond())/1e9*scale)
+}
+
+// within reports whether n times scale is less than 2⁶².
+func within(n, scale int64) bool { return max(n, -n) < 1<<62/scale && n > math.MinInt64 }
+
+// scaled rounds a time down. A product that differs from an integer by its rounding alone is
+// that integer: 1.001 s are 1001 ms.
+func scaled(v float64) (floor int64, whole, ok bool) {
+	if near := math.Round(v); math.Abs(v-near) <= 0x1p-51*math.Abs(v) {
+		v = near
+	}
+	f := math.Floor(v)
+	return int64(f), f == v, f > -1<<62 && f < 1<<62
 }
