@@ -160,7 +160,10 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	r.Candidates, r.Model = from.Candidates, net.Hash()
 	r.alarmed(from.Alarms)
 	if s.Questions == 0 {
-		r.accuracy = "no event is in the part to test on: times are equal, or the file is empty; -protocol prequential asks about all"
+		r.accuracy = "no event is in the part to test on: times are equal; -protocol prequential asks about all"
+		if from.Edges == 0 {
+			r.accuracy = "there are no edges to ask about"
+		}
 		return
 	}
 	r.Test, r.AUC, r.AP = number(s.MRR), number(s.AUC), number(s.AP)
