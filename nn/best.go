@@ -11,7 +11,7 @@ const mostWeights = 1 << 26
 //	fit, err := sinks.Fit{Net: nn.Best(), Patience: 10}.Run(ctx, recipe.Onto(flow.From(src)))
 //
 // Fields may be changed before Init, which halves Width for more than 51 classes until the
-// table has at most 2²⁶ weights of 12 bytes: 31 MB for two classes, 0.8 GB at most. A file has
+// table has at most 2²⁶ weights of 8 bytes: 21 MB for two classes, 0.5 GB at most. A file has
 // only the used rows. A row with n different counts costs O(Heads·n·classes) a step.
 func Best() *Logistic {
 	return &Logistic{

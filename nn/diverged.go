@@ -14,7 +14,7 @@ import (
 func (c *core) diverged(b batch, loss float64) error {
 	err := c.blame(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
-		return err == nil && kernel.Finite(learned) && kernel.Finite(kernel.Squares(c.work.G))
+		return err == nil && kernel.Finite(learned) && kernel.Finite(c.work.squares())
 	})
 	if err != nil {
 		return err

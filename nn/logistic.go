@@ -16,8 +16,8 @@ import (
 // Its memory does not grow: one hash maps an id to a row of the table, another to the sign of
 // its count (Weinberger et al., "Feature hashing for large scale multitask learning", 2009), so
 // that collisions cancel on average. The problem is convex: weights begin at 0. A graph costs
-// O(ids·classes); a step adds O(Width·classes), except with AdaGrad. A weight takes 12 or 16
-// bytes, by its Optimizer.
+// O(ids·classes); a step adds O(Width·classes), except with AdaGrad. A weight takes
+// 8 bytes with AdaGrad, 12 or 16 with others.
 type Logistic struct {
 	Width int // rows of the table; 0 = 65536; Width·Heads·classes is at most 2²⁸
 
@@ -78,6 +78,7 @@ func (m *Logistic) String() string { return m.settings().String() }
 
 func (m *Logistic) lay(p *layer.Params, s Shape) body {
 	units := m.Heads * m.Loss.units(s)
+	p.Sparse = true
 	l := &logisticLayer{
 		table: p.Add("table", m.Width, units), bias: p.Add("bias", units), kernel: m.Kernel, models: m.Heads,
 	}

@@ -169,7 +169,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 // updateAll takes a step over the whole table.
 func updateAll(c *core, n int) bool {
 	table, _ := c.work.body.(scatterer).scatter()
-	return table.whole(func() bool { return update(&c.work.Params, c.opt, c.rule, n) })
+	return table.whole(&c.work.Params, func() bool { return update(&c.work.Params, c.opt, c.rule, n) })
 }
 
 func mustOpen(t *testing.T, b Batch, s Shape) batch {
@@ -256,5 +256,24 @@ func TestLogisticEntries(t *testing.T) {
 			}
 		}
 		compare(t, string(k), y, want, 1e-5)
+	}
+}
+
+// With AdaGrad a table has no gradient of its size, and with others it does.
+func TestLogisticGradientOfTable(t *testing.T) {
+	for _, o := range []Optimizer{AdaGrad{}, AdaGrad{ClipNorm: 1}} {
+		m := &Logistic{Optimizer: o}
+		s := Shape{Counts: []string{"words"}, Classes: 2}
+		if err := m.Init(s); err != nil {
+			t.Fatal(err)
+		}
+		var c Counts
+		c.Append([]uint64{7}, []float64{1})
+		if _, err := m.Step(Batch{Counts: &c, Targets: tensor.New(tensor.WithShape(1), tensor.WithBacking([]int32{1}))}); err != nil {
+			t.Fatal(err)
+		}
+		if made := m.work.G != nil; made != (o.rule().clip > 0) {
+			t.Errorf("%v: there is a gradient of the table: %t", o, made)
+		}
 	}
 }

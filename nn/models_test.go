@@ -101,7 +101,7 @@ func gradient(r *replica) (g []float32) {
 	keep := func() bool { g = slices.Clone(r.G); return true }
 	if body, ok := r.body.(scatterer); ok {
 		table, _ := body.scatter()
-		table.whole(keep)
+		table.whole(&r.Params, keep)
 	} else {
 		keep()
 	}

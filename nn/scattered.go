@@ -98,9 +98,9 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 	table, few := body.scatter()
 	some, alone := opt.(partly)
 	if !alone || rule.clip > 0 || rule.decay > 0 {
-		return table.whole(func() bool { return update(&r.Params, opt, rule, n) })
+		return table.whole(&r.Params, func() bool { return update(&r.Params, opt, rule, n) })
 	}
-	if !kernel.Finite(kernel.Squares(few.G) + kernel.Squares(table.grads())) {
+	if !kernel.Finite(r.squares()) {
 		return false
 	}
 	some.rows(table.table.W, table.size, table.rows, table.grads(), table.table.At)
@@ -109,8 +109,19 @@ func (r *replica) update(opt stepper, rule rule, n int) bool {
 	return true
 }
 
-// whole calls f with the gradient of all of the table.
-func (s *scattered) whole(f func() bool) bool {
+// squares returns the sum of the squares of the gradient.
+func (r *replica) squares() float64 {
+	body, ok := r.body.(scatterer)
+	if !ok {
+		return kernel.Squares(r.G)
+	}
+	table, few := body.scatter()
+	return kernel.Squares(few.G) + kernel.Squares(table.grads())
+}
+
+// whole calls f with the gradient of all of the table in p, that of the model.
+func (s *scattered) whole(p *layer.Params, f func() bool) bool {
+	p.Dense()
 	all := s.table.G
 	for j, row := range s.rows {
 		copy(all[int(row)*s.size:], s.of(j))

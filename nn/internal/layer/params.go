@@ -24,9 +24,12 @@ type Weight struct {
 //
 // A model adds its weights, then allocates them; in between they have a shape
 // and no values.
+//
+// A Sparse one, whose gradient is elsewhere but for vectors, has no G until Dense.
 type Params struct {
-	List []*Weight
-	W, G []float32
+	List   []*Weight
+	W, G   []float32
+	Sparse bool
 }
 
 // MaxWeights bounds a model: 1 GiB of values. It stops a wrong setting, or a
@@ -69,8 +72,29 @@ func (p *Params) Alloc() { p.Share(make([]float32, p.Size())) }
 // Share gives the weights the values of another layout of the same weights,
 // and gradients of their own.
 func (p *Params) Share(values []float32) {
+	if p.Sparse {
+		p.Place(values)
+		for _, w := range p.List {
+			if len(w.Shape) == 1 {
+				w.G = make([]float32, len(w.W))
+			}
+		}
+		return
+	}
 	p.G = make([]float32, len(values))
 	p.Place(values)
+}
+
+// Dense gives all weights their gradients in G, those of tables 0 at first.
+func (p *Params) Dense() {
+	if p.G != nil {
+		return
+	}
+	p.G = make([]float32, len(p.W))
+	for _, w := range p.List {
+		copy(p.G[w.At:], w.G)
+	}
+	p.Place(p.W)
 }
 
 // Place gives the weights their values, and gradients where there is room for
