@@ -15,7 +15,8 @@ import (
 
 // Standardize scales continuous channels to (x - Mean) / Std: after Normalize those of the
 // column nodes, where dummies stay 0, and before Normalize those of node_attr. For an honest
-// test, compute the moments from the training rows, by NodeMoments.
+// test, compute the moments from the training rows, by NodeMoments. A result beyond ±10⁶, of a
+// finite x far from the training rows, becomes ±10⁶: a model overflows at 10²⁵.
 type Standardize struct {
 	// Mean and Std have a value per channel. A Std of 0 or less counts as 1.
 	Mean, Std []float32
@@ -58,10 +59,15 @@ func (s Standardize) check(channels int) error {
 
 // scale is x of channel j, scaled.
 func (s Standardize) scale(x float32, j int) float32 {
-	if s.Std[j] <= 0 {
-		return x - s.Mean[j]
+	y := x - s.Mean[j]
+	if s.Std[j] > 0 {
+		y /= s.Std[j]
 	}
-	return (x - s.Mean[j]) / s.Std[j]
+	if math.IsInf(float64(x), 0) {
+		return y
+	}
+	const bound = 1e6
+	return max(-bound, min(bound, y))
 }
 
 // attrStandardizer scales the attributes of graphs.

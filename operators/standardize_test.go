@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -36,5 +37,25 @@ func TestStandardizeGraphs(t *testing.T) {
 	// Node 0 of the path of five: attributes 0 and 1.
 	if !slices.Equal(rows[0], rows[1]) || rows[0][0] != -2 || rows[0][1] != 3 {
 		t.Errorf("%v, want %v", rows[0], rows[1])
+	}
+}
+
+// A finite attribute far from those of the moments stays finite.
+func TestStandardizeOutliers(t *testing.T) {
+	scale := operators.Standardize{Mean: []float32{-3e38, 0}, Std: []float32{1e-3, 1e-38}}
+	recs := flowtest.Sample(memory.DefaultAllocator)[:1]
+	var got sinks.Collect
+	defer got.Release()
+	if err := (operators.Recipe{scale}).Onto(flow.From(flow.Records{Records: recs})).To(&got).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var g graph.Graph
+	gs, err := record.GraphsOf(got.Records()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	gs.At(0, &g)
+	if g.NodeAttr[0] != 1e6 || g.NodeAttr[1] != 1e6 {
+		t.Errorf("%v, want at most 1e6", g.NodeAttr)
 	}
 }
