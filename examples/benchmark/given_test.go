@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
@@ -196,5 +197,13 @@ func TestMolecules(t *testing.T) {
 		if err := run(context.Background(), test.args); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v: %v, want %q", test.args, err, test.want)
 		}
+	}
+}
+
+// A matrix of all pairs of many graphs is refused before the work.
+func TestKernelsRefuseManyGraphs(t *testing.T) {
+	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 20_000)})
+	if err == nil || !strings.Contains(err.Error(), "3.2 GB for 20000 graphs") {
+		t.Errorf("%v", err)
 	}
 }

@@ -238,8 +238,12 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ke
 	if p.release != nil {
 		defer p.release()
 	}
+	workers := c.workers
+	if p.atOnce > 0 {
+		workers = min(workers, p.atOnce)
+	}
 	v := validation.CrossValidation{
-		Folds: c.folds, Repeats: s.runs(c), Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: c.workers,
+		Folds: c.folds, Repeats: s.runs(c), Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: workers,
 		Given: c.given, Refit: c.refit, Measure: c.score,
 		Prepare: p.prepare,
 		Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {

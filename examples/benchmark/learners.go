@@ -44,6 +44,10 @@ func bothWays(name string, of count.Counter) (all []variant) {
 	return all
 }
 
+// mostCompared is how many graphs a kernel compares at most: the matrix of all pairs takes 8
+// bytes for each, and there may be two.
+const mostCompared = 16384
+
 // costs are the C that a machine chooses among.
 var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 
@@ -57,6 +61,9 @@ func kernel(name, about string, all []variant) *system {
 		identity += fmt.Sprintf(" %v;", v.Kernel)
 	}
 	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+		if n := len(d.Class); n > mostCompared {
+			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, collection.Best)
+		}
 		k := &sinks.Kernels{Graphs: graphsOf(c, d), Of: kernels, Seed: c.seed, Workers: c.workers}
 		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.Gram}
 		return &plan{
@@ -125,6 +132,7 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 		return nil, err
 	}
 	return &plan{
+		atOnce: fields.AtOnce(kind, len(d.Layout.Classes)),
 		learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 			j := training(kind, d)
 			j.Split, j.Batch, j.Seed, j.Measure = t.Split, batches[t.Variant], seedOf(c, t), c.score

@@ -40,6 +40,7 @@ type plan struct {
 	prepare func(context.Context, int) error // nil: nothing is to be prepared
 	chosen  func(variant, step int) string   // in words
 	release func()
+	atOnce  int                      // trials, by their memory; 0: any number
 	byLoss  bool                     // nested chooses by the loss
 	heldOut bool                     // trials hold graphs out by themselves, and nested chooses by those
 	bounded func(missing int) string // what searches were ended, in words, where so many variants do not exist; nil: none can be
