@@ -60,13 +60,13 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
-	f.StringVar(&d.Graph, "graph", "", "column of both tables: the graph, where there are many")
+	f.StringVar(&d.Graph, "graph", "", "column of both tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
 	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id is given")
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node")
-	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file")
+	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
 	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
@@ -113,7 +113,11 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	}
 	for _, name := range tables {
 		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.molecules() && (name == "class" || name == "value")) && !(d.explains && (name == "class" || name == "graph")) {
-			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges", name))
+			hint := ""
+			if input.IsMolecules(d.data) && !d.molecules() {
+				hint = "; of molecules -smiles names the column"
+			}
+			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges%s", name, hint))
 		}
 	}
 	return nil

@@ -207,7 +207,11 @@ func (s *Stream) choose() error {
 		case at < 0 && name == "":
 			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("no column is called %s; name the column of the %s", strings.Join(usual[use], ", "), usual[use][0])}
 		case at < 0:
-			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("there is no column %q, want one of %d", name, len(columns))}
+			var names []string
+			for _, c := range columns[:min(len(columns), 32)] {
+				names = append(names, strconv.Quote(c.Name))
+			}
+			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("there is no column %q; there are %s", name, strings.Join(names, ", "))}
 		case columns[at].Type == sources.Unusable:
 			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("column %q has no single values", columns[at].Name)}
 		}

@@ -242,6 +242,9 @@ func (r *Run) ended() error {
 
 // Segments returns the same events as Events, in runs of at most Every, or 10 000: each
 // is to be read to its end, then Save called, before the next. An error is the last event.
+// After the last one Flush keeps its events too, where they are fewer than Every. A file that
+// a segment has appended to is not part of the checkpoint: rows of a segment that ends
+// before a kill, and is not saved, are appended again by the next run.
 func (r *Run) Segments(events iter.Seq2[event.Event, error]) iter.Seq[iter.Seq2[event.Event, error]] {
 	every := 10_000
 	if r != nil {
