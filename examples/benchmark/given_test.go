@@ -202,8 +202,8 @@ func TestMolecules(t *testing.T) {
 
 // A matrix of all pairs of many graphs is refused before the work.
 func TestKernelsRefuseManyGraphs(t *testing.T) {
-	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 20_000)})
-	if err == nil || !strings.Contains(err.Error(), "3.2 GB for 20000 graphs") {
+	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 40_000)})
+	if err == nil || !strings.Contains(err.Error(), "12.8 GB for 40000 graphs") {
 		t.Errorf("%v", err)
 	}
 }

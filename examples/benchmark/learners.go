@@ -45,8 +45,8 @@ func bothWays(name string, of count.Counter) (all []variant) {
 }
 
 // mostCompared is how many graphs a kernel compares at most: the matrix of all pairs takes 8
-// bytes for each, and there may be two.
-const mostCompared = 16384
+// bytes for each. With 20 000 graphs wl held 9.5 GB at its peak, 24 bytes for each pair.
+const mostCompared = 28_000
 
 // costs are the C that a machine chooses among.
 var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
