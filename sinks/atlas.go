@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -204,6 +205,21 @@ func (m *moments) mean() (mean, err float64) {
 	return mean, err
 }
 
+// effectOf is the ablation of a motif alone, and of all that it stands for.
+func effectOf(word, together moments) (e Effect) {
+	e.Word, e.WordError = word.mean()
+	e.Together, e.TogetherError = together.mean()
+	return e
+}
+
+// keepLargest adds x to a list of the largest, in descending order, of at most so many. Of
+// equals the first one stays before.
+func keepLargest[T any](list []T, x T, most int, size func(T) float64) []T {
+	at, _ := slices.BinarySearchFunc(list, x, func(have, x T) int { return cmp.Or(cmp.Compare(size(x), size(have)), -1) })
+	list = slices.Insert(list, at, x)
+	return list[:min(len(list), most)]
+}
+
 // contributing is a sink that tells what the counts of each row add to its answer.
 type contributing struct {
 	p     *Predictor
@@ -265,25 +281,7 @@ func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contribution
 }
 
 // centre subtracts the mean over the outputs from the weights of one word.
-func centre(w []float64) {
-	if len(w) == 1 {
-		return
-	}
-	mean := 0.
-	for _, x := range w {
-		mean += x / float64(len(w))
-	}
-	for i := range w {
-		w[i] -= mean
-	}
-}
-
-func largest(w []float64) (most float64) {
-	for _, x := range w {
-		most = max(most, math.Abs(x))
-	}
-	return most
-}
+func centre(w []float64) { floats.AddConst(-meanOutput(w), w) }
 
 // tally is the weights of a word, summed over graphs.
 type tally struct {
@@ -376,30 +374,22 @@ func (a *atlas) meet(ctx context.Context) error {
 				word.present[row/64] |= 1 << (row % 64)
 			}
 			// The examples are the graphs in which the word weighs most, the first of equals.
-			e := &example{graph: row, weight: largest(w)}
-			at, _ := slices.BinarySearchFunc(word.examples, e, func(have, e *example) int {
-				return cmp.Or(cmp.Compare(e.weight, have.weight), -1)
-			})
-			if word.examples = slices.Insert(word.examples, at, e); len(word.examples) > a.most {
-				word.examples = word.examples[:a.most]
-			}
+			e := &example{graph: row, weight: floats.Norm(w, math.Inf(1))}
+			word.examples = keepLargest(word.examples, e, a.most, func(e *example) float64 { return e.weight })
 		}
 	})
 }
 
 // find finds the words in their graphs, and joins those that are alike.
 func (a *atlas) find(ctx context.Context) error {
-	s := &finding{a: a, wanted: map[int64][]*candidate{}}
+	wanted := map[int64][]*candidate{}
 	for _, w := range a.words {
 		for _, e := range w.examples {
-			s.wanted[e.graph] = append(s.wanted[e.graph], w)
+			wanted[e.graph] = append(wanted[e.graph], w)
 		}
 	}
-	if err := a.graphs.To(s).Run(ctx); err != nil {
+	if err := visit(ctx, a, wanted, a.findWords); err != nil {
 		return err
-	}
-	if int(s.row) != a.Graphs {
-		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
 	}
 	for _, w := range a.words {
 		if w.text == "" {
@@ -444,14 +434,7 @@ func (w *candidate) like(x *candidate) bool {
 }
 
 // class is the output that a word raises most.
-func (w *candidate) class() (top int) {
-	for i, x := range w.weights {
-		if x > w.weights[top] {
-			top = i
-		}
-	}
-	return top
-}
+func (w *candidate) class() int { return argmax(w.weights) }
 
 // overlap is the share of those that are in both of two ascending lists.
 func overlap(a, b []int32) float64 {
@@ -464,23 +447,39 @@ func overlap(a, b []int32) float64 {
 	return float64(both) / float64(max(1, len(a)+len(b)-both))
 }
 
-// finding is a sink of graphs that finds words in some of them.
-type finding struct {
-	a      *atlas
-	wanted map[int64][]*candidate
+// visiting is a sink of graphs that calls do for those of which something is wanted, as
+// records of one row.
+type visiting[T any] struct {
+	wanted map[int64][]T // by the number of the graph
+	do     func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error
 	row    int64
 }
 
-func (*finding) Name() string { return "atlas" }
+// visit runs over the graphs of the data.
+func visit[T any](ctx context.Context, a *atlas, wanted map[int64][]T, do func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error) error {
+	s := &visiting[T]{wanted: wanted, do: do}
+	if err := a.graphs.To(s).Run(ctx); err != nil {
+		return err
+	}
+	if int(s.row) != a.Graphs {
+		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
+	}
+	return nil
+}
 
-func (s *finding) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
+func (*visiting[T]) Name() string { return "atlas" }
 
-func (*finding) Close(error) error { return nil }
+func (s *visiting[T]) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
 
-func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
+func (*visiting[T]) Close(error) error { return nil }
+
+func (s *visiting[T]) Write(ctx context.Context, rec arrow.Record) error {
 	for i := range rec.NumRows() {
-		if len(s.wanted[s.row]) > 0 {
-			if err := s.find(ctx, rec.NewSlice(i, i+1)); err != nil {
+		if wanted := s.wanted[s.row]; len(wanted) > 0 {
+			one := rec.NewSlice(i, i+1)
+			err := s.do(ctx, s.row, one, wanted)
+			one.Release()
+			if err != nil {
 				return err
 			}
 		}
@@ -489,26 +488,25 @@ func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// find finds the words that are wanted of a graph, a record of one row, which it releases.
-func (s *finding) find(ctx context.Context, rec arrow.Record) error {
-	defer rec.Release()
+// findWords finds words in a graph.
+func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, words []*candidate) error {
 	wanted := map[uint64]*candidate{}
-	for _, w := range s.wanted[s.row] {
+	for _, w := range words {
 		wanted[w.id] = w
 	}
-	for i, op := range s.a.p.recipe {
+	for i, op := range a.p.recipe {
 		counter, ok := op.(operators.Count)
 		if !ok {
 			continue
 		}
-		view, err := viewCounts(ctx, rec, s.a.p.recipe[:i])
+		view, err := viewCounts(ctx, rec, a.p.recipe[:i])
 		if err != nil {
 			return err
 		}
 		for _, of := range counter.Of {
 			if _, err = count.Find(of, view.in, view.names, func(o count.Occurrence) {
 				if w, ok := wanted[o.ID]; ok {
-					w.meet(s.row, view, o)
+					w.meet(row, view, o)
 				}
 			}); err != nil {
 				break
@@ -667,10 +665,7 @@ func (a *atlas) ablate(ctx context.Context) error {
 			m.Class = a.p.className(w.class())
 		}
 		for j := range g.word {
-			var e Effect
-			e.Word, e.WordError = g.word[j].mean()
-			e.Together, e.TogetherError = g.together[j].mean()
-			m.Effects = append(m.Effects, e)
+			m.Effects = append(m.Effects, effectOf(g.word[j], g.together[j]))
 		}
 		if w.whole {
 			a.Whole = append(a.Whole, m)

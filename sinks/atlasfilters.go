@@ -168,9 +168,7 @@ func (s *filters) Write(_ context.Context, rec arrow.Record) error {
 				f.together[c].add(x - float64(rest[i*classes+c]))
 			}
 			best.members = slices.DeleteFunc(slices.Clone(best.members), func(v int32) bool { return v < 0 })
-			at, _ := slices.BinarySearchFunc(f.examples, best, func(have, e fieldExample) int { return cmp.Or(cmp.Compare(e.output, have.output), -1) })
-			f.examples = slices.Insert(f.examples, at, best)
-			f.examples = f.examples[:min(len(f.examples), s.a.most)]
+			f.examples = keepLargest(f.examples, best, s.a.most, func(e fieldExample) float64 { return e.output })
 		}
 	}
 	s.row += int64(rows)
@@ -186,18 +184,15 @@ func (a *atlas) filters(ctx context.Context) error {
 	if a.Graphs, a.Kind = int(s.row), "filters"; s.row == 0 {
 		return errors.New("there are no graphs")
 	}
-	draw := &drawFields{wanted: map[int64][]*fieldExample{}}
+	wanted := map[int64][]*fieldExample{}
 	for _, f := range s.all {
 		for i := range f.examples {
 			e := &f.examples[i]
-			draw.wanted[e.graph] = append(draw.wanted[e.graph], e)
+			wanted[e.graph] = append(wanted[e.graph], e)
 		}
 	}
-	if err := a.graphs.To(draw).Run(ctx); err != nil {
+	if err := visit(ctx, a, wanted, drawFields); err != nil {
 		return err
-	}
-	if draw.row != s.row {
-		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", s.row, draw.row)
 	}
 	n := float64(a.Graphs)
 	slices.SortStableFunc(s.all, func(a, b *filter) int { return cmp.Compare(b.tally.deviation(n), a.tally.deviation(n)) })
@@ -206,18 +201,11 @@ func (a *atlas) filters(ctx context.Context) error {
 			Text: fmt.Sprintf("filter %d", f.number), Alike: len(f.alike), Strength: f.tally.deviation(n), Graphs: f.graphs, Occurrences: f.fields,
 			Picture: &Picture{Rows: s.shape.K, Cols: len(f.weights) / s.shape.K, Values: f.weights},
 		}
-		top := 0
-		for c, x := range f.tally.sums {
-			if x > f.tally.sums[top] {
-				top = c
-			}
-			var e Effect
-			e.Word, e.WordError = f.word[c].mean()
-			e.Together, e.TogetherError = f.together[c].mean()
-			m.Effects = append(m.Effects, e)
+		for c := range f.word {
+			m.Effects = append(m.Effects, effectOf(f.word[c], f.together[c]))
 		}
 		if s.shape.Classes > 0 {
-			m.Class = a.p.className(top)
+			m.Class = a.p.className(argmax(f.tally.sums))
 		}
 		for _, e := range f.examples {
 			m.Examples = append(m.Examples, e.shown)
@@ -227,39 +215,14 @@ func (a *atlas) filters(ctx context.Context) error {
 	return nil
 }
 
-// drawFields is a sink of graphs that draws fields into some of them.
-type drawFields struct {
-	wanted map[int64][]*fieldExample
-	row    int64
-}
-
-func (*drawFields) Name() string { return "atlas" }
-
-func (d *drawFields) Open(*arrow.Schema) (flow.Writer, error) { return d, nil }
-
-func (*drawFields) Close(error) error { return nil }
-
-func (d *drawFields) Write(ctx context.Context, rec arrow.Record) error {
-	for i := range rec.NumRows() {
-		if len(d.wanted[d.row]) > 0 {
-			if err := d.draw(ctx, rec.NewSlice(i, i+1)); err != nil {
-				return err
-			}
-		}
-		d.row++
-	}
-	return nil
-}
-
-// draw draws fields into the graph of a record of one row, which it releases.
-func (d *drawFields) draw(ctx context.Context, rec arrow.Record) error {
-	defer rec.Release()
+// drawFields draws fields into a graph.
+func drawFields(ctx context.Context, _ int64, rec arrow.Record, fields []*fieldExample) error {
 	view, err := viewCounts(ctx, rec, nil)
 	if err != nil {
 		return err
 	}
 	defer view.release()
-	for _, e := range d.wanted[d.row] {
+	for _, e := range fields {
 		e.shown = showField(view.in.Graph, view.names.Node, e.members)
 		e.shown.Graph, e.shown.Weight = e.graph, e.output
 	}

@@ -106,10 +106,7 @@ func UnitAtlas(net *nn.RBM, g *graph.Graph, x *tensor.Dense, members []int32, o 
 		m := &a.Motifs[j]
 		m.Text, m.Alike, m.Strength = fmt.Sprintf("unit %d", group[0].number), len(group), group[0].length
 		m.Picture = &Picture{Rows: k, Cols: k, Values: group[0].weights}
-		var e Effect
-		e.Word, e.WordError = effects[j][0].mean()
-		e.Together, e.TogetherError = effects[j][1].mean()
-		m.Effects = []Effect{e}
+		m.Effects = []Effect{effectOf(effects[j][0], effects[j][1])}
 		for _, f := range most[j] {
 			nodes := slices.DeleteFunc(slices.Clone(members[f.field*k:(f.field+1)*k]), func(v int32) bool { return v < 0 })
 			if len(nodes) == 0 {
@@ -148,7 +145,5 @@ func keep(list []firing, f firing, most int, rows []float32, width int) []firing
 			return list
 		}
 	}
-	at, _ := slices.BinarySearchFunc(list, f, func(have, f firing) int { return cmp.Or(cmp.Compare(f.p, have.p), -1) })
-	list = slices.Insert(list, at, f)
-	return list[:min(len(list), most)]
+	return keepLargest(list, f, most, func(f firing) float64 { return f.p })
 }

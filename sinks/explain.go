@@ -243,15 +243,17 @@ func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, err
 }
 
 // centred is output c minus the mean of all, or the only output.
-func centred(x []float64, c int) float64 {
+func centred(x []float64, c int) float64 { return x[c] - meanOutput(x) }
+
+// meanOutput is the mean of the outputs, 0 where there is only one.
+func meanOutput(x []float64) (mean float64) {
 	if len(x) == 1 {
-		return x[0]
+		return 0
 	}
-	mean := 0.0
 	for _, y := range x {
 		mean += y / float64(len(x))
 	}
-	return x[c] - mean
+	return mean
 }
 
 // exact sets what the counts add to the output of a class.

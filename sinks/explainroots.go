@@ -253,12 +253,7 @@ func (p *Predictor) votes(ctx context.Context, g *graph.Graph, o ExplainOptions,
 		return probs
 	}
 	e := &Explanation{Probs: answer(sum), Method: "votes", Roots: slices.Clone(roots), Words: []WordWeight{}, Edges: []EdgeWeight{}}
-	a := Answer{}
-	for c, x := range e.Probs {
-		if x > e.Probs[a.Index] {
-			a.Index = c
-		}
-	}
+	a := Answer{Index: argmax(e.Probs)}
 	class, err := p.explainedClass(a, o.Class, classes)
 	if err != nil {
 		return nil, err

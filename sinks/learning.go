@@ -92,14 +92,8 @@ func (a *asked) alarm(of drift.Alarm) {
 
 // guess is what the model has said of a row, of these probabilities of the classes.
 func guess(target int32, probs []float32) Guess {
-	g := Guess{Target: target}
-	for c, p := range probs {
-		if p > probs[g.Class] {
-			g.Class = int32(c)
-		}
-	}
-	g.P = probs[g.Class]
-	return g
+	class := argmax(probs)
+	return Guess{Target: target, Class: int32(class), P: probs[class]}
 }
 
 // add adds rows of which a model has said these answers, of so many classes; r is what a

@@ -212,11 +212,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 			}
 			one.ID = row.At(0)
 		}
-		for class, x := range one.Probs {
-			if x > one.Probs[one.Class] {
-				one.Class = class
-			}
-		}
+		one.Class = argmax(one.Probs)
 		if pos != nil {
 			one.Pos = pos[i]
 		}

@@ -95,11 +95,13 @@ func (a *Probabilities) Of(rows []int32) *Probabilities {
 }
 
 // Class returns the most probable class of a row, the first of equals.
-func (a *Probabilities) Class(row int) (top int) {
-	probs := a.Row(row)
-	for c, x := range probs {
-		if x > probs[top] {
-			top = c
+func (a *Probabilities) Class(row int) (top int) { return argmax(a.Row(row)) }
+
+// argmax returns the place of the largest number, the first of equals.
+func argmax[T float32 | float64](x []T) (top int) {
+	for i, v := range x {
+		if v > x[top] {
+			top = i
 		}
 	}
 	return top

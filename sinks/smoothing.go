@@ -89,8 +89,8 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 	return said, nil
 }
 
-// unsmoothed returns what propagates: what is said of all nodes, (nodes, classes), or their
-// classes.
+// unsmoothed returns the rows that propagate, (nodes, classes): the probabilities of a node, or
+// 1 at its class where s.Class has one.
 func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
 	classes := p.net.Shape().Classes
 	if classes == 0 {
@@ -154,11 +154,7 @@ func (o *OpenGraph) lookup(nodes []int32) (all []Answer, err error) {
 			return nil, fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
 		}
 		a := Answer{Probs: append([]float32(nil), o.said[int(v)*classes:][:classes]...), Root: v}
-		for c, x := range a.Probs {
-			if x > a.Probs[a.Index] {
-				a.Index = c
-			}
-		}
+		a.Index = argmax(a.Probs)
 		a.Class = o.p.className(a.Index)
 		all = append(all, a)
 	}

@@ -78,12 +78,7 @@ func (t Temperature) Apply(probs []float32, classes int) {
 	powers := make([]float64, classes)
 	for ; len(probs) > 0; probs = probs[classes:] {
 		row := probs[:classes]
-		top := 0
-		for c, p := range row {
-			if p > row[top] {
-				top = c
-			}
-		}
+		top := argmax(row)
 		most, sum := logOf(float64(row[top])), 0.
 		for c, p := range row {
 			powers[c] = math.Exp((logOf(float64(p)) - most) / float64(t))
