@@ -100,8 +100,7 @@ func (p *Page) end(r *run, err error) {
 		return
 	}
 	p.runs = slices.Delete(p.runs, i, i+1)
-	r.look()
-	r.stats, r.took, r.work = r.work.Stats(), time.Since(r.began), nil
+	r.stats, r.took, r.work = r.look(), time.Since(r.began), nil
 	p.total.add(r.name, r.stats)
 	p.count[0]++
 	if err != nil {
