@@ -111,19 +111,24 @@ func (f *Fields) Save(w io.Writer) error {
 	if err := f.g.Save(w); err != nil {
 		return err
 	}
-	s := state.NewWriter(w, stateName)
 	k := f.kept.State()
-	state.Put(s, int64(f.kept.K()), k.Stats.Changes, k.Stats.Kept, k.Stats.Recomputed, k.Stats.Changed)
-	flag := uint8(0)
+	return state.Save(w, stateName, func(c *state.Codec) { list(c, f.kept.K(), f.g.N(), &k) })
+}
+
+// list is the fields of so many roots, of size nodes each.
+func list(c *state.Codec, size, roots int, k *field.KeptState) {
+	n, keeps := int64(size), uint8(0)
 	if k.Keeps {
-		flag = 1
+		keeps = 1
 	}
-	state.Put(s, flag)
-	state.PutSlice(s, k.Members)
-	state.PutSlice(s, k.Reach)
-	state.PutSlice(s, k.Worst)
-	state.PutSlice(s, k.Tender)
-	return s.Close()
+	state.Num(c, &n, &k.Stats.Changes, &k.Stats.Kept, &k.Stats.Recomputed, &k.Stats.Changed)
+	c.Check(n == int64(size), "the fields have %d nodes, want %d", n, size)
+	state.Num(c, &keeps)
+	k.Keeps = keeps != 0
+	state.Slice(c, "members", roots*size, &k.Members)
+	state.Slice(c, "walks", roots, &k.Reach)
+	state.Slice(c, "ranks", roots, &k.Worst)
+	state.Slice(c, "sets", 4*roots, &k.Tender)
 }
 
 // Load reads what Save has written. The direction and the settings of norm have to be those of the
@@ -134,21 +139,8 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 	if err != nil {
 		return nil, err
 	}
-	s := state.NewReader(r, stateName)
-	size := state.Get[int64](s)
 	var k field.KeptState
-	for _, to := range []*int64{&k.Stats.Changes, &k.Stats.Kept, &k.Stats.Recomputed, &k.Stats.Changed} {
-		*to = state.Get[int64](s)
-	}
-	if s.Err() == nil && size != int64(norm.K) {
-		s.Fail("the fields have %d nodes, want %d", size, norm.K)
-	}
-	k.Keeps = state.Get[uint8](s) != 0
-	k.Members = state.GetSlice[int32](s, "members", g.N()*norm.K)
-	k.Reach = state.GetSlice[uint8](s, "walks", g.N())
-	k.Worst = state.GetSlice[uint32](s, "ranks", g.N())
-	k.Tender = state.GetSlice[uint64](s, "sets", 4*g.N())
-	if err := s.Close(); err != nil {
+	if err := state.Load(r, stateName, func(c *state.Codec) { list(c, norm.K, g.N(), &k) }); err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
 	}
 	kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, k)
