@@ -25,10 +25,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 	}
 	if c.atlas != "" {
-		if err := files.Finish(c.atlas, func() ([]byte, error) { return c.page(in, fields, l) }); err != nil {
+		if err := files.Page(c.atlas, func(w io.Writer) error { return c.page(w, in, fields, l) }); err != nil {
 			return err
 		}
 	}
@@ -155,13 +155,11 @@ func run(ctx context.Context, args []string) (err error) {
 	return r.print(os.Stdout)
 }
 
-// page returns the atlas of the units.
-func (c *config) page(in *input, f *fields, l *learned) ([]byte, error) {
+// page writes the atlas of the units.
+func (c *config) page(w io.Writer, in *input, f *fields, l *learned) error {
 	a, err := sinks.UnitAtlas(l.rbm, in.graph, tensorOf(f.rows, c.k*c.k), f.members, sinks.AtlasOptions{Motifs: c.units})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var b bytes.Buffer
-	err = page.Atlas{Title: "Atlas of " + in.name, Atlas: a, Name: func(v int32) string { return fmt.Sprint(in.id(v)) }}.Write(&b)
-	return b.Bytes(), err
+	return page.Atlas{Title: "Atlas of " + in.name, Atlas: a, Name: func(v int32) string { return fmt.Sprint(in.id(v)) }}.Write(w)
 }

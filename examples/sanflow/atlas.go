@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,19 +52,11 @@ func atlas(ctx context.Context, args []string) error {
 	if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
 		return c.in(err)
 	}
-	if c.json != "" {
-		if err := files.JSON(c.json, all.Atlas); err != nil {
-			return err
-		}
+	if err := files.JSON(c.json, all.Atlas); err != nil {
+		return err
 	}
-	if html != "" {
-		if err := files.Finish(html, func() ([]byte, error) {
-			var b bytes.Buffer
-			err := all.Write(&b)
-			return b.Bytes(), err
-		}); err != nil {
-			return err
-		}
+	if err := files.Page(html, all.Write); err != nil {
+		return err
 	}
 	fmt.Printf("%d graphs, %d words\n", all.Atlas.Graphs, all.Atlas.All)
 	for _, m := range all.Atlas.Motifs[:min(10, len(all.Atlas.Motifs))] {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -87,13 +84,9 @@ what the answer is without that for another node.`)
 	if err := files.JSON(c.json, out); err != nil {
 		return err
 	}
-	if err := files.Finish(c.html, func() ([]byte, error) {
-		var b bytes.Buffer
-		p := s.page(e)
-		p.Tables = out.tables()
-		err := p.Write(&b)
-		return b.Bytes(), err
-	}); err != nil {
+	p := s.page(e)
+	p.Tables = out.tables()
+	if err := files.Page(c.html, p.Write); err != nil {
 		return err
 	}
 	out.print(os.Stdout, s)
@@ -147,8 +140,7 @@ func (e explanation) print(out io.Writer, s *subject) {
 		fmt.Fprintf(out, "%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
 	}
 	if len(e.Words) == 0 {
-		nodes := slices.Clone(e.Nodes)
-		slices.SortStableFunc(nodes, func(a, b sinks.NodeWeight) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+		nodes := largest(e.Nodes, func(v sinks.NodeWeight) float64 { return v.Weight })
 		for _, v := range nodes[:min(most, len(nodes))] {
 			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))
 		}

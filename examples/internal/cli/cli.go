@@ -14,6 +14,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -274,6 +275,15 @@ func (f Files) JSON(path string, v any) error {
 	return f.Finish(path, func() ([]byte, error) {
 		b, err := json.MarshalIndent(v, "", "  ")
 		return append(b, '\n'), err
+	})
+}
+
+// Page writes what write does, such as page.Atlas.Write, and gives the file its name.
+func (f Files) Page(path string, write func(io.Writer) error) error {
+	return f.Finish(path, func() ([]byte, error) {
+		var b bytes.Buffer
+		err := write(&b)
+		return b.Bytes(), err
 	})
 }
 
