@@ -1,4 +1,4 @@
-package sources_test
+package sources
 
 import (
 	"context"
@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/sanflow/sanflow/sources"
 )
 
 // cells returns all values of a table, row by row, behind the names of the columns.
-func cells(table sources.Table) (rows [][]string, err error) {
+func cells(table Table) (rows [][]string, err error) {
 	r, err := table.OpenTable(context.Background())
 	if err != nil {
 		return nil, err
@@ -65,7 +63,7 @@ func TestTextQuotes(t *testing.T) {
 			want = append(want, row)
 		}
 		w.WriteAll(want)
-		got, err := cells(sources.Text{Path: "x", Reader: strings.NewReader(text.String())})
+		got, err := cells(Text{Path: "x", Reader: strings.NewReader(text.String())})
 		if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 			t.Fatalf("%q: %q, %v, want %q", text.String(), got, err, want)
 		}
@@ -84,7 +82,7 @@ func TestTextForms(t *testing.T) {
 		"a,b\n\"5\"x,6":         `x:2: value 1: "\"5\"x,6" begins with a quote that does not end it`,
 		"a,b\n5,\"":             `x:2: value 2: "\"" begins with a quote that does not end it`,
 	} {
-		rows, err := cells(sources.Text{Path: "x", Reader: strings.NewReader(text)})
+		rows, err := cells(Text{Path: "x", Reader: strings.NewReader(text)})
 		got := strings.NewReplacer("\n", "").Replace(sprint(rows))
 		if err != nil {
 			got = err.Error()
