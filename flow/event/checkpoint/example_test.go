@@ -79,6 +79,9 @@ func ExampleRun_Segments() {
 				return err
 			}
 		}
+		if err := run.Flush(); err != nil { // the last segment may be shorter
+			return err
+		}
 		var fields []string
 		for v := range int32(s.Nodes()) {
 			fields = append(fields, fmt.Sprint(s.Name(v), " ", net[v]))
