@@ -57,7 +57,7 @@ func TestObserve(t *testing.T) {
 	if want := []string{"inner begins", "inner ends", "outer begins", "outer ends"}; !slices.Equal(told, want) {
 		t.Errorf("told: %q, want %q", told, want)
 	}
-	flow.Announce(context.Background(), nil)(nil) // nobody is there to hear it
+	flow.Announce(context.Background(), nil)(nil) // there is no observer
 }
 
 // A panic of an observer is the error of the run, which ends well otherwise.
