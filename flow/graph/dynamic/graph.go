@@ -241,11 +241,16 @@ func (g *Graph) changed(c Change) {
 	}
 }
 
-// grow makes the graph one of n nodes at least.
-func (g *Graph) grow(n int) {
+// makeRoom makes room for the blocks of n nodes.
+func (g *Graph) makeRoom(n int) {
 	for len(g.dirs)*blockNodes*dirBlocks < n {
 		g.dirs = append(g.dirs, nil)
 	}
+}
+
+// grow makes the graph one of n nodes at least.
+func (g *Graph) grow(n int) {
+	g.makeRoom(n)
 	for g.n < n {
 		g.n++
 		g.changed(Change{Kind: event.SetNode, U: int32(g.n - 1)})

@@ -11,207 +11,163 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 )
 
-const stateName = "sanflow dynamic graph 2\n"
+const stateName = "sanflow dynamic graph 3\n"
 
-// Save writes g as it is, with its window and its counts, so that Load makes a graph that
-// does the same with all events to come.
+// Save writes the graph, its window and its counts. The graph that Load makes of them does
+// the same with all events to come.
 func (g *Graph) Save(w io.Writer) error {
-	s := state.NewWriter(w, stateName)
-	o, c := &g.settings, &g.stats
-	flags := int64(0)
-	if o.Directed {
-		flags |= 1
-	}
-	if o.RemoveAll {
-		flags |= 2
-	}
-	state.Put(s, flags, int64(o.NodeCats), int64(o.NodeAttrs), int64(o.EdgeCats), int64(o.EdgeAttrs), int64(o.Last), o.Within, int64(o.MaxNodes))
-	state.Put(s, int64(g.n), g.now, c.Events, c.Added, c.Repeated, c.Removed, c.Expired, c.Absent, c.Loops, c.Late)
-	for i, d := range g.dirs {
-		for j := range dirBlocks {
-			if d == nil || d.blocks[j] == nil {
-				continue
-			}
-			b := d.blocks[j]
-			state.Put(s, int64(i*dirBlocks+j))
-			for _, r := range []*rows{&b.rows, &b.in} {
-				state.Put(s, r.ends[:]...)
-				state.PutSlice(s, r.items)
-				more := r.more
-				if !slices.ContainsFunc(more, func(n int32) bool { return n != 0 }) {
-					more = nil // so that equal graphs have equal states
-				}
-				state.PutSlice(s, more)
-				state.PutSlice(s, r.cats)
-				state.PutSlice(s, r.attrs)
-			}
-			state.PutSlice(s, b.cat)
-			state.PutSlice(s, b.attr)
-			state.PutSlice(s, b.class)
-		}
-	}
-	state.Put(s, int64(-1))
-	state.Put(s, g.window.added, int64(len(g.window.heap)))
-	for _, o := range g.window.heap {
-		state.Put(s, o.age, o.number, int64(o.u), int64(o.v))
-	}
-	gone := make([]graph.Edge, 0, len(g.window.gone))
-	for k := range g.window.gone {
-		gone = append(gone, k)
-	}
-	slices.SortFunc(gone, func(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) })
-	state.Put(s, int64(len(gone)))
-	for _, k := range gone {
-		state.Put(s, k.U, k.V, int32(len(g.window.gone[k])))
-		for _, r := range g.window.gone[k] {
-			state.Put(s, r.before, int64(r.n))
-		}
-	}
-	return s.Close()
+	return state.Save(w, stateName, func(c *state.Codec) { g.state(c, 0) })
 }
 
-// Load reads what Save has written, and nothing behind it; r should have a buffer. Input
-// that is no such state, is damaged, breaks the rules of a graph, or has more than maxNodes
-// nodes, 0 meaning 1<<26, is an error.
+// Load reads a graph that Save has written, and nothing behind it; r should have a buffer.
+// Load returns an error where the input is not a state, is damaged, breaks the rules of a
+// graph, or has more than maxNodes nodes; 0 means 1<<26.
 func Load(r io.Reader, maxNodes int) (*Graph, error) {
-	s := state.NewReader(r, stateName)
-	g, err := load(s, cmp.Or(maxNodes, defaultNodes))
-	if err == nil {
-		err = s.Err()
-	}
-	if err != nil {
+	g := new(Graph)
+	maxNodes = cmp.Or(maxNodes, defaultNodes)
+	if err := state.Load(r, stateName, func(c *state.Codec) { g.state(c, maxNodes) }); err != nil {
 		return nil, fmt.Errorf("dynamic graph: state: %w", err)
 	}
 	return g, nil
 }
 
-func load(s *state.Reader, maxNodes int) (*Graph, error) {
-	number := func() int64 { return state.Get[int64](s) }
-	size := func() int {
-		n := number()
-		if n < 0 || n > math.MaxInt32 {
-			s.Fail("a setting is %d, want 0 to %d", n, math.MaxInt32)
-			return 0
-		}
-		return int(n)
-	}
-	var o Settings
-	flags := number()
-	o.Directed, o.RemoveAll = flags&1 > 0, flags&2 > 0
-	o.NodeCats, o.NodeAttrs, o.EdgeCats, o.EdgeAttrs, o.Last = size(), size(), size(), size(), size()
-	o.Within, o.MaxNodes = number(), size()
-	if s.Err() != nil {
-		return nil, s.Err()
-	}
-	g, err := New(o)
-	if err != nil {
-		return nil, err
-	}
-	g.n = size()
-	if most := min(maxNodes, g.settings.MaxNodes); g.n > most {
-		s.Fail("there are %d nodes, want at most %d", g.n, most)
-	}
-	g.now = number()
-	c := &g.stats
-	for _, to := range []*int64{&c.Events, &c.Added, &c.Repeated, &c.Removed, &c.Expired, &c.Absent, &c.Loops, &c.Late} {
-		*to = number()
-	}
-	last := int64(-1)
-	if s.Err() != nil {
-		return nil, s.Err()
-	}
-	for i := number(); i != -1 && s.Err() == nil; i = number() {
-		if i <= last || i >= (int64(g.n)+blockNodes-1)/blockNodes {
-			s.Fail("block %d follows block %d of %d nodes", i, last, g.n)
-			break
-		}
-		last = i
-		g.loadBlock(s, int32(i))
-	}
-	g.window.load(s, &g.settings)
-	if err := s.Close(); err != nil {
-		return nil, err
-	}
-	for len(g.dirs)*blockNodes*dirBlocks < g.n {
-		g.dirs = append(g.dirs, nil)
-	}
-	return g, g.check()
-}
-
-func (g *Graph) loadBlock(s *state.Reader, i int32) {
-	for len(g.dirs) <= int(i)/dirBlocks {
-		g.dirs = append(g.dirs, nil)
-	}
-	w, b := &g.settings, g.write(i*blockNodes)
-	for _, r := range []*rows{&b.rows, &b.in} {
-		cats, attrs := w.EdgeCats, w.EdgeAttrs
-		if r == &b.in {
-			cats, attrs = 0, 0
-		}
-		end := int32(0)
-		for j := range r.ends {
-			r.ends[j] = state.Get[int32](s)
-			if r.ends[j] < end {
-				s.Fail("the rows of block %d overlap", i)
-			}
-			end = r.ends[j]
-		}
-		r.items = state.GetSlice[int32](s, "neighbours", int(end))
-		r.more = state.GetSlice[int32](s, "counts", int(end))
-		r.cats = state.GetSlice[int32](s, "attributes", int(min(int64(end)*int64(cats), math.MaxInt32)))
-		r.attrs = state.GetSlice[float32](s, "attributes", int(min(int64(end)*int64(attrs), math.MaxInt32)))
-		if n := len(r.items); n != int(end) || len(r.more) != n && r.more != nil || len(r.cats) != n*cats || len(r.attrs) != n*attrs {
-			s.Fail("block %d has %d neighbours, %d counts and %d and %d attributes, want %d neighbours", i, n, len(r.more), len(r.cats), len(r.attrs), end)
+// state lists the numbers of a graph, for Save and for Load.
+func (g *Graph) state(c *state.Codec, maxNodes int) {
+	o := g.settings
+	flags := []*bool{&o.Directed, &o.RemoveAll}
+	set := int64(0)
+	for i, flag := range flags {
+		if *flag {
+			set |= 1 << i
 		}
 	}
-	b.cat = state.GetSlice[int32](s, "attributes", blockNodes*w.NodeCats)
-	b.attr = state.GetSlice[float32](s, "attributes", blockNodes*w.NodeAttrs)
-	b.class = state.GetSlice[int32](s, "classes", blockNodes)
-	if n := len(b.cat); n != 0 && n != blockNodes*w.NodeCats {
-		s.Fail("block %d has %d attributes of nodes", i, n)
+	state.Num(c, &set)
+	for i, flag := range flags {
+		*flag = set>>i&1 > 0
 	}
-	if n := len(b.attr); n != 0 && n != blockNodes*w.NodeAttrs {
-		s.Fail("block %d has %d attributes of nodes", i, n)
+	for _, x := range []*int{&o.NodeCats, &o.NodeAttrs, &o.EdgeCats, &o.EdgeAttrs, &o.Last} {
+		state.Int(c, "a setting", x, 0, math.MaxInt32)
 	}
-	if n := len(b.class); n != 0 && n != blockNodes {
-		s.Fail("block %d has %d classes", i, n)
+	state.Num(c, &o.Within)
+	state.Int(c, "MaxNodes", &o.MaxNodes, 0, math.MaxInt32)
+	if c.Loading() {
+		made, err := New(o)
+		if err != nil {
+			c.Fail("%w", err)
+			return
+		}
+		*g = *made
+	}
+	state.Int(c, "the number of nodes", &g.n, 0, int64(min(maxNodes, g.settings.MaxNodes)))
+	t := &g.stats
+	state.Num(c, &g.now, &t.Events, &t.Added, &t.Repeated, &t.Removed, &t.Expired, &t.Absent, &t.Loops, &t.Late)
+	g.makeRoom(g.n)
+	g.listBlocks(c)
+	g.window.state(c, &g.settings)
+	if c.Loading() {
+		if err := g.check(); err != nil {
+			c.Fail("%w", err)
+		}
 	}
 }
 
-func (w *window) load(s *state.Reader, o *Settings) {
-	w.added = state.Get[int64](s)
-	n := state.Get[int64](s)
-	if o.Last == 0 && o.Within == 0 && n != 0 || o.Last > 0 && n > int64(o.Last) {
-		s.Fail("a window of %d occurrences", n)
+func (g *Graph) listBlocks(c *state.Codec) {
+	type place struct {
+		i int32
+		b *block
 	}
-	for range n {
-		if s.Err() != nil {
-			return
-		}
-		age, number, u, v := state.Get[int64](s), state.Get[int64](s), state.Get[int64](s), state.Get[int64](s)
-		w.heap = append(w.heap, occurrence{age, number, int32(u), int32(v)})
-		if i := len(w.heap) - 1; i > 0 && !w.heap[(i-1)/2].older(&w.heap[i]) {
-			s.Fail("the window is not in order")
-		}
-		if number < 0 || number >= w.added {
-			s.Fail("occurrence %d of a window, want 0 to %d", number, w.added-1)
+	var used []place
+	for i, d := range g.dirs {
+		for j := 0; d != nil && j < dirBlocks; j++ {
+			if b := d.blocks[j]; b != nil {
+				used = append(used, place{int32(i*dirBlocks + j), b})
+			}
 		}
 	}
-	w.gone = map[graph.Edge][]removal{}
-	for range state.Get[int64](s) {
-		if s.Err() != nil {
-			return
+	most, last := (g.n+blockNodes-1)/blockNodes, int32(-1)
+	state.Each(c, "blocks", most, &used, func(p *place) {
+		state.Num(c, &p.i)
+		c.Check(p.i > last && int(p.i) < most, "block %d follows block %d of %d nodes", p.i, last, g.n)
+		if last = p.i; c.Loading() {
+			p.b = g.write(p.i * blockNodes)
 		}
-		k := graph.Edge{U: state.Get[int32](s), V: state.Get[int32](s)}
-		for range state.Get[int32](s) {
-			if s.Err() != nil {
-				return
-			}
-			r := removal{state.Get[int64](s), int32(state.Get[int64](s))}
-			if list := w.gone[k]; r.before > w.added || len(list) > 0 && list[len(list)-1].before > r.before {
-				s.Fail("the removals of %d-%d are not in order", k.U, k.V)
-			}
-			w.gone[k] = append(w.gone[k], r)
+		if p.b != nil {
+			p.b.state(c, p.i, &g.settings)
+		}
+	})
+}
+
+func (b *block) state(c *state.Codec, i int32, o *Settings) {
+	b.rows.state(c, i, o.EdgeCats, o.EdgeAttrs)
+	b.in.state(c, i, 0, 0)
+	state.Slice(c, "attributes", blockNodes*o.NodeCats, &b.cat)
+	state.Slice(c, "attributes", blockNodes*o.NodeAttrs, &b.attr)
+	state.Slice(c, "classes", blockNodes, &b.class)
+	none := func(n, all int) bool { return n == 0 || n == all }
+	c.Check(none(len(b.cat), blockNodes*o.NodeCats) && none(len(b.attr), blockNodes*o.NodeAttrs),
+		"block %d has %d and %d attributes of nodes", i, len(b.cat), len(b.attr))
+	c.Check(none(len(b.class), blockNodes), "block %d has %d classes", i, len(b.class))
+}
+
+func (r *rows) state(c *state.Codec, i int32, cats, attrs int) {
+	state.Fixed(c, r.ends[:])
+	c.Check(r.ends[0] >= 0 && slices.IsSorted(r.ends[:]), "the rows of block %d overlap", i)
+	n := int(r.ends[blockNodes-1])
+	most := func(width int) int { return int(min(int64(n)*int64(width), math.MaxInt32)) }
+	state.Slice(c, "neighbours", n, &r.items)
+	more := r.more
+	if !slices.ContainsFunc(more, func(n int32) bool { return n != 0 }) {
+		more = nil // so that equal graphs have equal states
+	}
+	state.Slice(c, "counts", n, &more)
+	state.Slice(c, "attributes", most(cats), &r.cats)
+	state.Slice(c, "attributes", most(attrs), &r.attrs)
+	if c.Loading() {
+		r.more = more
+		c.Check(len(r.items) == n && (len(r.more) == n || r.more == nil) && len(r.cats) == n*cats && len(r.attrs) == n*attrs,
+			"block %d has %d neighbours, %d counts and %d and %d attributes, want %d neighbours", i, len(r.items), len(r.more), len(r.cats), len(r.attrs), n)
+	}
+}
+
+func (w *window) state(c *state.Codec, o *Settings) {
+	most := o.Last
+	if most == 0 && o.Within > 0 {
+		most = math.MaxInt32
+	}
+	state.Num(c, &w.added)
+	i := 0
+	state.Each(c, "occurrences of the window", most, &w.heap, func(p *occurrence) {
+		state.Num(c, &p.age, &p.number)
+		state.Num(c, &p.u, &p.v)
+		c.Check(i == 0 || w.heap[(i-1)/2].older(p), "the window is not in order")
+		c.Check(p.number >= 0 && p.number < w.added, "occurrence %d of a window, want 0 to %d", p.number, w.added-1)
+		i++
+	})
+	type taken struct {
+		edge graph.Edge
+		of   []removal
+	}
+	byEdge := func(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) }
+	var gone []taken
+	for edge, of := range w.gone {
+		gone = append(gone, taken{edge, of})
+	}
+	slices.SortFunc(gone, func(a, b taken) int { return byEdge(a.edge, b.edge) })
+	state.Each(c, "edges with removals", math.MaxInt32, &gone, func(t *taken) {
+		state.Num(c, &t.edge.U, &t.edge.V)
+		last := int64(math.MinInt64)
+		state.Each(c, "removals", math.MaxInt32, &t.of, func(r *removal) {
+			state.Num(c, &r.before)
+			state.Num(c, &r.n)
+			c.Check(r.before >= last && r.before <= w.added, "the removals of %d-%d are not in order", t.edge.U, t.edge.V)
+			last = r.before
+		})
+	})
+	if c.Loading() {
+		w.gone = make(map[graph.Edge][]removal, len(gone))
+		for i, t := range gone {
+			c.Check(i == 0 || byEdge(gone[i-1].edge, t.edge) < 0, "the edges with removals are not in order")
+			w.gone[t.edge] = t.of
 		}
 	}
 }
