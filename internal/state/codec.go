@@ -9,23 +9,23 @@ import (
 
 // Codec writes a state or reads one: a part of a program lists its numbers once, for both.
 type Codec struct {
-	w *Writer
-	r *Reader
+	w *writer
+	r *reader
 }
 
 // Save writes a state of that name, of the numbers that do lists.
 func Save(w io.Writer, name string, do func(*Codec)) error {
-	c := &Codec{w: NewWriter(w, name)}
+	c := &Codec{w: newWriter(w, name)}
 	do(c)
-	return c.w.Close()
+	return c.w.close()
 }
 
 // Load reads what Save has written, and nothing behind it. What do has set is to be used
 // only where the error is nil.
 func Load(r io.Reader, name string, do func(*Codec)) error {
-	c := &Codec{r: NewReader(r, name)}
+	c := &Codec{r: newReader(r, name)}
 	do(c)
-	return c.r.Close()
+	return c.r.close()
 }
 
 // Loading reports whether c reads, and nothing has failed.
@@ -34,14 +34,14 @@ func (c *Codec) Loading() bool { return c.r != nil && c.r.err == nil }
 // Fail makes the state fail, unless it has failed before.
 func (c *Codec) Fail(format string, args ...any) {
 	if c.r != nil {
-		c.r.Fail(format, args...)
+		c.r.fail(format, args...)
 	}
 }
 
 // Check fails where a state that is read does not hold.
 func (c *Codec) Check(holds bool, format string, args ...any) {
 	if c.Loading() && !holds {
-		c.r.Fail(format, args...)
+		c.r.fail(format, args...)
 	}
 }
 
@@ -49,9 +49,9 @@ func (c *Codec) Check(holds bool, format string, args ...any) {
 func Num[T Number](c *Codec, x ...*T) {
 	for _, x := range x {
 		if c.w != nil {
-			Put(c.w, *x)
+			putNumbers(c.w, *x)
 		} else {
-			*x = Get[T](c.r)
+			*x = getNumber[T](c.r)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func Int(c *Codec, what string, x *int, least, most int64) {
 // Fixed is the numbers of an array.
 func Fixed[T Number](c *Codec, x []T) {
 	if c.w != nil {
-		Put(c.w, x...)
+		putNumbers(c.w, x...)
 	} else {
 		get(c.r, x)
 	}
@@ -77,9 +77,9 @@ func Fixed[T Number](c *Codec, x []T) {
 // Slice is a slice of at most so many numbers; what says of what they are.
 func Slice[T Number](c *Codec, what string, most int, x *[]T) {
 	if c.w != nil {
-		PutSlice(c.w, *x)
+		putSlice(c.w, *x)
 	} else {
-		*x = GetSlice[T](c.r, what, most)
+		*x = getSlice[T](c.r, what, most)
 	}
 }
 
@@ -141,9 +141,9 @@ func Section(c *Codec, save func(io.Writer) error, load func(io.Reader) error) {
 		p := pieces{w: c.w}
 		err := save(&p)
 		if len(p.held) > 0 {
-			PutSlice(c.w, p.held)
+			putSlice(c.w, p.held)
 		}
-		PutSlice[uint8](c.w, nil)
+		putSlice[uint8](c.w, nil)
 		if c.w.err == nil {
 			c.w.err = err
 		}
@@ -161,7 +161,7 @@ func Section(c *Codec, save func(io.Writer) error, load func(io.Reader) error) {
 // pieces holds bytes back until there are enough for a piece, so that the pieces do not
 // depend on how they were written.
 type pieces struct {
-	w    *Writer
+	w    *writer
 	held []byte
 }
 
@@ -174,13 +174,13 @@ func (p *pieces) Write(b []byte) (int, error) {
 func (p *pieces) flush() {
 	at := 0
 	for ; len(p.held)-at >= most; at += most {
-		PutSlice(p.w, p.held[at:at+most])
+		putSlice(p.w, p.held[at:at+most])
 	}
 	p.held = p.held[:copy(p.held, p.held[at:])]
 }
 
 type section struct {
-	r    *Reader
+	r    *reader
 	left []byte
 	done bool
 }
@@ -188,7 +188,7 @@ type section struct {
 // next reads the next piece.
 func (s *section) next() error {
 	if len(s.left) == 0 && !s.done {
-		s.left = GetSlice[uint8](s.r, "bytes of a piece", most)
+		s.left = getSlice[uint8](s.r, "bytes of a piece", most)
 		s.done = len(s.left) == 0
 	}
 	switch {

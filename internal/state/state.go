@@ -19,30 +19,30 @@ type Number interface {
 	~uint8 | ~int32 | ~int64 | ~float32 | ~float64 | ~uint32 | ~uint64
 }
 
-// Writer writes a state. The first error is that of Close.
-type Writer struct {
+// writer writes a state. The first error is that of close.
+type writer struct {
 	w   *bufio.Writer
 	sum hash.Hash
 	buf []byte
 	err error
 }
 
-// NewWriter begins a state of that name, which says its version too.
-func NewWriter(w io.Writer, name string) *Writer {
-	s := &Writer{w: bufio.NewWriterSize(w, 1<<16), sum: sha256.New()}
+// newWriter begins a state of that name, which includes its version.
+func newWriter(w io.Writer, name string) *writer {
+	s := &writer{w: bufio.NewWriterSize(w, 1<<16), sum: sha256.New()}
 	s.put([]byte(name))
 	return s
 }
 
-func (s *Writer) put(b []byte) {
+func (s *writer) put(b []byte) {
 	if s.err == nil {
 		s.sum.Write(b)
 		_, s.err = s.w.Write(b)
 	}
 }
 
-// Put writes numbers.
-func Put[T Number](s *Writer, x ...T) {
+// putNumbers writes numbers.
+func putNumbers[T Number](s *writer, x ...T) {
 	for len(x) > 0 && s.err == nil {
 		n := min(len(x), 1<<13)
 		s.buf, s.err = binary.Append(s.buf[:0], binary.LittleEndian, x[:n])
@@ -53,14 +53,14 @@ func Put[T Number](s *Writer, x ...T) {
 	}
 }
 
-// PutSlice writes a slice with its length.
-func PutSlice[T Number](s *Writer, x []T) {
-	Put(s, int64(len(x)))
-	Put(s, x...)
+// putSlice writes a slice with its length.
+func putSlice[T Number](s *writer, x []T) {
+	putNumbers(s, int64(len(x)))
+	putNumbers(s, x...)
 }
 
-// Close writes the checksum. It does not close the writer below.
-func (s *Writer) Close() error {
+// close writes the checksum. It does not close the writer below.
+func (s *writer) close() error {
 	if s.err == nil {
 		_, s.err = s.w.Write(s.sum.Sum(nil))
 	}
@@ -70,18 +70,18 @@ func (s *Writer) Close() error {
 	return s.err
 }
 
-// Reader reads a state. After an error, all that is read is zero.
-type Reader struct {
+// reader reads a state. After an error, all that is read is zero.
+type reader struct {
 	r   io.Reader
 	sum hash.Hash
 	buf []byte
 	err error
 }
 
-// NewReader begins to read a state of that name from r, of which it reads nothing behind
+// newReader begins to read a state of that name from r, of which it reads nothing behind
 // the state. r should have a buffer.
-func NewReader(r io.Reader, name string) *Reader {
-	s := &Reader{r: r, sum: sha256.New()}
+func newReader(r io.Reader, name string) *reader {
+	s := &reader{r: r, sum: sha256.New()}
 	if got := s.take(len(name)); s.err == nil && string(got) != name {
 		s.err = fmt.Errorf("it begins with %q, want %q", got, name)
 	}
@@ -89,7 +89,7 @@ func NewReader(r io.Reader, name string) *Reader {
 }
 
 // take reads n bytes, borrowed.
-func (s *Reader) take(n int) []byte {
+func (s *reader) take(n int) []byte {
 	if cap(s.buf) < n {
 		s.buf = make([]byte, n)
 	}
@@ -109,24 +109,24 @@ func (s *Reader) take(n int) []byte {
 	return b
 }
 
-// Get reads a number.
-func Get[T Number](s *Reader) (x T) {
+// getNumber reads a number.
+func getNumber[T Number](s *reader) (x T) {
 	one := [1]T{}
 	get(s, one[:])
 	return one[0]
 }
 
-func get[T Number](s *Reader, x []T) {
+func get[T Number](s *reader, x []T) {
 	b := s.take(binary.Size(x))
 	if _, err := binary.Decode(b, binary.LittleEndian, x); err != nil && s.err == nil {
 		s.err = err
 	}
 }
 
-// GetSlice reads a slice of at most so many numbers; what says of what they are. Memory
+// getSlice reads a slice of at most so many numbers; what says of what they are. Memory
 // grows with what there is to read, not with the length that is claimed.
-func GetSlice[T Number](s *Reader, what string, most int) (x []T) {
-	n := Get[int64](s)
+func getSlice[T Number](s *reader, what string, most int) (x []T) {
+	n := getNumber[int64](s)
 	if s.err == nil && (n < 0 || n > int64(most)) {
 		s.err = fmt.Errorf("there are %d %s, want at most %d", n, what, most)
 	}
@@ -142,18 +142,15 @@ func GetSlice[T Number](s *Reader, what string, most int) (x []T) {
 	return x
 }
 
-// Fail makes the reader fail, unless it has failed before.
-func (s *Reader) Fail(format string, args ...any) {
+// fail makes the reader fail, unless it has failed before.
+func (s *reader) fail(format string, args ...any) {
 	if s.err == nil {
 		s.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Err returns the first error so far.
-func (s *Reader) Err() error { return s.err }
-
-// Close reads the checksum and compares.
-func (s *Reader) Close() error {
+// close reads the checksum and compares.
+func (s *reader) close() error {
 	want := s.sum.Sum(nil)
 	if got := s.take(sha256.Size); s.err == nil && !bytes.Equal(got, want) {
 		s.err = errors.New("its checksum is wrong")
