@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -113,6 +115,7 @@ type molecules struct {
 	parts        []Subset
 	part         Subset
 	refused      func(row int64, err error)
+	skip         func(row int64, class string)
 	rows         int
 	scan         func(target string) (moleculeScan, error)
 }
@@ -132,6 +135,8 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 		return fail("Part is %d, want None to Test", s.part)
 	case s.part != None && s.parts == nil:
 		return fail("Part without Parts")
+	case s.skip != nil && s.class == "" && s.value == "":
+		return fail("Skip without Class or Value")
 	}
 	s.rows = cmp.Or(s.rows, 64)
 	layout := MoleculeLayout()
@@ -165,23 +170,79 @@ func (s molecules) find() (classes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer scan.Close()
 	known := map[string]bool{}
-	for {
-		switch err := scan.next(); {
-		case err == io.EOF:
-			sortLabels(classes)
-			return classes, nil
-		case err != nil:
-			return nil, err
-		}
+	err = eachMolecule(scan, func() error {
 		if text, ok := scan.target(); ok && !known[string(text)] {
 			if len(classes) == record.MaxWords {
-				return nil, scan.blame(fmt.Errorf("more than %d different classes up to here", record.MaxWords))
+				return scan.blame(fmt.Errorf("more than %d different classes up to here", record.MaxWords))
 			}
 			known[string(text)], classes = true, append(classes, string(text))
 		}
+		return nil
+	})
+	sortLabels(classes)
+	return classes, err
+}
+
+// eachMolecule calls f at each molecule, and closes the scan.
+func eachMolecule(scan moleculeScan, f func() error) (err error) {
+	defer scan.Close()
+	for err == nil {
+		if err = scan.next(); err == nil {
+			err = f()
+		}
 	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// moleculeIDs are the ids of molecules: integers if all are decimal ones, else strings. An
+// empty one stands for none.
+type moleculeIDs struct {
+	ends    []int32
+	text    []byte
+	strings bool
+}
+
+func (l *moleculeIDs) add(id []byte) error {
+	if !utf8.Valid(id) {
+		return fmt.Errorf("the id %s is no UTF-8", quote(id))
+	}
+	if len(l.text)+len(id) > math.MaxInt32 {
+		return fmt.Errorf("the ids have more than %d bytes up to here", math.MaxInt32)
+	}
+	if _, ok := canonical(id); !ok && len(id) > 0 {
+		l.strings = true
+	}
+	l.text = append(l.text, id...)
+	l.ends = append(l.ends, int32(len(l.text)))
+	return nil
+}
+
+func (l *moleculeIDs) ids() graph.IDs {
+	if ends := append([]int32{0}, l.ends...); l.strings {
+		return graph.IDsOfText(ends, l.text)
+	}
+	ints, from := make([]int64, len(l.ends)), int32(0)
+	for i, end := range l.ends {
+		ints[i], _ = canonical(l.text[from:end]) // as add has found
+		from = end
+	}
+	return graph.IDsOf(ints)
+}
+
+// subsetOf is what a molecule is for.
+func subsetOf(text []byte, ok bool) (Subset, error) {
+	if !ok {
+		return None, nil
+	}
+	p, ok := partNames[string(text)]
+	if !ok {
+		return None, fmt.Errorf("%s, want train, valid, val, test, or none", quote(text))
+	}
+	return p, nil
 }
 
 // moleculeReader reads the molecules.
@@ -262,10 +323,18 @@ func (r *moleculeReader) molecule() (*Item, error) {
 	if r.s.class != "" || r.s.value != "" {
 		text, ok := r.scan.target()
 		if !ok {
-			return nil, r.scan.broken()
+			if err := r.scan.broken(); err != nil || r.s.skip == nil {
+				return nil, err
+			}
+			r.s.skip(it.ID, "")
+			return nil, nil
 		}
 		if r.s.class != "" {
 			if it.Class, ok = r.classes[string(text)]; !ok {
+				if r.s.skip != nil {
+					r.s.skip(it.ID, string(text))
+					return nil, nil
+				}
 				return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", quote(text), len(r.classes)))
 			}
 		} else {

@@ -37,15 +37,19 @@ type SDF struct {
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read once, and Class then needs Classes.
 	Reader io.Reader
-	// Class, Value, Classes, Parts, Part, Refused and Rows are those of SMILES, with the
-	// name of a data item in place of a column, and the number of a molecule in place of
+	// Class, Value, Classes, Parts, Part, Refused, Skip and Rows are those of SMILES, with
+	// the name of a data item in place of a column, and the number of a molecule in place of
 	// that of a row. Refused is told of what is no molecule; the next begins behind $$$$.
 	Class, Value string
 	Classes      []string
 	Parts        []Subset
 	Part         Subset
 	Refused      func(row int64, err error)
+	Skip         func(row int64, class string)
 	Rows         int
+	// ID is the data item that Names returns. The default is the first line of each
+	// molecule, its title.
+	ID string
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file where that is more.
 	MaxBytes int64
@@ -59,13 +63,62 @@ func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 	if s.Reader != nil && s.Class != "" && s.Classes == nil {
 		return nil, errors.New("sources: SDF: Class of a Reader needs Classes")
 	}
-	return molecules{"SDF", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Rows, func(target string) (moleculeScan, error) {
-		l, err := input{"SDF", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
-		if err != nil {
-			return nil, err
-		}
-		return &sdfScan{l: l, item: target, n: -1}, nil
+	return molecules{"SDF", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Skip, s.Rows, func(target string) (moleculeScan, error) {
+		return s.scan(ctx, target)
 	}}.open(mem)
+}
+
+func (s SDF) scan(ctx context.Context, item string) (*sdfScan, error) {
+	l, err := input{"SDF", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	return &sdfScan{l: l, item: item, n: -1}, err
+}
+
+// Names returns the ids of the molecules by their numbers, which are those of the graphs:
+// integers if all are decimal integers, as 7 and not 007, else strings. Ids may be repeated. A
+// molecule without the data item ID is an error; without ID there are no names where a title is
+// empty.
+func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
+	scan, err := s.scan(ctx, s.ID)
+	if err != nil {
+		return names, err
+	}
+	var ids moleculeIDs
+	untitled := false
+	err = eachMolecule(scan, func() error {
+		id, ok := scan.target()
+		if s.ID == "" {
+			id = scan.title
+			untitled = untitled || len(id) == 0
+		} else if !ok {
+			return scan.blame(errors.New("there is no such data item, want an id"))
+		}
+		if err := ids.add(id); err != nil {
+			return scan.blame(err)
+		}
+		return nil
+	})
+	if err != nil || untitled {
+		return names, err
+	}
+	return ids.ids(), nil
+}
+
+// ReadParts reads from a data item what each molecule is for, as [ReadParts] does from a
+// column.
+func (s SDF) ReadParts(ctx context.Context, item string) (parts []Subset, err error) {
+	scan, err := s.scan(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	err = eachMolecule(scan, func() error {
+		p, err := subsetOf(scan.target())
+		if err != nil {
+			return scan.blame(err)
+		}
+		parts = append(parts, p)
+		return nil
+	})
+	return parts, err
 }
 
 // sdfScan reads the molecules of a file.
@@ -76,6 +129,7 @@ type sdfScan struct {
 
 	m      *smiles.Molecule
 	bad    error  // why there is no molecule
+	title  []byte // its first line, nil before that
 	value  []byte // of the item
 	at     int    // its line, or that of M  END
 	ended  bool   // the line with $$$$ was read
@@ -95,13 +149,17 @@ func (s *sdfScan) line() (string, error) {
 	}
 	s.l.line++
 	row = bytes.TrimRight(row, "\r")
-	s.empty = s.empty && len(bytes.TrimSpace(row)) == 0
+	text := bytes.TrimSpace(row)
+	if s.title == nil {
+		s.title = append([]byte{}, text...)
+	}
+	s.empty = s.empty && len(text) == 0
 	s.ended = bytes.HasPrefix(row, []byte("$$$$"))
 	return string(row), nil
 }
 
 func (s *sdfScan) next() (err error) {
-	s.value, s.ended, s.empty = nil, false, true
+	s.title, s.value, s.ended, s.empty = nil, nil, false, true
 	s.m, s.bad = smiles.ReadMolfile(s.line)
 	switch {
 	case s.failed == io.EOF && !s.empty:

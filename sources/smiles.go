@@ -42,10 +42,16 @@ type SMILES struct {
 	// read. The default, None, is all.
 	Parts []Subset
 	Part  Subset
+	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it.
+	ID string
 	// Refused, if set, is told of each row that is no molecule, from 0, and the stream
-	// goes on without it. The default is to end the run with a [FileError]. It is called on
-	// the goroutine that reads.
+	// goes on without it: the numbers of the other rows stay. The default is to end the run
+	// with a [FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
+	// Skip, if set, is told of each row that is left out, from 0, since its class or value is
+	// missing, "", or its class is none of Classes, which else is refused. It is called as
+	// Refused.
+	Skip func(row int64, class string)
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
 }
@@ -59,29 +65,58 @@ func (s SMILES) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, errors.New("sources: SMILES: there is no Table")
 	}
 	column := cmp.Or(s.Column, "smiles")
-	return molecules{"SMILES", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Rows, func(target string) (moleculeScan, error) {
+	return molecules{"SMILES", s.Class, s.Value, s.Classes, s.Parts, s.Part, s.Refused, s.Skip, s.Rows, func(target string) (moleculeScan, error) {
 		columns := []string{column}
-		if target != "" {
-			columns = append(columns, target)
+		scan := smilesScan{}
+		for _, c := range []struct {
+			name string
+			at   *int
+		}{{target, &scan.goal}, {s.ID, &scan.id}} {
+			if c.name != "" {
+				*c.at = len(columns)
+				columns = append(columns, c.name)
+			}
 		}
-		c, err := openColumns(ctx, s.Table, columns)
-		if err != nil {
-			return nil, err
-		}
-		return smilesScan{c}, nil
+		var err error
+		scan.columnScan, err = openColumns(ctx, s.Table, columns)
+		return scan, err
 	}}.open(mem)
 }
 
-// smilesScan is the molecules of a table: the columns are SMILES and the target.
-type smilesScan struct{ *columnScan }
+// Names returns the ids in the column ID by the numbers of the rows, which are those of the
+// graphs: integers if all are decimal integers, as 7 and not 007, else strings. A row without
+// one has 0 or "", and Open refuses it. Ids may be repeated.
+func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
+	var ids moleculeIDs
+	if s.Table == nil || s.ID == "" {
+		return graph.IDs{}, errors.New("sources: SMILES: names need Table and ID")
+	}
+	err := scanColumns(ctx, s.Table, []string{s.ID}, func(c *columnScan) error {
+		var id []byte
+		if !c.missing(0) {
+			id = c.text(0)
+		}
+		if err := ids.add(id); err != nil {
+			return c.fail(0, err)
+		}
+		return nil
+	})
+	return ids.ids(), err
+}
+
+// smilesScan is the molecules of a table: the first column is SMILES.
+type smilesScan struct {
+	*columnScan
+	goal, id int // columns of the target and of the id; 0 = none
+}
 
 func (c smilesScan) number() int64 { return c.row }
 
 func (c smilesScan) target() ([]byte, bool) {
-	if c.missing(1) {
+	if c.goal == 0 || c.missing(c.goal) {
 		return nil, false
 	}
-	return c.text(1), true
+	return c.text(c.goal), true
 }
 
 func (c smilesScan) broken() error { return nil }
@@ -89,6 +124,9 @@ func (c smilesScan) broken() error { return nil }
 func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
 	if c.missing(0) {
 		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
+	}
+	if c.id > 0 && c.missing(c.id) {
+		return nil, c.fail(c.id, errors.New("there is no value, want an id"))
 	}
 	m, err := smiles.Parse(string(c.text(0)))
 	if err != nil {
@@ -101,7 +139,7 @@ func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
 	return g, nil
 }
 
-func (c smilesScan) blame(err error) error { return c.fail(len(c.names)-1, err) }
+func (c smilesScan) blame(err error) error { return c.fail(c.goal, err) }
 func (c smilesScan) file() string          { return c.r.Name() }
 func (c smilesScan) Close() error          { return c.r.Close() }
 
@@ -109,12 +147,9 @@ func (c smilesScan) Close() error          { return c.r.Close() }
 // test, none or nothing. A file with one word a line is a CSV with a Header.
 func ReadParts(ctx context.Context, table Table, column string) (parts []Subset, err error) {
 	err = scanColumns(ctx, table, []string{column}, func(c *columnScan) error {
-		p := None
-		if !c.missing(0) {
-			var ok bool
-			if p, ok = partNames[string(c.text(0))]; !ok {
-				return c.fail(0, fmt.Errorf("%s, want train, valid, val, test, or none", quote(c.text(0))))
-			}
+		p, err := subsetOf(c.text(0), !c.missing(0))
+		if err != nil {
+			return c.fail(0, err)
 		}
 		parts = append(parts, p)
 		return nil

@@ -130,6 +130,80 @@ func TestSMILES(t *testing.T) {
 	}
 }
 
+// Ids are those of all rows; a row without one is refused. Rows without a class, or of another
+// one, are told to Skip.
+func TestMoleculeNames(t *testing.T) {
+	ctx := context.Background()
+	text := "id,no,smiles,active,part\na,7,CC,yes,train\nb,8,C(,no,test\n,9,CCC,,valid\nb,-10,CCCC,so,\n"
+	table := func() sources.Table { return sources.CSV{Path: "t.csv", Reader: strings.NewReader(text)} }
+	sdf := func(titles ...string) io.Reader {
+		var b strings.Builder
+		for i, title := range titles {
+			fmt.Fprintf(&b, "%s\n\n\n  1  0  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n> <code>\n0%d\n\n> <part>\n%s\n\n$$$$\n", title, i, []string{"val", "", "test"}[i%3])
+		}
+		return strings.NewReader(b.String())
+	}
+	for _, c := range []struct {
+		source interface {
+			Names(context.Context) (graph.IDs, error)
+		}
+		kind graph.IDKind
+		want string
+	}{
+		{sources.SMILES{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
+		{sources.SMILES{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
+		{sources.SDF{Reader: sdf("x", "  y z ", "x")}, graph.StringIDs, "[x y z x]"},
+		{sources.SDF{Reader: sdf("3", "2")}, graph.Int64IDs, "[3 2]"},
+		{sources.SDF{Reader: sdf("3", "", "x")}, graph.NoIDs, "[]"},
+		{sources.SDF{Reader: sdf("3", ""), ID: "code"}, graph.StringIDs, "[00 01]"},
+		{sources.SDF{Reader: sdf()}, graph.Int64IDs, "[]"},
+	} {
+		ids, err := c.source.Names(ctx)
+		names := []string{}
+		for i := range ids.Len() {
+			names = append(names, ids.Name(int32(i)))
+		}
+		if err != nil || ids.Kind() != c.kind || fmt.Sprint(names) != c.want {
+			t.Errorf("%v: %v %q, %v, want %v %s", c.source, ids.Kind(), names, err, c.kind, c.want)
+		}
+	}
+	for _, c := range []struct {
+		names func(context.Context) (graph.IDs, error)
+		want  string
+	}{
+		{sources.SMILES{Table: table()}.Names, "names need Table and ID"},
+		{sources.SMILES{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
+		{sources.SDF{Path: "m.sdf", Reader: sdf("3"), ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
+		{sources.SDF{Path: "m.sdf", Reader: sdf("\xe9")}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},
+	} {
+		if _, err := c.names(ctx); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+	parts, err := sources.SDF{Reader: sdf("a", "b", "c")}.ReadParts(ctx, "part")
+	if err != nil || fmt.Sprint(parts) != "[val none test]" {
+		t.Error(parts, err)
+	}
+	if _, err := (sources.SDF{Path: "m.sdf", Reader: sdf("a")}).ReadParts(ctx, "code"); err == nil || !strings.Contains(err.Error(), `m.sdf:8: molecule 1: "code": "00", want train`) {
+		t.Error(err)
+	}
+	var told []string
+	refused := func(row int64, err error) { told = append(told, fmt.Sprint(row, " ", err)) }
+	got, _, err := molecules(t, sources.SMILES{Table: table(), ID: "id", Refused: refused})
+	if err != nil || fmt.Sprint(got) != "[0 0 2 1 0 0 3 3 4 3 0 0]" || len(told) != 2 || !strings.HasSuffix(told[1], `t.csv:4: row 3: column "id": there is no value, want an id`) {
+		t.Errorf("%q, %q, %v", got, told, err)
+	}
+	told = nil
+	skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
+	got, _, err = molecules(t, sources.SMILES{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
+	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0]" || len(told) != 3 || told[1] != "2 " || told[2] != "3 so" {
+		t.Errorf("%q, %q, %v", got, told, err)
+	}
+	if _, _, err := molecules(t, sources.SMILES{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
+		t.Error(err)
+	}
+}
+
 func TestParseSMILES(t *testing.T) {
 	g, err := sources.ParseSMILES("[NH4+].c1ccccc1=O")
 	if err != nil {

@@ -20,6 +20,7 @@ type Collection struct {
 	Layout record.Layout
 	// Class is that of each graph, -1 where it is not known; 0 for a number that is known.
 	Class []int32
+	ID    []int64 // graph_id of each graph
 	Nodes float64 // of a graph on average
 
 	rows sinks.Collect
@@ -51,6 +52,11 @@ func (c *Collection) survey() error {
 			return err
 		}
 		c.Layout = gs.Layout
+		ids, err := record.Values[int64](rec, record.GraphID)
+		if err != nil {
+			return err
+		}
+		c.ID = append(c.ID, ids...)
 		switch {
 		case gs.Layout.Real:
 			values, err := record.Values[float32](rec, record.Target)
