@@ -58,6 +58,8 @@ func (c *config) checkGiven() error {
 		return fmt.Errorf("-data %s needs -class, the data item with the class of a molecule, or -smiles and -class, two columns of a table", c.data[0])
 	case c.class != "" && c.smiles == "" && !input.IsSDF(c.data[0]):
 		return errors.New("-class is for molecules: a table with -smiles, or -data FILE.sdf")
+	case c.refused != nil && c.class == "":
+		return errors.New("-skip is for molecules: a table with -smiles, or -data FILE.sdf")
 	case c.class != "" && (len(c.data) > 1 || c.data[0] == ""):
 		return errors.New("-class is of one file of molecules, want one -data")
 	case c.onGiven() && c.protocol == "paper":
@@ -82,7 +84,7 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 		return collection.Load(ctx, name, c.seed)
 	}
 	path := cli.Place("mol", name)
-	return collection.Read(ctx, input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets}.Source(path), cli.DataName(path))
+	return collection.Read(ctx, input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets, Refused: c.refused}.Source(path), cli.DataName(path))
 }
 
 // readSplits reads the file that says which graphs are tested. What it says is checked when the

@@ -200,6 +200,42 @@ func TestMolecules(t *testing.T) {
 	}
 }
 
+// With -skip molecules that cannot be read are left out, and the others keep their parts.
+func TestSkip(t *testing.T) {
+	var all, good, parts, left strings.Builder
+	all.WriteString("smi\tactive\n")
+	good.WriteString("smi\tactive\n")
+	for n := range 48 {
+		row := fmt.Sprintf("%s%s\t%s\n", strings.Repeat("C", 2+n%5), []string{"N", "O"}[n%2], []string{"inactive", "active"}[n%5/3])
+		part := []string{"train", "train", "valid", "test"}[n/3%4]
+		fmt.Fprintln(&parts, part)
+		if n%11 == 5 {
+			fmt.Fprintf(&all, "C1%s", row)
+			continue
+		}
+		all.WriteString(row)
+		good.WriteString(row)
+		fmt.Fprintln(&left, part)
+	}
+	args := []string{"-smiles", "smi", "-class", "active", "-parts", clitest.File(t, "parts", parts.String()), "-data", clitest.File(t, "all.tsv", all.String())}
+	got := benchmark(t, append(args, "-skip")...)
+	want := benchmark(t, append(args[:4:4], "-parts", clitest.File(t, "left", left.String()), "-data", clitest.File(t, "all.tsv", good.String()))...)
+	if a, b := got.Collections[0], want.Collections[0]; a.Graphs != 44 || a != b {
+		t.Errorf("%+v, want %+v", a, b)
+	}
+	if a, b := got.Cells[0], want.Cells[0]; a.AUCTest == nil || b.AUCTest == nil || *a.AUCTest != *b.AUCTest || *a.AUCValid != *b.AUCValid {
+		t.Errorf("%+v, want %+v", a, b)
+	}
+	for want, args := range map[string][]string{
+		`all.tsv:7: row 6: column "smi": character 2, "1": the ring 1 is never closed`: args,
+		"-skip is for molecules": {"-skip"},
+	} {
+		if err := run(context.Background(), args); err == nil || !strings.HasSuffix(strings.Split(err.Error(), ": a table")[0], want) {
+			t.Errorf("%v: %v, want %s", args, err, want)
+		}
+	}
+}
+
 // A matrix of all pairs of many graphs is refused before the work.
 func TestKernelsRefuseManyGraphs(t *testing.T) {
 	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 40_000)})

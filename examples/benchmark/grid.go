@@ -41,7 +41,7 @@ type cell struct {
 	// over runs, its deviation over the splits, of one split over the runs, and the mean on
 	// validation of systems that are tested there as they learn.
 	Mean      *float64  `json:"mean,omitempty"`
-	StdDev    *float64  `json:"std,omitempty"`
+	StdDev    *float64  `json:"std"` // null where there is one split and one run
 	Runs      int       `json:"runs,omitempty"`
 	MeanValid *float64  `json:"mean_valid,omitempty"`
 	AUCValid  *float64  `json:"auc_valid,omitempty"` // the same where the score is auc; by -inner these were tested on, and not the test rows

@@ -36,6 +36,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
@@ -61,6 +62,7 @@ type config struct {
 	splits, parts string // files
 	refit         bool
 	smiles, class string // columns
+	refused       *input.Refused
 	score         validation.Measure
 	file          []byte             // what is in splits, or parts
 	subsets       []sources.Subset   // of parts
@@ -81,6 +83,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
 	f.StringVar(&c.smiles, "smiles", "", "column with SMILES, of the table -data FILE.csv or .tsv, also packed (.gz, .zst): each row is a molecule; one without a class is left out")
 	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out")
+	skip := f.Bool("skip", false, "leave out molecules that cannot be read, and report them on standard error: the lines of -parts stay theirs; without it the first is an error")
 	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
 	cli.Workers(f, &c.workers)
@@ -94,6 +97,9 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.out, "out", "", "file for the picture, .svg or .png")
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
+	}
+	if *skip {
+		c.refused = &input.Refused{To: os.Stderr}
 	}
 	var err error
 	given := cli.Given(f)
@@ -182,6 +188,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	defer c.refused.Total()
 	ctx, end, err := c.live.Start(ctx)
 	if err != nil {
 		return err

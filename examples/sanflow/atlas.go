@@ -24,6 +24,7 @@ func atlas(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.p.Close()
+	defer c.refused.Total()
 	if c.task != "graphs" {
 		return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
 	}

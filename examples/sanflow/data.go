@@ -27,7 +27,11 @@ type data struct {
 	task, data   string
 	edges, nodes string
 	columns
+	skip    bool // molecules that cannot be read
 	workers int
+
+	refused input.Refused
+	split   []sources.Subset // what molecules are for, by their numbers, as -part says
 
 	like    *record.Layout // of a model that is asked; nil where one is to learn
 	classes []string       // of the model
@@ -35,7 +39,7 @@ type data struct {
 	unseen  int            // words that the model does not have
 	foreign []int32        // nodes of a class that the model does not have
 	unknown int            // graphs without a class, which are left out
-	other   int            // graphs of a class that the model does not have, which are left out too
+	other   int            // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 	names    []string // of the graphs of tables
@@ -65,12 +69,13 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
-	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node")
+	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
 	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
 	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
-	f.StringVar(&d.Part, "part", "", "column of -nodes: train, valid or test")
+	f.StringVar(&d.Part, "part", "", "column of -nodes, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part")
+	f.BoolVar(&d.skip, "skip", false, "leave out molecules that cannot be read, and report them on standard error; without it the first is an error")
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
 	cli.Workers(f, &d.workers)
 }
@@ -103,6 +108,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-smiles names a column of a table of molecules, -data FILE.csv or .tsv"))
 	case d.task != "graphs" && d.molecules():
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and molecules are many", d.task))
+	case d.skip && !d.molecules():
+		return cli.Usage(errors.New("-skip is for molecules: a table -data with -smiles, or an SD file"))
 	case d.task == "graphs" && d.edges != "" && d.Graph == "":
 		return cli.Usage(errors.New("-task graphs wants -graph, the column of the graph"))
 	case d.task != "graphs" && d.Graph != "":
@@ -110,9 +117,12 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	case d.edges != "":
 		d.HasID = d.HasID || slices.Contains(given, "id")
 		return d.roles()
+	case d.molecules():
+		d.HasID = d.HasID || slices.Contains(given, "id")
+		tables = slices.DeleteFunc(tables, func(name string) bool { return slices.Contains([]string{"class", "value", "id", "part"}, name) })
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.molecules() && (name == "class" || name == "value")) && !(d.explains && (name == "class" || name == "graph")) {
+		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
 			if input.IsMolecules(d.data) && !d.molecules() {
 				hint = "; of molecules -smiles names the column"
@@ -169,6 +179,8 @@ func (d *data) in(err error) error {
 func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	d.unknown, d.other = 0, 0
 	switch {
+	case d.molecules():
+		return d.moleculesOf(ctx)
 	case d.edges != "":
 		set, err := d.tables(ctx)
 		if err != nil {
@@ -191,15 +203,6 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		return sources.Families{}, nil
 	}
 	path := d.data
-	if d.molecules() {
-		m := input.Molecules{SMILES: d.SMILES}
-		if d.targets {
-			if m.Class, m.Value = d.Class, d.Value; d.Class != "" {
-				m.Classes = d.classes
-			}
-		}
-		return m.Source(cli.Place("mol", path)), nil
-	}
 	ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))
 	switch {
 	case ext == ".arrow" || isDir(path) && !isMissing(filepath.Join(path, "manifest.json")):
@@ -226,6 +229,62 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	}
 	path, err := cli.Find(ctx, path)
 	return sources.TU{Path: path, Directed: d.Directed}, err
+}
+
+// mol says where molecules are, and what is read of each of them.
+func (d *data) mol() (path string, m input.Molecules) {
+	m.SMILES = d.SMILES
+	if d.skip {
+		d.refused.To = os.Stderr
+		m.Refused = &d.refused
+	}
+	return cli.Place("mol", d.data), m
+}
+
+// moleculesOf returns the source of molecules, with their targets where these are read.
+func (d *data) moleculesOf(ctx context.Context) (_ flow.Source, err error) {
+	path, m := d.mol()
+	if !d.targets {
+		return m.Source(path), nil
+	}
+	if m.Class, m.Value = d.Class, d.Value; d.Class != "" {
+		m.Classes = d.classes
+	}
+	d.split = nil
+	if d.Part != "" {
+		if d.split, err = m.ReadParts(ctx, path, d.Part); err != nil {
+			return nil, cli.Cause(ctx, err)
+		}
+		m.Parts = d.split
+	}
+	if tests := slices.Contains(d.split, sources.Test); d.Class+d.Value != "" {
+		m.Skip = func(row int64, class string) {
+			if !tests || d.split[row] == sources.Test {
+				d.leave(class)
+			}
+		}
+	}
+	return m.Source(path), nil
+}
+
+// namedMolecules returns the source of molecules without targets, and their ids: those of -id,
+// or of a column id where there is one.
+func (d *data) namedMolecules(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
+	path, m := d.mol()
+	switch {
+	case d.HasID && d.ID == "":
+		return m.Source(path), names, nil
+	case d.HasID:
+		m.ID = d.ID
+	case !input.IsSDF(path):
+		has, err := among(ctx, sources.CSV{Path: path}, map[string]bool{d.ID: false})
+		if err != nil {
+			return nil, names, cli.Cause(ctx, err)
+		}
+		m.ID = strings.Join(has, "")
+	}
+	names, err = m.Names(ctx, path)
+	return m.Source(path), names, cli.Cause(ctx, err)
 }
 
 // leave counts a graph that is left out because of its class.

@@ -46,6 +46,7 @@ what the answer is without that for another node.`)
 		return err
 	}
 	defer c.p.Close()
+	defer c.refused.Total()
 	if slices.Contains(cli.Given(f), "class") {
 		c.class, c.Class = c.Class, c.trained.Class
 	}

@@ -117,6 +117,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer c.p.Close()
+	defer c.refused.Total()
 	if c.score == "" {
 		c.score = validation.Measure(c.notes["score"])
 	}
@@ -194,6 +195,16 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 
 // rows returns all rows, the name of a row, and the type of names.
 func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, graph.IDKind, error) {
+	named := func(names graph.IDs) func(sinks.Prediction) []string {
+		return func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }
+	}
+	if c.task == "graphs" && c.molecules() && !c.targets {
+		src, names, err := c.namedMolecules(ctx)
+		if err != nil || names.Len() == 0 {
+			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+		}
+		return choose.GraphRows(src, operators.MaskWords{}), named(names), names.Kind(), nil
+	}
 	if c.task == "graphs" {
 		src, err := c.graphs(ctx)
 		if len(c.names) > 0 {
@@ -205,7 +216,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 				return nil, nil, "", err
 			}
 			if names.Len() > 0 {
-				return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
+				return choose.GraphRows(src, operators.MaskWords{}), named(names), names.Kind(), nil
 			}
 		}
 		return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
@@ -236,7 +247,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 
 func predict(ctx context.Context, args []string) (err error) {
 	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
+	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
 	c.flags(f)
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	page := cli.Live(f)
@@ -244,6 +255,7 @@ func predict(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer c.p.Close()
+	defer c.refused.Total()
 	if err := c.needsData(); err != nil {
 		return err
 	}

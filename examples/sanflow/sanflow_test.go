@@ -91,6 +91,111 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// Answers about molecules have the ids of the user, those that cannot be read are left out with
+// -skip and reported by line and column, and neither shifts numbers, ids or parts.
+func TestMoleculesOfUsers(t *testing.T) {
+	clitest.Silence(t)
+	rows, clean, sdf := "id,name,smi,active,part\n", "id,name,smi,active,part\n", ""
+	var good []int
+	for n := range 60 {
+		bad := n == 7 || n == 33 || n == 50
+		end, class := []string{"N", "O"}[n%2], []string{"active", "inactive"}[n%2]
+		smi := strings.Repeat("C", 2+n%5) + end
+		if bad {
+			smi = "C(" + smi
+		}
+		row := fmt.Sprintf("%d,mol-%d,%s,%s,%s\n", 1000+n, n, smi, class, []string{"train", "train", "train", "valid", "test", "none"}[n/2%6])
+		if rows += row; !bad {
+			clean, good = clean+row, append(good, n)
+		}
+		atom := end
+		if bad {
+			atom = "Xx"
+		}
+		sdf += fmt.Sprintf("mol-%d\n\n\n  2  1  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 C   0  0\n    0.0000    0.0000    0.0000 %s   0  0\n  1  2  1  0\nM  END\n> <active>\n%s\n\n> <code>\n%d\n\n$$$$\n", n, atom, class, 1000+n)
+	}
+	table, file, dir := clitest.File(t, "t.csv", rows), clitest.File(t, "t.sdf", sdf), t.TempDir()
+	model, out := filepath.Join(dir, "model"), filepath.Join(dir, "out.csv")
+	ids := func(args ...string) (ids []string) {
+		must(t, append([]string{"predict", "-model", model, "-out", out}, args...)...)
+		for _, line := range strings.Split(strings.TrimSpace(read(t, out)), "\n")[1:] {
+			id, _, _ := strings.Cut(line, ",")
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	want := func(format string, from int) (ids []string) {
+		for _, n := range good {
+			ids = append(ids, fmt.Sprintf(format, from+n))
+		}
+		return ids
+	}
+	columns := []string{"-smiles", "smi", "-class", "active", "-part", "part"}
+	learn := func(path string, more ...string) *report {
+		r := clitest.JSON[report](t, run, append(append([]string{"train", "-systems", "linear", "-out", model, "-data", path}, columns...), more...)...)
+		return &r
+	}
+	same := learn(clitest.File(t, "clean.csv", clean))
+	r := learn(table, "-skip")
+	if r.Rows != 9 || !reflect.DeepEqual(r.Confusion, same.Confusion) || !reflect.DeepEqual(r.Classes, []string{"active", "inactive"}) {
+		t.Errorf("with refused rows other parts: %+v, want %+v", r, same)
+	}
+	again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-data", table, "-skip")
+	if again.Rows != 9 || *again.Accuracy != *r.Accuracy || again.Unknown != 0 {
+		t.Errorf("evaluate: %+v", again)
+	}
+	others := strings.ReplaceAll(strings.ReplaceAll(clean, "1008,mol-8,CCCCCN,active", "1008,mol-8,CCCCCN,"), "1009,mol-9,CCCCCCO,inactive", "1009,mol-9,CCCCCCO,other")
+	if r := clitest.JSON[report](t, run, "evaluate", "-model", model, "-data", clitest.File(t, "o.csv", others)); r.Rows != 8 || r.Unknown != 1 || r.Foreign != 1 {
+		t.Errorf("evaluate with other classes: %d rows, %d unknown, %d foreign", r.Rows, r.Unknown, r.Foreign)
+	}
+	for name, x := range map[string]struct {
+		want []string
+		args []string
+	}{
+		"the column id":  {want("%d", 1000), []string{"-data", table, "-skip"}},
+		"another column": {want("mol-%d", 0), []string{"-data", table, "-skip", "-id", "name"}},
+		"numbers":        {want("%d", 0), []string{"-data", table, "-skip", "-id", ""}},
+		"no column id":   {want("%d", 0), []string{"-data", clitest.File(t, "n.csv", strings.Replace(rows, "id,", "no,", 1)), "-skip"}},
+		"a missing id":   {want("mol-%d", 0)[1:], []string{"-data", clitest.File(t, "n.csv", strings.Replace(rows, "mol-0,", ",", 1)), "-skip", "-id", "name"}},
+		"titles":         {want("mol-%d", 0), []string{"-data", file, "-skip"}},
+		"a data item":    {want("%d", 1000), []string{"-data", file, "-skip", "-id", "code"}},
+		"no titles":      {want("%d", 0), []string{"-data", file, "-skip", "-id", ""}},
+		"an empty title": {want("%d", 0), []string{"-data", clitest.File(t, "u.sdf", strings.Replace(sdf, "mol-3\n", "\n", 1)), "-skip"}},
+	} {
+		if got := ids(x.args...); !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%s: the ids are %q, want %q", name, got, x.want)
+		}
+	}
+	clitest.JSON[report](t, run, "train", "-systems", "linear", "-out", model, "-data", file, "-class", "active", "-skip")
+	e := clitest.JSON[explanation](t, run, "explain", "-model", model, "-data", file, "-graph", "8", "-skip")
+	before := clitest.JSON[explanation](t, run, "explain", "-model", model, "-data", file, "-graph", "6", "-skip")
+	if !reflect.DeepEqual(e.Probs, before.Probs) { // both are amines
+		t.Errorf("graph 8 has %v, want %v", e.Probs, before.Probs)
+	}
+	for want, args := range map[string]string{
+		`t.csv:9: row 8: column "smi": character 2`:   "predict -data " + table + " -smiles smi",
+		"t.sdf:111: molecule 8: columns 32 to 34":     "predict -data " + file,
+		`t.csv: there is no column "nix"`:             "predict -skip -smiles smi -id nix -data " + table,
+		`column "name": there is no value, want`:      "predict -smiles smi -id name -data " + clitest.File(t, "n.csv", "name,smi\n,CC\n"),
+		"molecule 1: \"nix\": there is no such data":  "predict -skip -id nix -data " + file,
+		"there is no graph 7 among 57":                "explain -skip -graph 7 -data " + file,
+		`row 1: column "name": "mol-0", want train`:   "train -skip -data " + table + " -smiles smi -class active -part name",
+		`t.sdf:10: molecule 1: "active": "active", w`: "train -skip -data " + file + " -class active -part active",
+		"there are no rows to learn from":             "train -skip -data " + file + " -class active -part nix",
+		"-skip is for molecules":                      "train -skip",
+	} {
+		words := strings.Fields(args)
+		if words[0] == "train" {
+			words = append(words, "-out", filepath.Join(dir, "m"))
+		} else {
+			words = append(words, "-model", model)
+		}
+		if err := run(t.Context(), words); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
+
 // Molecules of a table are learned, and others are predicted, by the columns of the model.
 func TestMolecules(t *testing.T) {
 	clitest.Silence(t)

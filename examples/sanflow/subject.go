@@ -151,12 +151,12 @@ func (s *subject) page(e *sinks.Explanation) *page.Explanation {
 // numbered is a graph of a stream, by its number from 0.
 func (c *asking) numbered(ctx context.Context, src flow.Source, number int) (*subject, error) {
 	s := &subject{name: fmt.Sprintf("Graph %d of %s", number, c.name())}
-	at := &nth{left: number}
+	at := &nth{number: int64(number)}
 	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
 		return nil, c.in(err)
 	}
 	if at.graph == nil {
-		return nil, fmt.Errorf("%s: there is no graph %d, but %d", c.name(), number, number-at.left)
+		return nil, fmt.Errorf("%s: there is no graph %d among %d", c.name(), number, at.graphs)
 	}
 	s.graph, s.layout = at.graph, at.layout
 	var err error
@@ -318,7 +318,8 @@ var errFound = errors.New("found")
 
 // nth keeps a copy of a graph of a stream.
 type nth struct {
-	left   int
+	number int64 // its pos: some may be left out before it
+	graphs int64 // that came
 	graph  *graph.Graph
 	layout record.Layout
 }
@@ -333,8 +334,13 @@ func (n *nth) Open(in *arrow.Schema) (w flow.Writer, err error) {
 func (*nth) Close(error) error { return nil }
 
 func (n *nth) Write(_ context.Context, rec arrow.Record) error {
-	if n.left >= int(rec.NumRows()) {
-		n.left -= int(rec.NumRows())
+	n.graphs += rec.NumRows()
+	pos, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		return err
+	}
+	row := slices.Index(pos, n.number)
+	if row < 0 {
 		return nil
 	}
 	all, err := record.GraphsOf(rec)
@@ -342,7 +348,7 @@ func (n *nth) Write(_ context.Context, rec arrow.Record) error {
 		return err
 	}
 	var g graph.Graph
-	all.At(n.left, &g)
+	all.At(row, &g)
 	if n.graph, err = g.Without(nil, nil); err != nil { // a copy
 		return err
 	}

@@ -96,6 +96,7 @@ func train(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { end(err) }()
+	defer c.refused.Total()
 	// Places that cannot be written to are found before the work, not after it.
 	jsonFile, err := cli.Create(c.json)
 	if err != nil {
@@ -294,8 +295,14 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	defer all.Release()
-	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class)}
-	train, valid, test, err := choose.Deal(all.Class, nil, seed)
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class), split: slices.Contains(d.split, sources.Test)}
+	var split []sources.Subset
+	if d.split != nil {
+		for _, id := range all.ID {
+			split = append(split, d.split[id])
+		}
+	}
+	train, valid, test, err := choose.Deal(all.Class, split, seed)
 	if err != nil {
 		return nil, err
 	}
