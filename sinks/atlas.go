@@ -259,8 +259,7 @@ func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
 		if err != nil {
 			return err
 		}
-		s.p.as.logits(c.Bias)
-		s.p.as.logits(c.Weights)
+		s.p.as.logits(c)
 		_, values := b.Counts.Row(i)
 		s.each(s.row, c, values)
 		s.row++

@@ -211,8 +211,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	if err != nil {
 		return nil, err
 	}
-	p.as.logits(c.Bias)
-	p.as.logits(c.Weights)
+	p.as.logits(c)
 	e.Method = "exact"
 	return e, e.exact(ctx, rec, ops, c, b.Counts, max(0, class), rooted, o)
 }

@@ -18,8 +18,8 @@ import (
 // not change. A row with an attribute that is not finite is refused.
 type Predict struct {
 	// Net is the model, trained or loaded, or several as an nn.Ensemble. It or Graph must
-	// be set. One that has not learned is an nn.ErrUntrained. A Temperature in its metadata
-	// is applied, unless a Smoothing is there too, which Graph applies.
+	// be set. One that has not learned is an nn.ErrUntrained. A Temperature and a Prior in its
+	// metadata are applied, unless a Smoothing is there too, which Graph applies.
 	Net nn.Predictor
 	// Graph, if set, answers in place of Net for rows of one root, which is a node of it:
 	// its answers may be smoothed. The rows need no fields.
@@ -27,13 +27,6 @@ type Predict struct {
 	// Each is called for every row, in order, on the goroutine of the sink. It
 	// must be set. An error ends the run.
 	Each func(Prediction) error
-	// Prior, if set, is the share of each class among the rows that were learned from, and
-	// answers are for rows of which each class is equally likely: probabilities are divided
-	// by it, and scaled to a sum of 1. It is for unbalanced classes, of which a model rarely
-	// says the rare ones: what is right of each class on average (validation.Balanced)
-	// rises, and the share of all rows that are right falls. Of two classes the order of
-	// rows, and so validation.ROC, stays.
-	Prior []float64
 }
 
 // Prediction is the prediction for one graph, or for one root if operators.PerRoot made a row
@@ -81,14 +74,6 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if shape.Classes == 0 {
 		shape.Classes = p.Net.Shape().Classes
 	}
-	if p.Prior != nil && len(p.Prior) != shape.Classes {
-		return nil, fmt.Errorf("Prior has %d shares, want one for each of %d classes", len(p.Prior), shape.Classes)
-	}
-	for c, share := range p.Prior {
-		if !(share > 0 && share <= 1) {
-			return nil, fmt.Errorf("Prior has the share %v of class %d, want more than 0 and at most 1", share, c)
-		}
-	}
 	as, err := calibrationOf(p.Net)
 	if err != nil {
 		return nil, err
@@ -122,9 +107,6 @@ func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 		}
 		answers := dst.Float32s()
 		p.as.direct(answers, p.shape.Classes)
-		for row := 0; p.Prior != nil && row < len(answers); row += len(p.Prior) {
-			balance(answers[row:row+len(p.Prior)], p.Prior)
-		}
 		return p.tell(rec, answers)
 	})
 }
@@ -159,17 +141,6 @@ func (p *predictor) tell(rec arrow.Record, answers []float32) error {
 		p.add(nn.Result{}, rec, answers, p.shape.Classes)
 	}
 	return each(rec, p.shape, answers, p.Each)
-}
-
-// balance divides probabilities by the shares of their classes, and scales them to a sum of 1.
-func balance(probs []float32, prior []float64) {
-	sum := 0.0
-	for c, p := range probs {
-		sum += float64(p) / prior[c]
-	}
-	for c, p := range probs {
-		probs[c] = float32(float64(p) / prior[c] / sum)
-	}
 }
 
 // each calls f for every row of rec, of which a model for that shape has said

@@ -3,10 +3,12 @@ package sinks_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
@@ -26,8 +28,11 @@ func TestPredictPrior(t *testing.T) {
 	if _, err := f.Fit(ctx, sinks.Fit{Net: net, Epochs: 3, Batch: 8}); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(prior []float64) (a sinks.Answers, err error) {
-		return a, flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Prior: prior, Each: func(p sinks.Prediction) error {
+	ask := func(prior sinks.Prior) (a sinks.Answers, err error) {
+		if err := prior.Keep(net); err != nil {
+			return a, err
+		}
+		return a, flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
 			if p.Probs[p.Class] < max(p.Probs[0], p.Probs[1]) {
 				t.Errorf("%+v", p)
 			}
@@ -38,7 +43,7 @@ func TestPredictPrior(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prior := []float64{0.9, 0.1}
+	prior := sinks.Prior{0.9, 0.1}
 	got, err := ask(prior)
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +59,29 @@ func TestPredictPrior(t *testing.T) {
 	if err != nil || again != nil || math.Abs(a-b) > 1e-9 {
 		t.Errorf("AUC %v and %v, %v, %v", a, b, err, again)
 	}
-	for want, prior := range map[string][]float64{"Prior has 1 shares": {1}, "Prior has the share 0 of class 1": {1, 0}, "Prior has the share NaN": {math.NaN(), 1}} {
+	for want, prior := range map[string]sinks.Prior{"the prior has 1 shares": {1}, "the prior has the share 0 of class 1": {1, 0}, "the prior has the share NaN": {math.NaN(), 1}} {
 		if _, err := ask(prior); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	for _, text := range []string{"x", "[1]", "[0.5, 2]", "[0.2, 0.3, 0.5]", "{}"} {
+		net.Metadata()["prior"] = text
+		if err := flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return nil }}).Run(ctx); err == nil || !strings.Contains(err.Error(), `the metadata "prior" of the model: `) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if back, err := ask(nil); err != nil || !slices.Equal(back.Probs, plain.Probs) {
+		t.Errorf("%v: other answers without a prior", err)
+	}
+	counts := make([]float64, 3)
+	for _, row := range plain.Class {
+		counts[row] += 1 / float64(len(plain.Class))
+	}
+	counts[2] = 1 / float64(len(plain.Class))
+	if got, err := sinks.PriorOf(3, f.Test); err != nil || !floats.EqualApprox(got, counts, 1e-12) {
+		t.Errorf("%v, %v, want %v", got, err, counts)
+	}
+	if _, err := sinks.PriorOf(1, f.Test); err == nil {
+		t.Error("a class beyond those that are counted")
 	}
 }

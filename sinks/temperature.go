@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -124,6 +126,7 @@ func parseTemperature(text string) (Temperature, error) {
 type calibration struct {
 	smoothing *Smoothing // or nil
 	heat      Temperature
+	prior     Prior // or nil
 }
 
 // calibrationOf reads the metadata of a model.
@@ -131,6 +134,9 @@ func calibrationOf(m nn.Predictor) (c calibration, err error) {
 	notes := nn.MetadataOf(m)
 	if c.smoothing, err = parseSmoothing(notes[smoothingNote]); err == nil {
 		c.heat, err = parseTemperature(notes[temperatureNote])
+	}
+	if err == nil {
+		c.prior, err = parsePrior(notes[priorNote], m.Shape().Classes)
 	}
 	return c, err
 }
@@ -147,13 +153,19 @@ func (c calibration) behind(said []float32, classes int) {
 	if c.heat != 1 && classes > 0 {
 		c.heat.Apply(said, classes)
 	}
+	if classes > 0 {
+		c.prior.Apply(said)
+	}
 }
 
-// logits is direct for logarithms of probabilities, or parts of them.
-func (c calibration) logits(said []float64) {
-	for i := range said {
-		if c.smoothing == nil {
-			said[i] /= float64(c.heat)
-		}
+// logits is direct for logarithms of probabilities, which are the sum of a bias and of weights.
+func (c calibration) logits(k nn.Contributions) {
+	if c.smoothing != nil {
+		return
+	}
+	floats.Scale(1/float64(c.heat), k.Bias)
+	floats.Scale(1/float64(c.heat), k.Weights)
+	for class, share := range c.prior {
+		k.Bias[class] -= math.Log(share)
 	}
 }

@@ -1,6 +1,7 @@
 package sinks_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -128,13 +129,14 @@ func TestTemperatureApply(t *testing.T) {
 	}
 }
 
-// A model that is kept with a temperature answers by it: a Predictor, an open graph,
+// A model that is kept with a temperature and a prior answers by them: a Predictor, an open graph,
 // smoothed or not, and a stream, before it was saved and after. Bad metadata are refused.
 func TestTemperatureKept(t *testing.T) {
 	defer leak.VerifyNone(t)
 	set := halves(t, 60)
 	roots := set.All()
 	const heat = sinks.Temperature(0.4)
+	prior := sinks.Prior{0.8, 0.2}
 	explained := 0
 	for _, trial := range openTrials(set) {
 		if trial.name == "pairs" || trial.name == "known classes" { // which has no file
@@ -182,10 +184,19 @@ func TestTemperatureKept(t *testing.T) {
 				return p
 			}
 			want := of(fresh())
-			for i := range want {
-				heat.Apply(want[i].Probs, len(set.Classes))
+			moved := 0
+			for i, a := range want {
+				heat.Apply(a.Probs, len(set.Classes))
+				prior.Apply(a.Probs)
+				if want[i].Index = map[bool]int{true: 1}[a.Probs[1] > a.Probs[0]]; want[i].Index != a.Index {
+					moved++
+				}
+				want[i].Class = set.Classes[want[i].Index]
 			}
-			if err := heat.Keep(net); err != nil {
+			if moved == 0 {
+				t.Errorf("%s: the prior changes no answer", trial.name)
+			}
+			if err := errors.Join(heat.Keep(net), prior.Keep(net)); err != nil {
 				t.Fatal(err)
 			}
 			if got := of(fresh()); !reflect.DeepEqual(got, want) {
@@ -228,6 +239,7 @@ func TestTemperatureKept(t *testing.T) {
 				}
 			}
 			delete(net.Metadata(), "temperature")
+			delete(net.Metadata(), "prior")
 		}
 	}
 	if explained == 0 {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,6 +192,62 @@ func TestMoleculesOfUsers(t *testing.T) {
 			words = append(words, "-model", model)
 		}
 		if err := run(t.Context(), words); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// Of unbalanced classes -balance makes more of each right on average, also of those that
+// evaluate and predict ask, and leaves the order of rows.
+func TestBalance(t *testing.T) {
+	clitest.Silence(t)
+	rows := "smiles,active,part\n"
+	rng := rand.New(rand.NewPCG(1, 0))
+	for n := range 900 {
+		end, active := []string{"N", "O", "F"}[n%3], "no"
+		if rng.Float64() < map[string]float64{"O": 0.3}[end]+0.02 { // one of eight, most of them alcohols
+			active = "yes"
+		}
+		rows += fmt.Sprintf("%s%s,%s,%s\n", strings.Repeat("C", 2+rng.IntN(4)), end, active, []string{"train", "valid", "test"}[n/3%3])
+	}
+	table, dir := clitest.File(t, "t.csv", rows), t.TempDir()
+	for _, system := range []string{"linear", "words", "cnn"} {
+		plain, balanced, out := filepath.Join(dir, "plain"), filepath.Join(dir, "balanced"), filepath.Join(dir, "out.csv")
+		args := []string{"train", "-data", table, "-smiles", "smiles", "-class", "active", "-part", "part", "-systems", system}
+		must(t, append(args, "-out", plain)...)
+		before := clitest.JSON[report](t, run, "evaluate", "-model", plain, "-data", table, "-score", "balanced")
+		after := clitest.JSON[report](t, run, append(args, "-out", balanced, "-balance")...)
+		t.Logf("%s: balanced accuracy %.1f %%, and %.1f; accuracy %.1f %%, and %.1f; AUC %.3f, and %.3f", system, *before.Value, *after.Value, *before.Accuracy, *after.Accuracy, *before.AUC, *after.AUC)
+		if *after.Value < *before.Value+10 || math.Abs(*after.AUC-*before.AUC) > 0.05 || after.Score != "balanced" {
+			t.Errorf("%s: balanced accuracy %v, and %v before", system, *after.Value, *before.Value)
+		}
+		again := clitest.JSON[report](t, run, "evaluate", "-model", balanced, "-data", table)
+		if *again.Value != *after.Value || !reflect.DeepEqual(again.Confusion, after.Confusion) {
+			t.Errorf("%s: evaluate: %+v, want %+v", system, again, after)
+		}
+		must(t, "predict", "-model", balanced, "-data", table, "-out", out)
+		answers := strings.Split(read(t, out), "\n")[1:]
+		confusion := [2][2]int{}
+		for n, row := range strings.Split(strings.TrimSpace(rows), "\n")[1:] {
+			if strings.HasSuffix(row, "test") {
+				is := map[bool]int{true: 1}
+				confusion[is[strings.Contains(row, "yes")]][is[strings.Contains(answers[n], "yes")]]++
+			}
+		}
+		if fmt.Sprint(confusion) != fmt.Sprint(after.Confusion) {
+			t.Errorf("%s: predict: %v, want %v", system, confusion, after.Confusion)
+		}
+	}
+	model := filepath.Join(dir, "nodes")
+	r := clitest.JSON[report](t, run, "train", "-task", "nodes", "-systems", "linear", "-balance", "-out", model)
+	if again := clitest.JSON[report](t, run, "evaluate", "-model", model); !reflect.DeepEqual(again.Confusion, r.Confusion) || r.ValidationValue == nil || *r.Value < 50 {
+		t.Errorf("nodes: %+v, want %+v", again, r)
+	}
+	for want, args := range map[string]string{
+		"-balance is for classes of graphs or nodes": "-value active",
+		"-score rmse is for numbers":                 "-class active -score rmse",
+	} {
+		if err := run(t.Context(), append(strings.Fields("train -balance -smiles smiles "+args), "-data", table)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,6 +39,7 @@ type training struct {
 	budget    time.Duration
 	systems   string
 	score     validation.Measure
+	balance   bool
 	seed      uint64
 }
 
@@ -63,6 +65,7 @@ func train(ctx context.Context, args []string) (err error) {
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
+	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
@@ -84,6 +87,12 @@ func train(ctx context.Context, args []string) (err error) {
 	}
 	if c.molecules() && c.Class+c.Value == "" {
 		return cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
+	}
+	if c.balance {
+		if c.Value != "" || c.task == "links" {
+			return cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
+		}
+		c.score = cmp.Or(c.score, validation.Balanced)
 	}
 	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
 		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
@@ -132,7 +141,7 @@ func train(ctx context.Context, args []string) (err error) {
 		c.budget = max(1, c.budget-time.Since(start))
 	}
 	chosen, err := choose.Choice{
-		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
 	if err != nil {
@@ -186,7 +195,11 @@ func train(ctx context.Context, args []string) (err error) {
 	if err := jsonFile.FinishJSON(r); err != nil {
 		return err
 	}
-	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d repeats %s", c.task, notes["systems"], c.seed, c.out))
+	balanced := ""
+	if c.balance {
+		balanced = " -balance"
+	}
+	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, notes["systems"], c.seed, balanced, c.out))
 }
 
 // store opens the directory that holds what was tried.
@@ -200,6 +213,9 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	}
 	if c.score != "" {
 		settings = append(settings, cli.Setting("-score", c.score))
+	}
+	if c.balance {
+		settings = append(settings, cli.Setting("-balance", c.balance))
 	}
 	err = s.Begin(settings, true)
 	if err != nil {

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -76,6 +78,10 @@ type Choice struct {
 	// accuracy, or the root mean square error for numbers; a model that holds rows out then
 	// chooses its epochs by the loss on these.
 	Measure validation.Measure
+	// Balance keeps the classes of the training rows as a sinks.Prior in each model, so that its
+	// answers are for classes that are equally likely. What a Learn chooses is chosen without
+	// it. The default of Measure is then validation.Balanced.
+	Balance bool
 	// Budget bounds the time: a system that would begin or end later does not count, except the
 	// first. 0 = no bound.
 	Budget time.Duration
@@ -123,6 +129,12 @@ type trial struct {
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
+	}
+	if c.Balance {
+		if len(c.Classes) == 0 {
+			return nil, errors.New("choose: Balance is for classes, and numbers are learned")
+		}
+		c.Measure = cmp.Or(c.Measure, validation.Balanced)
 	}
 	if c.Measure != "" && c.Measure.Numbers() != (len(c.Classes) == 0) {
 		return nil, fmt.Errorf("choose: Measure is %s, and there are %d Classes: rmse and mae are for numbers, the others for classes", c.Measure, len(c.Classes))
@@ -267,6 +279,13 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	}
 	net := s.New(c.Seed, c.Workers)
 	t.net = net
+	prior, err := c.prior(recs)
+	if err != nil {
+		return err
+	}
+	if err := prior.Keep(net); err != nil { // epochs are chosen by balanced answers
+		return err
+	}
 	again := flow.From(flow.Records{Records: valid.Records()}).With(flow.Options{Workers: 1})
 	fit := sinks.Fit{
 		Net: net, Epochs: s.Epochs, Patience: s.Patience, Seed: c.Seed,
@@ -284,6 +303,9 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 		}
 	}
 	if _, err := fit.Run(ctx, scale.Onto(flow.From(flow.Records{Records: recs}).With(flow.Options{Workers: 1}))); err != nil {
+		return err
+	}
+	if err := sinks.Prior(nil).Keep(net); err != nil {
 		return err
 	}
 	m, said := NewMeasures(c.Classes), &sinks.Probabilities{Classes: len(c.Classes), Models: 1}
@@ -304,16 +326,45 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	if len(c.Classes) == 0 {
 		return nil
 	}
-	return said.Temperature().Keep(t.net)
+	return c.calibrate(t, said, prior)
+}
+
+// prior is that of rows to learn from, nil without Balance.
+func (c Choice) prior(learned []arrow.Record) (sinks.Prior, error) {
+	if !c.Balance {
+		return nil, nil
+	}
+	return sinks.PriorOf(len(c.Classes), learned...)
+}
+
+// calibrate keeps in a model what makes answers of what it says, of the validation rows said,
+// and measures those where there is a prior.
+func (c Choice) calibrate(t *trial, said *sinks.Probabilities, prior sinks.Prior) (err error) {
+	heat := said.Temperature()
+	if err := errors.Join(heat.Keep(t.net), prior.Keep(t.net)); err != nil || prior == nil {
+		return err
+	}
+	answers := &sinks.Probabilities{Classes: said.Classes, Models: 1}
+	for row, target := range said.Target {
+		p := sinks.Prediction{Target: target}
+		for _, x := range said.Row(row) {
+			p.Probs = append(p.Probs, float32(x/said.Models))
+		}
+		heat.Apply(p.Probs, said.Classes)
+		prior.Apply(p.Probs)
+		answers.Append(p)
+	}
+	t.Score, err = answers.By(c.Measure)
+	return err
 }
 
 // learnNodes is learn by System.Learn.
 func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
-	train, err := rootsOf(ctx, c.Train)
+	train, learned, err := c.rootsOf(ctx, c.Train)
 	if err != nil {
 		return err
 	}
-	valid, err := rootsOf(ctx, c.Valid)
+	valid, _, err := c.rootsOf(ctx, c.Valid)
 	if err != nil {
 		return err
 	}
@@ -327,26 +378,27 @@ func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
 			return err
 		}
 	}
-	return said.Temperature().Keep(t.net)
+	return c.calibrate(t, said, learned)
 }
 
-// rootsOf returns the nodes that rows are about.
-func rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
+// rootsOf returns the nodes that rows are about, and their prior.
+func (c Choice) rootsOf(ctx context.Context, rows Rows) (nodes []int32, prior sinks.Prior, err error) {
 	var all sinks.Collect
 	defer all.Release()
 	if err := rows(justRoots).To(&all).Run(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, rec := range all.Records() {
 		lists, err := record.ListsOf[int32](rec, record.Roots)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i := range lists.Len() {
 			nodes = append(nodes, lists.Row(i)...)
 		}
 	}
-	return nodes, nil
+	prior, err = c.prior(all.Records())
+	return nodes, prior, err
 }
 
 // Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths

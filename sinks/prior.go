@@ -1,0 +1,109 @@
+package sinks
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Prior has the share of each class among the rows that were learned from. It makes answers for
+// rows of which each class is equally likely (Saerens, Latinne and Decaestecker 2002, Adjusting
+// the outputs of a classifier to new a priori probabilities, section 2.2): p of a class becomes
+// p divided by its share, divided by the sum over the classes.
+//
+// It is for unbalanced classes, of which a model rarely says the rare ones: what is right of
+// each class on average (validation.Balanced) rises, and the share of all rows that are right
+// falls. Of two classes the order of rows stays, and so validation.ROC and validation.Precision.
+type Prior []float64
+
+// PriorOf counts the classes of rows that have a target. A class without rows has the share of
+// one row.
+func PriorOf(classes int, rows ...arrow.Record) (Prior, error) {
+	p, all := make(Prior, classes), 0.
+	for _, rec := range rows {
+		targets, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return nil, err
+		}
+		for row, c := range targets {
+			if int(c) >= classes {
+				return nil, fmt.Errorf("sinks: row %d is of class %d, want below %d", row, c, classes)
+			}
+			if c >= 0 {
+				p[c]++
+				all++
+			}
+		}
+	}
+	for c := range p {
+		p[c] = max(1, p[c]) / max(1, all)
+	}
+	return p, nil
+}
+
+// Apply balances probabilities, (rows, classes), in place. It may change which class is the most
+// probable one.
+func (p Prior) Apply(probs []float32) {
+	for ; len(probs) >= len(p) && len(p) > 0; probs = probs[len(p):] {
+		sum := 0.
+		for c, share := range p {
+			sum += float64(probs[c]) / share
+		}
+		for c, share := range p {
+			probs[c] = float32(float64(probs[c]) / share / sum)
+		}
+	}
+}
+
+// priorNote is the note of a model's file that holds its Prior.
+const priorNote = "prior"
+
+// Keep puts the shares into the metadata of a model of classes, which Save writes; none are
+// taken out of it. A Predictor and a Predict apply them to the predictions, after a Smoothing
+// and a Temperature. The model itself does not change, nor does what Evaluate says of it.
+func (p Prior) Keep(m nn.Saver) error {
+	if p == nil {
+		delete(m.Metadata(), priorNote)
+		return nil
+	}
+	if err := p.check(m.Shape().Classes); err != nil {
+		return err
+	}
+	text, err := json.Marshal(p)
+	if err == nil {
+		m.Metadata()[priorNote] = string(text)
+	}
+	return err
+}
+
+// check checks the shares for a model of so many classes, 0 where they are not known yet.
+func (p Prior) check(classes int) error {
+	if len(p) != classes && classes > 0 || len(p) < 2 {
+		return fmt.Errorf("the prior has %d shares, want one for each of %d classes", len(p), classes)
+	}
+	for c, share := range p {
+		if !(share > 0 && share <= 1) || math.IsInf(1/share, 0) {
+			return fmt.Errorf("the prior has the share %v of class %d, want more than 0 and at most 1", share, c)
+		}
+	}
+	return nil
+}
+
+// parsePrior reads the note of a model; nil where it has none.
+func parsePrior(text string, classes int) (p Prior, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	if err = json.Unmarshal([]byte(text), &p); err == nil {
+		err = p.check(classes)
+	}
+	if err != nil {
+		err = fmt.Errorf("the metadata %q of the model: %w", priorNote, err)
+	}
+	return p, err
+}
