@@ -338,12 +338,12 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	case t.Test != nil:
 		e.Score, err = t.Test(ctx)
 	case t.Valid != nil:
-		if e.Valid, e.Value, err = t.test(ctx, t.valid.Records()); err == nil && !t.HeldOut {
+		if e.Valid, e.Value, err = t.test(ctx, "validation", t.valid.Records()); err == nil && !t.HeldOut {
 			e.Score = t.score(e.Valid, e.Value)
 		}
 	}
 	if err == nil && t.tests != nil {
-		e.Test, e.TestValue, err = t.test(ctx, t.tests)
+		e.Test, e.TestValue, err = t.test(ctx, "test", t.tests)
 	}
 	if t.HeldOut || t.Test == nil && t.Valid == nil && t.scored() {
 		e.Score = t.score(e.Train, 0)
@@ -375,8 +375,8 @@ func (t *fitting) score(r nn.Result, value float64) float64 {
 	return r.Loss
 }
 
-// test tests the model on records, and measures what it says of them.
-func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, value float64, err error) {
+// test tests the model on records, and measures what it says of them. Errors name the part.
+func (t *fitting) test(ctx context.Context, part string, recs []arrow.Record) (r nn.Result, value float64, err error) {
 	if len(recs) == 0 {
 		return r, 0, errors.New("there are no rows to test on")
 	}
@@ -400,7 +400,9 @@ func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, v
 		}
 	}
 	if t.Measure != "" {
-		value, err = t.Measure.Of(&answers.Answers)
+		if value, err = t.Measure.Of(&answers.Answers); err != nil {
+			err = fmt.Errorf("%s rows: %w", part, err)
+		}
 	}
 	return r, value, err
 }

@@ -25,8 +25,8 @@ import (
 //
 // graph_id and pos are the number of the row, from 0. A molecule has one target, from the
 // column Class or Value; other columns are not read. A row without a value in that column is
-// left out, so each target has the molecules for which it is known; the others keep their
-// numbers.
+// left out, so each of several targets has the molecules for which it is known; the others keep
+// their numbers. An empty value is none; NA or nan are classes, and no numbers.
 type SMILES struct {
 	// Table has the molecules. It is opened twice where Class is set and Classes is not.
 	Table Table
@@ -144,7 +144,8 @@ func (c smilesScan) file() string          { return c.r.Name() }
 func (c smilesScan) Close() error          { return c.r.Close() }
 
 // ReadParts reads from a column of a table what each row is for: train, val or valid,
-// test, none or nothing. A file with one word a line is a CSV with a Header.
+// test, none or nothing. A file with one word a line is a CSV with a Header, of which an empty
+// line is no row.
 func ReadParts(ctx context.Context, table Table, column string) (parts []Subset, err error) {
 	err = scanColumns(ctx, table, []string{column}, func(c *columnScan) error {
 		p, err := subsetOf(c.text(0), !c.missing(0))

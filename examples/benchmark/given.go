@@ -83,8 +83,13 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 	if c.class == "" {
 		return collection.Load(ctx, name, c.seed)
 	}
-	path := cli.Place("mol", name)
-	return collection.Read(ctx, input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets, Refused: c.refused}.Source(path), cli.DataName(path))
+	path, unknown := cli.Place("mol", name), 0
+	m := input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets, Refused: c.refused, Skip: func(int64, string) { unknown++ }}
+	d, err := collection.Read(ctx, m.Source(path), cli.DataName(path))
+	if err == nil && unknown > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d molecules have no class and are left out\n", d.Name, unknown)
+	}
+	return d, err
 }
 
 // readSplits reads the file that says which graphs are tested. What it says is checked when the

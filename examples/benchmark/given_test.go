@@ -236,6 +236,39 @@ func TestSkip(t *testing.T) {
 	}
 }
 
+// Of a table with several targets each column has the molecules for which it is known; the parts
+// stay those of the rows.
+func TestTargets(t *testing.T) {
+	var rows, parts strings.Builder
+	rows.WriteString("\ufeff\"smi\",one,two,three\r\n")
+	known := map[string]int{}
+	for n := range 60 {
+		end, words := []string{"N", "O"}[n%2], map[string]string{}
+		for i, name := range []string{"one", "two", "three"} {
+			if n%(7-2*i) > 0 {
+				words[name] = map[string]string{"N": "inactive", "O": "active"}[end]
+				known[name]++
+			}
+		}
+		if n/3%4 == 3 {
+			words["three"] = strings.Repeat("inactive", len(words["three"])/6) // all tested ones are of one class
+		}
+		fmt.Fprintf(&rows, "\"%s%s\",%s,\"%s\",%s\r\n", strings.Repeat("C", 2+n%5), end, words["one"], words["two"], words["three"])
+		fmt.Fprint(&parts, []string{"train", "train", "valid", "test"}[n/3%4], "\r\n")
+	}
+	args := []string{"-data", clitest.File(t, "t.csv", rows.String()), "-smiles", "smi", "-parts", clitest.File(t, "parts", parts.String()), "-class"}
+	for _, name := range []string{"one", "two"} {
+		if r := benchmark(t, append(args, name)...); r.Collections[0].Graphs != known[name] || r.Collections[0].Classes != 2 || r.Cells[0].AUCTest == nil || *r.Cells[0].AUCTest != 1 {
+			t.Errorf("%s: %+v, want %d graphs", name, r, known[name])
+		}
+	}
+	for name, want := range map[string]string{"three": "test rows: auc: all", "one,two": `there is no column "one,two"; there are "smi", "one", "two", "three"`} {
+		if err := run(context.Background(), append(args, name)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
 // A matrix of all pairs of many graphs is refused before the work.
 func TestKernelsRefuseManyGraphs(t *testing.T) {
 	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 40_000)})

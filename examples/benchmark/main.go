@@ -82,7 +82,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.parts, "parts", "", "file with train, valid, test or none in each line, for the graphs in order: one split in place of folds")
 	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
 	f.StringVar(&c.smiles, "smiles", "", "column with SMILES, of the table -data FILE.csv or .tsv, also packed (.gz, .zst): each row is a molecule; one without a class is left out")
-	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out")
+	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out; NA and nan are classes; of a table with several targets each run takes one")
 	skip := f.Bool("skip", false, "leave out molecules that cannot be read, and report them on standard error: the lines of -parts stay theirs; without it the first is an error")
 	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")

@@ -122,6 +122,9 @@ func train(ctx context.Context, args []string) (err error) {
 		return c.in(err)
 	}
 	defer p.release()
+	if c.unknown > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d graphs have no target and are left out\n", c.name(), c.unknown)
+	}
 	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
 		return err
 	}
