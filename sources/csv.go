@@ -36,6 +36,9 @@ type CSV struct {
 	// Header names the columns of a file whose first row has values. The default is to
 	// read the names.
 	Header []string
+	// Ragged accepts a row with another number of values than the first: all its values are
+	// missing, and TableBatch.Errors says why. The default is to end the run with a FileError.
+	Ragged bool
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file where that is more.
 	MaxBytes int64
@@ -50,7 +53,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}}
+	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}, ragged: s.Ragged}
 	if s.Comma == 0 {
 		r.split.comma = ','
 		if name := strings.TrimSuffix(strings.TrimSuffix(s.Path, ".gz"), ".zst"); strings.HasSuffix(name, ".tsv") {
@@ -69,6 +72,7 @@ type csvReader struct {
 	split   csvSplit
 	columns []TableColumn
 	chosen  []int
+	ragged  bool
 	batch   TableBatch
 	row     int64 // rows that were read
 	err     error // behind them
@@ -181,8 +185,16 @@ func (r *csvReader) Next() (*TableBatch, error) {
 		}
 		fields := r.split.fields
 		if len(fields) != len(r.columns) {
-			r.err = &FileError{l.file, r.split.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
-			break
+			err := &FileError{l.file, r.split.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
+			if !r.ragged {
+				r.err = err
+				break
+			}
+			if b.Errors == nil {
+				b.Errors = map[int]error{}
+			}
+			b.Errors[b.Rows] = err
+			fields = make([]Span, len(r.columns))
 		}
 		for c, at := range r.chosen {
 			b.Values[c].Spans = append(b.Values[c].Spans, fields[at])

@@ -44,8 +44,8 @@ type SMILES struct {
 	Part  Subset
 	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it.
 	ID string
-	// Refused, if set, is told of each row that is no molecule, from 0, and the stream
-	// goes on without it: the numbers of the other rows stay. The default is to end the run
+	// Refused, if set, is told of each row that is no molecule, from 0, also one that
+	// CSV.Ragged accepts, and the stream goes on without it: the numbers of the other rows stay. The default is to end the run
 	// with a [FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
 	// Skip, if set, is told of each row that is left out, from 0, since its class or value is
@@ -119,9 +119,12 @@ func (c smilesScan) target() ([]byte, bool) {
 	return c.text(c.goal), true
 }
 
-func (c smilesScan) broken() error { return nil }
+func (c smilesScan) broken() error { return c.batch.Errors[c.at] }
 
 func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
+	if err := c.broken(); err != nil {
+		return nil, err
+	}
 	if c.missing(0) {
 		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
 	}

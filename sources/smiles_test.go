@@ -194,6 +194,16 @@ func TestMoleculeNames(t *testing.T) {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
 	told = nil
+	ragged := sources.CSV{Path: "r.csv", Reader: strings.NewReader("smiles,active\nCC,yes\nC\n\nCCC,no\nC,x,y\nCCCC,yes\n"), Ragged: true}
+	got, _, err = molecules(t, sources.SMILES{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
+	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0 2 2 3 2 0 0 4 4 4 3 1 0]" || fmt.Sprint(told) != "[1 sources: r.csv:3: row 2: 1 values, want one for each of 2 columns 3 sources: r.csv:6: row 4: 3 values, want one for each of 2 columns]" {
+		t.Errorf("%q, %q, %v", got, told, err)
+	}
+	ragged.Reader = strings.NewReader("smiles\nC\nC,C\n")
+	if _, _, err := molecules(t, sources.SMILES{Table: ragged}); err == nil || !strings.HasSuffix(err.Error(), "r.csv:3: row 2: 2 values, want one for each of 1 columns") {
+		t.Error(err)
+	}
+	told = nil
 	skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
 	got, _, err = molecules(t, sources.SMILES{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0]" || len(told) != 3 || told[1] != "2 " || told[2] != "3 so" {

@@ -45,7 +45,7 @@ func (l *lines) full() error {
 
 // clear makes a batch without rows.
 func (b *TableBatch) clear() {
-	b.Rows, b.Lines = 0, b.Lines[:0]
+	b.Rows, b.Lines, b.Errors = 0, b.Lines[:0], nil
 	for c := range b.Values {
 		b.Values[c].Spans = b.Values[c].Spans[:0]
 	}

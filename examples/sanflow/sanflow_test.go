@@ -102,7 +102,10 @@ func TestMoleculesOfUsers(t *testing.T) {
 		bad := n == 7 || n == 33 || n == 50
 		end, class := []string{"N", "O"}[n%2], []string{"active", "inactive"}[n%2]
 		smi := strings.Repeat("C", 2+n%5) + end
-		if bad {
+		switch {
+		case n == 50:
+			smi += ",one value more"
+		case bad:
 			smi = "C(" + smi
 		}
 		row := fmt.Sprintf("%d,mol-%d,%s,%s,%s\n", 1000+n, n, smi, class, []string{"train", "train", "train", "valid", "test", "none"}[n/2%6])
@@ -174,7 +177,7 @@ func TestMoleculesOfUsers(t *testing.T) {
 		t.Errorf("graph 8 has %v, want %v", e.Probs, before.Probs)
 	}
 	for want, args := range map[string]string{
-		`t.csv:9: row 8: column "smi": character 2`:   "predict -data " + table + " -smiles smi",
+		`t.csv:9: row 8: column "smi": character 2`:   "predict -id= -data " + table + " -smiles smi",
 		"t.sdf:111: molecule 8: columns 32 to 34":     "predict -data " + file,
 		`t.csv: there is no column "nix"`:             "predict -skip -smiles smi -id nix -data " + table,
 		`column "name": there is no value, want`:      "predict -smiles smi -id name -data " + clitest.File(t, "n.csv", "name,smi\n,CC\n"),

@@ -51,7 +51,7 @@ func (m Molecules) source(path string) named {
 	if IsSDF(path) {
 		return sources.SDF{Path: path, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
 	}
-	return sources.SMILES{Table: sources.CSV{Path: path}, Column: m.SMILES, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
+	return sources.SMILES{Table: m.table(path), Column: m.SMILES, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
 }
 
 // Names returns the ids of the molecules: those of the column or data item ID, without one the
@@ -68,7 +68,11 @@ func (m Molecules) ReadParts(ctx context.Context, path, column string) ([]source
 	if IsSDF(path) {
 		return sources.SDF{Path: path}.ReadParts(ctx, column)
 	}
-	return sources.ReadParts(ctx, sources.CSV{Path: path}, column)
+	return sources.ReadParts(ctx, m.table(path), column)
+}
+
+func (m Molecules) table(path string) sources.Table {
+	return sources.CSV{Path: path, Ragged: m.Refused != nil}
 }
 
 // Refused tells people of what is no molecule and is left out: the first ones, and how many
