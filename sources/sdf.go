@@ -76,7 +76,7 @@ func (s SDF) scan(ctx context.Context, item string) (*sdfScan, error) {
 // Names returns the ids of the molecules by their numbers, which are those of the graphs:
 // integers if all are decimal integers, as 7 and not 007, else strings. Ids may be repeated. A
 // molecule without the data item ID is an error; without ID there are no names where a title is
-// empty.
+// empty. What is no molecule may lack either, and then has 0 or "".
 func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 	scan, err := s.scan(ctx, s.ID)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 		id, ok := scan.target()
 		if s.ID == "" {
 			id = scan.title
-			untitled = untitled || len(id) == 0
-		} else if !ok {
+			untitled = untitled || len(id) == 0 && scan.bad == nil
+		} else if !ok && scan.bad == nil {
 			return scan.blame(errors.New("there is no such data item, want an id"))
 		}
 		if err := ids.add(id); err != nil {

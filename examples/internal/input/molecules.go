@@ -99,7 +99,7 @@ func (r *Refused) add(row int64, err error) {
 // Total tells how many there were, if any.
 func (r *Refused) Total() {
 	if r != nil && r.count > 0 {
-		fmt.Fprintf(r.To, "left out: %d molecules in all, which cannot be read\n", r.count)
+		fmt.Fprintf(r.To, "molecules left out: %d\n", r.count)
 	}
 }
 
