@@ -21,8 +21,8 @@ import (
 // falls. Of two classes the order of rows stays, and so validation.ROC and validation.Precision.
 type Prior []float64
 
-// PriorOf counts the classes of rows that have a target. A class without rows has the share of
-// one row.
+// PriorOf counts the classes of rows that have a target. A class without rows, of which a model
+// says nothing but noise, has the share 1: its probability is not raised.
 func PriorOf(classes int, rows ...arrow.Record) (Prior, error) {
 	p, all := make(Prior, classes), 0.
 	for _, rec := range rows {
@@ -41,7 +41,9 @@ func PriorOf(classes int, rows ...arrow.Record) (Prior, error) {
 		}
 	}
 	for c := range p {
-		p[c] = max(1, p[c]) / max(1, all)
+		if p[c] /= max(1, all); p[c] == 0 {
+			p[c] = 1
+		}
 	}
 	return p, nil
 }
