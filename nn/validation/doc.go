@@ -18,10 +18,11 @@
 // Where classes are unbalanced the accuracy says little, since the largest class alone has
 // most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
 // Balanced; choose epochs and variants by the same, sinks.Fit.Measure and
-// CrossValidation.Measure; and let sinks.Prior answer as if classes were equally frequent (choose.Choice.Balance,
-// sanflow train -balance). That moves the threshold and needs no other training. On validation parts of
-// Tox21_AHR, of which 12 % are of the second class, nn.Best with its epochs by the held-out
-// loss has a balanced accuracy of 75.7 %, with Prior 84.2 % (three seeds); the accuracy falls
+// CrossValidation.Measure; and let sinks.Prior answer as if classes were equally frequent
+// (choose.Choice.Balance, sanflow train -balance). That moves the threshold and needs no other
+// training. On validation parts of Tox21_AHR, of which 12 % are of the second class, nn.Best
+// with its epochs by the held-out loss has a balanced accuracy of 75.7 %, with Prior 84.2 %
+// (three seeds); the accuracy falls
 // from 93.1 to 86.5 %. Use the accuracy, and no Prior, where each row counts the same; ROC or
 // Precision where rows are ranked; Balanced and Prior where each class counts the same.
 //
