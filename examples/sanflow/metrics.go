@@ -1,16 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sinks/live"
 )
 
 // bounds are those of the buckets of the histogram, in seconds.
@@ -68,26 +69,30 @@ func (m *metrics) flow(atWork int) flow.Stats {
 
 // text is the metrics in the text format of Prometheus.
 func (m *metrics) text(now *loaded, atWork int) []byte {
-	w := new(bytes.Buffer)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one := func(name, kind, help string, value any) {
-		fmt.Fprintf(w, "# HELP sanflow_%s %s\n# TYPE sanflow_%s %s\nsanflow_%s %v\n", name, help, name, kind, name, value)
+	var t live.Text
+	one := func(name, kind, help string, x any) {
+		t.Metric("sanflow_"+name, kind, help)
+		t.Sample("", x)
 	}
-	fmt.Fprintf(w, "# HELP sanflow_requests_total Requests by status.\n# TYPE sanflow_requests_total counter\n")
+	t.Metric("sanflow_requests_total", "counter", "Requests by status.")
 	for _, status := range slices.Sorted(maps.Keys(m.requests)) {
-		fmt.Fprintf(w, "sanflow_requests_total{code=\"%d\"} %d\n", status, m.requests[status])
+		t.Sample("", m.requests[status], "code", strconv.Itoa(status))
 	}
 	one("answers_total", "counter", "Answers for graphs, nodes or links.", m.answers)
 	one("unknown_words_total", "counter", "Words in requests that the model does not have.", m.unknown.Load())
 	one("reloads_total", "counter", "Models that were loaded in place of another.", m.reloads.Load())
 	one("reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
 	one("requests_at_work", "gauge", "Requests at work.", atWork)
-	fmt.Fprintf(w, "# HELP sanflow_model_info The model that answers.\n# TYPE sanflow_model_info gauge\nsanflow_model_info{sha256=%q,system=%q} 1\n", now.sum, now.system)
-	fmt.Fprintf(w, "# HELP sanflow_request_seconds Time of requests.\n# TYPE sanflow_request_seconds histogram\n")
+	t.Metric("sanflow_model_info", "gauge", "The model that answers.")
+	t.Sample("", 1, "sha256", now.sum, "system", now.system)
+	t.Metric("sanflow_request_seconds", "histogram", "Time of requests.")
 	for i, most := range bounds {
-		fmt.Fprintf(w, "sanflow_request_seconds_bucket{le=\"%g\"} %d\n", most, m.buckets[i])
+		t.Sample("_bucket", m.buckets[i], "le", fmt.Sprint(most))
 	}
-	fmt.Fprintf(w, "sanflow_request_seconds_bucket{le=\"+Inf\"} %d\nsanflow_request_seconds_sum %g\nsanflow_request_seconds_count %d\n", m.timed, m.seconds, m.timed)
-	return w.Bytes()
+	t.Sample("_bucket", m.timed, "le", "+Inf")
+	t.Sample("_sum", m.seconds)
+	t.Sample("_count", m.timed)
+	return t.Bytes()
 }

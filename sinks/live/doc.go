@@ -19,11 +19,11 @@
 //	sanflow_stage_seconds_total  {role, stage, state}; state is busy, waiting or blocked
 //	sanflow_stage_events_total   {role, stage, event}; event is the name of a note
 //	sanflow_stage_lag            {role, stage}, messages, of runs at work
-//	sanflow_runs                 {} runs at work
+//	sanflow_runs                 runs at work
 //	sanflow_runs_total           {result}; result is ended or failed
 //
 // Values of one stage are summed over the runs, those that have ended too. role is the name
-// of what Add was called with.
+// of what Add was called with. Text writes metrics of a program's own in that format.
 //
 // Counts are those of flow.Running.Stats. Where no page is open, nothing is computed but
 // that a run has begun or ended. Where one is open, the statistics are read twice a second,

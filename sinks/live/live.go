@@ -162,7 +162,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case name == "events":
 		p.events(w, r)
 	case name == "metrics":
-		h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		h.Set("Content-Type", ContentType)
 		_, _ = w.Write(p.metrics()) // a client that has gone hears nothing
 	default:
 		http.NotFound(w, r)

@@ -241,7 +241,8 @@ func TestLimits(t *testing.T) {
 	if len(b) > 4<<20 || strings.ContainsRune(string(b), '\u202e') || strings.Contains(string(b), `\u0000`) {
 		t.Errorf("an event has %d bytes", len(b))
 	}
-	if text := p.metrics(); len(text) > 4<<20 {
+	text := p.metrics()
+	if parseText(t, string(text)); len(text) > 4<<20 {
 		t.Errorf("the metrics have %d bytes", len(text))
 	}
 }

@@ -1,12 +1,9 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sanflow/sanflow/flow"
 )
@@ -52,8 +49,6 @@ func (t *totals) add(role string, s flow.Stats) {
 	}
 }
 
-var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
-
 // metrics is the counts in the text format of Prometheus.
 func (p *Page) metrics() []byte {
 	p.mu.Lock()
@@ -68,56 +63,51 @@ func (p *Page) metrics() []byte {
 		}
 	}
 	p.mu.Unlock()
-	w := new(bytes.Buffer)
 	keys := slices.SortedFunc(maps.Keys(now), func(a, b series) int { return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(a.stage, b.stage)) })
-	head := func(name, kind, help string) {
-		fmt.Fprintf(w, "# HELP sanflow_%s %s\n# TYPE sanflow_%s %s\n", name, help, name, kind)
+	var t Text
+	sample := func(k series, x any, label ...string) {
+		t.Sample("", x, append([]string{"role", k.role, "stage", k.stage}, label...)...)
 	}
-	line := func(name string, k series, label, value string, x any) {
-		if label != "" {
-			label = fmt.Sprintf(`,%s="%s"`, label, escape.Replace(value))
-		}
-		fmt.Fprintf(w, "sanflow_%s{role=\"%s\",stage=\"%s\"%s} %v\n", name, escape.Replace(k.role), escape.Replace(k.stage), label, x)
-	}
-	head("stage_records_total", "counter", "Records that came into, or went out of, a stage.")
+	t.Metric("sanflow_stage_records_total", "counter", "Records that came into, or went out of, a stage.")
 	for _, k := range keys {
-		line("stage_records_total", k, "direction", "in", now[k].RecordsIn)
-		line("stage_records_total", k, "direction", "out", now[k].RecordsOut)
+		sample(k, now[k].RecordsIn, "direction", "in")
+		sample(k, now[k].RecordsOut, "direction", "out")
 	}
-	head("stage_rows_total", "counter", "Rows that came into, or went out of, a stage.")
+	t.Metric("sanflow_stage_rows_total", "counter", "Rows that came into, or went out of, a stage.")
 	for _, k := range keys {
-		line("stage_rows_total", k, "direction", "in", now[k].RowsIn)
-		line("stage_rows_total", k, "direction", "out", now[k].RowsOut)
+		sample(k, now[k].RowsIn, "direction", "in")
+		sample(k, now[k].RowsOut, "direction", "out")
 	}
-	head("stage_bytes_total", "counter", "Bytes of the buffers behind the records that went out of a stage.")
+	t.Metric("sanflow_stage_bytes_total", "counter", "Bytes of the buffers behind the records that went out of a stage.")
 	for _, k := range keys {
-		line("stage_bytes_total", k, "", "", now[k].BytesOut)
+		sample(k, now[k].BytesOut)
 	}
-	head("stage_refused_total", "counter", "Rows that a stage refused.")
+	t.Metric("sanflow_stage_refused_total", "counter", "Rows that a stage refused.")
 	for _, k := range keys {
-		line("stage_refused_total", k, "", "", now[k].Refused)
+		sample(k, now[k].Refused)
 	}
-	head("stage_seconds_total", "counter", "Time in a stage's own code, summed over workers, waiting for records, and for others to take them.")
+	t.Metric("sanflow_stage_seconds_total", "counter", "Time in a stage's own code, summed over workers, waiting for records, and for others to take them.")
 	for _, k := range keys {
-		line("stage_seconds_total", k, "state", "busy", now[k].Busy.Seconds())
-		line("stage_seconds_total", k, "state", "waiting", now[k].Waiting.Seconds())
-		line("stage_seconds_total", k, "state", "blocked", now[k].Blocked.Seconds())
+		sample(k, now[k].Busy.Seconds(), "state", "busy")
+		sample(k, now[k].Waiting.Seconds(), "state", "waiting")
+		sample(k, now[k].Blocked.Seconds(), "state", "blocked")
 	}
-	head("stage_events_total", "counter", "Events that a stage has noted.")
+	t.Metric("sanflow_stage_events_total", "counter", "Events that a stage has noted.")
 	for _, k := range keys {
 		for _, event := range slices.Sorted(maps.Keys(now[k].Notes)) {
-			line("stage_events_total", k, "event", event, now[k].Notes[event])
+			sample(k, now[k].Notes[event], "event", event)
 		}
 	}
-	head("stage_lag", "gauge", "Messages that wait to be read by a source.")
+	t.Metric("sanflow_stage_lag", "gauge", "Messages that wait to be read by a source.")
 	for _, k := range keys {
 		if lag[k] > 0 {
-			line("stage_lag", k, "", "", lag[k])
+			sample(k, lag[k])
 		}
 	}
-	head("runs", "gauge", "Runs at work.")
-	fmt.Fprintf(w, "sanflow_runs %d\n", atWork)
-	head("runs_total", "counter", "Runs that have ended.")
-	fmt.Fprintf(w, "sanflow_runs_total{result=\"ended\"} %d\nsanflow_runs_total{result=\"failed\"} %d\n", count[0]-count[1], count[1])
-	return w.Bytes()
+	t.Metric("sanflow_runs", "gauge", "Runs at work.")
+	t.Sample("", atWork)
+	t.Metric("sanflow_runs_total", "counter", "Runs that have ended.")
+	t.Sample("", count[0]-count[1], "result", "ended")
+	t.Sample("", count[1], "result", "failed")
+	return t.Bytes()
 }
