@@ -53,11 +53,7 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 // roles returns the processes of a run: the trainer, the feed, the workers.
 func (c *config) roles() (all []*process) {
 	child := func(role, name string, more ...string) {
-		var env []string
-		if c.live.Wanted() {
-			env = append(env, liveEnv+"=1")
-		}
-		all = append(all, &process{role: role, name: name, env: env, args: append(c.job("-role", role, "-url", c.url, "-dir", c.dir), more...)})
+		all = append(all, &process{role: role, name: name, args: append(c.job("-role", role, "-url", c.url, "-dir", c.dir), more...)})
 	}
 	child("train", "train", "-json", c.trained())
 	child("feed", "feed")

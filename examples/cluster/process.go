@@ -3,16 +3,17 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -25,16 +26,20 @@ const childEnv = "SANFLOW_CLUSTER_CHILD"
 
 func isChild() bool { return os.Getenv(childEnv) != "" }
 
-// liveEnv is set for processes whose runs the parent shows on a page.
-const liveEnv = "SANFLOW_CLUSTER_LIVE"
+// asked is set in a process by a byte from its parent, which wants a report for its page.
+var asked atomic.Bool
 
 // withParent returns a context that ends with the parent, whose end closes the
 // standard input.
 func withParent(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
+		for b := make([]byte, 1); ; asked.Store(true) {
+			if _, err := os.Stdin.Read(b); err != nil {
+				stop()
+				return
+			}
+		}
 	}()
 	return ctx, stop
 }
@@ -48,20 +53,18 @@ type status struct {
 	Msg     string   `json:"msg,omitempty"`     // of a line of its log
 	Error   string   `json:"error,omitempty"`
 
-	Stats *flow.Stats     `json:"stats,omitempty"` // for the page of the parent, without letters
-	Model *sinks.Learning `json:"model,omitempty"` // that the last stage reports
+	Stats *flow.Stats     `json:"stats,omitempty"` // for the page of the parent; no row is refused here
+	Model *sinks.Learning `json:"model,omitempty"` // that the last stage reports, where the parent has asked
 }
 
-// shown adds what the page of the parent shows.
-func (s *status) shown(running *flow.Running, stats flow.Stats) {
-	for i := range stats.Stages {
-		stats.Stages[i].Letters = nil
+// line is the status as JSON. It lacks a model whose numbers JSON does not have.
+func (s status) line() string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		s.Model = nil
+		b, _ = json.Marshal(s) // plain numbers
 	}
-	s.Stats = &stats
-	all := running.Report()
-	if l, ok := all[len(all)-1].(sinks.Learning); ok && len(l.Classes) <= 1000 && !math.IsNaN(l.Sample.Loss) {
-		s.Model = &l
-	}
+	return string(b)
 }
 
 // logger logs what the broker does not do: a child to its parent, a line of JSON each.
@@ -78,25 +81,35 @@ func logger() *slog.Logger {
 func watch(ctx context.Context, p flow.Pipeline, role string, tally *audit) (flow.Stats, error) {
 	running := p.Start(ctx)
 	bar, told := cli.NewProgress(role+": rows", -1), 0
-	tell := func(s flow.Stats) {
+	tell := func(s flow.Stats, full bool) {
 		if len(s.Stages) == 0 {
 			return
 		}
 		first, last := s.Stages[0], s.Stages[len(s.Stages)-1]
 		bar.Set(last.RowsIn)
-		if isChild() {
-			now := status{Rows: last.RowsIn, Again: first.Notes["redelivered"], Learned: tally.rows()}
-			if told++; told%5 == 0 && os.Getenv(liveEnv) != "" {
-				now.shown(running, s)
-			}
-			b, _ := json.Marshal(now) // plain numbers
-			fmt.Println(string(b))
+		if !isChild() {
+			return
 		}
+		now := status{Rows: last.RowsIn, Again: first.Notes["redelivered"], Learned: tally.rows()}
+		wanted := asked.Swap(false)
+		if full || wanted {
+			now.Stats = &s
+		}
+		if wanted {
+			all := running.Report()
+			if l, ok := all[len(all)-1].(sinks.Learning); ok && len(l.Classes) <= 1000 {
+				now.Model = &l
+			}
+		}
+		fmt.Println(now.line())
 	}
-	cli.Watch(running, tell)
+	cli.Watch(running, func(s flow.Stats) {
+		told++
+		tell(s, told%5 == 0)
+	})
 	err := running.Wait()
 	s := running.Stats()
-	tell(s)
+	tell(s, true)
 	bar.Done()
 	return s, err
 }
@@ -109,7 +122,8 @@ type process struct {
 	mu      sync.Mutex
 	last    status // of the run that is under way
 	stats   flow.Stats
-	model   *sinks.Learning // since the page has asked
+	ask     chan struct{}   // of that run: the page wants a report
+	model   *sinks.Learning // the report
 	cpu     time.Duration
 	rows    int64 // of runs that have ended, as again
 	again   int64
@@ -139,10 +153,23 @@ func (p *process) run(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	ask := make(chan struct{}, 1)
+	p.mu.Lock()
+	p.stats, p.model, p.ask = flow.Stats{Done: -1, Read: -1}, nil, ask
+	p.mu.Unlock()
+	go func() {
+		for range ask {
+			_, _ = in.Write([]byte{1}) // a process that has gone hears nothing
+		}
+	}()
 	ended := flow.Announce(ctx, p)
 	p.listen(lines)
 	err = cmd.Wait()
 	ended(err)
+	p.mu.Lock()
+	p.ask = nil
+	p.mu.Unlock()
+	close(ask)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -165,8 +192,9 @@ func (p *process) listen(r io.Reader) {
 		default:
 			p.mu.Lock()
 			if now.Stats != nil {
-				p.stats, p.model = *now.Stats, now.Model
+				p.stats = *now.Stats
 			}
+			p.model = cmp.Or(now.Model, p.model)
 			if p.last, p.best = now, max(p.best, now.Rows, now.Learned); p.earlier == nil {
 				p.earlier = now.Earlier
 			}
@@ -187,6 +215,10 @@ func (p *process) Stats() flow.Stats {
 func (p *process) Report() []any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	select {
+	case p.ask <- struct{}{}:
+	default: // it was asked already, or has ended
+	}
 	all := make([]any, len(p.stats.Stages))
 	if p.model != nil && len(all) > 0 {
 		all[len(all)-1], p.model = *p.model, nil
