@@ -37,6 +37,7 @@ type chapter struct {
 	sinks.Motif
 	Number   int
 	Loses    string // caption of the effects
+	Of       string // graphs or fields
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
@@ -94,9 +95,13 @@ func (p Atlas) Write(w io.Writer) error {
 
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
-	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
-	if c.Loses = "What the answers for graphs that have it lose without it"; p.Atlas.Kind == units {
-		c.Loses = "What the logarithm of the unnormalised probability of a field loses without it, in nats"
+	c = chapter{Motif: m, Of: "graphs", Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
+	if c.Loses = "By how much the probability of a class falls without it"; p.Atlas.Kind == units {
+		c.Loses = "By how much the logarithm of the unnormalised probability of a field falls without it, in nats"
+		c.Of = "fields"
+	}
+	if len(p.Atlas.Classes) == 0 && p.Atlas.Kind != units {
+		c.Loses = "By how much the predicted number falls without it"
 	}
 	for i, e := range m.Effects {
 		class := ""
@@ -227,13 +232,14 @@ func picture(p *sinks.Picture) *drawing {
 
 var atlasPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
 <h1>{{.Title}}</h1>
-<p>What a model looks for in {{.Graphs}} {{if ne .Kind "units"}}graphs{{else}}receptive fields{{end}}. They have {{.All}} {{.Kind}}; the strongest {{.Compared}} were compared, and those that are alike stand together.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}
+<p>What a model looks for in {{.Graphs}} {{if ne .Kind "units"}}graphs{{else}}receptive fields{{end}}. {{if eq .Kind "words"}}A word is a pattern that the model counts. The data have {{.All}} words{{else}}The model has {{.All}} {{.Kind}}{{end}}; the {{.Compared}} strongest were compared, and those that are alike are one motif.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}</p>
+<p>Strength is {{if eq .Kind "units"}}the length of the weights of a unit{{else}}the standard deviation, over all graphs, of what a motif adds to the answers{{end}}.
 In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the node that the word is about{{else}}the root of the field. Of weights, a row is a node of the field, in rank order, filled squares are positive, outlines negative, and the area is the size{{end}}.</p>
 {{with .Of}}<section aria-labelledby="of"><h2 id="of">{{.Title}}</h2>
 {{template "reasons" .}}</section>{{end}}
 {{if .Chapters}}<nav aria-label="Motifs"><table>
 <caption>Motifs, the strongest first</caption>
-<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if ne .Kind "units"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">alike</th></tr></thead>
+<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if ne .Kind "units"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">{{.Kind}} alike</th></tr></thead>
 <tbody>
 {{range .Chapters}}<tr><td class="number">{{.Number}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td></tr>
 {{end}}</tbody>
@@ -258,7 +264,7 @@ In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the 
 </body>
 </html>
 {{define "effects"}}{{if .Effects}}<table>
-<caption>{{.Loses}}: the mean ± its standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
+<caption>{{.Loses}}: mean over {{.Graphs}} {{.Of}} that have it ± standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
 <thead><tr>{{if .Class}}<th scope="col">class</th>{{end}}<th scope="col" class="number">without it alone</th><th scope="col" class="number">without all alike</th></tr></thead>
 <tbody>
 {{range .Effects}}<tr>{{if $.Class}}<th scope="row">{{.Class}}</th>{{end}}<td class="number">{{printf "%+.4f ± %.4f" .Word .WordError}}</td><td class="number">{{printf "%+.4f ± %.4f" .Together .TogetherError}}</td></tr>

@@ -99,8 +99,8 @@ const parts = `{{define "head"}}<!DOCTYPE html>
 <meta name="viewport" content="width=device-width">
 <title>{{.}}</title>
 <style>
-:root { color-scheme: light dark; --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --panel: #f6f6f6; --plus: #0072b2; --minus: #d55e00; --mark: #e69f00 }
-@media (prefers-color-scheme: dark) { :root { --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --panel: #1f2226; --plus: #56b4e9; --minus: #f0a050; --mark: #f0e442 } }
+:root { color-scheme: light; --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --panel: #f6f6f6; --plus: #0072b2; --minus: #d55e00; --mark: #e69f00 }
+@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --panel: #1f2226; --plus: #56b4e9; --minus: #f0a050; --mark: #f0e442 } }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62em; margin: 1.5em auto; padding: 0 1em; color: var(--ink); background: var(--back) }
 h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere }
 a { color: var(--plus) }
@@ -125,9 +125,9 @@ rect.plus { fill: var(--plus) } rect.minus { fill: none; stroke: var(--minus); s
 .sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
 .plates svg { height: 11em }
 .plates { display: grid; grid-template-columns: repeat(auto-fill, minmax(13em, 1fr)); gap: 1em }
-@media (max-width: 40em) { .sides { grid-template-columns: 1fr } }
+@media (max-width: 40em) { .sides { grid-template-columns: minmax(0, 1fr) } .motif, section, nav { overflow-x: auto } td, th { padding: .25em .3em } }
 figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
-@media print { body { max-width: none } a { color: inherit } }
+@media print { body { max-width: none } a { color: inherit } svg { print-color-adjust: exact; -webkit-print-color-adjust: exact } figure, tr { break-inside: avoid } }
 </style>
 </head>
 <body>

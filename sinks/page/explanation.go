@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sinks"
@@ -75,13 +76,26 @@ func (p Explanation) content() (page explained, err error) {
 	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables}
 	page.Omitted = len(e.Words) - len(page.Top)
 	if len(e.Probs) <= 20 {
-		page.Probabilities = fmt.Sprintf("%.4g", e.Probs)
+		page.Probabilities = strings.Trim(fmt.Sprintf("%.4g", e.Probs), "[]")
 	}
 	if len(e.Nodes) > 0 {
 		page.Drawing, err = p.draw()
 		page.Undrawn = len(e.Nodes) - mostDrawn
 	}
 	return page, err
+}
+
+// How says what the weights are.
+func (e explained) How() string {
+	switch e.Method {
+	case "exact":
+		return "The weights are exact: they are what the model adds."
+	case "occlusion":
+		return "The weight of a node or an edge is by how much the sum falls without it (occlusion)."
+	case "votes":
+		return "The weight of a node is by how much the sum falls where the model prefers no class there (votes)."
+	}
+	return ""
 }
 
 // name is what a node is called.
@@ -139,8 +153,8 @@ func (p Explanation) draw() (*drawing, error) {
 }
 
 // reasons are the answer, its sum and the drawing.
-const reasons = `{{define "reasons"}}<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}
-Method: {{.Method}}. Sum {{printf "%+.4g" .Sum}} = bias {{printf "%+.4g" .Bias}} + whole graph {{printf "%+.4g" .Graph}} + nodes + edges.</p>
+const reasons = `{{define "reasons"}}<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities, in the order of the classes: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}</p>
+<p>The {{if .Class}}score of the class, its logit minus the mean of all{{else}}value{{end}}, is {{printf "%+.4g" .Sum}} = bias {{printf "%+.4g" .Bias}} + whole graph {{printf "%+.4g" .Graph}} + nodes + edges. {{.How}}</p>
 {{if .Drawing}}<figure>{{template "drawing" .Drawing}}
 <figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if gt .Undrawn 0}} {{.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
 {{end}}`
@@ -149,8 +163,8 @@ var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{
 <h1>{{.Title}}</h1>
 {{template "reasons" .}}{{if .Top}}<h2>Words</h2>
 <table>
-<caption>By weight{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
-<thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">members</th></tr></thead>
+<caption>Patterns that the model counts, the largest weight first: what each adds to the {{if .Class}}score{{else}}value{{end}}{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
+<thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">nodes of its occurrences</th></tr></thead>
 <tbody>
 {{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range .Members}}{{.}} {{end}}{{if .Capped}}…{{end}}</td></tr>
 {{end}}</tbody>

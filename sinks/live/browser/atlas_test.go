@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -21,7 +22,7 @@ import (
 )
 
 // The atlas of a model opens, and a motif of its table leads to the drawings of its subgraphs;
-// the page of an explanation opens.
+// the page of an explanation opens. Both are read by keyboard, in the dark, on paper and on a phone.
 func TestAtlas(t *testing.T) {
 	b := newTab(t)
 	ctx := context.Background()
@@ -79,12 +80,19 @@ func TestAtlas(t *testing.T) {
 	do(b, chromedp.Navigate(server.URL+"/atlas"))
 	b.wait(`document.querySelectorAll("section.motif").length === 10`)
 	b.shot("atlas")
-	do(b, chromedp.Click(chromedp.CSS(`a[href="#m2"]`)))
+	b.tabTo(`a[href="#m2"]`)
+	do(b, chromedp.KeyEvent(kb.Enter))
 	b.wait(`location.hash === "#m2" && Math.abs(document.querySelector("#m2").getBoundingClientRect().top) < innerHeight`)
-	if n := eval[int](b, `document.querySelectorAll("#m2 svg").length`); n < 2 {
+	if n := eval[int](b, `document.querySelectorAll("#m2 svg[role=img][aria-label]").length`); n < 2 {
 		t.Errorf("motif 2 has %d drawings", n)
 	}
+	b.readable()
+	b.fits()
+	b.shot("atlas-narrow")
 	do(b, chromedp.Navigate(server.URL+"/explanation"))
-	b.wait(`document.querySelectorAll("svg").length > 0`)
+	b.wait(`document.querySelectorAll("svg[role=img] circle").length >= 12 && document.querySelectorAll("tbody tr").length > 0`)
+	b.readable()
+	b.fits()
+	b.shot("explanation-narrow")
 	b.clean(server.URL)
 }
