@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -31,8 +32,12 @@ func (r *report) draw(format string) ([]byte, error) {
 		chosen := r.Epochs[0]
 		add("validation", r.curve, picture.Blue, 1.5)
 		p.Level(fmt.Sprintf("test, mean of %d networks: %.1f %%", r.Nets, r.Accuracy), 0, last, r.Accuracy, picture.Red)
+		if len(r.EachAccuracy) > 1 {
+			mean, deviation := stat.MeanStdDev(r.EachAccuracy, nil)
+			p.Points("test, each network alone: mean ± one standard deviation", plotter.XYs{{X: last, Y: mean}}, []float64{deviation}, picture.Red, draw.BoxGlyph{})
+		}
 		p.Points(fmt.Sprintf("chosen: epoch %d", chosen), plotter.XYs{{X: float64(chosen), Y: r.curve[chosen-1]}}, nil, picture.Blue, draw.CircleGlyph{})
 	}
-	p.Level("largest class", 0, last, r.Majority, color.Black)
+	p.Level("share of the largest class", 0, last, r.Majority, color.Black)
 	return p.File(16*vg.Centimeter, 10*vg.Centimeter, format)
 }

@@ -95,14 +95,14 @@ func (r *report) printCosts(w io.Writer) {
 // draw is the picture of -out: accuracy in each window, a line for each system, and
 // the share of the largest class.
 func (r *report) draw(format string) ([]byte, error) {
-	p := picture.New(fmt.Sprintf("%s, %d graphs, each asked about before it is learned from", r.Dataset, r.Graphs),
-		"graphs so far", fmt.Sprintf("right in each window of %d, %%", r.Window))
+	p := picture.New(fmt.Sprintf("%s, %d graphs, each predicted before it is learned from", r.Dataset, r.Graphs),
+		"graphs so far", fmt.Sprintf("accuracy in windows of %d graphs, %%", r.Window))
 	for i, s := range r.Systems {
 		var at plotter.XYs
 		for _, point := range s.Curve {
 			at = append(at, plotter.XY{X: float64(point.Graphs), Y: point.Accuracy})
 		}
-		name := fmt.Sprintf("%s, %.1f %% of all graphs; a point errs by ± %.1f, one deviation, by chance", s.System, s.Accuracy, r.chance(s.Accuracy))
+		name := fmt.Sprintf("%s: %.1f %% of all graphs; standard error of a window ± %.1f", s.System, s.Accuracy, r.chance(s.Accuracy))
 		p.Line(name, at, []color.Color{picture.Blue, picture.Orange}[i], 1.5)
 	}
 	p.Level("share of the largest class", 0, float64(r.Graphs), r.Largest, picture.Gray)

@@ -246,8 +246,12 @@ func (r *report) print(out io.Writer) error {
 
 // draw is the picture of -out.
 func (r *report) draw(format string) ([]byte, error) {
-	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, "questions so far", r.CurveOf)
-	p.Line("each asked before it is learned from, means of windows", r.curve.points(), picture.Blue, 1.5)
+	x, name := "questions so far", "means of windows of %d questions, each answered before it is learned from"
+	if r.c.task == "fields" {
+		x, name = "events so far", fmt.Sprintf("means of windows of %%d events; the fields are computed after every %d", r.c.every)
+	}
+	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, x, r.CurveOf)
+	p.Line(fmt.Sprintf(name, max(r.curve.Size, 1)*max(r.curve.Unit, 1)), r.curve.points(), picture.Blue, 1.5)
 	if len(r.Alarms) > 0 {
 		var at plotter.XYs
 		for _, a := range r.Alarms {

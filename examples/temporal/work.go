@@ -194,7 +194,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		return err
 	}
 	defer run.Close()
-	r.CurveOf = "fields computed again"
+	r.CurveOf, r.curve.Unit = "fields computed again", c.every
 	waiting := 0
 	refresh := func() error {
 		was := f.Kept().Stats().Recomputed

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"slices"
-	"strconv"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -16,7 +14,7 @@ import (
 
 var (
 	palette = []color.RGBA{picture.Blue, picture.Red, picture.Green, picture.Orange, picture.Purple, picture.Sky, picture.Gray}
-	shapes  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.RingGlyph{}, draw.TriangleGlyph{}}
+	shapes  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
 )
 
 // chart is a plot of rates, both of its axes logarithmic.
@@ -26,16 +24,15 @@ type chart struct {
 }
 
 func newChart(c *config, x string) *chart {
-	y := "fields/s, one worker"
+	y := "fields/s of one worker, ± 2 standard errors"
 	if c.workers > 1 {
-		y = fmt.Sprintf("fields/s, %d workers", c.workers)
+		y = fmt.Sprintf("fields/s of %d workers, ± 2 standard errors", c.workers)
 	}
 	if c.cpu {
 		y += ", by processor time"
 	}
 	p := &chart{Chart: picture.New("Receptive fields per second", x, y)}
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.Logarithmic()
 	return p
 }
 
@@ -65,11 +62,6 @@ func drawPlot(format string, c *config, results []result) ([]byte, error) {
 }
 
 func (p *chart) overK(c *config, results []result) {
-	var ticks plot.ConstantTicks
-	for _, k := range c.k {
-		ticks = append(ticks, plot.Tick{Value: float64(k), Label: strconv.Itoa(k)})
-	}
-	p.X.Tick.Marker = ticks
 	for _, r := range results {
 		for cells := range slices.Chunk(r.Cells, len(c.k)) {
 			var at plotter.XYs

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -42,6 +43,58 @@ func TestFit(t *testing.T) {
 		c.Fit()
 		if c.Y.Min != test.min || c.Y.Max != test.max || c.Y.Label.Text != test.label || c.X.Min != 0 || c.X.Max != 1 {
 			t.Errorf("%v to %v: the axis is from %v to %v, %q", test.low, test.high, c.Y.Min, c.Y.Max, c.Y.Label.Text)
+		}
+	}
+}
+
+// The name of the vertical axis is read as other text, and is not part of the plot's height.
+func TestNameOfAxis(t *testing.T) {
+	height := func(name string) (low, high vg.Length) {
+		c := New("title", "x", name)
+		c.Line("", plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, Blue, 1)
+		canvas, err := draw.NewFormattedCanvas(10*vg.Centimeter, 4*vg.Centimeter, "svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var area area
+		c.Add(&area)
+		c.Draw(draw.New(canvas))
+		b, err := Bytes(canvas)
+		if err != nil || strings.Contains(string(b), "rotate") || !strings.Contains(string(b), ">"+name+"<") || c.Y.Label.Text != name {
+			t.Errorf("%s (%v)", b, err)
+		}
+		return area.Min.Y, area.Max.Y
+	}
+	low, high := height("y")
+	longLow, longHigh := height(strings.Repeat("long ", 30) + "name")
+	if low != longLow || high != longHigh {
+		t.Errorf("the plot is from %v to %v, with a long name from %v to %v", low, high, longLow, longHigh)
+	}
+}
+
+// area notes where a plot is drawn.
+type area struct{ vg.Rectangle }
+
+func (a *area) Plot(c draw.Canvas, _ *plot.Plot) { a.Rectangle = c.Rectangle }
+
+// Ticks of a logarithmic axis lie on it, three at least where it spans a decade.
+func TestDecades(t *testing.T) {
+	for _, test := range []struct {
+		low, high float64
+		want      string
+	}{
+		{100, 3.4e6, "100 1 k 10 k 100 k 1 M"},
+		{5, 50, "5 10 20 50"},
+		{2e9, 9e9, "2 G 5 G"},
+		{0.02, 0.3, "0.02 0.05 0.1 0.2"},
+		{0, 1, ""},
+	} {
+		var labels []string
+		for _, tick := range (Decades{}).Ticks(test.low, test.high) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != test.want {
+			t.Errorf("%v to %v: %q, want %q", test.low, test.high, got, test.want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -57,7 +58,6 @@ func New(title, x, y string) *Chart {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	c := &Chart{Plot: plot.New()}
 	c.Title.Text, c.X.Label.Text, c.Y.Label.Text = title, x, y
-	c.Title.Padding = vg.Points(8)
 	c.X.Tick.Marker, c.Y.Tick.Marker = Round{}, Round{}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{205}, color.Gray{205}
@@ -111,6 +111,33 @@ func (c *Chart) Names(names []string) {
 	c.X.Tick.Label.Rotation = 0.6
 	c.X.Tick.Label.XAlign, c.X.Tick.Label.YAlign = draw.XRight, draw.YTop
 	c.X.Min, c.X.Max = -.6, float64(len(names))-.4
+}
+
+// Draw draws the title and the name of the vertical axis in lines of their own, so that the
+// name is read as other text and may be longer than the axis, and the chart below them.
+func (c *Chart) Draw(on draw.Canvas) {
+	title, name := c.Title, c.Y.Label
+	defer func() { c.Title, c.Y.Label = title, name }()
+	c.Title.Text, c.Y.Label.Text = "", ""
+	for _, line := range []struct {
+		style text.Style
+		text  string
+	}{{title.TextStyle, title.Text}, {name.TextStyle, name.Text}} {
+		if line.text != "" {
+			line.style.Rotation, line.style.XAlign, line.style.YAlign = 0, draw.XLeft, draw.YTop
+			on.FillText(line.style, vg.Point{X: on.Min.X, Y: on.Max.Y}, line.text)
+			on = draw.Crop(on, 0, 0, 0, -line.style.Height(line.text)-vg.Points(4))
+		}
+	}
+	c.Plot.Draw(draw.Crop(on, 0, 0, 0, -vg.Points(4)))
+}
+
+// Logarithmic makes the scales of both axes logarithmic.
+func (c *Chart) Logarithmic() {
+	for _, a := range []*plot.Axis{&c.X, &c.Y} {
+		a.Scale, a.Tick.Marker = plot.LogScale{}, Decades{}
+		a.Label.Text += ", logarithmic"
+	}
 }
 
 // Fit makes an axis with a linear scale begin at 0 where that leaves the data more than half of it, and
@@ -173,4 +200,39 @@ func (Round) Ticks(low, high float64) (all []plot.Tick) {
 		all = append(all, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'g', 6, 64)})
 	}
 	return all
+}
+
+// Decades are ticks at powers of ten, and at 2 and 5 times those where that leaves few.
+type Decades struct{}
+
+// Ticks implements plot.Ticker.
+func (Decades) Ticks(low, high float64) (all []plot.Tick) {
+	if !(low > 0) || math.IsInf(high, 1) {
+		return nil
+	}
+	factors := []float64{1}
+	if high < 100*low {
+		factors = []float64{1, 2, 5}
+	}
+	for decade := math.Pow(10, math.Floor(math.Log10(low))); decade <= high; decade *= 10 {
+		for _, f := range factors {
+			if x := f * decade; low <= x*(1+1e-9) && x <= high*(1+1e-9) {
+				all = append(all, plot.Tick{Value: x, Label: short(x)})
+			}
+		}
+	}
+	return all
+}
+
+// short is a number with k for a thousand, M for a million and G for more.
+func short(x float64) string {
+	for _, unit := range []struct {
+		of   float64
+		name string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if x >= unit.of*(1-1e-9) {
+			return strconv.FormatFloat(x/unit.of, 'g', 6, 64) + unit.name
+		}
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
 }
