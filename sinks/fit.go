@@ -109,7 +109,7 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	defer t.valid.Release()
 	err = p.Via(counting{&t.rows}).
 		Via(operators.Replay{Epochs: t.Epochs, Seed: f.Seed, Rows: t.Batch, Memory: f.Memory}).
-		To(t).Run(ctx)
+		To(t).Run(endsWell(ctx))
 	if err != nil && !errors.Is(err, errEnough) {
 		return t.fitted(), err
 	}
@@ -120,6 +120,19 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 		return t.fitted(), t.Net.(nn.Weighted).SetWeights(t.best)
 	}
 	return t.fitted(), nil
+}
+
+// endsWell returns a context whose observer is told of no error where a training has enough.
+func endsWell(ctx context.Context) context.Context {
+	return flow.Observe(ctx, func(work flow.Observed) func(error) {
+		ended := flow.Announce(ctx, work)
+		return func(err error) {
+			if errors.Is(err, errEnough) {
+				err = nil
+			}
+			ended(err)
+		}
+	})
 }
 
 // Each trains several models, one after the other, on the same rows, which are made once. The

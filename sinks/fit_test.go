@@ -287,6 +287,31 @@ func TestFitErrors(t *testing.T) {
 	}
 }
 
+// A training that ends early has not failed, and one that has says so.
+func TestObserverOfEarlyEnd(t *testing.T) {
+	bad, tests := errors.New("on purpose"), 0
+	for _, test := range []struct {
+		score func(context.Context) (float64, error)
+		want  error
+	}{
+		{func(context.Context) (float64, error) { tests++; return float64(tests), nil }, nil},
+		{func(context.Context) (float64, error) { return 0, bad }, bad},
+	} {
+		runs := 0
+		ctx := flow.Observe(context.Background(), func(flow.Observed) func(error) {
+			return func(err error) {
+				if runs++; !errors.Is(err, test.want) {
+					t.Errorf("an observer is told of %v, want %v", err, test.want)
+				}
+			}
+		})
+		fit, err := sinks.Fit{Net: &nn.CNN{Seed: 1}, Epochs: 20, Patience: 2, Test: test.score}.Run(ctx, fields(64, 32))
+		if runs == 0 || !errors.Is(err, test.want) || len(fit.Epochs) == 20 {
+			t.Errorf("%d runs with %d epochs: %v", runs, len(fit.Epochs), err)
+		}
+	}
+}
+
 var errTested = errors.New("the test has failed")
 
 // A training in a few lines: epochs, a part to test on, an early end, the best
