@@ -345,6 +345,7 @@ func TestHostile(t *testing.T) {
 	b.wait(`document.querySelectorAll(".run").length === 3 && document.querySelector(".matrix") !== null`)
 	eval[bool](b, `document.querySelectorAll("details").forEach(d => { d.open = true }) === undefined`)
 	b.wait(`document.querySelectorAll("details[open] tbody tr").length > 3`)
+	b.wait(`[...document.querySelectorAll("details[open] td.text")].some(e => e.textContent.startsWith("<img src=x"))`) // the reason of a refused row
 	if eval[bool](b, `"injected" in window || document.querySelectorAll("img, main script").length > 0`) {
 		t.Error("markup in a name was run")
 	}
