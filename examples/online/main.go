@@ -23,7 +23,7 @@ import (
 func main() {
 	listen := flag.String("listen", "localhost:8080", "takes [[0,1],[1,2]], the edges of a graph: with ?class=ring to learn, without to ask")
 	flag.Parse()
-	log.Fatal(http.ListenAndServe(*listen, online(context.Background())))
+	log.Fatal(http.ListenAndServe(*listen, withPage(context.Background())))
 }
 
 func online(ctx context.Context) http.HandlerFunc {

@@ -36,14 +36,20 @@ func TestOnline(t *testing.T) {
 	defer leak.VerifyNone(t)
 	ctx, stop := context.WithCancel(context.Background())
 	log.SetOutput(io.Discard) // it says how the pipeline ended
-	handler := online(ctx)
+	handler := withPage(ctx)
 	post := func(query, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		handler(w, httptest.NewRequest(http.MethodPost, "/"+query, strings.NewReader(body)))
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/"+query, strings.NewReader(body)))
 		return w
 	}
 	if got := post("", "[[0,1]]").Code; got != http.StatusServiceUnavailable { // nothing was learned
 		t.Errorf("status %d, want %d", got, http.StatusServiceUnavailable)
+	}
+	for path, part := range map[string]string{"/live/": "<!DOCTYPE html>", "/live/metrics": "sanflow_runs "} {
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); !strings.Contains(w.Body.String(), part) {
+			t.Errorf("%s has status %d and no %q", path, w.Code, part)
+		}
 	}
 	for _, query := range []string{"", "?class=ring"} {
 		for _, body := range []string{"", "[[0,-1]]", "[[0,2000000000]]", "[[1]]", "[[0,1,2]]", "[null]", "[[0,1],[]]"} {
@@ -81,7 +87,7 @@ func TestOnline(t *testing.T) {
 	gone, leave := context.WithCancel(ctx)
 	leave()
 	w := httptest.NewRecorder()
-	handler(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/", strings.NewReader("[[0,1]]")))
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/", strings.NewReader("[[0,1]]")))
 	if w.Code == http.StatusOK {
 		t.Errorf("what cannot be answered is answered with %q", w.Body)
 	}

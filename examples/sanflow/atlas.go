@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/page"
 )
 
-func atlas(ctx context.Context, args []string) error {
+func atlas(ctx context.Context, args []string) (err error) {
 	c, html, o := &asking{}, "", sinks.AtlasOptions{}
 	c.explains = true
 	f := flags("atlas", "\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")
@@ -20,6 +20,7 @@ func atlas(ctx context.Context, args []string) error {
 	cli.Int(f, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
 	f.StringVar(&c.json, "json", "", "file for the atlas as JSON")
 	f.StringVar(&html, "html", "", "file for the atlas as a page of HTML")
+	live := cli.Live(f)
 	if err := c.load(f, args); err != nil {
 		return err
 	}
@@ -36,6 +37,11 @@ func atlas(ctx context.Context, args []string) error {
 		return err
 	}
 	defer files.Cleanup()
+	ctx, end, err := live.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { end(err) }()
 	class := c.Class
 	if c.edges == "" {
 		c.Class = ""
