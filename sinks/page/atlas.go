@@ -192,8 +192,10 @@ func (p Atlas) membersOf(e sinks.Example, text string) (*drawing, error) {
 		}
 	}
 	for _, x := range e.Edges {
-		if x.Member {
-			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: at[x.Source], Target: at[x.Target], Member: true})
+		source, ok := at[x.Source]
+		target, both := at[x.Target]
+		if x.Member && ok && both { // a word that is about a degree has edges to other nodes
+			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: source, Target: target, Member: true})
 		}
 	}
 	d, err := p.example(only)

@@ -101,6 +101,20 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// The drawing of a motif has the edges among its nodes, and no others.
+func TestMembersOf(t *testing.T) {
+	d, err := Atlas{}.membersOf(sinks.Example{
+		Nodes: []sinks.ExampleNode{{ID: 0, Member: true}, {ID: 1}, {ID: 2, Member: true}, {ID: 3, Root: true}},
+		Edges: []sinks.ExampleEdge{{Source: 0, Target: 2}, {Source: 0, Target: 3, Member: true}, {Source: 1, Target: 2, Member: true}, {Source: 2, Target: 3, Member: true}},
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Nodes) != 3 || len(d.Edges) != 2 {
+		t.Errorf("the motif is drawn with %d nodes and %d edges, want 3 and 2", len(d.Nodes), len(d.Edges))
+	}
+}
+
 // The page of an atlas shows names as they are, and has bounds.
 func TestAtlasPage(t *testing.T) {
 	const hostile = `</title><script>alert(1)</script>"'<b onclick=x>&amp;`
