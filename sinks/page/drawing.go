@@ -119,13 +119,13 @@ text.member { fill: var(--back) } text.root { fill: #000 } text.faint { fill: va
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 caption { text-align: left; color: var(--soft); padding: .3em 0 }
 td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
-td.number, th.number { text-align: right; white-space: nowrap; overflow-wrap: normal }
+th { overflow-wrap: normal } td.number, th.number { text-align: right } td.number { white-space: nowrap; overflow-wrap: normal }
 rect.plus { fill: var(--plus) } rect.minus { fill: none; stroke: var(--minus); stroke-width: 4 }
 .motif { border-top: 1px solid var(--rule); margin-top: 2em; break-inside: avoid-page }
 .sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
 .plates svg { height: 11em }
 .plates { display: grid; grid-template-columns: repeat(auto-fill, minmax(13em, 1fr)); gap: 1em }
-@media (max-width: 40em) { .sides { grid-template-columns: minmax(0, 1fr) } .motif, section, nav { overflow-x: auto } td, th { padding: .25em .3em } }
+@media (max-width: 40em) { .sides { grid-template-columns: minmax(0, 1fr) } main, section, nav { overflow-x: auto } table { font-size: .85em } td, th { padding: .25em .35em } td:not(.number) { min-width: 6em } }
 figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 @media print { body { max-width: none } a { color: inherit } svg { print-color-adjust: exact; -webkit-print-color-adjust: exact } figure, tr { break-inside: avoid } }
 </style>
