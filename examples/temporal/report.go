@@ -96,12 +96,18 @@ func (r *report) part() checkpoint.Part {
 		Name: "report",
 		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve, r.signs}) },
 		Load: func(from io.Reader) error {
+			b, err := io.ReadAll(from) // a json.Decoder may leave the end of the line
+			if err != nil {
+				return err
+			}
 			k := kept{Curve: &curve{}}
-			err := json.NewDecoder(from).Decode(&k)
-			if err == nil && k.Curve != nil {
+			if err := json.Unmarshal(b, &k); err != nil {
+				return err
+			}
+			if k.Curve != nil {
 				r.before, r.curve, r.signs = k.Events, *k.Curve, k.Signs
 			}
-			return err
+			return nil
 		},
 	}
 }

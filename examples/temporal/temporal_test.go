@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,6 +136,23 @@ func TestTasks(t *testing.T) {
 	for _, window := range []string{"100", "1m"} {
 		if r := clitest.JSON[report](t, run, "-edges", file, "-task", "fields", "-k", "4", "-window", window, "-every", "7"); r.FieldsRecomputed < r.FieldsChanged || r.FieldsChanged < 20 || r.Events != 400 {
 			t.Errorf("fields: %+v", r)
+		} else if at := r.Curve[len(r.Curve)-1].Question; at < 393 || at > 406 {
+			t.Errorf("the curve of 400 events ends at %d", at)
+		}
+	}
+}
+
+// A report is read to its end from a checkpoint, whatever its length.
+func TestPartIsReadWhole(t *testing.T) {
+	for n := range 700 {
+		var b bytes.Buffer
+		saved := &report{curve: curve{Last: math.Pow(10, float64(n%7)), Means: slices.Repeat([]float64{0.5}, n)}}
+		if err := saved.part().Save(&b); err != nil {
+			t.Fatal(err)
+		}
+		loaded := &report{}
+		if err := loaded.part().Load(&b); err != nil || b.Len() > 0 || len(loaded.curve.Means) != n {
+			t.Fatalf("of %d means %d are read, and %d bytes are left: %v", n, len(loaded.curve.Means), b.Len(), err)
 		}
 	}
 }
