@@ -167,7 +167,7 @@ func (r *csvReader) errorf(line, column int, format string, args ...any) error {
 func (r *csvReader) Next() (*TableBatch, error) {
 	l, b := r.l, &r.batch
 	b.clear()
-	if r.err == nil && l.last == nil && l.end-l.start < len(l.buf)/2 {
+	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
 		r.err = r.l.full()
 	}
 	from := l.start

@@ -38,7 +38,7 @@ func (in input) String() string {
 
 // lines opens the input.
 func (in input) lines(alive func() error) (*lines, error) {
-	l := &lines{file: in.path, limit: in.maxBytes, alive: alive}
+	l := &lines{file: in.path, limit: in.maxBytes, alive: alive, live: in.reader != nil}
 	switch {
 	case in.maxBytes < 0:
 		return nil, fmt.Errorf("sources: %s: MaxBytes is %d, want at least 0", in.kind, in.maxBytes)

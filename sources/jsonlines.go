@@ -40,6 +40,11 @@ func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return jsonOf(l)
+}
+
+// jsonOf reads the first rows, and closes l where they are bad.
+func jsonOf(l *lines) (TableReader, error) {
 	r := &jsonReader{l: l, place: map[string]int{}}
 	if err := r.header(); err != nil {
 		l.close()
@@ -170,7 +175,7 @@ func (r *jsonReader) object(l *lines, line []byte, first bool, do func(column in
 func (r *jsonReader) Next() (*TableBatch, error) {
 	l, b := r.l, &r.batch
 	b.clear()
-	if r.err == nil && l.last == nil && l.end-l.start < len(l.buf)/2 {
+	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
 		r.err = l.full()
 	}
 	from := l.start

@@ -22,6 +22,7 @@ type lines struct {
 	widest int          // most bytes of a line; 0 stands for maxLine
 	alive  func() error // asked before each read, so that a long scan can be stopped
 	budget *budget      // of what the text stands for; nil: there is none
+	live   bool         // rows are wanted as they come
 
 	unpacked int64 // of a file of a collection: its size, as its archive says
 

@@ -131,6 +131,10 @@ func opensAgain(t Table) bool {
 		return t.Reader == nil
 	case JSONLines:
 		return t.Reader == nil
+	case Text:
+		return t.Reader == nil
+	case Lines:
+		return t.Reader == nil
 	case RecordTable:
 		return false
 	}

@@ -18,11 +18,16 @@ const maxBatch = 1 << 14
 // maxRow bounds the bytes of one row.
 const maxRow = 1 << 20
 
-// begin makes the buffer, fills it, and skips a byte order mark.
+// begin makes the buffer, fills it behind what is read already, and skips a byte order mark.
 func (l *lines) begin() error {
-	l.buf = make([]byte, tableBuffer)
-	if err := l.full(); err != nil {
-		return err
+	buf := make([]byte, tableBuffer)
+	l.start, l.end = 0, copy(buf, l.buf[l.start:l.end])
+	l.buf = buf
+	for l.last == nil && l.end < len(l.buf) {
+		l.fill()
+	}
+	if l.last != nil && l.last != io.EOF {
+		return l.last
 	}
 	if bytes.HasPrefix(l.buf[:l.end], []byte("\ufeff")) {
 		l.start = 3
@@ -30,10 +35,11 @@ func (l *lines) begin() error {
 	return nil
 }
 
-// full moves what is left to the front of the buffer, and reads until that is full.
+// full moves what is left to the front of the buffer, and reads until that is full, or once where
+// rows are wanted as they come.
 func (l *lines) full() error {
 	for l.last == nil {
-		if l.fill(); l.end == len(l.buf) {
+		if l.fill(); l.end == len(l.buf) || l.live {
 			break
 		}
 	}

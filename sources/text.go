@@ -42,6 +42,11 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return textOf(l)
+}
+
+// textOf reads the first line, and closes l where that is bad.
+func textOf(l *lines) (TableReader, error) {
 	r := &textReader{l: l}
 	if err := r.open(); err != nil {
 		l.close()
@@ -219,6 +224,9 @@ func (r *textReader) Next() (*TableBatch, error) {
 	for r.err == nil && b.Rows < maxBatch && len(r.text) < 1<<20 {
 		row := r.ahead
 		if r.ahead = nil; row == nil {
+			if b.Rows > 0 && r.l.live && bytes.IndexByte(r.l.buf[r.l.start:r.l.end], '\n') < 0 {
+				break // the next one may be long in coming
+			}
 			if row, r.err = r.line(); r.err != nil {
 				break
 			}

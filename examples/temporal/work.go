@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -51,16 +49,11 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 	}, nil
 }
 
-// table is the table of a file, or of standard input: the first bytes and the name tell of
-// what kind.
+// table is the table of a file, or of standard input: the first bytes tell of what kind.
 func table(ctx context.Context, name string) (sources.Table, error) {
 	const endless = 1 << 62
 	if name == "-" {
-		r := bufio.NewReader(input.Stdin(ctx))
-		if begin, _ := r.Peek(1); string(begin) == "{" {
-			return sources.JSONLines{Path: "standard input", Reader: r, MaxBytes: endless}, nil
-		}
-		return sources.Text{Path: "standard input", Reader: r, MaxBytes: endless}, nil
+		return sources.Lines{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}, nil
 	}
 	path := cli.Place("temporal", name)
 	f, err := os.Open(path)
@@ -70,13 +63,10 @@ func table(ctx context.Context, name string) (sources.Table, error) {
 	defer f.Close()
 	begin := make([]byte, 4)
 	n, _ := io.ReadFull(f, begin) // of a folder, none
-	switch ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")); {
-	case string(begin[:n]) == "PAR1" || ext == ".parquet":
+	if string(begin[:n]) == "PAR1" || filepath.Ext(path) == ".parquet" {
 		return parquet.Table{Path: path}, nil
-	case n > 0 && begin[0] == '{' || ext == ".jsonl" || ext == ".ndjson" || ext == ".json":
-		return sources.JSONLines{Path: path}, nil
 	}
-	return sources.Text{Path: path}, nil
+	return sources.Lines{Path: path}, nil
 }
 
 func (c *config) work(ctx context.Context, r *report) (err error) {

@@ -79,6 +79,12 @@ func TestFormats(t *testing.T) {
 		"kinds": {events.Source{Table: text("source,target,time,kind,class,rating\na,b,1,,,4\na,b,2,set_edge,,-1.5\na,,3,set_class,red,\na,b,4,remove_edge,,\na,,5,remove_node,,0\na,,6,set_node,,2"),
 			Columns: events.Columns{Kind: "kind", Class: "class", Attributes: []string{"rating"}}},
 			[]string{"1 add_edge a b [4]", "2 set_edge a b [-1.5]", "3 set_class a red [0]", "4 remove_edge a b [0]", "5 remove_node a [0]", "6 set_node a [2]"}},
+		"zones": {events.Source{Table: text("a,b,1970-01-01T02:30:01+0230\na,b,1970-01-01 02:00:02+02\na,b,1969-12-31 23:00:03 -0100\na,b,1970-01-01 00:00:04 UTC\na,b,1970-01-01 00:00:05Z\na,b,1970-01-01T05:30:06.25+05:30\na,b,1970-01-01T00:01Z\na,b,1970-01-01 01:02+01:00\na,b,1970-01-01T02:02:03 +02:00")},
+			[]string{"1 add_edge a b", "2 add_edge a b", "3 add_edge a b", "4 add_edge a b", "5 add_edge a b", "6 add_edge a b", "60 add_edge a b", "120 add_edge a b", "123 add_edge a b"}},
+		"signs": {events.Source{Table: text("source,target,time,op\na,b,1,+\na,b,2,-\na,b,3,+1\na,b,4,-1\na,b,5,1\na,b,6,remove\na,b,7,add\na,b,8,delete\na,b,9,insert"), Columns: events.Columns{Kind: "op"}},
+			[]string{"1 add_edge a b", "2 remove_edge a b", "3 add_edge a b", "4 remove_edge a b", "5 add_edge a b", "6 remove_edge a b", "7 add_edge a b", "8 remove_edge a b", "9 add_edge a b"}},
+		"numbers of kinds": {events.Source{Table: sources.JSONLines{Path: "x", Reader: strings.NewReader("{\"src\":\"a\",\"dst\":\"b\",\"ts\":10,\"op\":1}\n{\"src\":\"a\",\"dst\":\"b\",\"ts\":12,\"op\":-1}\n")}, Columns: events.Columns{Kind: "op"}},
+			[]string{"10 add_edge a b", "12 remove_edge a b"}},
 	} {
 		if c.want == nil {
 			c.want = edges
@@ -91,7 +97,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 			continue
 		}
-		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1}[name] {
+		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1, "zones": 1}[name] {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -108,11 +114,13 @@ func TestErrors(t *testing.T) {
 		{"a,b,10\nb,c,9", events.Source{}, "sources: x:2: row 2: time 9 is before 10"},
 		{"a,b,10\n#\nb,c", events.Source{}, "sources: x:3: 2 values, want one for each of 3 columns"},
 		{"a,b,noon", events.Source{}, `no column is called source`},
+		{"a,b,1\na,b,2006-01-02T25:00:00Z", events.Source{}, `x:2: row 2: column "3": "2006-01-02T25:00:00Z", want a time`},
+		{"a,b,1\na,b,2006-01-02 10:00:00+2", events.Source{}, `x:2: row 2: column "3": "2006-01-02 10:00:00+2", want a time`},
 		{"a b 1\na b noon", events.Source{}, `x:2: row 2: column "3": "noon", want a time`},
 		{"a,b,1\n,b,2", events.Source{}, `x:2: row 2: column "1": there is no id`},
 		{"a,b,1\na,,2", events.Source{}, `x:2: row 2: add_edge without a target`},
 		{"a,b,1", events.Source{Columns: events.Columns{Source: "9"}}, `there is no column "9"`},
-		{"source,target,time,kind,x\na,b,1,dance,2", events.Source{Columns: columns}, `column "kind": "dance", want one of add_edge`},
+		{"source,target,time,kind,x\na,b,1,dance,2", events.Source{Columns: columns}, `column "kind": "dance", want one of add_edge, remove_edge, remove_node, set_node, set_edge, set_class, +, -`},
 		{"source,target,time,kind,x\na,b,1,,inf", events.Source{Columns: columns}, `column "x": "inf", want a finite number`},
 		{"b c 12\na b 10", events.Source{Order: events.Wait, Lateness: 1}, "behind the watermark 11"},
 		{"a b 1", events.Source{Lateness: 1}, "Lateness is 1"},

@@ -56,7 +56,8 @@ type Columns struct {
 	// date: 1000 keeps milliseconds of seconds. 0 = 1.
 	Scale float64
 
-	// Kind has the names of event.Kinds; an empty value, and no column, is add_edge.
+	// Kind has the names of event.Kinds, or one of + 1 +1 add insert for add_edge and of
+	// - -1 remove delete for remove_edge; an empty value, and no column, is add_edge.
 	Kind string
 	// Class has the class of a set_class.
 	Class string
@@ -419,10 +420,9 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 				s.stats.Cut++
 			}
 		case useKind:
-			if k := slices.Index(event.Kinds(), string(text)); k >= 0 {
-				e.Kind = event.Kind(k)
-			} else if !missing {
-				bad = fmt.Sprintf("%q, want one of %s", short(text), strings.Join(event.Kinds(), ", "))
+			var ok bool
+			if e.Kind, ok = kinds[string(text)]; !ok && !missing {
+				bad = fmt.Sprintf("%q, want one of %s, +, -", short(text), strings.Join(event.Kinds(), ", "))
 			}
 		case useClass:
 			if !missing {
@@ -494,9 +494,53 @@ func (s *Stream) errorf(b *sources.TableBatch, row int, format string, args ...a
 	return e
 }
 
-// dates are the forms of a date beside RFC 3339, in which a time zone is missing, and is
-// UTC. Seconds may have a fraction.
-var dates = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
+// kinds has the values of a column of kinds.
+var kinds = func() map[string]event.Kind {
+	m := map[string]event.Kind{
+		"+": event.AddEdge, "1": event.AddEdge, "+1": event.AddEdge, "add": event.AddEdge, "insert": event.AddEdge,
+		"-": event.RemoveEdge, "-1": event.RemoveEdge, "remove": event.RemoveEdge, "delete": event.RemoveEdge,
+	}
+	for k, name := range event.Kinds() {
+		m[name] = event.Kind(k)
+	}
+	return m
+}()
+
+// layout is the form of a date, as time.Parse wants it: a day, or behind it T or a blank, hours
+// and minutes, seconds with or without a fraction, and a time zone as Z, UTC, +07, +0700 or
+// +07:00, which is UTC where it is missing.
+func layout(date string) string {
+	day := len(time.DateOnly)
+	if len(date) <= day {
+		return time.DateOnly
+	}
+	clock, zone := date[day+1:], ""
+	if i := strings.IndexAny(clock, "Z +-"); i >= 0 {
+		clock, zone = clock[:i], clock[i:]
+	}
+	form := time.DateOnly + "T15:04"
+	if date[day] == ' ' {
+		form = time.DateOnly + " 15:04"
+	}
+	if len(clock) > len("15:04") {
+		form += ":05"
+	}
+	if strings.HasPrefix(zone, " ") {
+		form, zone = form+" ", zone[1:]
+	}
+	switch len(zone) {
+	case 0, len("Z"):
+		return form + zone
+	case len("UTC"):
+		if zone == "UTC" {
+			return form + zone
+		}
+		return form + "-07"
+	case len("-0700"):
+		return form + "-0700"
+	}
+	return form + "-07:00"
+}
 
 // parseTime reads a time; whole is whether it has no fraction.
 func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
@@ -514,10 +558,8 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if v, err := strconv.ParseFloat(string(text), 64); err == nil {
 		return scaled(v * scale)
 	}
-	t, err := time.Parse(time.RFC3339, string(text))
-	for i := 0; i < len(dates) && err != nil; i++ {
-		t, err = time.Parse(dates[i], string(text))
-	}
+	date := string(text)
+	t, err := time.Parse(layout(date), date)
 	if err != nil {
 		return 0, false, false
 	}

@@ -1,0 +1,36 @@
+package sources
+
+import (
+	"bytes"
+	"context"
+)
+
+// Lines is a [Table] of JSON objects, as [JSONLines] is, where the first line that is not
+// empty begins with {" or [{, and else of values, as [Text] is. The fields are those of Text.
+type Lines Text
+
+// String names the file, for the plan of a pipeline.
+func (s Lines) String() string { return input{kind: "Lines", path: s.Path, reader: s.Reader}.String() }
+
+// OpenTable reads the first line, or of objects the first rows.
+func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
+	l, err := input{"Lines", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if l.objects() {
+		return jsonOf(l)
+	}
+	return textOf(l)
+}
+
+// objects reads until it is known whether the text is of JSON objects: two bytes that are
+// not blank.
+func (l *lines) objects() bool {
+	var begin []byte
+	for l.last == nil && len(begin) < 2 && l.end < maxRow {
+		l.fill()
+		begin = bytes.Join(bytes.Fields(bytes.TrimPrefix(l.buf[:l.end], []byte("\ufeff"))), nil)
+	}
+	return bytes.HasPrefix(begin, []byte(`{"`)) || bytes.HasPrefix(begin, []byte("[{"))
+}

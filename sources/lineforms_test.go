@@ -1,0 +1,139 @@
+package sources_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// firstOf returns the names of the columns and the first value of a table.
+func firstOf(table sources.Table) (columns, value string, err error) {
+	r, err := table.OpenTable(context.Background())
+	if err != nil {
+		return "", "", err
+	}
+	defer r.Close()
+	for _, c := range r.Columns() {
+		columns += c.Name + " "
+	}
+	r.Choose([]int{0})
+	b, err := r.Next()
+	if err != nil {
+		return columns, "", err
+	}
+	v := b.Values[0]
+	return columns, string(v.Text[v.Spans[0].From:v.Spans[0].To]), nil
+}
+
+// Lines tells objects from values by the first line: behind a byte order mark and empty
+// lines, and in packed text.
+func TestLines(t *testing.T) {
+	for _, c := range []struct{ text, columns, value string }{
+		{`{"from":"a","to":"b"}`, "from to ", "a"},
+		{"a b 1\n", "1 2 3 ", "a"},
+		{"from;to\na;b", "from to ", "a"},
+		{"{a} {b} 1", "1 2 3 ", "{a}"},
+		{"[a] [b] 1", "1 2 3 ", "[a]"},
+	} {
+		for _, begin := range []string{"", "\ufeff", "\n \r\n", "\ufeff\n", strings.Repeat(" \n", 50_000)} {
+			var zipped, zstandard bytes.Buffer
+			z := gzip.NewWriter(&zipped)
+			s, err := zstd.NewWriter(&zstandard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range []io.WriteCloser{z, s} {
+				if _, err := io.WriteString(w, begin+c.text); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, text := range map[string]string{"plain": begin + c.text, "gzip": zipped.String(), "zstd": zstandard.String()} {
+				columns, value, err := firstOf(sources.Lines{Path: "x", Reader: strings.NewReader(text)})
+				if err != nil || columns != c.columns || value != c.value {
+					t.Errorf("%s, %q behind %.10q: columns %q, value %q, %v", name, c.text, begin, columns, value, err)
+				}
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"":                      "x: it is empty",
+		"\n\n":                  "x: it is empty",
+		`[{"from":1}]`:          "x:1: row 1: it is no JSON",
+		"[\n {\"from\":1}]":     "x:1: row 1: it is no JSON",
+		"{\"a\":1}\n{\"a\":":    "x:2: row 2: column \"a\": it is no JSON",
+		"{\"a\":1}\n\n{\"b\":1": "x:3: row 2: ",
+	} {
+		if _, _, err := firstOf(sources.Lines{Path: "x", Reader: strings.NewReader(text)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A row of a Reader is handed out before the Reader has the next one: events of a queue
+// are not held back. Of objects and of CSV this is so behind what tells of the columns.
+func TestTablesLive(t *testing.T) {
+	defer leak.VerifyNone(t)
+	for name, c := range map[string]struct {
+		table func(io.Reader) sources.Table
+		begin string
+		row   string
+	}{
+		"Text":      {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n"},
+		"Lines":     {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", "a b 1\n"},
+		"CSV":       {func(r io.Reader) sources.Table { return sources.CSV{Path: "x", Reader: r} }, "s,t\n", "a,b\n"},
+		"JSONLines": {func(r io.Reader) sources.Table { return sources.JSONLines{Path: "x", Reader: r} }, "", `{"s":"a","t":"b"}` + "\n"},
+	} {
+		from, to := io.Pipe()
+		step := make(chan struct{})
+		go func() {
+			_, _ = io.WriteString(to, c.begin+strings.Repeat(c.row, 256<<10/len(c.row)+1))
+			for range step {
+				_, _ = io.WriteString(to, c.row)
+			}
+			to.Close()
+		}()
+		r, err := c.table(from).OpenTable(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Choose([]int{0, 1})
+		rows := 0
+		next := func() {
+			b, err := r.Next()
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			rows += b.Rows
+		}
+		for rows < 256<<10/len(c.row)+1 {
+			next()
+		}
+		for range 10 {
+			was := rows
+			step <- struct{}{}
+			late := time.AfterFunc(10*time.Second, func() { from.CloseWithError(io.ErrNoProgress) })
+			next()
+			late.Stop()
+			if rows != was+1 {
+				t.Fatalf("%s: %d rows, want %d", name, rows, was+1)
+			}
+		}
+		close(step)
+		if _, err := r.Next(); err != io.EOF {
+			t.Errorf("%s: %v at the end", name, err)
+		}
+		r.Close()
+	}
+}
