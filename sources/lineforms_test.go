@@ -137,3 +137,22 @@ func TestTablesLive(t *testing.T) {
 		r.Close()
 	}
 }
+
+// A table of a Reader is read once. Where that is not enough, the error says so: reading
+// on would lose the rows before.
+func TestTablesReaderOnce(t *testing.T) {
+	text := strings.Repeat("1,2\n", 100_000) + "2,x\n" + strings.Repeat("3,4\n", 100_000)
+	objects := strings.Repeat(`{"1":1,"2":2}`+"\n", 100_000) + `{"1":1,"2":"x"}` + "\n" + strings.Repeat(`{"1":1,"2":2}`+"\n", 100_000)
+	for name, table := range map[string]sources.Table{
+		"CSV":       sources.CSV{Path: "x", Reader: strings.NewReader("1,2\n" + text)},
+		"Text":      sources.Text{Path: "x", Reader: strings.NewReader(text)},
+		"Lines":     sources.Lines{Path: "x", Reader: strings.NewReader(text)},
+		"JSONLines": sources.JSONLines{Path: "x", Reader: strings.NewReader(objects)},
+		"objects":   sources.Lines{Path: "x", Reader: strings.NewReader(objects)},
+	} {
+		set, err := sources.Tables{Edges: sources.EdgeTable{Table: table, Source: "1", Target: "2"}}.Read(context.Background())
+		if err == nil || !strings.Contains(err.Error(), `row 100001: column "2": "x", want an integer`) {
+			t.Errorf("%s: %+v, %v", name, set, err)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // Table is rows of named columns, from which [Tables] makes graphs. [CSV], [Text],
-// [JSONLines] and [RecordTable] are tables, and so is parquet.Table.
+// [JSONLines], [Lines] and [RecordTable] are tables, and so is parquet.Table.
 type Table interface {
 	// OpenTable reads the names of the columns. Rows are read by the reader that is
 	// returned, until ctx ends.

@@ -23,7 +23,7 @@ import (
 //		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Class: "role"},
 //	}
 //
-// The tables may come from different files and formats: [CSV], [JSONLines], [RecordTable] for
+// The tables may come from different files and formats: [CSV], [Text], [JSONLines], [RecordTable] for
 // any reader of Arrow records, parquet.Table. Equal rows give equal graphs from any format.
 //
 // # Types

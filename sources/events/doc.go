@@ -14,7 +14,7 @@
 //	}
 //
 // The rows are those of any sources.Table: [sources.Text], [sources.CSV],
-// [sources.JSONLines], parquet.Table, and sources.RecordTable, which reads any reader of
+// [sources.JSONLines], [sources.Lines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
 // iter.Seq2[event.Event, error] is what everything behind takes, [Channel] makes one of a
 // channel, [Of] of the records of any source, such as sources.IPC and the messages of
