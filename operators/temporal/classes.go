@@ -96,7 +96,7 @@ func (c *Classes) Describe(v int32, now int64) []float32 {
 		f[2], f[3] = logOf(float64(f[0])), logOf(float64(f[1]))
 		f[0], f[1] = f[0]/(contacts+1), f[1]/(neighbours+1)
 		if last[k] > math.MinInt64 {
-			if f[4] = 1 / (1 + logOf(float64(now-last[k]))); last[k] == newest {
+			if f[4] = 1 / (1 + logOf(elapsed(last[k], now))); last[k] == newest {
 				f[5] = 1
 			}
 		}

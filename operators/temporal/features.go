@@ -46,10 +46,10 @@ func (h *History) Describe(source int32, now int64, lag int, candidates []int32,
 			h.targetFeatures(x[27:46], d, source, v, now)
 		}
 		if d.sent > 0 {
-			x[46], x[47] = 1, logOf(float64(now-d.outTime))
+			x[46], x[47] = 1, logOf(elapsed(d.outTime, now))
 			if j, ok := h.index[key(v, source)]; ok {
 				p := &h.pairs[j]
-				x[48], x[49], x[50] = 1, logOf(float64(now-p.time)), logOf(float64(p.count))
+				x[48], x[49], x[50] = 1, logOf(elapsed(p.time, now)), logOf(float64(p.count))
 				x[51] = 1 / (1 + float32(s.got-p.got))
 			}
 		}
@@ -97,7 +97,7 @@ func (h *History) find(source int32, candidates []int32) {
 
 func sourceFeatures(s *node, now int64, lag int) (x [8]float32) {
 	if s.sent > 0 {
-		x = [8]float32{1, logOf(float64(now - s.outTime)), logOf(float64(s.outs)), logOf(float64(s.targets)), s.outNew, 0, logOf(float64(s.run)), s.outGap}
+		x = [8]float32{1, logOf(elapsed(s.outTime, now)), logOf(float64(s.outs)), logOf(float64(s.targets)), s.outNew, 0, logOf(float64(s.run)), s.outGap}
 	}
 	x[5] = logOf(float64(lag))
 	return x
@@ -115,16 +115,16 @@ func (h *History) pairFeatures(x []float32, s, d *node, p *pair, ranked []int32,
 	if rank < 2 {
 		x[2+rank] = 1
 	}
-	x[4], x[5] = logOf(float64(now-p.time)), logOf(float64(p.count))
+	x[4], x[5] = logOf(elapsed(p.time, now)), logOf(float64(p.count))
 	x[6] = float32(p.count) / float32(max(s.outs, 1))
 	for k, scale := range pairScales {
-		x[7+k] = logOf(float64(p.decayed[k] * h.faded(now-p.time, scale)))
+		x[7+k] = logOf(float64(p.decayed[k] * h.faded(p.time, now, scale)))
 	}
 	x[10], x[11] = logOf(float64(d.got-p.got)), logOf(float64(s.sent-p.sent))
 	if s.before == p.target {
 		x[12] = 1
 	}
-	x[13] = logOf(float64(now - p.begin))
+	x[13] = logOf(elapsed(p.begin, now))
 	if s.last >= 0 {
 		n, of := s.path.followed(s.last, p.target)
 		x[14], x[17] = float32(n), (float32(n)+0.1)/float32(of+1)
@@ -135,11 +135,11 @@ func (h *History) pairFeatures(x []float32, s, d *node, p *pair, ranked []int32,
 }
 
 func (h *History) targetFeatures(x []float32, d *node, source, v int32, now int64) {
-	x[0], x[1] = 1, logOf(float64(now-d.inTime))
+	x[0], x[1] = 1, logOf(elapsed(d.inTime, now))
 	behind := h.edges - d.inAt
 	x[2], x[3] = logOf(float64(behind)), 1/float32(max(behind, 1))
 	for k, scale := range nodeScales {
-		f := h.faded(now-d.inTime, scale)
+		f := h.faded(d.inTime, now, scale)
 		x[4+k] = logOf(float64(d.decayed[k] * f))
 		if k == 1 || k == 2 {
 			x[15+k] = logOf(float64(d.fresh[k-1] * f))

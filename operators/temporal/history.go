@@ -146,7 +146,7 @@ func (h *History) Add(e event.Event) error {
 	if h.edges == 0 {
 		h.start = e.Time
 	}
-	h.hour = max(1, 200*float64(e.Time-h.start)/float64(h.edges+1))
+	h.hour = max(1, 200*elapsed(h.start, e.Time)/float64(h.edges+1))
 	s, d := &h.nodes[e.Source], &h.nodes[e.Target]
 	i, known := h.index[key(e.Source, e.Target)]
 	fresh := float32(0)
@@ -158,12 +158,12 @@ func (h *History) Add(e event.Event) error {
 	if s.sent == 0 {
 		s.outNew, s.outGap, s.last = 0.5, 6, -1
 	} else {
-		s.outGap += 0.2 * (logOf(float64(e.Time-s.outTime)) - s.outGap)
+		s.outGap += 0.2 * (logOf(elapsed(s.outTime, e.Time)) - s.outGap)
 	}
 	if d.got == 0 {
 		d.inNew, d.inGap = 0.5, 8
 	} else {
-		d.inGap += 0.2 * (logOf(float64(e.Time-d.inTime)) - d.inGap)
+		d.inGap += 0.2 * (logOf(elapsed(d.inTime, e.Time)) - d.inGap)
 	}
 	s.outNew += 0.1 * (fresh - s.outNew)
 	d.inNew += 0.1 * (fresh - d.inNew)
@@ -183,13 +183,13 @@ func (h *History) Add(e event.Event) error {
 		d.visitors.add(e.Source)
 	}
 	for k, scale := range nodeScales {
-		d.decayed[k] = d.decayed[k]*h.faded(e.Time-d.inTime, scale) + 1
+		d.decayed[k] = d.decayed[k]*h.faded(d.inTime, e.Time, scale) + 1
 		if k == 1 || k == 2 {
-			d.fresh[k-1] = d.fresh[k-1]*h.faded(e.Time-d.inTime, scale) + fresh
+			d.fresh[k-1] = d.fresh[k-1]*h.faded(d.inTime, e.Time, scale) + fresh
 		}
 	}
 	for k, scale := range pairScales {
-		p.decayed[k] = p.decayed[k]*h.faded(e.Time-p.time, scale) + 1
+		p.decayed[k] = p.decayed[k]*h.faded(p.time, e.Time, scale) + 1
 	}
 	s.sent, s.outs, s.outTime = s.sent+1, s.outs+1, e.Time
 	d.got, d.ins, d.inTime, d.inAt = d.got+1, d.ins+1, e.Time, h.edges
@@ -284,7 +284,7 @@ func (h *History) slide(e edge) {
 	}
 	h.queue[(h.first+h.held)%len(h.queue)] = e
 	h.held++
-	for h.Last > 0 && h.held > h.Last || h.Within > 0 && e.time-h.queue[h.first].time >= h.Within {
+	for h.Last > 0 && h.held > h.Last || h.Within > 0 && h.queue[h.first].time <= e.time-h.Within && e.time-h.Within < e.time {
 		h.drop(h.queue[h.first])
 		h.first, h.held = (h.first+1)%len(h.queue), h.held-1
 	}
@@ -322,7 +322,16 @@ func (h *History) Recent(dst []int32, source int32, n int) []int32 {
 	return dst
 }
 
-// faded is what is left of a count after a time.
-func (h *History) faded(time int64, scale float64) float32 {
-	return float32(math.Exp(-float64(time) / (scale * h.hour)))
+// faded is what is left of a count.
+func (h *History) faded(then, now int64, scale float64) float32 {
+	return float32(math.Exp(-elapsed(then, now) / (scale * h.hour)))
+}
+
+// elapsed is the time from then to now, and 0 where that is not later. The difference of two
+// times can be more than an int64 holds.
+func elapsed(then, now int64) float64 {
+	if now <= then {
+		return 0
+	}
+	return float64(uint64(now) - uint64(then))
 }

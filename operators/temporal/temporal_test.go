@@ -136,6 +136,41 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// Times at both ends of their range, and times that run backwards, give features that are
+// finite numbers, and a window that drops what is too old.
+func TestTimes(t *testing.T) {
+	for _, times := range [][]int64{
+		{math.MinInt64, 0, math.MaxInt64}, {math.MinInt64, math.MinInt64 + 1, math.MaxInt64}, {math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		{1e18, 1e18 + 1, 0}, {math.MaxInt64, 0, math.MinInt64},
+	} {
+		h := &History{Within: 10}
+		for i, at := range times {
+			for _, v := range []int32{1, 2, int32(3 + i)} {
+				if err := h.Add(event.Event{Source: 0, Target: v, Time: at, Attr: []float32{1}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x, signs := make([]float32, 6*Features), make([]float32, SignFeatures)
+			if err := h.Describe(0, at, 0, []int32{0, 1, 2, 3, 4, 5}, x); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.DescribeSign(0, 1, at, signs); err != nil {
+				t.Fatal(err)
+			}
+			for j, v := range append(x, signs...) {
+				if v-v != 0 {
+					t.Fatalf("times %v: feature %d is %v", times[:i+1], j, v)
+				}
+			}
+		}
+		if times[0] == math.MinInt64 {
+			if got := h.Recent(nil, 0, 10); !slices.Equal(got, []int32{5, 2, 1}) {
+				t.Errorf("times %v: the window has %v", times, got)
+			}
+		}
+	}
+}
+
 // A stream with a window takes memory that does not grow with its events.
 func TestBoundedMemory(t *testing.T) {
 	h := &History{Last: 200}

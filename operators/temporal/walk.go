@@ -98,7 +98,7 @@ func (h *History) paths(source int32, now int64) {
 			weight := h.adamicAdar(u)
 			for k, m := h.nodes[u].newest, 0; k >= 0 && m < Near/2; k, m = h.pairs[k].older, m+1 {
 				if to := &h.pairs[k]; to.target != p {
-					h.far.add(to.target, weight, 1/(1+float32(float64(now-to.time)/h.hour)))
+					h.far.add(to.target, weight, 1/(1+float32(elapsed(to.time, now)/h.hour)))
 				}
 			}
 		}
