@@ -56,7 +56,13 @@ func ExampleRun_Segments() {
 			checkpoint.Part{
 				Name: "model",
 				Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(net) },
-				Load: func(r io.Reader) error { return json.NewDecoder(r).Decode(&net) },
+				Load: func(r io.Reader) error {
+					text, err := io.ReadAll(r) // a Decoder can leave the end of the line
+					if err != nil {
+						return err
+					}
+					return json.Unmarshal(text, &net)
+				},
 			})
 		if err != nil {
 			return err
