@@ -20,7 +20,10 @@
 //	ADWIN        0               100, 2361               100, 547      100, 174
 //	PageHinkley  0               100, 1855               100, 593      100, 255
 //
-// SANFLOW_LONG=1 go test -v -run Rates ./nn/drift prints them.
+// SANFLOW_LONG=1 go test -v -run Rates ./nn/drift prints them. On the errors of a model that
+// learns from links, ADWIN behind Rise found a change of the mechanism in 100 of 100 streams after
+// 45 questions (median; 58 in 90 %, 65 at most), and raised 0.3 alarms in 10 000 questions without
+// a change, most of them at the beginning: examples/temporal/README.md.
 package drift
 
 import (

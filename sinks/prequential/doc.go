@@ -14,18 +14,16 @@
 //	recency          0.8415        0.8206           0.7589        0.7290
 //	EdgeBank         0.5613        0.5250           0.5267        0.4947
 //
-// Other streams, test MRR, learned after each question:
+// examples/temporal/README.md has other streams.
 //
-//	                                             Links     recency   EdgeBank   Adamic–Adar
-//	CollegeMsg, all nodes that receive           0.6624    0.4746    0.0801     0.0394
-//	email-Eu, first 80 000 edges, 100 nodes      0.8434    0.7594    0.4466     0.5499
-//	mathoverflow, first 80 000 edges, 100 nodes  0.7545    0.5848    0.2686     0.3317
-//
-// Of 100 nodes, 99 are drawn from those that receive edges.
+// soc-sign-bitcoinalpha, signs of 24 186 ratings, each asked about before it arrives: the area
+// under the ROC curve is 0.856, 0.846 and 0.876 with seeds 1 to 3; 95.1 % are right with seed
+// 1, and 93.6 % have the more frequent sign.
 //
 // primaryschool, classes of nodes: the prior and Batch: 1 were chosen on the first 120
 // questions, of which 93.7 are right on average over seeds 1 to 3, 91.7 without the prior,
-// and 92 by the majority of the contacts. Of the next 104, 94, 94 and 92 are right.
+// and 92 by the majority of the contacts. Of the next 104, 94, 94 and 92 are right. Of all
+// 235, 83.0, 82.1 and 82.1 % are right with seeds 1 to 3, 81.3 % by the majority.
 //
 // Baselines answer the same questions, with the same candidates and at the same
 // information.
