@@ -91,6 +91,7 @@ func TestConformance(t *testing.T) {
 		{"standardize graphs", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, nil},
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},
 		{"count around", operators.Count{Of: []count.Counter{count.Around{Hops: 2}}, DropGraph: true}, chunked},
+		{"count rings", operators.Count{Of: []count.Counter{count.Rings{}}, DropGraph: true}, chunked},
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},
 		{"pair labels", operators.PairLabels{}, []flow.Operator{operators.Select{W: 2}, operators.Normalize{K: 4, KeepGraph: true}}},
 		{"known classes", operators.KnownClasses{Class: make([]int32, 100), Names: []string{"a"}}, append(normalized[:3:3], operators.PerRoot{})},

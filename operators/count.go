@@ -123,7 +123,7 @@ func needsRoots(c count.Counter) bool {
 	switch c := c.(type) {
 	case count.Fields:
 		return c.Selected
-	case count.Around, count.Pair:
+	case count.Around, count.Pair, count.Rings:
 		return true
 	}
 	return false

@@ -24,12 +24,11 @@ var plantedNodes = []struct {
 	name            string
 	make            func(seed uint64) (generate.Planted, error)
 	from, end, step int32
-	slow            int32   // the step for explanations that take long
-	least           float64 // AUC
+	slow            int32 // the step for explanations that take long
 }{
-	{"BA-Shapes", generate.BAShapes, 400, 700, 5, 20, 0.9},
-	{"Tree-Cycles", generate.TreeCycles, 511, 871, 6, 24, 0.6},
-	{"Tree-Grid", generate.TreeGrid, 511, 800, 1, 16, 0.65},
+	{"BA-Shapes", generate.BAShapes, 400, 700, 5, 20},
+	{"Tree-Cycles", generate.TreeCycles, 511, 871, 6, 24},
+	{"Tree-Grid", generate.TreeGrid, 511, 800, 1, 16},
 }
 
 // hoodOf returns the edges among the nodes up to three edges from a node.
@@ -55,8 +54,8 @@ func hoodOf(g *graph.Graph, root int32) (edges []graph.Edge) {
 	return edges
 }
 
-// Around a node of a planted motif the edges of the motif weigh more than others. It logs how
-// much more, as the papers do: the AUC of all edges up to three edges from the nodes that they
+// Around a node of a planted motif the edges of the motif weigh most, where the words are
+// cycles. It logs how much more than others, as the papers do: the AUC of all edges up to three edges from the nodes that they
 // explain, the reasons being the edges of the node's own motif (GNNExplainer), or those of any
 // (PGExplainer).
 func TestExplainPlantedNodes(t *testing.T) {
@@ -73,29 +72,31 @@ func TestExplainPlantedNodes(t *testing.T) {
 				}
 				set := &sources.NodeSet{Graph: p.Graph, Class: p.Class, Classes: []string{"base", "below", "middle", "above"}[:1+slices.Max(p.Class)]}
 				rng := rand.New(rand.NewPCG(seed, 28))
-				var train, test []int32
+				var train, valid, test []int32
 				for v := range int32(p.Graph.N()) {
-					if rng.IntN(5) == 0 {
-						test = append(test, v)
-					} else {
-						train = append(train, v)
-					}
+					to := []*[]int32{&test, &valid, &train, &train, &train}[rng.IntN(5)]
+					*to = append(*to, v)
 				}
 				head := operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Roots{Nodes: []int32{-1}}}
 				fields := operators.Recipe{operators.Count{Of: []count.Counter{count.Fields{K: []int{3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, Selected: true}}}}
-				best := nn.Best()
+				rings := operators.Recipe{operators.Count{Of: []count.Counter{count.Rings{}}}}
+				paper := operators.Recipe{operators.Assemble{K: 10}, operators.Normalize{By: labeling.WL, Distances: 3, Edges: true}}
+				best, large := nn.Best(), nn.Best()
 				for _, c := range []struct {
 					name string
 					net  nn.Predictor
 					ops  operators.Recipe
 					step int32 // from a node that is explained to the next
 				}{
-					{"words", best, fields, task.step},
-					{"words, occlusion", &nn.Ensemble{Nets: []nn.Predictor{best}}, fields, task.slow},
+					{"rings", best, rings, task.step},
+					{"rings, occlusion", &nn.Ensemble{Nets: []nn.Predictor{best}}, rings, task.slow},
+					{"fields", large, fields, task.step},
+					{"fields, occlusion", &nn.Ensemble{Nets: []nn.Predictor{large}}, fields, task.slow},
 					{"around", nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 3}}}}, task.step},
-					{"CNN, occlusion", &nn.CNN{Seed: seed}, operators.Recipe{operators.Assemble{K: 10}, operators.Normalize{By: labeling.WL, Distances: 3, Edges: true}}, task.slow},
+					{"CNN, occlusion", &nn.CNN{Seed: seed}, paper, task.slow},
+					{"PSLR, occlusion", &nn.PSLR{}, paper, task.slow},
 				} {
-					if seeds == 1 && c.step == task.slow {
+					if seeds == 1 && c.name != "rings" {
 						continue
 					}
 					recipe := append(head[:len(head):len(head)], c.ops...)
@@ -104,8 +105,9 @@ func TestExplainPlantedNodes(t *testing.T) {
 					}
 					if net, ok := c.net.(nn.Model); ok { // no ensemble, which has learned
 						fit := sinks.Fit{Net: net, Epochs: 50}
-						if nn.HoldsOut(net) {
-							fit.Patience = 10
+						// The heads hold equal rows out together, and few rows differ here.
+						if held := rows(valid); nn.HoldsOut(net) {
+							fit.Valid, fit.Patience = &held, 10
 						}
 						if _, err := fit.Run(t.Context(), rows(train)); err != nil {
 							t.Fatal(err)
@@ -137,8 +139,8 @@ func TestExplainPlantedNodes(t *testing.T) {
 					}
 					auc := edgeAUC(own)
 					t.Logf("%s, seed %d, %s: accuracy %.1f %%, AUC of the edges of the own motif %.4f, of any motif %.4f", task.name, seed, c.name, m.Accuracy(), auc, edgeAUC(any))
-					if c.name == "words" && auc < task.least {
-						t.Errorf("the AUC is %.4f, want %v or more", auc, task.least)
+					if c.name == "rings" && auc < 0.99 {
+						t.Errorf("the AUC is %.4f, want 0.99 or more", auc)
 					}
 					if err := q.Close(); err != nil {
 						t.Fatal(err)

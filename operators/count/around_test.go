@@ -138,6 +138,10 @@ func TestRootErrors(t *testing.T) {
 		"the roots are [1], want two nodes":             {Input{Graph: g, Roots: []int32{1}}, Pair{}},
 		"the roots are [1 -1], want two nodes":          {Input{Graph: g, Roots: []int32{1, -1}}, Pair{}},
 		"the graph is directed, want an undirected one": {Input{Graph: directed, Roots: []int32{0, 0}}, Pair{}},
+		"rings: there are no roots":                     {Input{Graph: g}, Rings{}},
+		"Size is 2, want 3 to 12":                       {Input{Graph: g, Roots: []int32{0}}, Rings{Size: 2}},
+		"Size is 13, want 3 to 12":                      {Input{Graph: g, Roots: []int32{0}}, Rings{Size: 13}},
+		"rings: the graph is directed":                  {Input{Graph: directed, Roots: []int32{0}}, Rings{}},
 	} {
 		if _, _, err := Of(c.in, c.of); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)

@@ -20,7 +20,7 @@ func init() {
 	language.Start(map[string]Counter{
 		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
 		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
-		"around": Around{}, "pair": Pair{},
+		"around": Around{}, "pair": Pair{}, "rings": Rings{},
 	})
 }
 
