@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -47,9 +46,7 @@ what the answer is without that for another node.`)
 	}
 	defer c.p.Close()
 	defer c.refused.Total()
-	if slices.Contains(cli.Given(f), "class") {
-		c.class, c.Class = c.Class, c.trained.Class
-	}
+	c.class = c.explained(f)
 	without := strings.FieldsFunc(c.without, func(r rune) bool { return r == ',' })
 	for _, what := range without {
 		if what != "nodes" && what != "edges" && what != "types" {

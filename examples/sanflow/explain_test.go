@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/sinks"
 )
 
 // The command writes an explanation that adds up, the same each time.
@@ -26,14 +26,7 @@ func TestExplain(t *testing.T) {
 	if read(t, one) != read(t, two) || !strings.Contains(read(t, page), "<svg") {
 		t.Error("other bytes, or no drawing")
 	}
-	var e sinks.Explanation
-	if err := json.Unmarshal([]byte(read(t, one)), &e); err != nil {
-		t.Fatal(err)
-	}
-	sum := e.Bias
-	for _, w := range e.Words {
-		sum += w.Weight
-	}
+	e, sum, _ := sums(t, one)
 	if e.Class != "torus" || e.Predicted == "" || len(e.Probs) != 6 || math.Abs(sum-e.Sum) > 1e-9 {
 		t.Errorf("class %s, predicted %s, %v, sum %v, want %v", e.Class, e.Predicted, e.Probs, sum, e.Sum)
 	}
@@ -113,20 +106,7 @@ func TestExplainTables(t *testing.T) {
 			if first != read(t, out)+read(t, page) {
 				t.Errorf("%s: other bytes the second time", args)
 			}
-			var e explanation
-			if err := json.Unmarshal([]byte(read(t, out)), &e); err != nil {
-				t.Fatal(err)
-			}
-			words, parts := e.Bias, e.Bias+e.Graph
-			for _, w := range e.Words {
-				words += w.Weight
-			}
-			for _, v := range e.Nodes {
-				parts += v.Weight
-			}
-			for _, v := range e.Edges {
-				parts += v.Weight
-			}
+			e, words, parts := sums(t, out)
 			near := 1e-5 * max(1, math.Abs(e.Sum))
 			if math.Abs(parts-e.Sum) > near || e.Method == "exact" && math.Abs(words-e.Sum) > near || c.method != "" && e.Method != c.method {
 				t.Errorf("%s: %s: words %v, parts %v, sum %v", args, e.Method, words, parts, e.Sum)
@@ -142,6 +122,76 @@ func TestExplainTables(t *testing.T) {
 	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}, {"-of", "m01", "-nearest", "2"}} {
 		if err := run(t.Context(), slices.Concat([]string{"explain", "-model", model, "-edges", mol, "-nodes", kinds}, bad)); err == nil {
 			t.Errorf("%q: want an error", bad)
+		}
+	}
+}
+
+// sums are those of a file of an explanation, by its words and by its parts.
+func sums(t *testing.T, file string) (e explanation, words, parts float64) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, file)), &e); err != nil {
+		t.Fatal(err)
+	}
+	words, parts = e.Bias, e.Bias+e.Graph
+	for _, w := range e.Words {
+		words += w.Weight
+	}
+	for _, v := range e.Nodes {
+		parts += v.Weight
+	}
+	for _, v := range e.Edges {
+		parts += v.Weight
+	}
+	return e, words, parts
+}
+
+// Answers about molecules are explained for the class of -class, where the model has a column of
+// that name too, by explain and by the page of an atlas.
+func TestExplainMolecules(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	rows := "smiles,acid,mass\n"
+	for n := range 48 {
+		rows += fmt.Sprintf("%s%s,%s,%d\n", strings.Repeat("C", 2+n%5), []string{"N", "O"}[n%2], []string{"no", "yes"}[n%2], n%5+n%2)
+	}
+	table, model, out, page := clitest.File(t, "acids.csv", rows), filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	must(t, "train", "-systems", "linear", "-out", model, "-data", table, "-smiles", "smiles", "-class", "acid")
+	for class, args := range map[string][]string{"no": {"-class", "no"}, "yes": nil} {
+		args = append([]string{"-model", model, "-data", table, "-graph", "1", "-html", page, "-json", out}, args...)
+		must(t, append([]string{"explain"}, args...)...)
+		if e, words, parts := sums(t, out); e.Class != class || math.Abs(words-e.Sum) > 1e-5 || math.Abs(parts-e.Sum) > 1e-5 {
+			t.Errorf("%s: class %s, words %v, parts %v, sum %v", class, e.Class, words, parts, e.Sum)
+		}
+		must(t, append([]string{"atlas"}, args...)...)
+		if want := "Explained class: <b>" + class; !strings.Contains(read(t, page), want) {
+			t.Errorf("the page of the atlas has no %q", want)
+		}
+	}
+	must(t, "train", "-systems", "linear", "-out", model, "-data", table, "-smiles", "smiles", "-value", "mass")
+	must(t, "explain", "-model", model, "-data", table, "-graph", "1", "-json", out)
+	if e, words, parts := sums(t, out); e.Class != "" || math.Abs(words-float64(e.Value)) > 1e-5 || math.Abs(parts-float64(e.Value)) > 1e-5 {
+		t.Errorf("class %q, words %v, parts %v, value %v", e.Class, words, parts, e.Value)
+	}
+}
+
+// The last lines of an atlas say what its motifs are.
+func TestAtlasKind(t *testing.T) {
+	dir := t.TempDir()
+	for system, want := range map[string]string{"linear": " words\n", "cnn": " filters\n"} {
+		model, out := filepath.Join(dir, "model"), clitest.File(t, "out", "")
+		clitest.Silence(t)
+		must(t, "train", "-out", model, "-systems", system)
+		file, err := os.Create(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := os.Stdout
+		os.Stdout = file
+		err = run(t.Context(), []string{"atlas", "-model", model})
+		os.Stdout = old
+		file.Close()
+		if first, _, _ := strings.Cut(read(t, out), "\n"); err != nil || !strings.HasSuffix(first+"\n", want) {
+			t.Errorf("%s: %v, the output begins with %q, want an end with %q", system, err, first, want)
 		}
 	}
 }

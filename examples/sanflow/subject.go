@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -117,6 +118,14 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 		s.name = fmt.Sprintf("Graph %.80q of %s", c.of[0], c.name())
 	}
 	return s, err
+}
+
+// explained returns the class of -class, and puts the column of the model in its place.
+func (c *asking) explained(f *flag.FlagSet) (class string) {
+	if slices.Contains(cli.Given(f), "class") {
+		class, c.Class = c.Class, c.trained.Class
+	}
+	return class
 }
 
 // number is that of -graph.
