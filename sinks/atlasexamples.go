@@ -1,0 +1,171 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// visiting is a sink of graphs that calls do for those of which something is wanted, as
+// records of one row.
+type visiting[T any] struct {
+	wanted map[int64][]T // by the number of the graph
+	do     func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error
+	row    int64
+}
+
+// visit runs over the graphs of the data.
+func visit[T any](ctx context.Context, a *atlas, wanted map[int64][]T, do func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error) error {
+	s := &visiting[T]{wanted: wanted, do: do}
+	if err := a.graphs.To(s).Run(ctx); err != nil {
+		return err
+	}
+	if int(s.row) != a.Graphs {
+		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
+	}
+	return nil
+}
+
+func (*visiting[T]) Name() string { return "atlas" }
+
+func (s *visiting[T]) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
+
+func (*visiting[T]) Close(error) error { return nil }
+
+func (s *visiting[T]) Write(ctx context.Context, rec arrow.Record) error {
+	for i := range rec.NumRows() {
+		if wanted := s.wanted[s.row]; len(wanted) > 0 {
+			one := rec.NewSlice(i, i+1)
+			err := s.do(ctx, s.row, one, wanted)
+			one.Release()
+			if err != nil {
+				return err
+			}
+		}
+		s.row++
+	}
+	return nil
+}
+
+// findWords finds words in a graph.
+func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, words []*candidate) error {
+	wanted := map[uint64]*candidate{}
+	for _, w := range words {
+		wanted[w.id] = w
+	}
+	for i, op := range a.p.recipe {
+		counter, ok := op.(operators.Count)
+		if !ok {
+			continue
+		}
+		view, err := viewCounts(ctx, rec, a.p.recipe[:i])
+		if err != nil {
+			return err
+		}
+		for _, of := range counter.Of {
+			if _, err = count.Find(of, view.in, view.names, func(o count.Occurrence) {
+				if w, ok := wanted[o.ID]; ok {
+					w.meet(row, view, o)
+				}
+			}); err != nil {
+				break
+			}
+		}
+		view.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet adds an occurrence to the example of a graph.
+func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
+	if w.text == "" {
+		w.text, w.whole = o.Text(), len(o.Nodes)+len(o.Edges) == 0
+	}
+	if w.whole {
+		return
+	}
+	i := slices.IndexFunc(w.examples, func(e *example) bool { return e.graph == row })
+	e := w.examples[i]
+	nodes, edges := o.Nodes, o.Edges
+	if o.Members != nil {
+		nodes, edges = o.Members()
+	}
+	nodes = slices.Clone(nodes)
+	for _, edge := range o.Edges {
+		nodes = append(nodes, edge.U, edge.V)
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	if e.nodes == nil {
+		e.shown = showExample(view.in.Graph, view.names.Node, nodes, edges, o.Nodes)
+		e.shown.Graph, e.shown.Weight = row, e.weight
+	}
+	e.nodes = append(e.nodes, nodes...)
+	slices.Sort(e.nodes)
+	e.nodes = slices.Compact(e.nodes)
+}
+
+// showExample returns the graph, or of a large one the members and what is nearest to them.
+func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, members []int32, edges []graph.Edge, roots []int32) (e Example) {
+	shown, at := []int32{}, map[int32]int32{}
+	show := func(v int32) {
+		if _, ok := at[v]; !ok && len(shown) < mostShown {
+			at[v] = 0
+			shown = append(shown, v)
+		}
+	}
+	for _, v := range roots {
+		show(v)
+	}
+	for _, v := range members {
+		show(v)
+	}
+	if g.N() <= mostShown {
+		for v := range int32(g.N()) {
+			show(v)
+		}
+	} else {
+		for _, v := range slices.Clone(shown) {
+			for _, u := range g.Adj(v) {
+				show(u)
+			}
+		}
+	}
+	slices.Sort(shown)
+	joined := map[graph.Edge]bool{}
+	for _, edge := range edges {
+		joined[edge], joined[graph.Edge{U: edge.V, V: edge.U}] = true, true
+	}
+	for i, v := range shown {
+		at[v] = int32(i)
+		_, member := slices.BinarySearch(members, v)
+		n := ExampleNode{ID: v, Member: member, Root: slices.Contains(roots, v)}
+		if g.NodeCats > 0 {
+			x := g.NodeCat[int(v)*g.NodeCats]
+			if typeOf != nil {
+				n.Type = typeOf(0, x)
+			}
+			n.Type = cmp.Or(n.Type, fmt.Sprint(x))
+		}
+		e.Nodes = append(e.Nodes, n)
+	}
+	for i, v := range shown {
+		for _, u := range g.Adj(v) {
+			if j, ok := at[u]; ok && (g.Directed || v < u) {
+				e.Edges = append(e.Edges, ExampleEdge{int32(i), j, joined[graph.Edge{U: v, V: u}]})
+			}
+		}
+	}
+	return e
+}
