@@ -392,36 +392,44 @@ func TestExplainRoots(t *testing.T) {
 func TestWithoutRoots(t *testing.T) {
 	t.Cleanup(func() { leak.VerifyNone(t) })
 	items, layout := explainedGraphs(30)
-	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: []int32{0}}, operators.Count{Of: []count.Counter{count.Around{Hops: 2}}}}
-	p := explainer(t, nn.Best(), recipe, items, layout)
-	g := items[3].Graph
-	n := int32(g.N())
-	removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}, {Type: &sinks.NodeType{Value: g.NodeCat[0]}}}
-	all, err := p.WithoutRoots(t.Context(), g, []int32{0}, removals...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range removals {
-		nodes := r.Nodes
-		if r.Type != nil {
-			for v := int32(1); v < n; v++ { // the root stays
-				if g.NodeCat[v] == r.Type.Value {
-					nodes = append(nodes, v)
-				}
-			}
-		}
-		h, err := g.Without(nodes, r.Edges)
+	for _, c := range []struct {
+		net nn.Model
+		ops operators.Recipe
+	}{
+		{nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 2}}}}},
+		{&nn.CNN{Dropout: -1}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Edges: true, Global: true}}},
+	} {
+		recipe := append(operators.Recipe{operators.Expect{Layout: layout}, operators.Roots{Nodes: []int32{0}}}, c.ops...)
+		p := explainer(t, c.net, recipe, items, layout)
+		g := items[3].Graph
+		n := int32(g.N())
+		removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}, {Type: &sinks.NodeType{Value: g.NodeCat[0]}}}
+		all, err := p.WithoutRoots(t.Context(), g, []int32{0}, removals...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := p.PredictRoots(t.Context(), h, 0)
-		if err != nil || !slices.Equal(want[0].Probs, all[i].Probs) {
-			t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
+		for i, r := range removals {
+			nodes := r.Nodes
+			if r.Type != nil {
+				for v := int32(1); v < n; v++ { // the root stays
+					if g.NodeCat[v] == r.Type.Value {
+						nodes = append(nodes, v)
+					}
+				}
+			}
+			h, err := g.Without(nodes, r.Edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := p.PredictRoots(t.Context(), h, 0)
+			if err != nil || !slices.Equal(want[0].Probs, all[i].Probs) {
+				t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
+			}
 		}
-	}
-	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
-		if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
-			t.Errorf("%+v: want an error", bad)
+		for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
+			if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
+				t.Errorf("%+v: want an error", bad)
+			}
 		}
 	}
 }

@@ -47,10 +47,20 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 
 // WithoutRoots is Without for the answer about some roots, which are not removed. A node that
 // is removed keeps its number, and loses its edges, so that it is out of sight of the roots.
-// Each removal costs a copy of the graph, and Predictor.PredictRoots.
+// Each removal costs a copy of the graph and one prediction, or, of answers that are smoothed,
+// Predictor.PredictRoots.
 func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) ([]Answer, error) {
 	if g == nil {
 		return nil, errors.New("sinks: predictor: the graph is nil")
+	}
+	ask := p.PredictRoots
+	if p.as.smoothing == nil {
+		open, err := p.openGraph(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		defer open.Close()
+		ask = open.predictOther
 	}
 	all := make([]Answer, len(removals))
 	err := pool.Each(ctx, runtime.GOMAXPROCS(0), len(removals), func(ctx context.Context, _, i int) error {
@@ -58,7 +68,7 @@ func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []in
 		if err != nil {
 			return fmt.Errorf("sinks: predictor: removal %d: %w", i, err)
 		}
-		said, err := p.PredictRoots(ctx, h, roots...)
+		said, err := ask(ctx, h, roots...)
 		if err != nil {
 			return err
 		}
@@ -72,6 +82,20 @@ func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []in
 		return nil, err
 	}
 	return all, nil
+}
+
+// predictOther is Predict for nodes of another graph, with as many nodes. It keeps the model and
+// the operators.
+func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...int32) ([]Answer, error) {
+	if err := o.check(nodes); err != nil {
+		return nil, err
+	}
+	rec, err := o.ahead(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	return o.ask(ctx, rec, nodes)
 }
 
 // around returns the graph without the edges of the nodes that it takes, but for roots, and

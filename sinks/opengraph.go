@@ -22,11 +22,12 @@ type OpenGraph struct {
 	nodes   int
 	ids     graph.IDs
 	index   *graph.IDIndex
-	graph   arrow.Record  // behind the operators in front of the Roots
-	schema  *arrow.Schema // of graph, with roots
-	width   int           // roots of a row; 0: an operators.Chunk cuts them
-	fields  *flow.Direct  // which workers have forks of
-	said    []float32     // of all nodes, (nodes, classes), by OpenSmoothed; or nil
+	before  []flow.Operator // in front of the Roots
+	graph   arrow.Record    // behind these
+	schema  *arrow.Schema   // of graph, with roots
+	width   int             // roots of a row; 0: an operators.Chunk cuts them
+	fields  *flow.Direct    // which workers have forks of
+	said    []float32       // of all nodes, (nodes, classes), by OpenSmoothed; or nil
 	workers workers
 }
 
@@ -102,19 +103,16 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 	if i < 0 {
 		return nil, errors.New("sinks: predictor: the recipe has no operators.Roots")
 	}
-	before, roots, behind := p.recipe[:i], p.recipe[i].(operators.Roots), p.recipe[i+1:]
-	o := &OpenGraph{p: p, width: len(roots.Nodes)}
+	roots, behind := p.recipe[i].(operators.Roots), p.recipe[i+1:]
+	o := &OpenGraph{p: p, width: len(roots.Nodes), before: p.recipe[:i]}
 	if _, ok := operators.Find[operators.PerRoot](behind); ok {
 		o.width = 1
 	}
 	if _, ok := operators.Find[operators.Chunk](behind); ok {
 		o.width = 0
 	}
-	err := p.work(ctx, &p.workers, func(w *worker) (err error) {
-		o.graph, err = w.ahead(ctx, p, before, g)
-		return err
-	})
-	if err != nil {
+	var err error
+	if o.graph, err = o.ahead(ctx, g); err != nil {
 		return nil, err
 	}
 	o.nodes = g.N()
@@ -138,6 +136,15 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		return o.fields.Close()
 	}
 	return o, nil
+}
+
+// ahead returns a graph as it leaves the operators in front of the Roots.
+func (o *OpenGraph) ahead(ctx context.Context, g *graph.Graph) (rec arrow.Record, err error) {
+	err = o.p.work(ctx, &o.p.workers, func(w *worker) error {
+		rec, err = w.ahead(ctx, o.p, o.before, g)
+		return err
+	})
+	return rec, err
 }
 
 // ahead returns the graph as it leaves some operators.
@@ -168,7 +175,7 @@ func (w *worker) ahead(ctx context.Context, p *Predictor, ops []flow.Operator, g
 // prepare takes a row through the operators that workers have forks of, which then hold
 // what all of them share. It is no matter if the row is refused.
 func (o *OpenGraph) prepare(ctx context.Context) error {
-	rec, err := o.row(make([]int32, max(1, o.width)))
+	rec, err := o.row(o.graph, make([]int32, max(1, o.width)))
 	if err != nil {
 		return err
 	}
@@ -180,11 +187,12 @@ func (o *OpenGraph) prepare(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// row returns a record with a row of these roots, which the caller owns.
-func (o *OpenGraph) row(nodes []int32) (arrow.Record, error) {
+// row returns a record with a row of these roots of a graph that came from ahead. The caller
+// owns it.
+func (o *OpenGraph) row(graph arrow.Record, nodes []int32) (arrow.Record, error) {
 	roots := record.NewLists[int32](memory.DefaultAllocator)
 	roots.Append(nodes)
-	return record.Project(o.schema, o.graph, map[string]arrow.Array{record.Roots: roots.Finish()})
+	return record.Project(o.schema, graph, map[string]arrow.Array{record.Roots: roots.Finish()})
 }
 
 // Predict returns an Answer for each node, in order, or for each pair if a row has two roots. A
@@ -192,16 +200,13 @@ func (o *OpenGraph) row(nodes []int32) (arrow.Record, error) {
 // each. The answers equal those of a stream of all nodes. A node that the graph does not have,
 // a node that a stage refuses, and the end of ctx are errors.
 func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, err error) {
-	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
-		return nil, fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
-	}
-	if err := o.has(nodes); err != nil {
+	if err := o.check(nodes); err != nil {
 		return nil, err
 	}
 	if o.said != nil {
 		all, err = o.lookup(nodes)
 	} else {
-		all, err = o.ask(ctx, nodes)
+		all, err = o.ask(ctx, o.graph, nodes)
 	}
 	for i := range all {
 		all[i].ID = o.ids.At(all[i].Root)
@@ -209,15 +214,15 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	return all, err
 }
 
-// ask asks the model about nodes.
-func (o *OpenGraph) ask(ctx context.Context, nodes []int32) (all []Answer, err error) {
+// ask asks the model about nodes of a graph that came from ahead.
+func (o *OpenGraph) ask(ctx context.Context, graph arrow.Record, nodes []int32) (all []Answer, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		size := o.width
 		if size == 0 {
 			size = len(nodes)
 		}
 		for part := range slices.Chunk(nodes, size) {
-			rec, err := o.row(part)
+			rec, err := o.row(graph, part)
 			if err != nil {
 				return err
 			}
@@ -234,6 +239,14 @@ func (o *OpenGraph) ask(ctx context.Context, nodes []int32) (all []Answer, err e
 		return nil, err
 	}
 	return all, nil
+}
+
+// check returns an error for roots that are no nodes, or not as many as rows want.
+func (o *OpenGraph) check(nodes []int32) error {
+	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
+		return fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
+	}
+	return o.has(nodes)
 }
 
 // has returns an error for a root that is no node.
