@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -249,5 +250,53 @@ func TestFilterAtlas(t *testing.T) {
 		if m.Picture.Rows != 5 || m.Picture.Cols != 1 || m.Graphs > 0 && len(m.Examples) == 0 {
 			t.Errorf("%s: %+v, %d examples of %d graphs", m.Text, m.Picture, len(m.Examples), m.Graphs)
 		}
+	}
+}
+
+// The atlas of MUTAG shows nitro groups, and rings that share an edge.
+func TestAtlasMUTAG(t *testing.T) {
+	dir := os.Getenv("SANFLOW_DATA")
+	if dir == "" {
+		t.Skip("SANFLOW_DATA is not set")
+	}
+	src := sources.TU{Path: filepath.Join(dir, "tu", "MUTAG.zip")}
+	_, layout := collectedGraphs(t, src)
+	a, p := atlasOf(t, flow.From(src), layout, sinks.AtlasOptions{})
+	defer p.Close()
+	nitro, fused := 0, 0 // the first motif, from 1
+	for i, m := range a.Motifs {
+		members, oxygen := 0, map[int32]int{} // of the first example; of each N
+		rings := 1
+		e := m.Examples[0]
+		for _, v := range e.Nodes {
+			if v.Member {
+				members++
+			}
+		}
+		for _, edge := range e.Edges {
+			u, v := e.Nodes[edge.Source], e.Nodes[edge.Target]
+			if !u.Member || !v.Member {
+				continue
+			}
+			rings++
+			for _, ends := range [2][2]sinks.ExampleNode{{u, v}, {v, u}} {
+				if ends[0].Type == "1" && ends[1].Type == "2" {
+					oxygen[ends[0].ID]++
+				}
+			}
+		}
+		rings -= members // of connected members
+		for _, n := range oxygen {
+			if n == 2 && nitro == 0 {
+				nitro = i + 1
+			}
+		}
+		if rings >= 2 && fused == 0 {
+			fused = i + 1
+		}
+	}
+	t.Logf("of %d motifs, the first with a nitro group is number %d, and the first with fused rings number %d", len(a.Motifs), nitro, fused)
+	if nitro == 0 || fused == 0 {
+		t.Error("want both")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -230,6 +229,11 @@ func TestExplainFidelity(t *testing.T) {
 		}
 	}
 	show("BA-2motifs", "words", all)
+	networks := func(name string, w int, items []sources.Item, l record.Layout) {
+		show(name, "CNN", graphFidelity(t, &nn.CNN{Seed: 1}, paperNet(l, w), items, l))
+		show(name, "PSLR", graphFidelity(t, &nn.PSLR{}, paperNet(l, w), items, l))
+	}
+	networks("BA-2motifs", 25, items, l)
 	for _, name := range []string{"MUTAG", "NCI1"} {
 		t.Run(name, func(t *testing.T) {
 			src := sources.TU{Path: filepath.Join(dir, "tu", name+".zip")}
@@ -243,22 +247,12 @@ func TestExplainFidelity(t *testing.T) {
 				items = append(items, sources.Item{Graph: g, Class: targets.Class[i]})
 			}
 			show(name, "words", graphFidelity(t, nn.Best(), recommended(layout), items, layout))
-			if name == "MUTAG" {
-				show(name, "CNN", graphFidelity(t, &nn.CNN{Seed: 1}, paperNet(layout, 18), items, layout))
-				show(name, "PSLR", graphFidelity(t, &nn.PSLR{}, paperNet(layout, 18), items, layout))
-			}
+			networks(name, map[string]int{"MUTAG": 18, "NCI1": 30}[name], items, layout)
 		})
 	}
 	t.Run("Cora", func(t *testing.T) {
 		set, err := sources.Nodes{Path: filepath.Join(dir, "nodes", "Cora.zip")}.Read(t.Context())
 		if err != nil {
-			t.Fatal(err)
-		}
-		recipe := operators.Recipe{
-			operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}, operators.Count{Of: []count.Counter{count.Around{Hops: 3}}, DropGraph: true},
-		}
-		best := nn.Best()
-		if _, err := (sinks.Fit{Net: best, Epochs: 100, Patience: 10}).Run(t.Context(), choose.NodeRows(set, set.Subset(sources.Train), operators.MaskWords{})(recipe)); err != nil {
 			t.Fatal(err)
 		}
 		var test []int32
@@ -267,13 +261,27 @@ func TestExplainFidelity(t *testing.T) {
 				test = append(test, v)
 			}
 		}
-		g := func(i int) (*graph.Graph, int32) { return set.Graph, test[i] }
-		show("Cora", "words", fidelity(t, best, recipe, len(test), func(p *sinks.Predictor, i int) (*sinks.Explanation, error) {
-			g, v := g(i)
-			return p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{Members: -1}, v)
-		}, func(p *sinks.Predictor, i int, removals []sinks.Removal) ([]sinks.Answer, error) {
-			g, v := g(i)
-			return p.WithoutRoots(t.Context(), g, []int32{v}, removals...)
-		}))
+		for _, c := range []struct {
+			name string
+			net  nn.Model
+			ops  operators.Recipe
+		}{
+			{"words", nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 3}}, DropGraph: true}}},
+			{"pooled", &nn.Pooled{Maps: 64, Seed: 1, Optimizer: nn.Adam{Rate: 0.03, WeightDecay: 0.3}}, operators.Recipe{operators.Assemble{K: 20, Bound: 256}, operators.Normalize{By: labeling.WL, Distances: 3, IgnoreAttributes: true}}},
+		} {
+			recipe := append(operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}, c.ops...)
+			rows := func(part sources.Subset) flow.Pipeline {
+				return choose.NodeRows(set, set.Subset(part), operators.MaskWords{})(recipe)
+			}
+			valid := rows(sources.Val)
+			if _, err := (sinks.Fit{Net: c.net, Epochs: 100, Patience: 10, Valid: &valid}).Run(t.Context(), rows(sources.Train)); err != nil {
+				t.Fatal(err)
+			}
+			show("Cora", c.name, fidelity(t, c.net, recipe, len(test), func(p *sinks.Predictor, i int) (*sinks.Explanation, error) {
+				return p.ExplainRoots(t.Context(), set.Graph, sinks.ExplainOptions{Members: -1}, test[i])
+			}, func(p *sinks.Predictor, i int, removals []sinks.Removal) ([]sinks.Answer, error) {
+				return p.WithoutRoots(t.Context(), set.Graph, []int32{test[i]}, removals...)
+			}))
+		}
 	})
 }

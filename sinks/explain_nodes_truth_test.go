@@ -139,8 +139,8 @@ func TestExplainPlantedNodes(t *testing.T) {
 					}
 					auc := edgeAUC(own)
 					t.Logf("%s, seed %d, %s: accuracy %.1f %%, AUC of the edges of the own motif %.4f, of any motif %.4f", task.name, seed, c.name, m.Accuracy(), auc, edgeAUC(any))
-					if c.name == "rings" && auc < 0.99 {
-						t.Errorf("the AUC is %.4f, want 0.99 or more", auc)
+					if c.name == "rings" && auc < 0.98 { // the means of ten seeds are 0.998 and more
+						t.Errorf("the AUC is %.4f, want 0.98 or more", auc)
 					}
 					if err := q.Close(); err != nil {
 						t.Fatal(err)

@@ -163,39 +163,56 @@ func TestExplainMutagenicity(t *testing.T) {
 	for _, published := range []bool{true, false} {
 		var items []sources.Item
 		var reasons []map[graph.Edge]bool
+		arcs := 0
 		for i, g := range graphs {
 			groups := mutagenicGroups(g)
 			if published && layout.Classes[targets.Class[i]] == "0" && len(groups) == 0 {
 				continue
 			}
+			arcs += 2 * len(groups)
 			items, reasons = append(items, sources.Item{Graph: g, Class: targets.Class[i]}), append(reasons, groups)
 		}
-		sum := 0.0
-		const seeds = 10
-		for seed := range uint64(seeds) {
-			auc, accuracy := truthOf(t, nn.Best(), recommended(layout), items, layout, func(i int, e sinks.EdgeWeight) bool { return reasons[i][graph.Edge{U: e.Source, V: e.Target}] }, "0", -1, seed)
-			t.Logf("Mutagenicity, %d graphs, as published %v, seed %d: accuracy %.4f, AUC of edges %.4f", len(items), published, seed, accuracy, auc)
-			if sum += auc; published && auc < 0.97 {
-				t.Errorf("seed %d: AUC of edges %.4f, want 0.97 or more", seed, auc)
+		if !published && arcs != 7352 {
+			t.Errorf("there are %d arcs in groups, want 7352", arcs)
+		}
+		for _, c := range []struct {
+			net    func(seed uint64) nn.Model
+			recipe operators.Recipe
+		}{
+			{func(uint64) nn.Model { return nn.Best() }, recommended(layout)},
+			{func(seed uint64) nn.Model { return &nn.CNN{Seed: seed} }, paperNet(layout, 30)},
+			{func(uint64) nn.Model { return &nn.PSLR{} }, paperNet(layout, 30)},
+		} {
+			for seed := range uint64(10) {
+				net := c.net(seed)
+				auc, accuracy := truthOf(t, net, c.recipe, items, layout, func(i int, e sinks.EdgeWeight) bool { return reasons[i][graph.Edge{U: e.Source, V: e.Target}] }, "0", -1, seed)
+				t.Logf("Mutagenicity, %d graphs, as published %v, %T, seed %d: accuracy %.4f, AUC of edges %.4f", len(items), published, net, seed, accuracy, auc)
+				if _, exact := net.(nn.Additive); exact && published && auc < 0.97 {
+					t.Errorf("seed %d: AUC of edges %.4f, want 0.97 or more", seed, auc)
+				}
 			}
 		}
-		t.Logf("mean %.4f", sum/seeds)
 	}
 }
 
-// mutagenicGroups returns the bonds N–O of the groups NO2, and N–H of the groups NH2.
+// mutagenicGroups returns the bonds N–O of the groups NO2, and N–H of the groups NH2: of an N
+// with two O or two H at the ends, and a third neighbour that is no O. These are the 7352 arcs
+// that the published file of the edges in motifs has (Luo and others 2020).
 func mutagenicGroups(g *graph.Graph) map[graph.Edge]bool {
 	const oxygen, hydrogen, nitrogen = 1, 3, 4
 	bonds := map[graph.Edge]bool{}
 	for v := range int32(g.N()) {
 		for _, atom := range []int32{oxygen, hydrogen} {
 			var ends []int32
+			other := int32(oxygen)
 			for _, u := range g.Adj(v) {
 				if g.NodeCat[u] == atom && g.Degree(u) == 1 {
 					ends = append(ends, u)
+				} else {
+					other = g.NodeCat[u]
 				}
 			}
-			if g.NodeCat[v] == nitrogen && len(ends) == 2 {
+			if g.NodeCat[v] == nitrogen && g.Degree(v) == 3 && len(ends) == 2 && other != oxygen {
 				for _, u := range ends {
 					bonds[graph.Edge{U: min(u, v), V: max(u, v)}] = true
 				}
