@@ -100,7 +100,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(fmt.Errorf("-task is %s, the model is for %s", d.task, model))
 	case d.data != "" && d.edges != "":
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
-	case d.Class != "" && d.Value != "":
+	case d.Class != "" && d.Value != "" && !d.explains: // which takes -class for the class to explain
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
 	case d.Value != "" && d.task == "links":
 		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))

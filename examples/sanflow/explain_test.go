@@ -172,6 +172,15 @@ func TestExplainMolecules(t *testing.T) {
 	if e, words, parts := sums(t, out); e.Class != "" || math.Abs(words-float64(e.Value)) > 1e-5 || math.Abs(parts-float64(e.Value)) > 1e-5 {
 		t.Errorf("class %q, words %v, parts %v, value %v", e.Class, words, parts, e.Value)
 	}
+	for want, graph := range map[string]string{"the model has learned a number": "1", "there is no graph 48 among 48": "48"} {
+		args := []string{"explain", "-model", model, "-data", table, "-graph", graph}
+		if graph == "1" {
+			args = append(args, "-class", "yes")
+		}
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
 }
 
 // The last lines of an atlas say what its motifs are.
