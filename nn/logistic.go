@@ -21,8 +21,10 @@ import (
 type Logistic struct {
 	Width int // rows of the table; 0 = 65536; Width·Heads·classes is at most 2²⁸
 
-	// Heads is the ensemble size; 0 = 1. A hash holds each row out of one of several heads,
-	// and Step reports the prediction of that head, so sinks.Fit needs no validation rows.
+	// Heads is the ensemble size; 0 = 1. A hash of its counts holds each row out of one of
+	// several heads, and Step reports the prediction of that head, so sinks.Fit needs no
+	// validation rows. Equal rows are held out together: where few rows differ, as with
+	// count.Rings, that prediction is worse than those for new rows, and Fit wants Valid.
 	// Predict returns the mean of the outputs of all heads.
 	Heads int
 

@@ -12,7 +12,7 @@ import (
 
 // The counters of package count keep the rules.
 func TestCounters(t *testing.T) {
-	for _, c := range append(count.Standard(), count.Around{}, count.Pair{}, count.Attributes{}, count.Fields{K: []int{4}, Selected: true}) {
+	for _, c := range append(count.Standard(), count.Around{}, count.Pair{}, count.Rings{}, count.Attributes{}, count.Fields{K: []int{4}, Selected: true}) {
 		t.Run(c.String(), func(t *testing.T) { Run(t, c) })
 	}
 }
