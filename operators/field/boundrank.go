@@ -37,31 +37,50 @@ func (ix *Index) rankNodes() {
 	b.around = b.around[:0]
 	if nodeAttrs || edgeAttrs {
 		for v := range int32(n) {
-			b.hashes[0][v] = hashValues(scatter.Bits(uint64(g.Degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
+			b.hashes[0][v] = ix.attributesOf(v)
 		}
 		b.around = append(b.around, ix.hashAround(edgeAttrs)...)
 	}
 	for v := range int32(n) {
-		b.hashes[0][v] = scatter.Bits(uint64(g.Degree(v))<<32 | uint64(ix.degree(v)))
+		b.hashes[0][v] = ix.degreesOf(v)
 	}
 	hash := ix.hashAround(false)
 	b.keys = scratch.Resize(b.keys, n)
 	for v := range b.keys {
 		b.keys[v] = rankKey{hash[v], uint32(ix.degree(int32(v))), int32(v)}
 	}
-	slices.SortFunc(b.keys, func(x, y rankKey) int {
-		if c := cmp.Compare(x.degree, y.degree); c != 0 {
-			return c
-		}
-		c := cmp.Compare(x.hash, y.hash)
-		if c == 0 && nodeAttrs {
-			c = refine.CompareNodes(g, x.node, y.node)
-		}
-		if c == 0 && len(b.around) > 0 {
-			c = cmp.Compare(b.around[x.node], b.around[y.node])
-		}
-		return cmp.Or(c, cmp.Compare(x.node, y.node))
-	})
+	var around func(v int32) uint64
+	if len(b.around) > 0 {
+		around = func(v int32) uint64 { return b.around[v] }
+	}
+	slices.SortFunc(b.keys, func(x, y rankKey) int { return compareRanks(g, x, y, around) })
+}
+
+// compareRanks compares two nodes of g by rank: see SetBound. around gives the hash of the
+// attributes around a node; it is nil without attributes.
+func compareRanks(g *graph.Graph, x, y rankKey, around func(v int32) uint64) int {
+	if c := cmp.Compare(x.degree, y.degree); c != 0 {
+		return c
+	}
+	c := cmp.Compare(x.hash, y.hash)
+	if c == 0 && g.HasNodeAttributes() {
+		c = refine.CompareNodes(g, x.node, y.node)
+	}
+	if c == 0 && around != nil {
+		c = cmp.Compare(around(x.node), around(y.node))
+	}
+	return cmp.Or(c, cmp.Compare(x.node, y.node))
+}
+
+// degreesOf is the hash of a node from which the structure around it is hashed.
+func (ix *Index) degreesOf(v int32) uint64 {
+	return scatter.Bits(uint64(ix.adj.degree(v))<<32 | uint64(ix.degree(v)))
+}
+
+// attributesOf is the hash of a node from which the attributes around it are hashed.
+func (ix *Index) attributesOf(v int32) uint64 {
+	g := ix.g
+	return hashValues(scatter.Bits(uint64(ix.adj.degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
 }
 
 // hashAround hashes what is around each node, two steps far, from what
@@ -74,15 +93,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 			mixed[v] = scatter.Bits(x)
 		}
 		for v := range int32(g.N()) {
-			sum := here[v]
-			for i, u := range g.Adj(v) {
-				x := mixed[u]
-				if edgeAttrs {
-					x = hashEdge(g, x, g.Offsets[v]+int32(i))
-				}
-				sum += x
-			}
-			next[v] = sum
+			next[v] = ix.hashRow(v, here[v], mixed, edgeAttrs)
 		}
 		if g.Directed {
 			ix.hashArriving(next, mixed, edgeAttrs)
@@ -95,12 +106,27 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 	return here
 }
 
+// hashRow adds what mixed holds of the nodes in the row of v to a hash.
+func (ix *Index) hashRow(v int32, sum uint64, mixed []uint64, edgeAttrs bool) uint64 {
+	for i, u := range ix.adj.row(v) {
+		x := mixed[u]
+		if edgeAttrs {
+			x = hashEdge(ix.g, x, ix.adj.begin[v]+int32(i))
+		}
+		sum += x
+	}
+	return sum
+}
+
+// arriving is what mixed holds of the tail of an arc, at its head.
+func arriving(mixed uint64) uint64 { return scatter.Bits(^mixed) }
+
 // hashArriving adds the arcs that arrive, which hash in another way than those
 // that leave.
 func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
 	g := ix.g
 	for u := range int32(g.N()) {
-		x := scatter.Bits(^mixed[u])
+		x := arriving(mixed[u])
 		for i, v := range g.Adj(u) {
 			if edgeAttrs {
 				next[v] += hashEdge(g, x, g.Offsets[u]+int32(i))

@@ -47,7 +47,17 @@ func NewDynamicIndex(g *graph.Graph, dir Direction) *DynamicIndex {
 func (d *DynamicIndex) keepsEntries() bool { return d.g.Directed || d.g.EdgeCats+d.g.EdgeAttrs > 0 }
 
 // Index returns the current index for Assemble and Normalize, borrowed until the next change.
-func (d *DynamicIndex) Index() *Index { return &d.ix }
+func (d *DynamicIndex) Index() *Index {
+	d.ix.settle()
+	return &d.ix
+}
+
+// moved notes that the rows or the attributes of nodes have changed, or those of an edge.
+func (d *DynamicIndex) moved(nodes ...int32) {
+	if r := d.ix.ranks; r != nil {
+		r.moved = append(r.moved, nodes...)
+	}
+}
 
 // share hands the rows to the index.
 func (d *DynamicIndex) share() {
@@ -69,12 +79,16 @@ func (d *DynamicIndex) Grow(n int) {
 	d.g.NodeCat = append(d.g.NodeCat, make([]int32, more*d.g.NodeCats)...)
 	d.g.NodeAttr = append(d.g.NodeAttr, make([]float32, more*d.g.NodeAttrs)...)
 	d.share()
+	if d.ix.ranks != nil {
+		d.ix.growRanks(more)
+	}
 }
 
 // SetNode sets the attributes of v; nil means zeros.
 func (d *DynamicIndex) SetNode(v int32, cat []int32, attr []float32) {
 	set(row(d.g.NodeCat, v, d.g.NodeCats), cat)
 	set(row(d.g.NodeAttr, v, d.g.NodeAttrs), attr)
+	d.moved(v)
 }
 
 // SetEdge sets the attributes of an edge that is present.
@@ -83,6 +97,7 @@ func (d *DynamicIndex) SetEdge(u, v int32, cat []int32, attr []float32) {
 	if !d.g.Directed {
 		d.setEntry(d.adj.find(v, u), cat, attr)
 	}
+	d.moved(u, v)
 }
 
 func (d *DynamicIndex) setEntry(e int32, cat []int32, attr []float32) {
@@ -105,6 +120,7 @@ func (d *DynamicIndex) Add(u, v int32, cat []int32, attr []float32) {
 	d.share()
 	d.relevel(u)
 	d.relevel(v)
+	d.moved(u, v)
 }
 
 // Remove removes an edge, or an arc, that is present.
@@ -119,6 +135,7 @@ func (d *DynamicIndex) Remove(u, v int32) {
 	d.share()
 	d.relevel(u)
 	d.relevel(v)
+	d.moved(u, v)
 }
 
 // list puts the edge u–v, or the arc u→v, into the short list of one end.

@@ -55,10 +55,11 @@ func TestDynamicIndex(t *testing.T) {
 		if e.g.Directed {
 			dir = field.Direction(rng.IntN(3))
 		}
-		hubs := 1 + rng.IntN(4)
+		hubs, bound := 1+rng.IntN(4), []int{0, 0, 10, 16, 80}[rng.IntN(5)]
 		for step := range 400 {
 			if step == 40 {
 				d = field.NewDynamicIndex(e.graph(), dir)
+				d.SetBound(bound)
 			}
 			u, v := int32(rng.IntN(min(hubs, e.n))), int32(rng.IntN(e.n))
 			if rng.IntN(2) == 0 {
@@ -97,8 +98,11 @@ func TestDynamicIndex(t *testing.T) {
 				}
 			}
 			if step > 40 && rng.IntN(40) == 0 || step == 40 {
-				g := e.graph()
-				equalFields(t, d, field.NewIndex(g, dir), []int{1, 4, 10, 70}[rng.IntN(4)], rng)
+				want, k := field.NewIndex(e.graph(), dir), []int{1, 4, 10, 70}[rng.IntN(4)]
+				if want.SetBound(bound); bound > 0 {
+					k = min(k, bound)
+				}
+				equalFields(t, d, want, k, rng)
 			}
 		}
 	}

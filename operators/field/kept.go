@@ -38,6 +38,7 @@ type Kept struct {
 	ends  []int32 // the roots that reach that
 	found []int32 // roots to be touched when a search is done
 	cuts
+	keptBound
 	queue []int32
 	field []int32
 	stats KeptStats
@@ -49,12 +50,13 @@ const endless = math.MaxUint8
 const (
 	isStale   = 1 << iota // in stale
 	isAltered             // what the members have, or the edges among them, is not what it was
+	isInner               // the same of the nodes of a bounded neighbourhood
 )
 
 // KeptStats counts the cost of changes.
 type KeptStats struct {
 	Changes    int64 // changes of the graph
-	Kept       int64 // fields that a change could have changed, and whose cut was found to be the same
+	Kept       int64 // fields that a change could have changed, and whose cut or bounded neighbourhood was found to be the same
 	Recomputed int64 // fields that were computed again, or the first time
 	Changed    int64 // of these, fields that are not what they were, or are new
 }
@@ -97,16 +99,15 @@ func (k *Kept) grow() {
 		k.worst = append(k.worst, make([]uint32, n-begin)...)
 		k.tender = append(k.tender, make([]uint64, 4*(n-begin))...)
 	}
+	k.growBound(n - begin)
 	for v := begin; v < n; v++ {
-		k.touch(int32(v), true)
+		k.touch(int32(v), isAltered)
 	}
 }
 
 // touch makes the field of root stale.
-func (k *Kept) touch(root int32, altered bool) {
-	if altered {
-		k.flags[root] |= isAltered
-	}
+func (k *Kept) touch(root int32, why uint8) {
+	k.flags[root] |= why
 	if k.flags[root]&isStale == 0 {
 		k.flags[root] |= isStale
 		k.stale = append(k.stale, root)
@@ -127,7 +128,11 @@ func (k *Kept) Grow(n int) {
 func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.d.SetNode(v, cat, attr)
-	k.search(v, func(root int32, _ int) { k.found = append(k.found, root) })
+	k.search(v, func(root int32, _ int) {
+		if k.most == 0 || k.inside(root, v, v) {
+			k.found = append(k.found, root)
+		}
+	})
 	k.touchFound(v, v)
 }
 
@@ -176,7 +181,7 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 		if last == endless {
 			last = beyond - 1 // of any distance
 		}
-		if (du >= last || !fromU) && (dv >= last || !fromV) && max(du, dv) > last {
+		if (du >= last || !fromU) && (dv >= last || !fromV) && (max(du, dv) > last || k.most > 0 && !k.inside(root, u, v)) {
 			return
 		}
 		if rows && k.ranked && k.worst[root] > 0 && min(du, dv) >= last-1 && max(du, dv) >= last {
@@ -211,9 +216,24 @@ const beyond = 1 << 30
 // touchFound touches the roots in found. The fields that have both nodes have altered.
 func (k *Kept) touchFound(u, v int32) {
 	for _, root := range k.found {
-		k.touch(root, k.has(root, u) && k.has(root, v))
+		k.touch(root, k.why(root, u, v))
 	}
 	k.found = k.found[:0]
+	if k.most > 0 {
+		k.moved = append(k.moved, u, v)
+	}
+}
+
+// why is how the field of root has altered by a change of the edge of two nodes, or of one
+// node.
+func (k *Kept) why(root, u, v int32) (why uint8) {
+	if k.has(root, u) && k.has(root, v) {
+		why = isAltered
+	}
+	if k.most > 0 && k.inside(root, u, v) {
+		why |= isInner
+	}
+	return why
 }
 
 // has reports whether the field of root has v as a member, or may have.
@@ -259,12 +279,19 @@ func (k *Kept) enqueue(row []int32, d int) {
 // of Assemble; all slices are borrowed. It ends with the first error, of the labeling or of do.
 // Fields not passed by then stay stale.
 func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
+	ix := k.d.Index()
+	k.touchRanked()
 	slices.Sort(k.stale)
 	done := 0
 	defer func() { k.stale = k.stale[:copy(k.stale, k.stale[done:])] }()
-	ix := k.d.Index()
 	for _, root := range k.stale {
 		hood, dist := k.walk.Assemble(ix, root, k.norm.K)
+		if k.isKept(root, hood) {
+			k.stats.Kept++
+			k.settled(root, hood, dist)
+			done++
+			continue
+		}
 		if err := k.norm.Normalize(ix, hood, dist, nil, k.field); err != nil {
 			return err
 		}
@@ -281,23 +308,29 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 				return err
 			}
 		}
-		k.flags[root], k.reach[root] = 0, endless
-		if len(hood) >= k.norm.K {
-			k.reach[root] = dist[len(dist)-1]
-			if k.ranked {
-				k.learn(root, hood, dist, k.field)
-			}
+		k.settled(root, hood, dist)
+		if k.ranked && len(hood) >= k.norm.K {
+			k.learn(root, hood, dist, k.field)
 		}
 		done++
 	}
 	return nil
 }
 
+// settled notes that the field of root is current, and where its walk ended.
+func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
+	k.flags[root], k.reach[root] = 0, endless
+	if len(hood) >= k.norm.K {
+		k.reach[root] = dist[len(dist)-1]
+	}
+	k.keep(root, hood)
+}
+
 // Stale returns the number of stale fields.
 func (k *Kept) Stale() int { return len(k.stale) }
 
 // Touch makes the field of root stale, so that Refresh passes it to do.
-func (k *Kept) Touch(root int32) { k.touch(root, true) }
+func (k *Kept) Touch(root int32) { k.touch(root, isAltered) }
 
 // Use makes the fields those of another Normalizer from now on, of the same settings.
 func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
@@ -312,12 +345,15 @@ type KeptState struct {
 	Reach   []uint8  // how far the walks go
 	Worst   []uint32 // what the cuts depend on
 	Tender  []uint64 // (n, 4)
+	Bound   int      // 0 without one
+	Hoods   []int32  // (n, Bound): bounded neighbourhoods, or none
+	Cut     []uint8  // how they are cut
 	Stats   KeptStats
 }
 
 // State returns the state for RestoreKept, borrowed.
 func (k *Kept) State() KeptState {
-	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.stats}
+	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.most, k.hoods, k.cut, k.stats}
 }
 
 // RestoreKept is NewKept with stored fields of the same graph, whose memory it takes over. No
@@ -325,16 +361,27 @@ func (k *Kept) State() KeptState {
 func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
 	n := d.ix.N()
 	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats}
+	if s.Bound != 0 && s.Bound < norm.K {
+		return nil, fmt.Errorf("field: the bound is %d, want at least k, %d", s.Bound, norm.K)
+	}
+	d.SetBound(s.Bound)
+	k.most, k.hoods, k.cut = s.Bound, s.Hoods, s.Cut
 	k.ranked, k.worst, k.tender = s.Keeps && k.ranks(), s.Worst, s.Tender
-	size, ranks := 0, 0
+	size, ranks, cuts := 0, 0, 0
 	if s.Keeps {
 		size = norm.K
 	}
 	if k.ranked {
 		ranks = 1
 	}
+	if k.most > 0 {
+		cuts = 1
+	}
 	if len(s.Reach) != n || len(s.Members) != n*size || len(s.Worst) != n*ranks || len(s.Tender) != 4*n*ranks {
 		return nil, fmt.Errorf("field: %d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(s.Members), len(s.Reach), len(s.Worst), size, ranks, n)
+	}
+	if len(s.Cut) != n*cuts || len(s.Hoods) != n*min(size, 1)*k.most {
+		return nil, fmt.Errorf("field: %d cuts and %d nodes of neighbourhoods, want %d and %d of each of %d fields", len(s.Cut), len(s.Hoods), cuts, min(size, 1)*k.most, n)
 	}
 	for i, v := range s.Members {
 		if v < -1 || int(v) >= n {

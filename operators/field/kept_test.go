@@ -15,9 +15,10 @@ import (
 
 // anew compares all kept fields with those of the same graph computed anew, and Refresh
 // with what has changed since the fields given.
-func anew(k *field.Kept, e *edited, dir field.Direction, size int, before map[int32]string) error {
+func anew(k *field.Kept, e *edited, dir field.Direction, size, bound int, before map[int32]string) error {
 	g := e.graph()
 	ix := field.NewIndex(g, dir)
+	ix.SetBound(bound)
 	var a field.Assembler
 	z := field.Normalizer{K: size}
 	want := make([]int32, size)
@@ -90,8 +91,13 @@ func TestKept(t *testing.T) {
 		}
 		size := rapid.SampledFrom([]int{1, 2, 3, 5, 10, 70}).Draw(t, "k")
 		k := field.NewKept(field.NewDynamicIndex(e.graph(), dir), &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)}, true)
+		bound := 0
+		if rapid.Bool().Draw(t, "bounded") {
+			bound = size + rapid.IntRange(0, 8).Draw(t, "bound")
+			k.SetBound(bound)
+		}
 		shown := map[int32]string{}
-		if err := anew(k, e, dir, size, shown); err != nil {
+		if err := anew(k, e, dir, size, bound, shown); err != nil {
 			t.Fatal(err)
 		}
 		batch := rapid.SampledFrom([]int{1, 1, 3, 20}).Draw(t, "batch")
@@ -123,7 +129,7 @@ func TestKept(t *testing.T) {
 				k.Remove(u, v)
 			}
 			if i%batch == batch-1 {
-				if err := anew(k, e, dir, size, shown); err != nil {
+				if err := anew(k, e, dir, size, bound, shown); err != nil {
 					t.Fatalf("after change %d: %v", i, err)
 				}
 			}

@@ -66,7 +66,7 @@ const rankSteps = 1 << 16
 func (k *Kept) ranks() bool {
 	g := &k.d.g
 	k.norm.begin(nil)
-	return !g.Directed && k.norm.K <= maxWords && !k.norm.Uniform && k.norm.lists.refines() &&
+	return k.most == 0 && !g.Directed && k.norm.K <= maxWords && !k.norm.Uniform && k.norm.lists.refines() &&
 		(k.norm.IgnoreAttributes || g.NodeCats+g.NodeAttrs+g.EdgeCats+g.EdgeAttrs == 0)
 }
 
@@ -245,7 +245,7 @@ func (k *Kept) touchMaybe(added bool) {
 		if k.holds(&c, added) {
 			k.stats.Kept++
 		} else {
-			k.touch(c.root, k.has(c.root, c.far) && k.has(c.root, c.other))
+			k.touch(c.root, k.why(c.root, c.far, c.other))
 		}
 	}
 	k.maybe = k.maybe[:0]
