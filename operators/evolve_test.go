@@ -70,6 +70,7 @@ func TestEvolveConforms(t *testing.T) {
 		for _, op := range []operators.Evolve{
 			{Normalize: operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, Every: 7, Size: 5},
 			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12, Forget: true},
+			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
 			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
 				recs, _ := eventRecords(memory.DefaultAllocator, l, 60, 12, 9, 3)
@@ -88,7 +89,9 @@ func TestEvolveIsNormalize(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	for i, l := range eventLayouts {
 		for _, last := range []int{0, 30} {
-			evolveIsNormalize(t, l, operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, last, uint64(i))
+			for _, bound := range []int{0, 4, 6} {
+				evolveIsNormalize(t, l, operators.Normalize{K: 4, Bound: bound, Edges: true, Mask: true, Distances: 3}, last, uint64(i))
+			}
 		}
 	}
 }
@@ -132,7 +135,7 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 	have, wanted := byRoot(t, got.Records()), byRoot(t, want.Records())
 	for v := range int32(g.N()) {
 		if have[v] != wanted[v] {
-			t.Errorf("seed %d, window %d, root %d: %s, want %s", seed, last, v, have[v], wanted[v])
+			t.Errorf("seed %d, window %d, bound %d, root %d: %s, want %s", seed, last, z.Bound, v, have[v], wanted[v])
 		}
 	}
 	whole.Release()
@@ -205,7 +208,8 @@ func TestEvolveRefuses(t *testing.T) {
 		want string
 	}{
 		{operators.Evolve{}, events, "K is 0"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 9}}, events, "Bound is set"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 2}}, events, "Bound is 2"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 5000}}, events, "Bound is 5000"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},

@@ -65,7 +65,7 @@ func (s *EvolveState) begin(e *evolver) error {
 		return nil
 	}
 	v := &e.Evolve
-	of := fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, Forget %t", v.K, v.Direction, v.By, v.IgnoreAttributes, v.Uniform, v.Forget)
+	of := fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, Forget %t, Bound %d", v.K, v.Direction, v.By, v.IgnoreAttributes, v.Uniform, v.Forget, v.Bound)
 	switch {
 	case s.of != "" && s.of != of:
 		return fmt.Errorf("the state is of fields with %s, want %s", s.of, of)

@@ -44,7 +44,7 @@ func rowsOf(t *testing.T, op operators.Evolve, recs []arrow.Record) (rows []stri
 func TestEvolveState(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	for i, l := range eventLayouts {
-		for _, z := range []operators.Normalize{{K: 4, Edges: true}, {K: 3, By: labeling.Degree}, {K: 3, Uniform: true, IgnoreAttributes: true}} {
+		for _, z := range []operators.Normalize{{K: 4, Edges: true}, {K: 4, Bound: 6}, {K: 3, By: labeling.Degree}, {K: 3, Uniform: true, IgnoreAttributes: true}} {
 			for _, op := range []operators.Evolve{{Every: 10, Last: 25}, {Every: 5, Within: 40}, {Every: 10, Forget: true}} {
 				op.Normalize, op.Size = z, 4
 				recs, _ := eventRecords(memory.DefaultAllocator, l, 200, 25, 10, uint64(i))

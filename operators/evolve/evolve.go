@@ -18,6 +18,26 @@
 //	}
 //
 // The operator Evolve is this with records.
+//
+// # What an event makes stale
+//
+// A field depends on the walk of Algorithm 2 (Niepert et al. 2016): on the rows of the nodes
+// before its last level, on where the walk ended, and on the edges and attributes among the nodes that
+// it reached. An event makes stale the fields whose walk expands an end of its edge or reaches
+// both; of graphs without attributes, only where the cut of the last level can change.
+//
+// A bounded field (SetBound) depends also on the ranks of the nodes of its last level, if the
+// bound cuts that. The rank of a node depends on the degrees, rows and attributes within two steps of it
+// (field.Index.SetBound). An event makes stale the bounded fields
+//
+//   - whose walk expands an end of its edge;
+//   - whose bounded neighbourhood has both ends, or the node of the event;
+//   - whose walk is cut and reaches an end;
+//   - whose walk is cut and reaches a node within two steps of an end, of the degree that the cut
+//     parts. Degrees from 62 count as one.
+//
+// The neighbourhoods of stale bounded fields are gathered again, and compared. Only where
+// one differs, or something inside of it has changed, is the field computed again.
 package evolve
 
 import (
@@ -72,6 +92,10 @@ func (f *Fields) Use(norm *field.Normalizer) {
 	f.kept.Use(norm)
 }
 
+// SetBound bounds the fields from now on as field.Index.SetBound does; 0 is no bound. All are
+// stale. See field.Kept.SetBound.
+func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
+
 // Apply makes the change that e asks for, and makes stale what it can have changed: a class
 // that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
 func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.follow) }
@@ -101,7 +125,10 @@ func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) erro
 	return f.kept.Refresh(do)
 }
 
-const stateName = "sanflow fields 1\n"
+// MaxBound is the largest bound of fields in a state.
+const MaxBound = 1024
+
+const stateName = "sanflow fields 2\n"
 
 // Save writes the graph and the fields. What is stale is not part of it: Refresh comes before.
 func (f *Fields) Save(w io.Writer) error {
@@ -129,6 +156,12 @@ func list(c *state.Codec, size, roots int, k *field.KeptState) {
 	state.Slice(c, "walks", roots, &k.Reach)
 	state.Slice(c, "ranks", roots, &k.Worst)
 	state.Slice(c, "sets", 4*roots, &k.Tender)
+	bound := int64(k.Bound)
+	state.Num(c, &bound)
+	c.Check(bound == 0 || bound >= n && bound <= MaxBound, "the bound is %d, want 0 or %d to %d", bound, n, MaxBound)
+	k.Bound = int(bound)
+	state.Slice(c, "cuts", roots, &k.Cut)
+	state.Slice(c, "neighbourhoods", roots*k.Bound, &k.Hoods)
 }
 
 // Load reads what Save has written. The direction and the settings of norm have to be those of the
@@ -159,6 +192,8 @@ func (f *Fields) Restore(r io.Reader) error {
 		return err
 	case next.g.Settings() != f.g.Settings():
 		return fmt.Errorf("evolve: state: it is of a graph %+v, want %+v", next.g.Settings(), f.g.Settings())
+	case next.kept.State().Bound != f.kept.State().Bound:
+		return fmt.Errorf("evolve: state: the bound is %d, want %d", next.kept.State().Bound, f.kept.State().Bound)
 	case next.kept.State().Keeps != f.kept.State().Keeps:
 		return fmt.Errorf("evolve: state: that members are kept is %t, want %t", next.kept.State().Keeps, f.kept.State().Keeps)
 	}

@@ -37,8 +37,9 @@ func drawEvent(t *rapid.T, s dynamic.Settings, n, i int) event.Event {
 }
 
 // anew reports the first field that is not what it is in the graph computed anew.
-func anew(f *evolve.Fields, dir field.Direction, z field.Normalizer) error {
+func anew(f *evolve.Fields, dir field.Direction, bound int, z field.Normalizer) error {
 	ix := field.NewIndex(f.Graph().Graph(), dir)
+	ix.SetBound(bound)
 	var a field.Assembler
 	want := make([]int32, z.K)
 	for root := range int32(ix.N()) {
@@ -47,14 +48,15 @@ func anew(f *evolve.Fields, dir field.Direction, z field.Normalizer) error {
 			return err
 		}
 		if got := f.Kept().Members(root); !slices.Equal(got, want) {
-			return fmt.Errorf("k=%d, root %d: %v is kept, want %v", z.K, root, got, want)
+			return fmt.Errorf("k=%d, bound %d, root %d: %v is kept, want %v", z.K, bound, root, got, want)
 		}
 	}
 	return nil
 }
 
-// After batches of random events, of every kind and in windows, the kept fields are those
-// of the graph computed anew; and so they are when the fields are saved and loaded between.
+// After batches of random events, of every kind and in windows, the kept fields, bounded or
+// not, are those of the graph computed anew; and so they are when the fields are saved and
+// loaded between. go test -run TestFields -rapid.checks=5000 draws thousands.
 func TestFields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := dynamic.Settings{
@@ -78,6 +80,8 @@ func TestFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		bound := rapid.SampledFrom([]int{0, 0, 4, 5, 8}).Draw(t, "bound")
+		f.SetBound(bound)
 		var g *evolve.Fields // f, saved and loaded
 		n := rapid.SampledFrom(race.Some([]int{12, 4, 80})).Draw(t, "n")
 		batch := rapid.SampledFrom([]int{1, 2, 9}).Draw(t, "batch")
@@ -102,7 +106,7 @@ func TestFields(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := anew(f, dir, field.Normalizer{K: 4}); err != nil {
+			if err := anew(f, dir, bound, field.Normalizer{K: 4}); err != nil {
 				t.Fatalf("after event %d, %+v: %v", i, e, err)
 			}
 			if g != nil {
