@@ -62,12 +62,14 @@ func arrivals(tb testing.TB, name string) (n int, edges []graph.Edge) {
 // BenchmarkKept adds the last edges of a graph one by one, in batches of so many.
 func BenchmarkKept(b *testing.B) {
 	for _, name := range []string{"power", "astro-ph", "CollegeMsg", "email-Enron"} {
-		for _, batch := range []int{1, 100} {
-			b.Run(fmt.Sprintf("graph=%s/k=10/batch=%d", name, batch), func(b *testing.B) {
+		for _, c := range []struct{ batch, bound int }{{1, 0}, {100, 0}, {1, 16}, {100, 16}} {
+			batch := c.batch
+			b.Run(fmt.Sprintf("graph=%s/k=10/bound=%d/batch=%d", name, c.bound, batch), func(b *testing.B) {
 				n, edges := arrivals(b, name)
 				last := len(edges) / 10
 				k := field.NewKept(field.NewDynamicIndex(build(n, false, edges[:len(edges)-last]), field.Both),
 					&field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+				k.SetBound(c.bound)
 				none := func(int32, []int32, []uint8) error { return nil }
 				if err := k.Refresh(none); err != nil {
 					b.Fatal(err)
@@ -90,6 +92,7 @@ func BenchmarkKept(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.N)/(cpuTime()-start).Seconds(), "events/s")
 				now := k.Stats()
+				b.ReportMetric(float64(now.Kept-before.Kept)/float64(b.N), "kept/event")
 				b.ReportMetric(float64(now.Recomputed-before.Recomputed)/float64(b.N), "recomputed/event")
 				b.ReportMetric(float64(now.Changed-before.Changed)/float64(b.N), "changed/event")
 				b.ReportMetric(float64(now.Recomputed-before.Recomputed)/float64(max(1, now.Changed-before.Changed)), "recomputed/changed")
@@ -144,11 +147,15 @@ func BenchmarkKeptSize(b *testing.B) {
 // BenchmarkKeptLatency is the time of an event with all that it makes stale, at given
 // shares of events.
 func BenchmarkKeptLatency(b *testing.B) {
-	for _, name := range []string{"astro-ph", "email-Enron"} {
-		b.Run("graph="+name+"/k=10", func(b *testing.B) {
-			n, edges := arrivals(b, name)
+	for _, c := range []struct {
+		name  string
+		bound int
+	}{{"astro-ph", 0}, {"email-Enron", 0}, {"astro-ph", 16}} {
+		b.Run(fmt.Sprintf("graph=%s/k=10/bound=%d", c.name, c.bound), func(b *testing.B) {
+			n, edges := arrivals(b, c.name)
 			last := len(edges) / 10
 			k := field.NewKept(field.NewDynamicIndex(build(n, false, edges[:len(edges)-last]), field.Both), &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+			k.SetBound(c.bound)
 			none := func(int32, []int32, []uint8) error { return nil }
 			if err := k.Refresh(none); err != nil {
 				b.Fatal(err)
