@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/evolve"
@@ -38,7 +39,13 @@ import (
 // The fields of all nodes are, at each such time, those that Normalize makes of the graph
 // as it is. With a Bound an event changes more of them: see package evolve. Labels of the whole
 // graph (Global) may change with any event for any node: Evolve refuses them, and sparse
-// attributes and ids of nodes as well.
+// attributes as well.
+//
+// Where nodes have ids, which the events bring along (record.EventIDs), rows have those of the
+// roots in root_ids, as those of Normalize, and with MemberIDs those of the members in
+// member_ids. A node that no event has named yet has the id 0, or the empty string; when one
+// does, the field of the node is emitted again, but not those that it is a member of. An
+// event with another id for a node is refused as a row.
 //
 // An event that breaks the rules of package event, names a node from MaxNodes on, or has an
 // attribute or a class that the layout lacks, is refused as a row. What events do otherwise,
@@ -60,6 +67,8 @@ type Evolve struct {
 	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node, and
 	// 4·(K + Bound) with a Bound. Evolve then emits all fields that events can have changed.
 	Forget bool
+	// MemberIDs adds the column member_ids, (w, k): 0, or the empty string, for dummies.
+	MemberIDs bool
 	// State, if set, is the graph and the fields that a run begins with, and at its end those
 	// that it comes to. The next run goes on from there.
 	State *EvolveState
@@ -93,10 +102,13 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("Size is %d, want the number of roots of a row, 1 to %d", v.Size, maxWidth)
 	case v.Every < 1:
 		return nil, fmt.Errorf("Every is %d, want a number of events from 1", v.Every)
-	case layout.NodeSparse.Card > 0 || layout.NodeIDs != "":
-		return nil, errors.New("the events have a layout with sparse attributes or ids of nodes: want neither")
+	case layout.NodeSparse.Card > 0:
+		return nil, errors.New("the events have a layout with sparse attributes: want none")
+	case v.MemberIDs && layout.NodeIDs == graph.NoIDs:
+		return nil, errors.New("MemberIDs is set, and the events have no ids of nodes")
 	}
-	e := &evolver{Evolve: v, layout: layout, norm: normalizer{Normalize: z, w: v.Size, layout: layout, cache: field.NewCache(cacheBytes)}}
+	e := &evolver{names: &names{kind: layout.NodeIDs}, Evolve: v, layout: layout, norm: normalizer{Normalize: z, w: v.Size, layout: layout, cache: field.NewCache(cacheBytes)}}
+	e.norm.memberIDs = v.MemberIDs
 	base := arrow.NewSchema([]arrow.Field{
 		{Name: record.GraphID, Type: arrow.PrimitiveTypes.Int64}, {Name: record.Pos, Type: arrow.PrimitiveTypes.Int64},
 		record.ListField[int32](record.Roots, []int{v.Size}),
@@ -128,6 +140,7 @@ type evolver struct {
 	schema *arrow.Schema
 	norm   normalizer // makes the columns
 	fields *evolve.Fields
+	names  *names
 
 	held   []arrow.Record // events since the last computation
 	events int            // their number
@@ -153,6 +166,7 @@ func (v *evolver) start(out *flow.Out) {
 	mem, z := out.Allocator(), &v.norm
 	z.start(mem)
 	z.class = v.fields.Graph().Class
+	z.named = v.names.of
 	v.ids, v.rootList = record.NewColumn[int64](mem), record.NewLists[int32](mem)
 }
 
@@ -173,7 +187,7 @@ func (v *evolver) Process(rec arrow.Record, out *flow.Out) error {
 	for row := range events.Len() {
 		out.Row(row)
 		events.At(row, &e)
-		if err := v.apply(&e); err != nil {
+		if err := v.apply(&e, events.IDs(row)); err != nil {
 			hold(row)
 			from = row + 1
 			if err := out.Refuse(rec, row, err); err != nil {
@@ -193,7 +207,7 @@ func (v *evolver) Process(rec arrow.Record, out *flow.Out) error {
 }
 
 // apply checks what dynamic.Graph does not know, and applies e.
-func (v *evolver) apply(e *event.Event) error {
+func (v *evolver) apply(e *event.Event, ids graph.IDs) error {
 	channels := v.layout.NodeCat
 	if e.OfEdge() {
 		channels = v.layout.EdgeCat
@@ -206,7 +220,18 @@ func (v *evolver) apply(e *event.Event) error {
 	if e.Kind == event.SetClass && int(e.Class) >= len(v.layout.NodeClasses) {
 		return fmt.Errorf("the class of node %d is %d, want -1 to %d", e.Source, e.Class, len(v.layout.NodeClasses)-1)
 	}
-	return v.fields.Apply(e)
+	if err := v.names.check(e, ids); err != nil {
+		return err
+	}
+	if err := v.fields.Apply(e); err != nil {
+		return err
+	}
+	v.names.learn(e, ids, func(node int32) {
+		if int(node) < v.fields.Graph().N() {
+			v.fields.Touch(node)
+		}
+	})
+	return nil
 }
 
 // refresh computes what is stale and emits it.
@@ -280,6 +305,14 @@ func (v *evolver) refresh(out *flow.Out) error {
 
 // row makes a record of one row of the roots in hand, at the position of the last event.
 func (v *evolver) row(last arrow.Record) (arrow.Record, error) {
+	if err := v.names.fit(v.roots); err != nil {
+		return nil, err
+	}
+	if v.MemberIDs {
+		if err := v.names.fit(v.members); err != nil {
+			return nil, err
+		}
+	}
 	z, k, kk := &v.norm, v.K, v.K*v.K
 	z.used = len(v.roots)
 	z.hoods.root = v.rootList.Grow(v.Size)
@@ -333,7 +366,7 @@ func (v *evolver) note(out *flow.Out) {
 func (v *evolver) Flush(out *flow.Out) error {
 	err := v.refresh(out)
 	if err == nil && v.State != nil {
-		v.State.fields = v.fields
+		v.State.fields, v.State.names = v.fields, v.names
 	}
 	return err
 }

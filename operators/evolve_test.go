@@ -1,6 +1,7 @@
 package operators_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -42,11 +44,34 @@ func eventRecords(mem memory.Allocator, l record.Layout, events, n, rows int, se
 			}
 		}
 		list = append(list, e)
-		if b.Append(0, &e); b.Rows() == rows || i == events-1 {
+		nodes := []int32{e.Source, e.Target}
+		if !e.OfEdge() {
+			nodes = nodes[:1]
+		}
+		if err := b.AppendIDs(0, &e, idsOf(l, nodes)); err != nil {
+			panic(err)
+		}
+		if b.Rows() == rows || i == events-1 {
 			recs = append(recs, b.Record())
 		}
 	}
 	return recs, list
+}
+
+// idsOf returns ids of nodes of the kind of l.
+func idsOf(l record.Layout, nodes []int32) (ids graph.IDs) {
+	var texts []string
+	var ints []int64
+	for _, v := range nodes {
+		texts, ints = append(texts, fmt.Sprint("node ", v*v)), append(ints, int64(v)*1e12-7)
+	}
+	switch l.NodeIDs {
+	case graph.Int64IDs:
+		ids = graph.IDsOf(ints)
+	case graph.StringIDs:
+		ids, _ = graph.IDsOfStrings(texts)
+	}
+	return ids
 }
 
 func attributes(rng *rand.Rand, cats, attrs []record.Channel) (cat []int32, attr []float32) {
@@ -62,6 +87,8 @@ func attributes(rng *rand.Rand, cats, attrs []record.Channel) (cat []int32, attr
 var eventLayouts = []record.Layout{
 	{},
 	{NodeCat: []record.Channel{{Name: "a", Card: 3}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, NodeClasses: []string{"x", "y"}},
+	{NodeIDs: graph.StringIDs, NodeClasses: []string{"x", "y"}},
+	{NodeIDs: graph.Int64IDs},
 	{Directed: true, NodeAttr: []record.Channel{{Name: "c"}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, EdgeAttr: []record.Channel{{Name: "d"}}},
 }
 
@@ -72,6 +99,7 @@ func TestEvolveConforms(t *testing.T) {
 			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12, Forget: true},
 			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
+			op.MemberIDs = l.NodeIDs != graph.NoIDs
 			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
 				recs, _ := eventRecords(memory.DefaultAllocator, l, 60, 12, 9, 3)
 				flowtest.Run(t, flowtest.Case{Op: op, Records: recs})
@@ -125,6 +153,11 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 			row.NodeClass = append(row.NodeClass, g.Class(v))
 		}
 	}
+	nodes := make([]int32, g.N())
+	for v := range nodes {
+		nodes[v] = int32(v)
+	}
+	row.NodeID = idsOf(l, nodes)
 	b := record.NewBuilder(mem, l)
 	if err := b.Append(g.Graph(), row); err != nil {
 		t.Fatal(err)
@@ -175,6 +208,13 @@ func byRoot(t *testing.T, recs []arrow.Record) map[int32]string {
 					}
 				}
 				fmt.Fprint(&text, " ", cells[uint8](t, rec, record.Mask, row, i, w))
+				if rec.Schema().HasField(record.RootIDs) {
+					ids, err := record.IDsOfColumn(rec, record.RootIDs)
+					if err != nil {
+						t.Fatal(err)
+					}
+					fmt.Fprint(&text, " ", ids.Row(row).Name(int32(i)))
+				}
 				all[root] = text.String()
 			}
 		}
@@ -200,6 +240,94 @@ func cells[T record.Value](t *testing.T, rec arrow.Record, name string, row, i, 
 	return values[i*width/w : (i+1)*width/w]
 }
 
+// member_ids has the ids of the members, also of a graph that was kept between two runs, and
+// PerRoot splits it.
+func TestEvolveMemberIDs(t *testing.T) {
+	for _, l := range eventLayouts {
+		if l.NodeIDs == graph.NoIDs {
+			continue
+		}
+		recs, _ := eventRecords(memory.DefaultAllocator, l, 200, 25, 50, 5)
+		state := &operators.EvolveState{}
+		met := 0
+		for i, rec := range recs {
+			var text bytes.Buffer
+			var out sinks.Collect
+			op := operators.Evolve{Normalize: operators.Normalize{K: 4}, Size: 3, MemberIDs: true, State: state}
+			if err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(op).Via(operators.PerRoot{}).To(&out).Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			for _, got := range out.Records() {
+				ids, err := record.IDsOfColumn(got, record.MemberIDs)
+				if err != nil {
+					t.Fatal(err)
+				}
+				members, k, err := record.FixedValues[int32](got, record.Members)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for row := range ids.Len() {
+					for j, v := range members[row*k : (row+1)*k] {
+						name, want := ids.Row(row).Name(int32(j)), idsOf(l, []int32{max(v, 0)}).Name(0)
+						unknown := name == "" || name == "0"
+						if v < 0 && !unknown || v >= 0 && name != want && !(i == 0 && unknown) {
+							t.Fatalf("run %d: member %d has the id %q, want %q", i, v, name, want)
+						}
+						met++
+					}
+				}
+			}
+			out.Release()
+			if err := state.Save(&text); err != nil {
+				t.Fatal(err)
+			}
+			state = &operators.EvolveState{}
+			if err := state.Load(&text); err != nil {
+				t.Fatal(err)
+			}
+			rec.Release()
+		}
+		if met == 0 {
+			t.Error("no members")
+		}
+		if _, err := (operators.Evolve{Normalize: operators.Normalize{K: 4}, State: state}).Open(record.EventSchema(record.Layout{})); err == nil || !strings.Contains(err.Error(), "NodeIDs") {
+			t.Errorf("a graph with ids goes on without: %v", err)
+		}
+	}
+}
+
+// Events whose ids do not fit the nodes are refused as rows.
+func TestEvolveRefusesIDs(t *testing.T) {
+	l := record.Layout{NodeIDs: graph.StringIDs}
+	b := record.NewEventBuilder(memory.DefaultAllocator, l)
+	defer b.Release()
+	for i, ids := range [][]string{{"a", "b"}, {"a", "c"}, {"a"}, nil, {"a", "\xff"}, {"a", "b"}} {
+		list, err := graph.IDsOfStrings(ids)
+		if err == nil {
+			err = b.AppendIDs(0, &event.Event{Pos: int64(i), Target: 1}, list)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.AppendIDs(0, &event.Event{}, graph.IDsOf([]int64{1, 2})); err == nil {
+		t.Error("ids of another kind")
+	}
+	rec := b.Record()
+	defer rec.Release()
+	var out sinks.Collect
+	defer out.Release()
+	var refused []string
+	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Evolve{Normalize: operators.Normalize{K: 3}}).To(&out).
+		With(flow.Options{Refused: flow.Keep, DeadLetters: func(l flow.Letter) error { refused = append(refused, l.Err.Error()); return nil }}).Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(refused) != 3 || !strings.Contains(refused[0], `event 1: add_edge: node 1 has the id "c", and another one before`) || !strings.Contains(refused[1], "1 ids") || !strings.Contains(refused[2], "UTF-8") {
+		t.Errorf("%q are refused", refused)
+	}
+}
+
 func TestEvolveRefuses(t *testing.T) {
 	events := record.EventSchema(eventLayouts[1])
 	for _, c := range []struct {
@@ -212,6 +340,7 @@ func TestEvolveRefuses(t *testing.T) {
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 5000}}, events, "Bound is 5000"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3}, MemberIDs: true}, events, "MemberIDs is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Last: 1, Within: 1}, events, "both Last and Within"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}}, record.Layout{}.Schema(), "no events"},

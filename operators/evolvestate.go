@@ -10,7 +10,7 @@ import (
 	"github.com/sanflow/sanflow/operators/evolve"
 )
 
-// EvolveState is the graph and the fields of Evolve between two runs. The zero value is a
+// EvolveState is the graph, the ids of its nodes and the fields of Evolve between two runs. The zero value is a
 // graph without nodes. One run at a time uses it; after a run that has failed it has no
 // graph, and Load gives it one.
 //
@@ -23,11 +23,12 @@ import (
 type EvolveState struct {
 	of     string         // what the order of fields depends on
 	fields *evolve.Fields // of a run that has ended
+	names  *names         // the ids of the nodes, where there is a graph
 	saved  []byte         // of Load, until a run begins
 	failed bool           // a run has begun and has not ended
 }
 
-const evolveState = "sanflow evolve 1\n"
+const evolveState = "sanflow evolve 2\n"
 
 // Save writes the graph and the fields.
 func (s *EvolveState) Save(w io.Writer) error {
@@ -40,6 +41,7 @@ func (s *EvolveState) Save(w io.Writer) error {
 	}
 	return state.Save(w, evolveState, func(c *state.Codec) {
 		state.Text(c, "bytes of settings", 1<<16, &s.of)
+		s.names.list(c)
 		state.Section(c, save, nil)
 	})
 }
@@ -47,9 +49,10 @@ func (s *EvolveState) Save(w io.Writer) error {
 // Load reads what Save has written, and nothing behind it. The run that begins with it
 // checks that its settings are the same. After an error s is as before.
 func (s *EvolveState) Load(r io.Reader) error {
-	var next EvolveState
+	next := EvolveState{names: &names{}}
 	err := state.Load(r, evolveState, func(c *state.Codec) {
 		state.Text(c, "bytes of settings", 1<<16, &next.of)
+		next.names.list(c)
 		state.Section(c, nil, func(r io.Reader) (err error) { next.saved, err = io.ReadAll(r); return err })
 	})
 	if err != nil {
@@ -65,7 +68,7 @@ func (s *EvolveState) begin(e *evolver) error {
 		return nil
 	}
 	v := &e.Evolve
-	of := fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, Forget %t, Bound %d", v.K, v.Direction, v.By, v.IgnoreAttributes, v.Uniform, v.Forget, v.Bound)
+	of := fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, Forget %t, Bound %d, NodeIDs %q", v.K, v.Direction, v.By, v.IgnoreAttributes, v.Uniform, v.Forget, v.Bound, e.layout.NodeIDs)
 	switch {
 	case s.of != "" && s.of != of:
 		return fmt.Errorf("the state is of fields with %s, want %s", s.of, of)
@@ -80,6 +83,9 @@ func (s *EvolveState) begin(e *evolver) error {
 		}
 	case s.failed:
 		return errors.New("the state has no graph: the run before has failed")
+	}
+	if s.names != nil {
+		e.names = s.names
 	}
 	*s = EvolveState{of: of, failed: true}
 	return nil

@@ -189,6 +189,9 @@ type normalizer struct {
 	used   int                    // fields of that row without the zero fields at its end
 	labels labels
 	noted  bool // each event was, once
+	// Of Evolve: the ids of nodes, borrowed, and whether members have them in a column.
+	named     func(nodes []int32) graph.IDs
+	memberIDs bool
 
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record

@@ -45,7 +45,10 @@ func (z *normalizer) outputs() []output {
 		all = append(all, z.targets())
 	}
 	if l.NodeIDs != graph.NoIDs {
-		all = append(all, z.rootIDs())
+		all = append(all, z.idsOf(record.RootIDs, []int{w}, func() []int32 { return z.hoods.root }))
+	}
+	if z.memberIDs {
+		all = append(all, z.idsOf(record.MemberIDs, []int{w, k}, func() []int32 { return z.field }))
 	}
 	return all
 }
@@ -123,13 +126,17 @@ func (z *normalizer) targets() output {
 	}}
 }
 
-// rootIDs is the id of each root: 0, or the empty string, for zero fields.
-func (z *normalizer) rootIDs() output {
+// idsOf is the ids of some nodes: 0, or the empty string, for a node of -1.
+func (z *normalizer) idsOf(name string, shape []int, nodes func() []int32) output {
 	kind := z.layout.NodeIDs
-	return output{record.IDsField(record.RootIDs, []int{z.w}, kind), func(mem memory.Allocator) column {
+	return output{record.IDsField(name, shape, kind), func(mem memory.Allocator) column {
 		b := record.NewIDs(mem, kind)
-		return column{record.RootIDs, func(_ *graph.Graph, row int) {
-			b.AppendOf(z.now.graphs.Row(row).NodeID, z.hoods.root)
+		return column{name, func(_ *graph.Graph, row int) {
+			if z.named != nil {
+				b.Append(z.named(nodes()))
+			} else {
+				b.AppendOf(z.now.graphs.Row(row).NodeID, nodes())
+			}
 		}, func(int) arrow.Array { return b.Finish() }, b.Release}
 	}}
 }

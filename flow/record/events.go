@@ -3,11 +3,13 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Names of the columns of records of events. A row is one event; graph_id and pos are
@@ -20,13 +22,16 @@ const (
 	EventClass  = "event_class"  // int32; -1 where there is none
 	EventCat    = "event_cat"    // list<int32>, discrete attributes
 	EventAttr   = "event_attr"   // list<float32>, continuous attributes
+	// EventIDs is list<int64> or list<utf8>, where nodes have ids: the id of the source and,
+	// of an edge, that of the target; or empty. Other nodes have no id yet.
+	EventIDs = "event_ids"
 )
 
 // metaEvents is the key, in the metadata of the schema, of the layout of the graph.
 const metaEvents = "sanflow.events"
 
 // EventSchema returns the schema of records of events of a graph of layout l: its
-// direction, its attributes and the classes of its nodes.
+// direction, its attributes, the classes of its nodes, and the kind of their ids.
 func EventSchema(l Layout) *arrow.Schema {
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -34,13 +39,17 @@ func EventSchema(l Layout) *arrow.Schema {
 	}
 	m := arrow.NewMetadata([]string{metaEvents}, []string{string(text)})
 	field := func(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t} }
-	return arrow.NewSchema([]arrow.Field{
+	fields := []arrow.Field{
 		field(GraphID, arrow.PrimitiveTypes.Int64), field(Pos, arrow.PrimitiveTypes.Int64),
 		field(EventKind, arrow.PrimitiveTypes.Uint8), field(EventTime, arrow.PrimitiveTypes.Int64),
 		field(EventSource, arrow.PrimitiveTypes.Int32), field(EventTarget, arrow.PrimitiveTypes.Int32),
 		field(EventClass, arrow.PrimitiveTypes.Int32),
 		field(EventCat, ListType[int32]()), field(EventAttr, ListType[float32]()),
-	}, &m)
+	}
+	if t := IDsType(l.NodeIDs); t != nil {
+		fields = append(fields, field(EventIDs, t))
+	}
+	return arrow.NewSchema(fields, &m)
 }
 
 // EventLayout returns the layout of the graph whose events have that schema.
@@ -65,17 +74,22 @@ type EventBuilder struct {
 	class          *Column[int32]
 	cat            *Lists[int32]
 	attr           *Lists[float32]
+	ids            *IDs // nil where nodes have none
 	rows           int
 }
 
 // NewEventBuilder returns a builder of records of the schema EventSchema(l).
 func NewEventBuilder(mem memory.Allocator, l Layout) *EventBuilder {
-	return &EventBuilder{
+	b := &EventBuilder{
 		schema: EventSchema(l),
 		id:     NewColumn[int64](mem), pos: NewColumn[int64](mem), time: NewColumn[int64](mem), kind: NewColumn[uint8](mem),
 		source: NewColumn[int32](mem), target: NewColumn[int32](mem), class: NewColumn[int32](mem),
 		cat: NewLists[int32](mem), attr: NewLists[float32](mem),
 	}
+	if l.NodeIDs != graph.NoIDs {
+		b.ids = NewIDs(mem, l.NodeIDs)
+	}
+	return b
 }
 
 // Schema returns the schema of the records.
@@ -84,8 +98,20 @@ func (b *EventBuilder) Schema() *arrow.Schema { return b.schema }
 // Rows returns the number of events since the last record.
 func (b *EventBuilder) Rows() int { return b.rows }
 
-// Append adds an event of the graph with that id, as it is.
-func (b *EventBuilder) Append(id int64, e *event.Event) {
+// Append adds an event of the graph with that id, as it is, without ids of nodes.
+func (b *EventBuilder) Append(id int64, e *event.Event) { _ = b.AppendIDs(id, e, graph.IDs{}) }
+
+// AppendIDs is Append with the ids of the source and, of an edge, of the target. An error,
+// of too many ids for a record or of ids of another kind, adds nothing.
+func (b *EventBuilder) AppendIDs(id int64, e *event.Event, ids graph.IDs) error {
+	switch {
+	case b.ids == nil && ids.Len() > 0:
+		return fmt.Errorf("record: event %d has ids of nodes, and the layout has none", e.Pos)
+	case b.ids != nil && ids.Len() > 0 && ids.Kind() != b.ids.Kind():
+		return fmt.Errorf("record: event %d has ids of the kind %q, want %q", e.Pos, ids.Kind(), b.ids.Kind())
+	case b.ids != nil && !b.ids.Room(ids):
+		return fmt.Errorf("record: the ids of %d events have more than %d bytes: want fewer events in a record", b.rows+1, math.MaxInt32)
+	}
 	target, class := int32(-1), int32(-1)
 	if e.OfEdge() {
 		target = e.Target
@@ -102,7 +128,11 @@ func (b *EventBuilder) Append(id int64, e *event.Event) {
 	b.class.Append(class)
 	b.cat.Append(e.Cat)
 	b.attr.Append(e.Attr)
+	if b.ids != nil {
+		b.ids.Append(ids)
+	}
 	b.rows++
+	return nil
 }
 
 // Record returns the events since the last record. The caller owns it.
@@ -110,6 +140,9 @@ func (b *EventBuilder) Record() arrow.Record {
 	cols := []arrow.Array{
 		b.id.Finish(), b.pos.Finish(), b.kind.Finish(), b.time.Finish(), b.source.Finish(), b.target.Finish(), b.class.Finish(),
 		b.cat.Finish(), b.attr.Finish(),
+	}
+	if b.ids != nil {
+		cols = append(cols, b.ids.Finish())
 	}
 	rows := b.rows
 	b.rows = 0
@@ -122,6 +155,9 @@ func (b *EventBuilder) Release() {
 	for _, c := range []interface{ Release() }{b.id, b.pos, b.kind, b.time, b.source, b.target, b.class, b.cat, b.attr} {
 		c.Release()
 	}
+	if b.ids != nil {
+		b.ids.Release()
+	}
 }
 
 // Events is a view of a record of events. It is valid as long as the record is.
@@ -131,6 +167,7 @@ type Events struct {
 	source, target, class []int32
 	cat                   ListView[int32]
 	attr                  ListView[float32]
+	ids                   *IDsView // nil where nodes have none
 }
 
 // EventsOf views a record of events. It checks the columns, not the events: see
@@ -149,6 +186,10 @@ func EventsOf(rec arrow.Record) (v *Events, err error) {
 	if err == nil {
 		v.attr, err = ListsOf[float32](rec, EventAttr)
 	}
+	if err == nil && rec.Schema().HasField(EventIDs) {
+		v.ids = new(IDsView)
+		*v.ids, err = IDsOfColumn(rec, EventIDs)
+	}
 	return v, err
 }
 
@@ -157,6 +198,15 @@ func column[T Value](rec arrow.Record, name string, to *[]T, err *error) {
 	if *err == nil {
 		*to, *err = Values[T](rec, name)
 	}
+}
+
+// IDs returns the ids in a row, borrowed: of the source and, of an edge, of the target, or none.
+// graph.IDs.CheckText checks them.
+func (v *Events) IDs(row int) graph.IDs {
+	if v.ids == nil {
+		return graph.IDs{}
+	}
+	return v.ids.Row(row)
 }
 
 // Len returns the number of events.

@@ -66,6 +66,14 @@ func NewIDs(mem memory.Allocator, kind graph.IDKind) *IDs {
 	panic(fmt.Sprintf("record: a column of ids of the kind %q", kind))
 }
 
+// Kind returns the kind of the ids.
+func (b *IDs) Kind() graph.IDKind {
+	if b.ints != nil {
+		return graph.Int64IDs
+	}
+	return graph.StringIDs
+}
+
 // Append adds a row that holds ids, which are of the kind of the column.
 func (b *IDs) Append(ids graph.IDs) {
 	if b.ints != nil {

@@ -96,6 +96,9 @@ func (f *Fields) Use(norm *field.Normalizer) {
 // stale. See field.Kept.SetBound.
 func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
 
+// Touch makes the field of root stale and Refresh hand it over, changed or not.
+func (f *Fields) Touch(root int32) { f.kept.Touch(root) }
+
 // Apply makes the change that e asks for, and makes stale what it can have changed: a class
 // that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
 func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.follow) }

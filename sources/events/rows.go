@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -23,8 +25,12 @@ type Rows struct {
 	// Events are the events: of a Stream, a channel, or anything else. They can be read
 	// once. Where they wait, they must end with the context of the run, as Channel does.
 	Events iter.Seq2[event.Event, error]
-	// Layout is that of the graph: its direction, attributes and classes.
+	// Layout is that of the graph: its direction, attributes and classes, and the kind of
+	// the ids of nodes.
 	Layout record.Layout
+	// ID gives the id of a node as text, as Stream.Name does. The records have the ids of
+	// the ends of each event. ID is set where Layout has NodeIDs, and only there.
+	ID func(v int32) string
 	// Size is how many events a record has; 0 = 256.
 	Size int
 }
@@ -40,6 +46,9 @@ func (r Rows) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error)
 	if err := r.Layout.Check(); err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
+	if (r.ID != nil) != (r.Layout.NodeIDs != graph.NoIDs) {
+		return nil, fmt.Errorf("events: NodeIDs of the layout are %q: want ID where they are set, and only there", r.Layout.NodeIDs)
+	}
 	r.Size = cmp.Or(r.Size, 256)
 	next, stop := iter.Pull2(r.Events)
 	return &rowReader{set: r, next: next, stop: stop, build: record.NewEventBuilder(mem, r.Layout)}, nil
@@ -52,6 +61,8 @@ type rowReader struct {
 	build *record.EventBuilder
 	pos   int64 // of the next row
 	begun bool
+	texts []string
+	ints  []int64
 }
 
 func (r *rowReader) Schema() *arrow.Schema { return r.build.Schema() }
@@ -75,12 +86,46 @@ func (r *rowReader) Next(ctx context.Context) (arrow.Record, error) {
 		if r.pos++; r.pos < e.Pos {
 			return nil, fmt.Errorf("events: an event has the position %d, want less", e.Pos)
 		}
-		r.build.Append(0, &e)
+		ids, err := r.ids(&e)
+		if err == nil {
+			err = r.build.AppendIDs(0, &e, ids)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("events: %w", err)
+		}
 	}
 	if r.build.Rows() == 0 {
 		return nil, io.EOF
 	}
 	return r.build.Record(), nil
+}
+
+// ids returns the ids of the ends of e, borrowed.
+func (r *rowReader) ids(e *event.Event) (graph.IDs, error) {
+	if r.set.ID == nil {
+		return graph.IDs{}, nil
+	}
+	nodes := []int32{e.Source, e.Target}
+	if !e.OfEdge() {
+		nodes = nodes[:1]
+	}
+	if r.set.Layout.NodeIDs == graph.StringIDs {
+		r.texts = r.texts[:0]
+		for _, v := range nodes {
+			r.texts = append(r.texts, r.set.ID(v))
+		}
+		return graph.IDsOfStrings(r.texts)
+	}
+	r.ints = r.ints[:0]
+	for _, v := range nodes {
+		text := r.set.ID(v)
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return graph.IDs{}, fmt.Errorf("event %d: the id of node %d is %q, want an integer of 64 bits", e.Pos, v, short([]byte(text)))
+		}
+		r.ints = append(r.ints, id)
+	}
+	return graph.IDsOf(r.ints), nil
 }
 
 func (r *rowReader) Close() error {
@@ -90,7 +135,7 @@ func (r *rowReader) Close() error {
 }
 
 // Of returns the events in the records of a source: of a file of sources.IPC, or of
-// messages of sources/jetstream. Attributes are borrowed until the next event. An event
+// messages of sources/jetstream, without ids of nodes. Attributes are borrowed until the next event. An event
 // that breaks the rules of its layout is an error. So is a source that wants to know which
 // rows are complete (flow.Acker, flow.Settler), such as a queue of sources/jetstream: only a
 // pipeline tells it.
