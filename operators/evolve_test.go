@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,6 +239,41 @@ func cells[T record.Value](t *testing.T, rec arrow.Record, name string, row, i, 
 	}
 	values = values[row*width : (row+1)*width]
 	return values[i*width/w : (i+1)*width/w]
+}
+
+// The rows are the same bytes at any number of workers.
+func TestEvolveWorkers(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	for i, l := range eventLayouts {
+		for _, bound := range []int{0, 5} {
+			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+			recs, _ := eventRecords(mem, l, 300, 25, 10, uint64(i))
+			op := operators.Evolve{Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true}, Every: 7, Size: 3, MemberIDs: l.NodeIDs != graph.NoIDs}
+			var want []string
+			for workers := 1; workers <= 3; workers++ {
+				var out sinks.Collect
+				if err := flow.From(sources.Records{Records: recs}).Via(op).Via(operators.PerRoot{}).To(&out).
+					With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, rec := range out.Records() {
+					got = append(got, flowtest.Rows(rec)...)
+				}
+				out.Release()
+				if workers == 1 {
+					want = got
+				}
+				if len(got) == 0 || !slices.Equal(got, want) {
+					t.Errorf("layout %d, bound %d: %d rows of %d workers differ from %d of one", i, bound, len(got), workers, len(want))
+				}
+			}
+			for _, r := range recs {
+				r.Release()
+			}
+			mem.AssertSize(t, 0)
+		}
+	}
 }
 
 // member_ids has the ids of the members, also of a graph that was kept between two runs, and

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,6 +178,42 @@ func TestPartIsReadWhole(t *testing.T) {
 		loaded := &report{}
 		if err := loaded.part().Load(&b); err != nil || b.Len() > 0 || len(loaded.curve.Means) != n {
 			t.Fatalf("of %d means %d are read, and %d bytes are left: %v", n, len(loaded.curve.Means), b.Len(), err)
+		}
+	}
+}
+
+// The results, the model, the curve and the checkpoint are the same bytes on one processor and
+// on two.
+func TestWorkers(t *testing.T) {
+	defer leak.VerifyNone(t)
+	file := rows(t)
+	for _, args := range []string{
+		"-n 300 -candidates 30", "-edges " + file + " -every 20", "-edges " + file + " -task nodes -columns source_class=c1,target_class=5",
+		"-edges " + file + " -task nodes -columns attr=rating", "-edges " + file + " -task fields -k 4 -window 100 -every 7",
+	} {
+		var want string
+		for workers := 1; workers <= 2; workers++ {
+			dir := t.TempDir()
+			curve, kept := filepath.Join(dir, "curve.svg"), filepath.Join(dir, "kept")
+			before := runtime.GOMAXPROCS(workers)
+			r := clitest.JSON[map[string]any](t, run, append(strings.Fields(args), "-out", curve, "-checkpoint", kept, "-checkpoint-every", "100")...)
+			runtime.GOMAXPROCS(before)
+			for _, name := range []string{"events_per_s", "latency_ms", "peak_rss_mb", "seconds"} {
+				delete(r, name)
+			}
+			got := fmt.Sprint(r)
+			for _, path := range []string{curve, kept} {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += fmt.Sprintf(" %x", sha256.Sum256(text))
+			}
+			if want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%s: on %d processors %s, on one %s", args, workers, got, want)
+			}
 		}
 	}
 }
