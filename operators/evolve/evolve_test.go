@@ -2,7 +2,9 @@ package evolve_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -56,8 +58,13 @@ func anew(f *evolve.Fields, dir field.Direction, bound int, z field.Normalizer) 
 
 // After batches of random events, of every kind and in windows, the kept fields, bounded or
 // not, are those of the graph computed anew; and so they are when the fields are saved and
-// loaded between. go test -run TestFields -rapid.checks=5000 draws thousands.
+// loaded between. SANFLOW_LONG=1 draws thousands of sequences.
 func TestFields(t *testing.T) {
+	if os.Getenv("SANFLOW_LONG") != "" {
+		checks := flag.Lookup("rapid.checks").Value
+		defer checks.Set(checks.String())
+		checks.Set("5000")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := dynamic.Settings{
 			Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
