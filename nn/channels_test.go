@@ -89,7 +89,7 @@ func TestChannelErrors(t *testing.T) {
 			if err := m.Init(test.s); err != nil {
 				t.Fatal(err)
 			}
-			c := coreOf(m)
+			c := learnerOf(m)
 			hash := c.Hash()
 			b := randomBatch(test.s, 4, 12)
 			test.spoil(&b)

@@ -45,10 +45,10 @@ var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernel
 // with the same kernels, and without assembly only on the same architecture.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
-// bestName is the tensor of the weights that are kept for the caller, the last one.
+// bestName is the name of the last tensor, the weights that the file keeps for the caller.
 const bestName = "best"
 
-// counts is what a core counts.
+// counts are the counts of a Learner.
 type counts struct {
 	Steps   int     `json:"steps"`
 	Seen    int     `json:"seen"`
@@ -57,8 +57,9 @@ type counts struct {
 	Abs     float64 `json:"abs"`
 }
 
-func (c *core) Checkpoint(w io.Writer, note string, best []float32) error {
-	if c == nil {
+// Checkpoint writes the state of the training; see Checkpointer.
+func (c *Learner) Checkpoint(w io.Writer, note string, best []float32) error {
+	if !c.ready() {
 		return ErrNotReady
 	}
 	f := c.checkpoint()
@@ -76,9 +77,9 @@ func (c *core) Checkpoint(w io.Writer, note string, best []float32) error {
 	return nil
 }
 
-// checkpoint returns a file that tells whose checkpoint it is, with the tensors. They
+// checkpoint returns the file of a checkpoint with the settings of c and its tensors, which
 // share memory with c.
-func (c *core) checkpoint() *modelfile.File {
+func (c *Learner) checkpoint() *modelfile.File {
 	f := &modelfile.File{Kind: modelfile.Checkpoint + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
 	for _, s := range c.opt.state() {
 		f.Tensors = append(f.Tensors, modelfile.Vector("optimizer."+s.name, s.x))
@@ -86,8 +87,9 @@ func (c *core) checkpoint() *modelfile.File {
 	return f
 }
 
-func (c *core) Resume(r io.Reader) (note string, best []float32, err error) {
-	if c == nil {
+// Resume reads the state of a training; see Checkpointer.
+func (c *Learner) Resume(r io.Reader) (note string, best []float32, err error) {
+	if !c.ready() {
 		return "", nil, ErrNotReady
 	}
 	f, err := modelfile.Read(r)
@@ -132,7 +134,7 @@ func (c *core) Resume(r io.Reader) (note string, best []float32, err error) {
 
 // fitCheckpoint returns an error unless the file is a checkpoint of this model: of
 // the kind, shape, settings and tensors of want.
-func (c *core) fitCheckpoint(f, want *modelfile.File) error {
+func (c *Learner) fitCheckpoint(f, want *modelfile.File) error {
 	if f.Kind != want.Kind {
 		return fmt.Errorf("the file is of another model: %q, want %q", f.Kind, want.Kind)
 	}

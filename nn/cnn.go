@@ -35,7 +35,7 @@ type CNN struct {
 	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
 	Info       map[string]string // saved with the weights; keys may not begin with "sanflow."
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 var _ interface {
@@ -47,7 +47,7 @@ var _ interface {
 
 func (c *CNN) settings() settings {
 	return settings{
-		kind: "cnn", name: "CNN", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
+		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
 		words:   []word{c.Activation.word(), c.Merge.word()},
 		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,

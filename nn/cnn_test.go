@@ -302,7 +302,7 @@ func TestInitErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: Init(%+v): %v, want %q", &test.c, test.s, err, test.want)
 		}
-		if test.c.core != nil {
+		if test.c.Learner != nil {
 			t.Error("a failed Init has left a network")
 		}
 	}

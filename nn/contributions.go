@@ -40,17 +40,17 @@ type additive struct{ clone }
 
 // Contributions does what Logistic.Contributions does.
 func (a additive) Contributions(b Batch, row int) (Contributions, error) {
-	return a.core.contributions(b, row)
+	return a.learner.contributions(b, row)
 }
 
 // Contributions returns the terms of the outputs of a row, or ErrUntrained.
 func (m *Logistic) Contributions(b Batch, row int) (Contributions, error) {
-	return m.core.contributions(b, row)
+	return m.contributions(b, row)
 }
 
 // contributions is Contributions of a model whose body is a logisticLayer.
-func (c *core) contributions(b Batch, row int) (Contributions, error) {
-	if c == nil {
+func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
+	if !c.ready() {
 		return Contributions{}, ErrNotReady
 	}
 	in, err := b.open(c.shape, false)
@@ -94,7 +94,7 @@ func (c *core) contributions(b Batch, row int) (Contributions, error) {
 }
 
 // addOutputs adds x times the mean over the heads of what they have in w, as outputs.
-func (c *core) addOutputs(to []float64, w []float32, x float64) {
+func (c *Learner) addOutputs(to []float64, w []float32, x float64) {
 	units := c.loss.units(c.shape)
 	heads := len(w) / units
 	for u := range units {

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -74,62 +73,3 @@ const (
 	Min     Similarity = "min"      // Σ min(xᵢ, yᵢ), histogram intersection; of WL colours optimal assignment (Kriege et al. 2016)
 	UnitMin Similarity = "unit min" // Σ min(xᵢ, yᵢ) / √(Σxᵢ·Σyᵢ): Min, independent of the size of the graphs
 )
-
-// Check returns an error for an unknown similarity.
-func (s Similarity) Check() error {
-	if s != Linear && s != Cosine && s != Min && s != UnitMin {
-		return fmt.Errorf("nn: the similarity is %q, want %q, %q, %q or %q", s, Linear, Cosine, Min, UnitMin)
-	}
-	return nil
-}
-
-// Minima reports whether s is Min or UnitMin.
-func (s Similarity) Minima() bool { return s == Min || s == UnitMin }
-
-// Unit reports whether s is Cosine or UnitMin, which scale rows to unit length.
-func (s Similarity) Unit() bool { return s == Cosine || s == UnitMin }
-
-// Self returns the similarity of a row to itself, before any scaling.
-func (s Similarity) Self(values []float64) (sum float64) {
-	for _, x := range values {
-		if s.Minima() {
-			sum += x
-		} else {
-			sum += x * x
-		}
-	}
-	return sum
-}
-
-// CheckCounts returns an error, a *RowError for a row, if rows cannot be compared: by Check, by
-// CheckRow, or because a row to be scaled is too small.
-func (s Similarity) CheckCounts(c *Counts) error {
-	if err := c.Check(); err != nil {
-		return err
-	}
-	for i := range c.Len() {
-		ids, values := c.Row(i)
-		if err := s.CheckRow(ids, values); err != nil {
-			return &RowError{i, err}
-		}
-		const normal = 0x1p-1022 // the least number with all of its digits
-		if self := s.Self(values); s.Unit() && self < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }) {
-			return rowErrorf(i, "counts too small to compare: the similarity of the row to itself is %v", self)
-		}
-	}
-	return nil
-}
-
-// CheckRow returns an error for counts too large to compare, and for a negative count if
-// Minima.
-func (s Similarity) CheckRow(ids []uint64, values []float64) error {
-	for j, x := range values {
-		if s.Minima() && x < 0 {
-			return fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
-		}
-	}
-	if self := s.Self(values); !kernel.Finite(self) {
-		return fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", self)
-	}
-	return nil
-}

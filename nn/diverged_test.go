@@ -27,7 +27,7 @@ func TestExtremeRow(t *testing.T) {
 			for _, x := range []float32{1e25, -3e38, float32(math.NaN()), float32(math.Inf(-1))} {
 				m := test.new()
 				*m.(architecture).settings().optimizer = opt
-				c := coreOf(ready(t, test.s, m))
+				c := learnerOf(ready(t, test.s, m))
 				if _, err := c.step(randomBatch(test.s, 8, 1)); err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +60,7 @@ func TestExtremeRow(t *testing.T) {
 }
 
 // memory returns what the optimizer of a model remembers.
-func memory(c *core) (x []float32) {
+func memory(c *Learner) (x []float32) {
 	for _, s := range c.opt.state() {
 		x = append(x, s.x...)
 	}
@@ -122,7 +122,7 @@ func TestUntrained(t *testing.T) {
 			_, together := (&Ensemble{Nets: []Predictor{m, m}}).Predict(b, nil)
 			uses := []error{predict, evaluate, together, m.Save(io.Discard)}
 			if e, ok := m.(Exporter); ok && test.s.Sparse == 0 {
-				uses = append(uses, ExportONNX(io.Discard, e))
+				uses = append(uses, e.ExportONNX(io.Discard))
 			}
 			for i, err := range uses {
 				if err != want {
@@ -217,7 +217,7 @@ func TestStepPredicts(t *testing.T) {
 		if HoldsOut(m) {
 			t.Skip("Step says what the head does that leaves a row out: see TestLogisticHeadsLeaveRowsOut")
 		}
-		coreOf(m).taught = true
+		learnerOf(m).taught = true
 		for _, rows := range []int{3, 200} {
 			b := tensorsOf(s, randomBatch(s, rows, 1))
 			want, err := m.Predict(b, nil)

@@ -14,8 +14,8 @@
 //
 // A [Model] is a struct literal. Its fields are settings; a zero field means the documented default.
 // Init and Load replace zeros, and later changes to the fields have no effect. One goroutine at a time
-// may use a model. The methods of all models are documented at [Predictor], [Evaluator], [Model],
-// [Saver], [Weighted], [Cloner] and [Checkpointer], and Init, Save and Load at [CNN].
+// may use a model. The methods of all models are those of the embedded [Learner], and Init, Save and
+// Load as documented at [CNN].
 //
 //	CNN      the paper's network, with edges k = 10ᴱ         nodes ─ conv ─ conv ┐
 //	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
@@ -38,8 +38,8 @@
 // whose edges or continuous attributes matter.
 //
 // An [Ensemble] averages several models. [RBM] and [Autoencoder] learn a code for fields without
-// targets; CNN.UseCode begins with it. Package graphkernel has kernels and a support vector machine,
-// package validation has folds and cross-validation.
+// targets; CNN.UseCode copies it to a first layer. Package graphkernel has kernels and a support vector
+// machine, package validation has folds and cross-validation.
 //
 // # Learning
 //
@@ -50,12 +50,11 @@
 // RMSE and MAE are those of unseen data.
 //
 // An attribute that is not finite or too large is a [RowError], a gradient that is not finite an error.
-// Both leave the weights and the optimizer unchanged. [ErrUntrained] is the error of a model that
-// predicts or is saved before it learned.
+// Both leave the weights and the optimizer unchanged.
 //
 // A model standardises the numbers that it learns. Predictions, losses and errors are in the unit of
-// the numbers. The mean and the deviation are those of the batches up to row 256. A stream whose first
-// rows differ from the rest, such as a sorted one, is standardised badly.
+// the numbers. The mean and the deviation come from the batches up to row 256. In a sorted stream the
+// first rows differ from the rest, which makes them wrong.
 //
 // # Shapes
 //
@@ -67,7 +66,7 @@
 //
 // Save and [Load] use safetensors files, of version 4, with a checksum. Checkpoint and Resume, see
 // [Checkpointer], store a training in files of version 5. Another version, a changed bit and impossible
-// sizes are errors. [ExportONNX] writes a model for other runtimes.
+// sizes are errors. An [Exporter] writes a model for other runtimes.
 //
 // # Same bytes
 //

@@ -102,7 +102,7 @@ func TestEarlyStopOfAnother(t *testing.T) {
 // Evaluate says what Step says, and changes nothing.
 func TestEvaluate(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
-		c := coreOf(m)
+		c := learnerOf(m)
 		in := tensorsOf(s, randomBatch(s, 7, 1))
 		hash := c.Hash()
 		got, err := c.Evaluate(in)

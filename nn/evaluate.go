@@ -8,8 +8,8 @@ import (
 )
 
 // Evaluate tests the model on a batch with targets; see Evaluator.
-func (c *core) Evaluate(b Batch) (Result, error) {
-	if c == nil {
+func (c *Learner) Evaluate(b Batch) (Result, error) {
+	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
 	in, err := b.open(c.shape, true)
@@ -22,7 +22,7 @@ func (c *core) Evaluate(b Batch) (Result, error) {
 	return c.evaluate(in)
 }
 
-func (c *core) evaluate(b batch) (Result, error) {
+func (c *Learner) evaluate(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -44,7 +44,7 @@ func (c *core) evaluate(b batch) (Result, error) {
 }
 
 // test compares what the model says of a batch with the targets.
-func (c *core) test(b batch) (tally, error) {
+func (c *Learner) test(b batch) (tally, error) {
 	b.unit, b.learned = c.unit, c.unit
 	y, err := c.work.forward(b)
 	if err != nil {

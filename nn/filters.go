@@ -28,17 +28,17 @@ var _ Filtered = filtered{}
 // filtered is a clone of a CNN.
 type filtered struct{ clone }
 
-func (f filtered) conv() *layer.FieldConv { return f.core.work.body.(*cnnLayers).nodes.Conv1 }
+func (f filtered) conv() *layer.FieldConv { return f.learner.work.body.(*cnnLayers).nodes.Conv1 }
 
 func (f filtered) Filters(b Batch) ([]float32, error) {
-	in, err := b.open(f.core.shape, false)
+	in, err := b.open(f.learner.shape, false)
 	if err != nil || in.rows == 0 {
 		return nil, err
 	}
-	if !f.core.Trained() {
+	if !f.learner.Trained() {
 		return nil, ErrUntrained
 	}
-	l := f.core.work.body.(*cnnLayers)
+	l := f.learner.work.body.(*cnnLayers)
 	if _, err := l.forward(in); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (f filtered) FilterWeights(filter int) (w []float64) {
 }
 
 func (f filtered) WithoutFilters(filters ...int) (Predictor, error) {
-	without := f.core.Clone().(filtered)
+	without := f.learner.Clone().(filtered)
 	l := without.conv()
 	for _, i := range filters {
 		if i < 0 || i >= l.Maps {

@@ -19,7 +19,7 @@ func (c *CNN) UseCode(encoder Encoder) error { return c.useCode(encoder, "conv1"
 func (c *CNN) UseEdgeCode(encoder Encoder) error { return c.useCode(encoder, "edges") }
 
 func (c *CNN) useCode(encoder Encoder, layer string) error {
-	if c.core == nil {
+	if !c.ready() {
 		return ErrNotReady
 	}
 	if c.steps > 0 {

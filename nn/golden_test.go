@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 				if err := os.WriteFile(file+".checkpoint", checkpoint.Bytes(), 0o644); err != nil {
 					t.Fatal(err)
 				}
-				return golden{coreOf(m).Hash(), coreOf(m).Hash(), p.Float32s()}
+				return golden{learnerOf(m).Hash(), learnerOf(m).Hash(), p.Float32s()}
 			})
 			content, err := os.ReadFile(file)
 			if err != nil {
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			var again bytes.Buffer
-			if err := loaded.Save(&again); err != nil || !bytes.Equal(again.Bytes(), content) || coreOf(loaded).Hash() != g.Hash {
+			if err := loaded.Save(&again); err != nil || !bytes.Equal(again.Bytes(), content) || learnerOf(loaded).Hash() != g.Hash {
 				t.Errorf("saved again it is another file; %v", err)
 			}
 			p, err := loaded.Predict(batch, nil)
@@ -72,7 +72,7 @@ func TestGolden(t *testing.T) {
 			}
 			next := ready(t, test.s, test.new())
 			note, best, err := next.(Checkpointer).Resume(bytes.NewReader(checkpoint))
-			if err != nil && !errors.Is(err, ErrKernels) || note != "a note" || best != nil || coreOf(next).Hash() != g.Resumed || next.Seen() != 24 {
+			if err != nil && !errors.Is(err, ErrKernels) || note != "a note" || best != nil || learnerOf(next).Hash() != g.Resumed || next.Seen() != 24 {
 				t.Errorf("resumed with %q after %d rows: %v", note, next.Seen(), err)
 			}
 			if _, err := next.Step(batch); err != nil {

@@ -28,7 +28,7 @@ type GRU struct {
 	Workers    int               // as in CNN
 	Info       map[string]string // as in CNN
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 // Pool reduces the states of a GRU, one per field, to one vector.
@@ -48,7 +48,7 @@ var _ Model = (*GRU)(nil)
 
 func (m *GRU) settings() settings {
 	return settings{
-		kind: "gru", name: "GRU", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		kind: "gru", name: "GRU", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.Activation.word(), m.Merge.word(), m.Pool.word()},
 		dropout: &m.Dropout, loss: &m.Loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,

@@ -30,7 +30,7 @@ type Link struct {
 	Workers    int               // as in CNN
 	Info       map[string]string // as in CNN
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 var _ Model = (*Link)(nil)
@@ -38,7 +38,7 @@ var _ Model = (*Link)(nil)
 func (m *Link) settings() settings {
 	loss := BinaryCrossEntropy
 	return settings{
-		kind: "link", name: "Link", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		kind: "link", name: "Link", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
 		words:   []word{m.Activation.word(), m.Merge.word()},
 		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,

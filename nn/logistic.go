@@ -40,7 +40,7 @@ type Logistic struct {
 
 	narrow bool // see Best
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 var (
@@ -56,7 +56,7 @@ func (m *Logistic) settings() settings {
 		standard = AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	}
 	return settings{
-		kind: "logistic", name: "Logistic", core: &m.core, info: &m.Info, counts: true,
+		kind: "logistic", name: "Logistic", learner: &m.Learner, info: &m.Info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
@@ -147,10 +147,11 @@ func (l *logisticLayer) hash(b batch) error {
 func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 	scale := 1.0
 	if l.kernel == Cosine {
-		if err := l.kernel.CheckRow(ids, values); err != nil {
-			return &RowError{i, err}
+		n := kernel.Length(values)
+		if !kernel.Finite(n) {
+			return rowErrorf(i, "counts too large to learn from: the length of the row is %v", n)
 		}
-		if n := kernel.Length(values); n > 0 {
+		if n > 0 {
 			scale = 1 / n
 		}
 	}

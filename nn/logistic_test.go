@@ -111,7 +111,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 	for epoch := range 5 {
 		loss, correct := 0.0, 0
 		for h, one := range alone {
-			c := coreOf(one)
+			c := learnerOf(one)
 			in, err := b.open(shape, true)
 			if err != nil {
 				t.Fatal(err)
@@ -141,21 +141,21 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 			t.Fatalf("epoch %d: %+v, %v, want %d right and a loss of %v", epoch, r, err, correct, loss/rows)
 		}
 	}
-	table := coreOf(m).work.List[0].W
+	table := learnerOf(m).work.List[0].W
 	for h, one := range alone {
-		for i, w := range coreOf(one).work.List[0].W {
+		for i, w := range learnerOf(one).work.List[0].W {
 			if got := table[i/3*3*heads+h*3+i%3]; math.Abs(float64(got-w)) > 1e-5 {
 				t.Fatalf("head %d: weight %d is %v, want %v", h, i, got, w)
 			}
 		}
 	}
-	y, err := coreOf(m).work.forward(mustOpen(t, b, shape))
+	y, err := learnerOf(m).work.forward(mustOpen(t, b, shape))
 	if err != nil {
 		t.Fatal(err)
 	}
 	mean := make([]float64, len(y))
 	for _, one := range alone {
-		z, err := coreOf(one).work.forward(mustOpen(t, b, shape))
+		z, err := learnerOf(one).work.forward(mustOpen(t, b, shape))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 }
 
 // updateAll takes a step over the whole table.
-func updateAll(c *core, n int) bool {
+func updateAll(c *Learner, n int) bool {
 	table, _ := c.work.body.(scatterer).scatter()
 	return table.whole(&c.work.Params, func() bool { return update(&c.work.Params, c.opt, c.rule, n) })
 }
@@ -211,7 +211,7 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := coreOf(all)
+		c := learnerOf(all)
 		for step := range 4 {
 			b := countedRows(rows, 3+step, 3)
 			if _, err := some.Step(b); err != nil {
@@ -240,11 +240,11 @@ func TestLogisticEntries(t *testing.T) {
 		if err != nil || len(rows) != 8*n || len(levels) != 8*n {
 			t.Fatalf("%d and %d entries of %d, %v", len(rows), len(levels), n, err)
 		}
-		y, err := coreOf(m).work.forward(batch{rows: 8, counts: b.Counts})
+		y, err := learnerOf(m).work.forward(batch{rows: 8, counts: b.Counts})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := coreOf(m).work.List
+		list := learnerOf(m).work.List
 		want := make([]float64, 8*3)
 		for i := range want {
 			row, c := i/3, i%3

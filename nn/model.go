@@ -145,11 +145,12 @@ type Cloner interface {
 	Clone() Predictor
 }
 
-func (c *core) Clone() Predictor {
-	if c == nil {
+// Clone returns a copy that predicts; see Cloner.
+func (c *Learner) Clone() Predictor {
+	if !c.ready() {
 		return nil
 	}
-	f := &core{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
+	f := &Learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
 	switch f.work.body.(type) {
@@ -161,17 +162,19 @@ func (c *core) Clone() Predictor {
 	return clone{f}
 }
 
-// clone is a core that predicts and does nothing else.
-type clone struct{ core *core }
+// clone is a Predictor with the weights of a Learner.
+type clone struct{ learner *Learner }
 
-func (f clone) Init(s Shape) error { return f.core.shape.Check(s.of(len(f.core.shape.Counts) > 0)) }
-
-func (f clone) Trained() bool { return f.core.Trained() }
-
-func (f clone) Shape() Shape { return f.core.Shape() }
-
-func (f clone) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	return f.core.Predict(b, dst)
+func (f clone) Init(s Shape) error {
+	return f.learner.shape.Check(s.of(len(f.learner.shape.Counts) > 0))
 }
 
-func (f clone) Clone() Predictor { return f.core.Clone() }
+func (f clone) Trained() bool { return f.learner.Trained() }
+
+func (f clone) Shape() Shape { return f.learner.Shape() }
+
+func (f clone) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	return f.learner.Predict(b, dst)
+}
+
+func (f clone) Clone() Predictor { return f.learner.Clone() }

@@ -65,8 +65,8 @@ type modelCase struct {
 	new  func() Model
 }
 
-// coreOf returns what is inside a model.
-func coreOf(m Model) *core { return *m.(architecture).settings().core }
+// learnerOf returns the Learner of a model.
+func learnerOf(m Model) *Learner { return *m.(architecture).settings().learner }
 
 // forModels runs a test for every model, initialised, with biases that are not
 // 0.
@@ -84,7 +84,7 @@ func ready(t testing.TB, s Shape, m Model) Model {
 		t.Fatal(err)
 	}
 	r := newRand(11)
-	for _, w := range coreOf(m).work.List {
+	for _, w := range learnerOf(m).work.List {
 		if len(w.Shape) > 1 && w.W[0] != 0 {
 			continue
 		}
@@ -92,7 +92,7 @@ func ready(t testing.TB, s Shape, m Model) Model {
 			w.W[i] = float32(0.2 * r.NormFloat64())
 		}
 	}
-	coreOf(m).taught = true
+	learnerOf(m).taught = true
 	return m
 }
 
@@ -114,7 +114,7 @@ func gradient(r *replica) (g []float32) {
 // (8·(f(h)-f(-h)) - (f(2h)-f(-2h))) / 12h.
 func TestModelGradients(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
-		work := coreOf(m).work
+		work := learnerOf(m).work
 		b := randomBatch(s, 5, 3)
 		loss := func() float64 {
 			_, learned, err := work.learn(b, 3, 32, b.rows)
@@ -151,7 +151,7 @@ func TestModelGradients(t *testing.T) {
 // and its gradient is their mean.
 func TestModelBatchIsItsRows(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
-		c := coreOf(m)
+		c := learnerOf(m)
 		c.work.drop = nil
 		whole := randomBatch(s, 7, 5)
 		learn := func(b batch) (y, g []float32) {
@@ -187,7 +187,7 @@ func TestModelSaveLoad(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
 		b := randomBatch(s, 9, 1)
 		for range 5 {
-			if _, err := coreOf(m).step(b); err != nil {
+			if _, err := learnerOf(m).step(b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -202,7 +202,7 @@ func TestModelSaveLoad(t *testing.T) {
 		if got, want := fmt.Sprintf("%T %v", any, any), fmt.Sprintf("%T %v", m, m); got != want {
 			t.Errorf("loaded as\n%s, want\n%s", got, want)
 		}
-		if coreOf(any).Hash() != coreOf(m).Hash() {
+		if learnerOf(any).Hash() != learnerOf(m).Hash() {
 			t.Error("other weights")
 		}
 		var again bytes.Buffer
@@ -255,7 +255,7 @@ func TestModelSameBytes(t *testing.T) {
 			if err := m.Init(test.s); err != nil {
 				t.Fatal(err)
 			}
-			c := coreOf(m)
+			c := learnerOf(m)
 			if warm {
 				p := make([]float32, 40*max(1, test.s.Classes))
 				if err := c.predict(p, randomBatch(test.s, 40, 77)); err != nil {
@@ -303,7 +303,7 @@ func TestRegression(t *testing.T) {
 		if err := m.Init(s); err != nil {
 			t.Fatal(err)
 		}
-		c := coreOf(m)
+		c := learnerOf(m)
 		var squares, abs float64
 		var last Result
 		for i := range 400 {
@@ -347,7 +347,7 @@ func TestRegression(t *testing.T) {
 // prediction with its row.
 func TestModelDiverged(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
-		c := coreOf(m)
+		c := learnerOf(m)
 		b := randomBatch(s, 4, 1)
 		if _, err := c.step(b); err != nil {
 			t.Fatal(err)

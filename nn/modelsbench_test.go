@@ -28,7 +28,7 @@ func BenchmarkTrainModels(b *testing.B) {
 			if err := m.Init(bench.s); err != nil {
 				b.Fatal(err)
 			}
-			c := coreOf(m)
+			c := learnerOf(m)
 			var in []batch
 			for i := range 8 {
 				s := bench.s

@@ -9,34 +9,29 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/onnx"
 )
 
-// ExportONNX writes a CNN, PSLR, GRU or Logistic (see its method) as an ONNX model of operator
-// set 13. Its inputs are tensors of a Batch of any number B of rows:
-//
-//	cats        (B, w, k, d_v) int32     edge_cats   (B, w, k, k, d_e) int32
-//	attrs       (B, w, k, c_v) float32   edge_attrs  (B, w, k, k, c_e) float32
-//
-// Its output is that of Predict: probabilities (B, classes) or value (B, 1). Info becomes
-// metadata. A sparse channel is an error. Some runtimes ignore discrete values out of range.
-func ExportONNX(w io.Writer, m Exporter) error { return m.ExportONNX(w) }
-
-// Exporter is a model that ExportONNX can write.
+// Exporter is a CNN, PSLR, GRU or Logistic.
 type Exporter interface {
+	// ExportONNX writes the trained model as ONNX, operator set 13. Inputs are tensors of a Batch
+	// of any number B of rows:
+	//
+	//	cats        (B, w, k, d_v) int32     edge_cats   (B, w, k, k, d_e) int32
+	//	attrs       (B, w, k, c_v) float32   edge_attrs  (B, w, k, k, c_e) float32
+	//
+	// The output is that of Predict: probabilities (B, classes) or value (B, 1). Info becomes
+	// metadata. A sparse channel is an error. Some runtimes ignore discrete values out of range.
 	ExportONNX(w io.Writer) error
 }
 
-// ExportONNX is package function ExportONNX.
 func (c *CNN) ExportONNX(w io.Writer) error { return export(w, c) }
 
-// ExportONNX is package function ExportONNX.
 func (m *PSLR) ExportONNX(w io.Writer) error { return export(w, m) }
 
-// ExportONNX is package function ExportONNX.
 func (m *GRU) ExportONNX(w io.Writer) error { return export(w, m) }
 
 func export(w io.Writer, m architecture) error {
 	set := m.settings()
-	c := *set.core
-	if c == nil {
+	c := *set.learner
+	if !c.ready() {
 		return ErrNotReady
 	}
 	if !c.Trained() {
@@ -138,7 +133,7 @@ func (m *Logistic) ExportONNX(w io.Writer) error { return export(w, m) }
 // Entries returns the inputs of an exported model: table rows and levels, (B, n) row-major,
 // padded with zeros to the longest row; n is at least 1.
 func (m *Logistic) Entries(c *Counts) (rows []int32, levels []float32, n int, err error) {
-	if m.core == nil {
+	if !m.ready() {
 		return nil, nil, 0, ErrNotReady
 	}
 	if err := c.Check(); err != nil {

@@ -90,7 +90,7 @@ func TestONNX(t *testing.T) {
 	for _, test := range onnxCases() {
 		m := ready(t, test.s, test.new())
 		var model bytes.Buffer
-		if err := ExportONNX(&model, m.(Exporter)); err != nil {
+		if err := m.(Exporter).ExportONNX(&model); err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
 		for _, rows := range []int{1, 9} {
@@ -105,7 +105,7 @@ func TestONNX(t *testing.T) {
 				inputs = map[string]onnxTensor{"rows": {Shape: []int{rows, n}, Ints: at}, "levels": {Shape: []int{rows, n}, Floats: x}}
 			}
 			j := job{model.Bytes(), inputs, test.name, []int{rows, columns}, make([]float32, rows*columns)}
-			if err := coreOf(m).predict(j.want, b); err != nil {
+			if err := learnerOf(m).predict(j.want, b); err != nil {
 				t.Fatal(err)
 			}
 			jobs = append(jobs, j)
@@ -147,7 +147,7 @@ func TestONNX(t *testing.T) {
 
 func TestONNXErrors(t *testing.T) {
 	var out bytes.Buffer
-	if err := ExportONNX(&out, &CNN{}); !errors.Is(err, ErrNotReady) {
+	if err := new(CNN).ExportONNX(&out); !errors.Is(err, ErrNotReady) {
 		t.Error(err)
 	}
 	for _, test := range modelCases {
@@ -159,7 +159,7 @@ func TestONNXErrors(t *testing.T) {
 			continue
 		}
 		const want = "sparse channel"
-		if err := ExportONNX(&out, m); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+		if err := m.ExportONNX(&out); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%s: %v, want %q", test.name, err, want)
 		}
 	}
@@ -170,7 +170,7 @@ func TestONNXBytes(t *testing.T) {
 	for _, test := range onnxCases() {
 		m := ready(t, test.s, test.new())
 		var a, b bytes.Buffer
-		if err := errors.Join(ExportONNX(&a, m.(Exporter)), ExportONNX(&b, m.(Exporter))); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+		if err := errors.Join(m.(Exporter).ExportONNX(&a), m.(Exporter).ExportONNX(&b)); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: not the same twice, or %v", test.name, err)
 		}
 	}

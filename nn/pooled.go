@@ -33,14 +33,14 @@ type Pooled struct {
 	Workers    int               // as in CNN
 	Info       map[string]string // as in CNN
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 var _ Model = (*Pooled)(nil)
 
 func (c *Pooled) settings() settings {
 	return settings{
-		kind: "pooled", name: "Pooled", core: &c.core, info: &c.Info, w: &c.W, k: &c.K,
+		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.Activation.word()},
 		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,

@@ -21,14 +21,14 @@ type PSLR struct {
 	Workers   int               // as in CNN
 	Info      map[string]string // as in CNN
 
-	*core
+	*Learner // nil before Init and Load
 }
 
 var _ Model = (*PSLR)(nil)
 
 func (m *PSLR) settings() settings {
 	return settings{
-		kind: "pslr", name: "PSLR", core: &m.core, info: &m.Info, w: &m.W, k: &m.K,
+		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
 		loss: &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }

@@ -56,7 +56,7 @@ func TestXORNeedsHiddenUnits(t *testing.T) {
 		r := newRand(1)
 		correct, rows := 0, 0
 		for i := range 1000 {
-			res, err := coreOf(m).step(xorBatch(r, s, 32))
+			res, err := learnerOf(m).step(xorBatch(r, s, 32))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,11 +49,11 @@ func LoadFile(name string) (Model, error) {
 // SaveFile saves m under that name. The file appears whole or not at all: see package
 // flow/file.
 func SaveFile(name string, m interface{ Save(io.Writer) error }) error {
-	return SaveFileOn(nil, name, m)
+	return saveFileOn(nil, name, m)
 }
 
-// SaveFileOn is SaveFile on a file system; nil is the file system of the machine.
-func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error }) error {
+// saveFileOn is SaveFile on a file system; nil is that of the machine.
+func saveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error }) error {
 	f, err := file.Create(fsys, name)
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
@@ -72,9 +72,9 @@ func SaveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 const keyUnit = "target"
 
 // save is Save of every network.
-func (c *core) save(w io.Writer, info map[string]string) error {
+func (c *Learner) save(w io.Writer, info map[string]string) error {
 	switch {
-	case c == nil:
+	case !c.ready():
 		return ErrNotReady
 	case !c.Trained():
 		return ErrUntrained
@@ -85,7 +85,7 @@ func (c *core) save(w io.Writer, info map[string]string) error {
 
 // load is Load of every network. m is as before when it fails.
 func load[M any, P pointer[M]](m P, r io.Reader) error {
-	return modelfile.Load((*M)(m), r, *m.settings().core != nil, restoreNet[M, P])
+	return modelfile.Load((*M)(m), r, (*m.settings().learner).ready(), restoreNet[M, P])
 }
 
 // restoreNet makes m the network that a file holds.
@@ -102,7 +102,7 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	if err := set.adopt(saved); err != nil {
 		return err
 	}
-	arch := *m // the core keeps a copy of its own
+	arch := *m // the Learner keeps its own copy
 	c, err := build(P(&arch), shape)
 	if err != nil {
 		return err
@@ -125,13 +125,13 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	c.work.Set(list)
 	c.taught = true
 	*m = arch
-	*set.core, *set.info = c, f.Info
+	*set.learner, *set.info = c, f.Info
 	return nil
 }
 
 // Hash returns the SHA-256 of the weights in hexadecimal; empty before Init.
-func (c *core) Hash() string {
-	if c == nil {
+func (c *Learner) Hash() string {
+	if !c.ready() {
 		return ""
 	}
 	return c.work.Hash()

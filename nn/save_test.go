@@ -156,7 +156,7 @@ func TestLoadErrors(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "nn: load: ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
-		if test.net.core != nil {
+		if test.net.Learner != nil {
 			t.Errorf("%s: the failed load left a network", test.name)
 		}
 	}
@@ -201,7 +201,7 @@ func FuzzLoad(f *testing.F) {
 		if err := m.Init(test.s); err != nil {
 			f.Fatal(err)
 		}
-		coreOf(m).taught = true
+		learnerOf(m).taught = true
 		file := saved(f, m)
 		f.Add(file)
 		f.Add(file[:len(file)/2])

@@ -19,7 +19,7 @@ func TestSaveFileCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 	}, func(d *filetest.Disk, dir string) error {
-		return SaveFileOn(d, filepath.Join(dir, "model"), now)
+		return saveFileOn(d, filepath.Join(dir, "model"), now)
 	}, func(t *testing.T, o filetest.Outcome) {
 		name := filepath.Join(o.Dir, "model")
 		m, err := LoadFile(name)
@@ -29,7 +29,7 @@ func TestSaveFileCrash(t *testing.T) {
 		if of := MetadataOf(m)["of"]; of != "now" && (o.Done || of != "was") {
 			t.Errorf("%s: the model is %q", o.What, of)
 		}
-		err = SaveFileOn(filetest.New(t, o.Dir), name, was)
+		err = saveFileOn(filetest.New(t, o.Dir), name, was)
 		left, listed := os.ReadDir(o.Dir)
 		if err := errors.Join(err, listed); err != nil || len(left) != 1 {
 			t.Errorf("%s: the next: %v; %v is left", o.What, err, left)

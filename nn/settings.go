@@ -13,7 +13,7 @@ import (
 // as pointers into the struct that the user has filled in.
 type settings struct {
 	kind, name string // in files, in Go
-	core       **core
+	learner    **Learner
 	info       *map[string]string
 
 	counts bool // it looks at counts, not at fields: w and k are nil

@@ -45,7 +45,7 @@ func TestTableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := loaded.Predict(batch, nil)
-	if err != nil || !slices.Equal(got.Float32s(), want.Float32s()) || coreOf(loaded).Hash() != m.Hash() {
+	if err != nil || !slices.Equal(got.Float32s(), want.Float32s()) || learnerOf(loaded).Hash() != m.Hash() {
 		t.Errorf("loaded it says %v, want %v (%v)", got, want, err)
 	}
 	if err := loaded.(Saver).Save(&again); err != nil || !bytes.Equal(again.Bytes(), file.Bytes()) {

@@ -35,9 +35,9 @@ const linger = 200 * time.Microsecond
 // team is the goroutines that share the steps of a model: the one that calls
 // learn, and helpers, which go when there was no step for a moment.
 type team struct {
-	core    *core
+	learner *Learner
 	workers int
-	own     *replica   // of the caller of learn, beside core.work, which takes part 0
+	own     *replica   // of the caller of learn, beside learner.work, which takes part 0
 	free    []*replica // in no use
 
 	mu      sync.Mutex
@@ -57,11 +57,11 @@ type team struct {
 }
 
 // learn does what replica.learn does for a whole batch. The gradients are those
-// of core.work.
+// of learner.work.
 func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	n := parts(b.rows)
 	if n == 1 {
-		return t.core.work.learn(b, t.core.steps, 0, b.rows)
+		return t.learner.work.learn(b, t.learner.steps, 0, b.rows)
 	}
 	t.begin(b, n)
 	t.work(t.own)
@@ -99,8 +99,8 @@ func (t *team) replica() *replica {
 		t.free = t.free[:n-1]
 		return r
 	}
-	r := lay(t.core.arch, t.core.shape)
-	r.Share(t.core.work.W)
+	r := lay(t.learner.arch, t.learner.shape)
+	r.Share(t.learner.work.W)
 	return r
 }
 
@@ -159,16 +159,16 @@ func (t *team) part(i int, r *replica) {
 			t.panics = p
 		}
 		if i > 0 && t.err == nil && t.panics == nil {
-			t.core.work.addGrad(r)
+			t.learner.work.addGrad(r)
 		}
 		t.added.Add(1)
 		t.turn.Broadcast()
 	}()
 	if i == 0 {
-		r = t.core.work // whose gradients are the sum
+		r = t.learner.work // whose gradients are the sum
 	}
 	from, to := i*t.batch.rows/t.parts, (i+1)*t.batch.rows/t.parts
-	seen, learned, err = r.learn(t.batch.cut(t.core.shape, from, to), t.core.steps, from, t.batch.rows)
+	seen, learned, err = r.learn(t.batch.cut(t.learner.shape, from, to), t.learner.steps, from, t.batch.rows)
 }
 
 // await waits until n parts have been added.

@@ -36,7 +36,7 @@ func TestWorkers(t *testing.T) {
 				if err := net.Init(m.s); err != nil {
 					t.Fatal(err)
 				}
-				c := coreOf(net)
+				c := learnerOf(net)
 				c.team.workers = workers
 				var results []Result
 				for i, rows := range []int{65, 1, 128, 64, 600} {

@@ -221,8 +221,8 @@ func (d *Deep) sums(c *nn.Counts) ([][]float64, error) {
 			}
 		}
 		// No similarity is larger than those of both rows to themselves.
-		if self := nn.Linear.Self(out[i]); !kernel.Finite(self) {
-			return nil, fmt.Errorf("graphkernel: deep: row %d has counts too large to compare: its similarity to itself is %v", i, self)
+		if sum := self(nn.Linear, out[i]); !kernel.Finite(sum) {
+			return nil, fmt.Errorf("graphkernel: deep: row %d has counts too large to compare: its similarity to itself is %v", i, sum)
 		}
 	}
 	return out, nil

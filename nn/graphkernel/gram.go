@@ -88,21 +88,21 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 // Compare returns the similarities of the rows of x to those of c, (x.Len(),
 // c.Len()) row-major. The sums are over ascending ids, so x and c may be swapped.
 func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int) ([]float64, error) {
-	if err := s.Check(); err != nil {
+	if err := checkSimilarity(s); err != nil {
 		return nil, err
 	}
 	for _, rows := range []*nn.Counts{x, c} {
-		if err := s.CheckCounts(rows); err != nil {
+		if err := checkCounts(s, rows); err != nil {
 			return nil, err
 		}
 	}
 	p := newPostings(c)
 	var most *common
-	if !s.Minima() {
+	if !minima(s) {
 		most = newCommon(x, c, p)
 	}
 	var a, b []float64
-	if s.Unit() {
+	if unit(s) {
 		a, b = lengths(x, s), lengths(c, s)
 	}
 	n := c.Len()
@@ -118,8 +118,8 @@ func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int)
 		for i := from; i < to; i++ {
 			ids, values := x.Row(i)
 			row := out[i*n : (i+1)*n]
-			p.compare(ids, values, s.Minima(), most, row)
-			if s.Unit() {
+			p.compare(ids, values, minima(s), most, row)
+			if unit(s) {
 				scaleCosine(row, a[i], b)
 			}
 		}
@@ -135,7 +135,7 @@ func lengths(c *nn.Counts, s nn.Similarity) []float64 {
 	l := make([]float64, c.Len())
 	for i := range l {
 		_, values := c.Row(i)
-		l[i] = math.Sqrt(s.Self(values))
+		l[i] = math.Sqrt(self(s, values))
 	}
 	return l
 }

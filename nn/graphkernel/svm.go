@@ -146,7 +146,7 @@ func (m *SVM) resolve() error {
 	case m.Cache < 0:
 		return fmt.Errorf("graphkernel: svm: Cache is %d, want 0 or more", m.Cache)
 	}
-	return m.Kernel.Check()
+	return checkSimilarity(m.Kernel)
 }
 
 // fitPair lets machines learn to tell two classes apart, one after the other, and

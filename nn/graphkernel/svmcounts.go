@@ -27,7 +27,7 @@ var (
 // rows that became support vectors are copied into the model.
 func (m *SVM) FitCounts(ctx context.Context, c *nn.Counts, class []int32) error {
 	kernel, cache := cmp.Or(m.Kernel, nn.Cosine), cmp.Or(m.Cache, 256<<20)
-	if err := kernel.CheckCounts(c); err != nil {
+	if err := checkCounts(kernel, c); err != nil {
 		return err
 	}
 	rows := make([]int32, c.Len())
@@ -81,7 +81,7 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 		return dst, errMatrix
 	}
 	one := nn.Counts{Offsets: []int{0, len(ids)}, IDs: ids, Values: values}
-	if err := m.Kernel.CheckCounts(&one); err != nil {
+	if err := checkCounts(m.Kernel, &one); err != nil {
 		var row *nn.RowError
 		if errors.As(err, &row) {
 			err = row.Err
@@ -92,9 +92,9 @@ func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64,
 	dst = slices.Grow(dst, n)[:from+n]
 	k := dst[from:]
 	clear(k)
-	m.words.compare(ids, values, m.Kernel.Minima(), nil, k)
-	if m.Kernel.Unit() {
-		scaleCosine(k, math.Sqrt(m.Kernel.Self(values)), m.size)
+	m.words.compare(ids, values, minima(m.Kernel), nil, k)
+	if unit(m.Kernel) {
+		scaleCosine(k, math.Sqrt(self(m.Kernel, values)), m.size)
 	}
 	return dst, nil
 }

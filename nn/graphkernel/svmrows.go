@@ -38,8 +38,8 @@ func newCountRows(c *nn.Counts, by nn.Similarity, cache int64) *countRows {
 	}
 	for i, l := range r.size {
 		_, values := c.Row(i)
-		r.selves[i] = by.Self(values)
-		if by.Unit() && l > 0 {
+		r.selves[i] = self(by, values)
+		if unit(by) && l > 0 {
 			r.selves[i] /= l * l // as the other products, not 1
 		}
 	}
@@ -67,8 +67,8 @@ func (r *countRows) row(i int32) []float64 {
 	}
 	kept.i = i
 	ids, values := r.c.Row(int(i))
-	r.p.compare(ids, values, r.by.Minima(), nil, kept.k)
-	if r.by.Unit() {
+	r.p.compare(ids, values, minima(r.by), nil, kept.k)
+	if unit(r.by) {
 		scaleCosine(kept.k, r.size[i], r.size)
 	}
 	return kept.k

@@ -153,7 +153,7 @@ func (m *SVM) restoreVectors(t map[string]modelfile.Tensor) error {
 	for _, end := range t["vectors.at"].U64 {
 		m.kept.Offsets = append(m.kept.Offsets, int(min(end, math.MaxInt32)))
 	}
-	if err := m.Kernel.CheckCounts(m.kept); err != nil {
+	if err := checkCounts(m.Kernel, m.kept); err != nil {
 		return err
 	}
 	rows := t["vectors.row"].U64
@@ -217,12 +217,12 @@ func (m *SVM) restorePair(p *svmPair, rows []uint64) error {
 		sum += math.Abs(p.coef[i])
 		p.rows = append(p.rows, int32(row))
 		if m.kept != nil {
-			self := 1.0
-			if !m.Kernel.Unit() {
+			own := 1.0
+			if !unit(m.Kernel) {
 				_, values := m.kept.Row(int(row))
-				self = m.Kernel.Self(values)
+				own = self(m.Kernel, values)
 			}
-			largest = max(largest, self)
+			largest = max(largest, own)
 		}
 	}
 	// The bias moves the decision of a support vector, which is a sum of coefficients

@@ -25,7 +25,7 @@ func (notReady) Is(target error) bool { return target == ErrUntrained }
 // and RBM.FreeEnergy need no training.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
-// architecture is what a type of model adds to core: its settings and its
+// architecture is the part of a model that its type adds to Learner: settings and
 // layers. It is a pointer to the struct that the user fills in.
 type architecture interface {
 	settings() settings
@@ -39,15 +39,15 @@ type architecture interface {
 	lay(p *layer.Params, s Shape) body
 }
 
-// pointer is what functions for every type of model M are called with.
+// pointer is the constraint of functions that serve every type of model M.
 type pointer[M any] interface {
 	*M
 	architecture
 }
 
-// core is a model after Init or Load: the weights and what changes them. It
-// serves every architecture, which embeds it and is asked for its layers only.
-type core struct {
+// Learner holds the weights of a model, the state of its optimizer and its counts. Each Model of
+// this package embeds one and has its methods; Init and Load set it.
+type Learner struct {
 	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them
 	shape Shape
@@ -66,15 +66,18 @@ type core struct {
 	lossSum, abs   float64 // over all rows seen
 }
 
-// initialise is Init of every model. The settings of m are left as they were
-// when it fails.
+// ready reports whether Init or Load has set the Learner.
+func (c *Learner) ready() bool { return c != nil && c.work != nil }
+
+// initialise is Init of every model. An error leaves the settings of m
+// unchanged.
 func initialise[M any, P pointer[M]](m P, s Shape) error {
 	set := m.settings()
 	if !set.counts && len(s.Counts) > 0 && s.W == 0 {
 		return fmt.Errorf("a %s looks at fields, and there are none, but counts", set.name)
 	}
 	s = s.of(set.counts)
-	if c := *set.core; c != nil {
+	if c := *set.learner; c.ready() {
 		return c.shape.Check(s)
 	}
 	next := *m
@@ -85,14 +88,14 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 	c.start()
 	c.work.init(m.settings().seedOr0())
 	*m = next
-	*m.settings().core = c
+	*m.settings().learner = c
 	return nil
 }
 
 // build checks the settings of m against s, replaces zeros, and lays out the
-// network. It takes next to no memory, so a file can be compared with the
-// layout before it is believed. The core keeps m.
-func build(m architecture, s Shape) (*core, error) {
+// network. It allocates no weights, so a file can be compared with the layout
+// before memory is taken for it. The Learner keeps m.
+func build(m architecture, s Shape) (*Learner, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
@@ -110,8 +113,8 @@ func build(m architecture, s Shape) (*core, error) {
 		return nil, err
 	}
 	s = s.clone()
-	c := &core{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
-	c.team.core, c.team.workers = c, *set.workers
+	c := &Learner{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
+	c.team.learner, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.Size() < 0 {
 		return nil, fmt.Errorf("more than %d weights", layer.MaxWeights)
@@ -122,21 +125,22 @@ func build(m architecture, s Shape) (*core, error) {
 }
 
 // start gives the network its memory, all weights zero.
-func (c *core) start() {
+func (c *Learner) start() {
 	c.work.Alloc()
 	c.opt = (*c.arch.settings().optimizer).start(len(c.work.W))
 }
 
-func (c *core) Shape() Shape {
-	if c == nil {
+// Shape returns the shape of the data; see Predictor.
+func (c *Learner) Shape() Shape {
+	if !c.ready() {
 		return Shape{}
 	}
 	return c.shape.clone()
 }
 
 // Step predicts a batch, then learns from it; see Model.
-func (c *core) Step(b Batch) (Result, error) {
-	if c == nil {
+func (c *Learner) Step(b Batch) (Result, error) {
+	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
 	in, err := b.open(c.shape, true)
@@ -146,7 +150,7 @@ func (c *core) Step(b Batch) (Result, error) {
 	return c.step(in)
 }
 
-func (c *core) step(b batch) (Result, error) {
+func (c *Learner) step(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -169,8 +173,8 @@ func (c *core) step(b batch) (Result, error) {
 }
 
 // Predict returns the probabilities or the value of each row; see Predictor.
-func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	if c == nil {
+func (c *Learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	if !c.ready() {
 		return nil, ErrNotReady
 	}
 	in, err := b.open(c.shape, false)
@@ -187,7 +191,7 @@ func (c *core) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, c.predict(p, in)
 }
 
-func (c *core) predict(p []float32, b batch) error {
+func (c *Learner) predict(p []float32, b batch) error {
 	y, err := c.work.forward(b)
 	if err != nil {
 		return err
@@ -198,8 +202,9 @@ func (c *core) predict(p []float32, b batch) error {
 	return nil
 }
 
-func (c *core) AppendWeights(dst []float32) []float32 {
-	if c == nil {
+// AppendWeights appends the weights to dst; see Weighted.
+func (c *Learner) AppendWeights(dst []float32) []float32 {
+	if !c.ready() {
 		return dst
 	}
 	dst = append(dst, c.work.W...)
@@ -209,8 +214,9 @@ func (c *core) AppendWeights(dst []float32) []float32 {
 	return dst
 }
 
-func (c *core) SetWeights(w []float32) error {
-	if c == nil {
+// SetWeights replaces the weights; see Weighted.
+func (c *Learner) SetWeights(w []float32) error {
+	if !c.ready() {
 		return ErrNotReady
 	}
 	if err := c.fitWeights(w); err != nil {
@@ -225,7 +231,7 @@ func (c *core) SetWeights(w []float32) error {
 }
 
 // fitWeights returns an error unless w is what AppendWeights returns of such a model.
-func (c *core) fitWeights(w []float32) error {
+func (c *Learner) fitWeights(w []float32) error {
 	n := len(c.work.W)
 	want := n
 	if c.loss == Squared {
@@ -241,34 +247,35 @@ func (c *core) fitWeights(w []float32) error {
 }
 
 // Trained reports whether the model has learned, was loaded or given weights.
-func (c *core) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
+func (c *Learner) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
 
-func (c *core) Seen() int {
-	if c == nil {
+// Seen returns the number of rows learned from; see Model.
+func (c *Learner) Seen() int {
+	if !c.ready() {
 		return 0
 	}
 	return c.seen
 }
 
 // Accuracy returns the share of Seen that Step predicted correctly; see Model.
-func (c *core) Accuracy() float64 {
-	if c == nil || c.seen == 0 {
+func (c *Learner) Accuracy() float64 {
+	if !c.ready() || c.seen == 0 {
 		return 0
 	}
 	return float64(c.correct) / float64(c.seen)
 }
 
 // RMSE returns the root mean square of the errors of Step; 0 for classes.
-func (c *core) RMSE() float64 {
-	if c == nil || c.seen == 0 || c.loss != Squared {
+func (c *Learner) RMSE() float64 {
+	if !c.ready() || c.seen == 0 || c.loss != Squared {
 		return 0
 	}
 	return math.Sqrt(c.lossSum / float64(c.seen))
 }
 
 // MAE returns the mean absolute error of Step; 0 for classes.
-func (c *core) MAE() float64 {
-	if c == nil || c.seen == 0 {
+func (c *Learner) MAE() float64 {
+	if !c.ready() || c.seen == 0 {
 		return 0
 	}
 	return c.abs / float64(c.seen)

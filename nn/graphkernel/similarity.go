@@ -1,0 +1,65 @@
+package graphkernel
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/internal/kernel"
+)
+
+// checkSimilarity returns an error for an unknown similarity.
+func checkSimilarity(s nn.Similarity) error {
+	if s != nn.Linear && s != nn.Cosine && s != nn.Min && s != nn.UnitMin {
+		return fmt.Errorf("graphkernel: the similarity is %q, want %q, %q, %q or %q", s, nn.Linear, nn.Cosine, nn.Min, nn.UnitMin)
+	}
+	return nil
+}
+
+// minima reports whether s sums minima of counts.
+func minima(s nn.Similarity) bool { return s == nn.Min || s == nn.UnitMin }
+
+// unit reports whether s scales rows to unit length.
+func unit(s nn.Similarity) bool { return s == nn.Cosine || s == nn.UnitMin }
+
+// self returns the similarity of a row to itself, before any scaling.
+func self(s nn.Similarity, values []float64) (sum float64) {
+	for _, x := range values {
+		if minima(s) {
+			sum += x
+		} else {
+			sum += x * x
+		}
+	}
+	return sum
+}
+
+// checkCounts returns an error, an *nn.RowError for a row, if s cannot compare the rows of c.
+func checkCounts(s nn.Similarity, c *nn.Counts) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	for i := range c.Len() {
+		ids, values := c.Row(i)
+		if err := checkRow(s, ids, values); err != nil {
+			return &nn.RowError{Row: i, Err: err}
+		}
+	}
+	return nil
+}
+
+func checkRow(s nn.Similarity, ids []uint64, values []float64) error {
+	for j, x := range values {
+		if minima(s) && x < 0 {
+			return fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
+		}
+	}
+	const normal = 0x1p-1022 // the least number with all of its digits
+	switch sum := self(s, values); {
+	case !kernel.Finite(sum):
+		return fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", sum)
+	case unit(s) && sum < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }):
+		return fmt.Errorf("counts too small to compare: the similarity of the row to itself is %v", sum)
+	}
+	return nil
+}
