@@ -27,5 +27,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d graphs, %.1f%% right before each update\n", net.Seen(), 100*net.Accuracy())
+	fmt.Println(net.Seen(), net.Accuracy() > 0.3) // one of six classes is right by chance in 0.17
+	// Output: 3000 true
 }

@@ -314,16 +314,23 @@ func TestObserverOfEarlyEnd(t *testing.T) {
 
 var errTested = errors.New("the test has failed")
 
-// A training in a few lines: epochs, a part to test on, an early end, the best
-// weights.
+// Fit trains until the validation loss no longer falls, and keeps the best weights.
 func ExampleFit() {
-	train, valid := fields(200, 64), fields(60, 64)
+	recipe := operators.Recipe{
+		operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 20, By: labeling.Degree},
+		operators.Normalize{K: 6},
+		operators.Batch{Size: 32},
+	}
+	train := recipe.Onto(flow.From(sources.Families{Graphs: 200}))
+	valid := recipe.Onto(flow.From(sources.Families{Graphs: 60, Seed: 2}))
 	net := &nn.CNN{Seed: 1, Dropout: -1}
 	fit, err := sinks.Fit{Net: net, Epochs: 30, Patience: 5, Valid: &valid}.Run(context.Background(), train)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(fit.Epochs) <= 30, fit.Best > 1, fit.Epochs[fit.Best-1].Valid.Loss < fit.Epochs[0].Valid.Loss)
-	// Output: true true true
+	first, best := fit.Epochs[0].Valid, fit.Epochs[fit.Best-1].Valid
+	fmt.Println(fit.Best > 1, best.Loss < first.Loss, best.Rows)
+	// Output: true true 60
 }
