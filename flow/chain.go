@@ -29,7 +29,7 @@ type chain struct {
 	hold    bool                     // the only stage is a Flusher
 	send    func(arrow.Record) error // takes over what leaves the last stage
 	letters []Letter                 // refused since the last takeLetters; they own their rows
-	failed  error                    // the first error, also where a stage took no notice of it
+	failed  error                    // the first error, even if a stage took no notice of it
 }
 
 func newChain(r *run, stages []Stage, counts []*counter, send func(arrow.Record) error) *chain {

@@ -88,7 +88,7 @@
 //     killed when; a sink that knows which positions it has makes that
 //     once. TestDelivery TestWatermarkOfFailedRun
 //   - Only io.EOF itself is the end of a source. TestOnlyEOFEnds
-//   - A Settler is told of each record once, when all of its rows are complete, in
+//   - A Settler is called with each record once, when all of its rows are complete, in
 //     whatever order records come and however often; and of no record that had a row in
 //     the pipeline when the run failed. TestSettler TestSettlerAgainstRows
 //   - A Reader that is an Acker or a Settler is closed after the last call of Ack or
@@ -150,7 +150,7 @@
 // that is redelivered while its rows are still here adds to their claims. TestSettler
 //
 // A run resumes at a place, which only the source understands: with several
-// epochs a position comes several times. Where the reader is a Seeker, the writer a
+// epochs a position comes several times. If the reader is a Seeker, the writer a
 // Resumer, and every stage between them can begin in the middle, the writer asks
 // for the place behind the last row that is complete for it, writes the place down
 // beside its result, and begins there in the next run, perhaps between rows derived

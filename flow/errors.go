@@ -50,7 +50,7 @@ func at(stage string, err error) error {
 }
 
 // inRecord is at for an error that happened while the stage had rec in hand, and
-// was at that row of it, or -1 where that is not known. A panic, which tells
+// was at that row of it, or -1 if that is unknown. A panic, which tells
 // nothing of its own, names at least the graphs of the record.
 func inRecord(stage string, rec arrow.Record, row int, err error) error {
 	if err == nil {
@@ -123,7 +123,7 @@ type Letter struct {
 	Row arrow.Record
 }
 
-// cell returns one value of an int64 column, or -1 where there is none.
+// cell returns one value of an int64 column, or -1 if there is none.
 func cell(rec arrow.Record, name string, row int) int64 {
 	v, err := record.Values[int64](rec, name)
 	if err != nil || row < 0 || row >= len(v) {

@@ -13,7 +13,7 @@ import (
 var errExit = errors.New("the stage has ended its goroutine by runtime.Goexit")
 
 // guard calls f, which is code of a stage, and returns its panic as an error.
-// Where f ends the goroutine, nothing can be returned: exit is told, and what
+// If f ends the goroutine, nothing can be returned: exit is told, and what
 // the caller has to do all the same it does in deferred functions.
 func guard(f func() error, exit func(error)) (err error) {
 	returned := false

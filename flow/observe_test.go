@@ -23,7 +23,7 @@ func (r *reporting) Close(error) error { return nil }
 
 func (r *reporting) Report() any { return r.n }
 
-// The observer of a context is told of each run once, before its first record and with its
+// The observer of a context is called with each run once, before its first record and with its
 // error, and an inner one takes its place.
 func TestObserve(t *testing.T) {
 	var told []string

@@ -58,7 +58,7 @@ func (s *sourceStage) serve() {
 	}
 }
 
-// take returns the next record, which the caller owns, or false where there is none,
+// take returns the next record, which the caller owns, or false if there is none,
 // or the run has ended.
 func (s *sourceStage) take() (arrow.Record, bool) {
 	if s.run.stopped() {

@@ -24,7 +24,7 @@ type StageStats struct {
 	Waiting               time.Duration // for records to come in
 	Blocked               time.Duration // for records to be taken
 	// Notes counts events that the stage itself finds worth knowing, by name,
-	// summed over workers; see Out.Note and Noter. nil where there are none. It is a
+	// summed over workers; see Out.Note and Noter. nil if there are none. It is a
 	// copy.
 	Notes map[string]int64
 	// Lag is how many messages wait to be read by a source that is a Lagger.

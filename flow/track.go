@@ -235,7 +235,7 @@ func (t *tracker) unlocked(f func()) {
 	f()
 }
 
-// became accounts for a stage that turned in into outs. Where these have no
+// became accounts for a stage that turned in into outs. If these have no
 // positions, the pipeline cannot know when the rows are complete, and their claims stay.
 func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
 	if t.off || len(outs) == 1 && samePos(in, outs[0]) {

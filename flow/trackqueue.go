@@ -13,7 +13,7 @@ type delivery struct {
 }
 
 // receive adds the claims of a record of a Settler, in whatever order these come.
-// Where one comes again while rows of it are here, each of these has another
+// If one comes again while rows of it are here, each of these has another
 // claim. The caller holds mu.
 func (t *tracker) receive(spans []span) error {
 	if len(spans) == 0 {

@@ -27,7 +27,7 @@ func (c *Learner) diverged(b batch, loss float64) error {
 }
 
 // blame returns the error of the first row that the model cannot bear, and would
-// if its numbers were 0; nil where there is none, and the weights are at fault.
+// if its numbers were 0; nil if there is none, and the weights are at fault.
 func (c *Learner) blame(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {

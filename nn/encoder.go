@@ -123,7 +123,7 @@ func restoreEncoder(m trainable, visible int, f *modelfile.File) error {
 	return nil
 }
 
-// lay lays out the weights, without memory for them, and where untied is set those of
+// lay lays out the weights, without memory for them, and if untied is set those of
 // the reconstruction. It returns an error where there can be no such encoder.
 func (c *encoderWeights) lay(visible, hidden int, units Units, untied bool) error {
 	if visible < 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each loss and its gradient against its definition, in float64, also where
+// Each loss and its gradient against its definition, in float64, even if
 // exponentials overflow.
 func TestLosses(t *testing.T) {
 	r := newRand(3)

@@ -92,7 +92,7 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 // gradients of the weights to what these rows have in that of the mean loss
 // under dropout of a batch of all rows. step and row are the step's number and
 // the row of the batch that b begins with. The result is that of the prediction;
-// learned is the sum of losses that the gradients are of. Where one of the two is
+// learned is the sum of losses that the gradients are of. If one of the two is
 // not finite there are no gradients.
 func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float64, err error) {
 	if headsOf(r.body) > 1 {

@@ -134,7 +134,7 @@ func (set settings) String() string {
 	return b.String() + "}"
 }
 
-// seedOr0 is the seed, and 0 where there is none.
+// seedOr0 is the seed, and 0 if there is none.
 func (set settings) seedOr0() uint64 {
 	if set.seed == nil {
 		return 0

@@ -24,7 +24,7 @@ import (
 // and where nodes have classes or ids those of the roots as root_target and root_ids; it
 // drops the columns of the graph and of the neighbourhoods.
 //
-// Roots and members are numbers of nodes, from 0 in each graph, also where the graph
+// Roots and members are numbers of nodes, from 0 in each graph, even if the graph
 // has other ids for them in node_ids. The ids of the roots become root_ids. The ids of
 // members go with the graph: a program that writes these sets KeepGraph and looks them up
 // in [record.Row].NodeID, in a stage before PerRoot, which drops the graph. Or the program

@@ -4,7 +4,7 @@ import "github.com/sanflow/sanflow/operators/field"
 
 // Names of the notes that Normalize leaves in flow.StageStats; field.Stats says
 // what each counts. All but those of the cache are the same at any number of
-// workers. Where both fallbacks and "canon refined" are 0, no field depends on
+// workers. If both fallbacks and "canon refined" are 0, no field depends on
 // node numbers.
 const (
 	NoteFields        = "fields"

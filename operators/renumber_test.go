@@ -71,7 +71,7 @@ func renumbered(t *testing.T, src flow.Source, most int) (plain, moved sources.G
 	return plain, moved, perms
 }
 
-// tensors returns the columns that Normalize makes, but for those that hold node
+// tensors returns the columns that Normalize makes, except those that hold node
 // numbers.
 func tensors(t *testing.T, src flow.Source, workers int, ops ...flow.Operator) []arrow.Record {
 	t.Helper()

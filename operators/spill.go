@@ -36,7 +36,7 @@ func newSpill(fsys file.FS, dir string, schema *arrow.Schema) (*spill, error) {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
 	s := &spill{fs: fsys, file: f}
-	// Where the system lets go of the name of an open file, not even a process
+	// If the system lets go of the name of an open file, not even a process
 	// that is killed leaves one behind.
 	s.gone = fsys.Remove(f.Name()) == nil
 	if s.w, err = ipc.NewFileWriter(f, ipc.WithSchema(schema)); err != nil {

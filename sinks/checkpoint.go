@@ -122,7 +122,7 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	}
 	p, done := &progress{set: c, net: saver, lock: lock, written: time.Now(), Columns: columnsOf(in)}, false
 	defer func() {
-		if !done { // also where Restore panics
+		if !done { // even if Restore panics
 			lock.Discard()
 		}
 	}()

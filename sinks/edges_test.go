@@ -47,7 +47,7 @@ func rings(t *testing.T, discrete bool) flow.Pipeline {
 		Via(operators.Assemble{K: 4})
 }
 
-// Where the stream has edges a model reads them, and can tell the rings apart;
+// If the stream has edges a model reads them, and can tell the rings apart;
 // where it has none, it cannot.
 func TestEdges(t *testing.T) {
 	for _, discrete := range []bool{true, false} {

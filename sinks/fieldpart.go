@@ -15,7 +15,7 @@ type FieldPart int
 
 const (
 	// Adjacency is 1 where an edge joins two nodes of the field, else 0:
-	// k·k units. A dummy has no edges. Where edges have continuous channels and
+	// k·k units. A dummy has no edges. If edges have continuous channels and
 	// no discrete one, an edge whose channels are all 0 is not seen.
 	Adjacency FieldPart = iota
 	// Nodes is the channels of the nodes: k·a_v units.

@@ -79,7 +79,7 @@ type Fit struct {
 type Epoch struct {
 	Number int       `json:"number"` // from 1
 	Train  nn.Result `json:"train"`  // of its rows, each before it was learned from
-	Valid  nn.Result `json:"valid"`  // of Valid, where that is set
+	Valid  nn.Result `json:"valid"`  // of Valid, if that is set
 	Score  float64   `json:"score"`
 	Value  float64   `json:"value,omitempty"` // of Fit.Measure on Valid
 	// Test is of the test rows of a Fold that has Valid too, and TestValue the value of

@@ -180,7 +180,7 @@ func TestFoldScores(t *testing.T) {
 	}
 }
 
-// Where a fold has rows to choose by, these decide, by the loss or by a measure, and what is
+// If a fold has rows to choose by, these decide, by the loss or by a measure, and what is
 // reported of the test rows is what a model of so many epochs has.
 func TestFoldValid(t *testing.T) {
 	ctx := context.Background()

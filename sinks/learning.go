@@ -43,7 +43,7 @@ const (
 	mostSampled = 4096 // classes of which rows are sampled
 )
 
-// asked is what a sink has to report. Where no one asks, it costs a look at open.
+// asked is what a sink has to report. If no one asks, it costs a look at open.
 type asked struct {
 	open    atomic.Bool // for more rows
 	classes []string

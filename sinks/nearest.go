@@ -22,7 +22,7 @@ type Near struct {
 // most like a graph. of has one row, and what the first of Names counts. The similarities are
 // exact, those of graphkernel.Compare: nn.UnitMin is at most 1, and reached by a graph with
 // the same counts; it is what an nn.Logistic of the kernel nn.Min approximates by levels, but
-// for the scale. All rows are compared, in O(values of c). Where c has fewer than n rows, all
+// for the scale. All rows are compared, in O(values of c). If c has fewer than n rows, all
 // are returned.
 func (c *CollectCounts) Nearest(ctx context.Context, of *nn.Counts, by nn.Similarity, n int) ([]Near, error) {
 	switch {

@@ -54,7 +54,7 @@ type Predictor struct {
 // Answer is the prediction for a graph, or for nodes of it.
 type Answer struct {
 	Class string    `json:"class"`       // the most probable one, the first of equals; "" where a number was learned
-	Index int       `json:"index"`       // of the class, -1 where there is none
+	Index int       `json:"index"`       // of the class, -1 if there is none
 	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
 	Value float32   `json:"value"`       // where a number was learned
 	Root  int32     `json:"root"`        // the node that the answer is about, or -1 where it is about the graph

@@ -17,7 +17,7 @@ import (
 type Probabilities struct {
 	Classes int
 	Sum     []float64 // (rows, classes), over the models
-	Target  []int     // class of each row, -1 where it is not known
+	Target  []int     // class of each row, -1 if it is unknown
 	Models  float64   // how many were asked
 }
 

@@ -38,7 +38,7 @@ func streamed(tb testing.TB, graphs int, onRow func(sinks.Prediction) error) *nn
 }
 
 // A stream of any length is learned from in the same memory: 4 000 graphs, or a
-// million where SANFLOW_LONG is set. What is right is counted before each graph is
+// million if SANFLOW_LONG is set. What is right is counted before each graph is
 // learned from.
 func TestStreamOfWordsTakesBoundedMemory(t *testing.T) {
 	if race.Enabled {

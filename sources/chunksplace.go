@@ -15,7 +15,7 @@ import (
 type chunksPlacer struct {
 	*chunksReader
 	of    flow.Seeker
-	size  int   // roots of a chunk, or 0 where that is not known
+	size  int   // roots of a chunk, or 0 if that is unknown
 	trail trail // Record counts those of the source in this run
 
 	mu      sync.Mutex

@@ -95,7 +95,7 @@ type EdgeList struct {
 	Workers int
 	// Progress, if set, is called some times a second while the file is read, by
 	// one goroutine, with the bytes of it that were read and its size, packed as
-	// it is; 0 where that is not known.
+	// it is; 0 if that is unknown.
 	Progress func(read, size int64)
 }
 
@@ -103,7 +103,7 @@ type EdgeList struct {
 type EdgeListStats struct {
 	EdgeCounts
 	Lines    int64 // lines with an edge
-	Declared int64 // number of nodes in a comment; 0 where there is none
+	Declared int64 // number of nodes in a comment; 0 if there is none
 	Isolated int64 // nodes that are on no line with two different ends
 }
 

@@ -143,7 +143,7 @@ func (p *edgeParser) flush() error {
 	return p.marks.Add(list)
 }
 
-// line reads any line. It is no edge, and err is not set, where there is none on it.
+// line reads any line. It is no edge, and err is not set, if there is none on it.
 func (p *edgeParser) line(row []byte) (u, v int32, ok bool) {
 	row = bytes.TrimSpace(row)
 	if len(row) == 0 || p.comment(row) {

@@ -26,7 +26,7 @@ import (
 // damage anywhere is an error before the first record. O(bytes), for graphs O(n + m log m).
 type IPC struct {
 	// Path is a file, or a directory of files *.arrow, *.arrows, *.feather,
-	// *.ipc. Where the directory has a manifest (package flow/manifest), each
+	// *.ipc. If the directory has a manifest (package flow/manifest), each
 	// file is compared with that before it is parsed.
 	Path string
 	// Reader is read instead of Path, which then only names it in errors. For an

@@ -98,7 +98,7 @@ func moleculeGraph(b *Builder, m *smiles.Molecule) (*graph.Graph, error) {
 type moleculeScan interface {
 	next() error   // goes to the next molecule, and returns io.EOF after the last
 	number() int64 // of the molecule, from 0
-	// target is the text of the class or value, and false where there is none.
+	// target is the text of the class or value, and false if there is none.
 	target() ([]byte, bool)
 	broken() error                          // why there is no molecule, where that is known by now
 	graph(b *Builder) (*graph.Graph, error) // its errors name the place

@@ -20,7 +20,7 @@ import (
 //	features.txt  "index:value …", a line per node, which may be empty (optional)
 //	split.txt     train, val, test or none, a line per node              (optional)
 //
-// or, where Edges is set, an edge list and a file of labels as [EdgeList] reads
+// or, if Edges is set, an edge list and a file of labels as [EdgeList] reads
 // them, with classes that may be missing.
 //
 // The number of nodes is the number of lines of labels.txt. Edges are
@@ -30,7 +30,7 @@ import (
 //
 // # Features
 //
-// Where all values are 1 (or 0, which is as good as absent), the features of a
+// If all values are 1 (or 0, which is as good as absent), the features of a
 // node are a set of indices, column node_sparse: words of a text, say, of which
 // there may be thousands. Other values are kept as continuous attributes,
 // column node_attr, when there are few, at most 64 columns, or when a quarter

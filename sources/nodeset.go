@@ -52,13 +52,13 @@ type NodeSet struct {
 	// Class is the class of every node, an index into Classes, or -1.
 	Class   []int32
 	Classes []string
-	// Value, if set, is the number to be learned of every node, NaN where it is not known.
+	// Value, if set, is the number to be learned of every node, NaN if it is unknown.
 	// There are no classes then.
 	Value []float32
 	// Split is the subset that each node belongs to; nil where there is no split.
 	Split []Subset
 	// Channels names the attributes of nodes and edges. Without it those of nodes are
-	// feature_0, …, and features where they are sparse, and there are no others.
+	// feature_0, …, and features if they are sparse, and there are no others.
 	Channels record.Layout
 	Stats    NodesStats
 }

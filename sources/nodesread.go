@@ -45,7 +45,7 @@ func (f *tuFiles) findNodes(name string) error {
 }
 
 // perNode calls do with every line of a file that has one per node. Empty lines
-// go to the function, but for those at the end of the file beyond the nodes.
+// go to the function, except those at the end of the file beyond the nodes.
 func (f *tuFiles) perNode(what string, nodes int, do func(l *lines, row []byte) error) error {
 	l, err := f.open(what)
 	if l == nil || err != nil {

@@ -42,10 +42,10 @@ type RootedGraph struct {
 	Graph *graph.Graph
 	// Roots are the roots of all rows: (rows, W).
 	Roots []int32
-	// Target is the class of each row, -1 where it is not known. It is read where
+	// Target is the class of each row, -1 if it is unknown. It is read where
 	// Layout has Classes.
 	Target []int32
-	// Value is the number to be learned of each row, NaN where it is not known. It is read
+	// Value is the number to be learned of each row, NaN if it is unknown. It is read
 	// where Layout has Real.
 	Value []float32
 	// IDs are the ids of the nodes, of one kind in all graphs, or none.

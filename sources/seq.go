@@ -48,7 +48,7 @@ type Seq struct {
 	// goes on. The default is 10 ms; a negative value means that it takes what
 	// is there.
 	MaxWait time.Duration
-	// Refused, if set, is told of each graph that does not fit Layout or breaks
+	// Refused, if set, is called with each graph that does not fit Layout or breaks
 	// the rules of package graph, and the stream goes on without it. The default
 	// is to end the run with a [flow.Error] that names the graph. It is called on the
 	// goroutine that reads.

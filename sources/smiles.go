@@ -28,7 +28,7 @@ import (
 // left out, so each of several targets has the molecules for which it is known; the others keep
 // their numbers. An empty value is none; NA or nan are classes, and no numbers.
 type SMILES struct {
-	// Table has the molecules. It is opened twice where Class is set and Classes is not.
+	// Table has the molecules. It is opened twice if Class is set and Classes is not.
 	Table Table
 	// Column has the SMILES. The default is smiles.
 	Column string

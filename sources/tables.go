@@ -158,7 +158,7 @@ type GraphTable struct {
 	Graph string
 	// Class has the class of a graph, or Value the number to be learned: column target.
 	// Every graph that edges or nodes name needs a row, and a number; the class of an Item is
-	// -1 where that is empty.
+	// -1 if that is empty.
 	Class, Value string
 	// Types and Offsets are as in EdgeTable.
 	Types   map[string]ColumnType

@@ -398,7 +398,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	if b.value != nil {
 		it.Value = b.value.attrs.at(row)
 	} else {
-		it.Class = b.graphClass.cats.at(row) // -1 where it is empty
+		it.Class = b.graphClass.cats.at(row) // -1 if it is empty
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ type tableField struct {
 	where   string  // and not in that table
 	batch   []int32 // of keys: the numbers of the rows of a batch
 	numbers []float32
-	cats    chunks[int32] // words and classes of all rows, -1 where there is none
+	cats    chunks[int32] // words and classes of all rows, -1 if there is none
 	attrs   chunks[float32]
 	scratch []byte
 }

@@ -23,7 +23,7 @@ type tableBuild struct {
 	edges, nodes, graphs *tableScan // nil where there is no such table
 	ids, names           keys       // of nodes, of graphs
 
-	// Columns, nil where there is none.
+	// Columns, nil if there is none.
 	source, target, edgeGraph *tableField
 	id, nodeGraph, class      *tableField
 	nodeValue                 *tableField

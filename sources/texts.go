@@ -228,7 +228,7 @@ func (t *texts) order() []int32 {
 			used[p][c] = true
 		}
 	}
-	// A key is the rank of each of these bytes, 0 where there is none, as many as fit, and then the number.
+	// A key is the rank of each of these bytes, 0 if there is none, as many as fit, and then the number.
 	var code [8][256]uint64
 	var width [8]int
 	number := bits.Len(uint(t.len()))

@@ -38,7 +38,7 @@ import (
 // numbers, and become the nearest float32: 0 below 7e-46, an error beyond 3.4e38.
 //
 // An edge may be listed in one direction or in both, and is undirected, unless
-// Directed is set. Self-loops and repeated lines are dropped. Where the lines
+// Directed is set. Self-loops and repeated lines are dropped. If the lines
 // of one edge have different attributes, the first in the file holds for both
 // directions. All of this is counted in [TUStats] and none of it is an error.
 //

@@ -55,7 +55,7 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 	return f, nil
 }
 
-// openPlace opens a zip or a directory, or takes fsys where that is set.
+// openPlace opens a zip or a directory, or takes fsys if that is set.
 func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles, error) {
 	f := &tuFiles{fsys: fsys, place: place, limit: limit, budget: memory, close: func() error { return nil }}
 	if f.fsys != nil {

@@ -70,7 +70,7 @@ func (n *graphNodes) sort() (err error) {
 	return nil
 }
 
-// lines returns one of the files, or nil where there is none.
+// lines returns one of the files, or nil if there is none.
 func (n *graphNodes) lines() *lines { return cmp.Or(n.table.labels, n.table.attrs) }
 
 func (n *graphNodes) close() { n.table.close() }

@@ -33,7 +33,7 @@ type cell struct {
 	PaperFold []float64 `json:"paper_style_folds,omitempty"`
 	// Behind is how far the cell is behind the best of its collection by the
 	// protocol of the command line, as the mean over the folds, and its standard
-	// error; none where there is none.
+	// error; none if there is none.
 	Behind   *float64 `json:"behind,omitempty"`
 	BehindSE *float64 `json:"behind_se,omitempty"`
 

@@ -69,7 +69,7 @@ func (t terms) agree(there terms, stream string) error {
 }
 
 // join compares the settings with those of a stream, for which it waits that long, and
-// returns those of the stream. Where there is no stream yet, and there need not be one, they are
+// returns those of the stream. If there is no stream yet, and there need not be one, they are
 // its own.
 func (c *config) join(ctx context.Context, name string, wait time.Duration) (terms, in.Info, error) {
 	own := c.terms()

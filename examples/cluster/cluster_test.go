@@ -186,7 +186,7 @@ func TestDirOfAnotherRun(t *testing.T) {
 	}
 }
 
-// Where no broker is yet a role waits, and stops when it is told to.
+// If no broker is yet a role waits, and stops when it is told to.
 func TestNoBroker(t *testing.T) {
 	clitest.Silence(t)
 	ports, err := freePorts(1)

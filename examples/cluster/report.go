@@ -21,7 +21,7 @@ type report struct {
 	Trained     int64   `json:"trained"`     // rows, in each epoch once
 	ModelSHA256 string  `json:"model_sha256"`
 
-	Expected  int64              `json:"expected,omitempty"` // what Trained should be; 0 where that is not known
+	Expected  int64              `json:"expected,omitempty"` // what Trained should be; 0 if that is unknown
 	Sent      int64              `json:"sent,omitempty"`     // rows that the feed has sent: graphs, or chunks of a large graph
 	Positions int64              `json:"positions"`          // different rows of the stream of fields
 	CPU       map[string]float64 `json:"cpu_s,omitempty"`    // processor time by role

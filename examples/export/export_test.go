@@ -205,7 +205,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Nodes are called by the ids of an edge list with gaps, also where the file that was
+// Nodes are called by the ids of an edge list with gaps, even if the file that was
 // made of it is mapped, read and checked, or Parquet: in fields, of both kinds of rows
 // and in lines, and in the edge list that is written of it.
 func TestIDs(t *testing.T) {

@@ -11,7 +11,7 @@
 //	go run ./examples/export -graph web.edges.gz -graphs -as arrow -out web
 //	go run ./examples/export -graph web -k 10 -out fields
 //
-// Where the ids of an edge list have gaps, the file has them, and fields have the ids of
+// If the ids of an edge list have gaps, the file has them, and fields have the ids of
 // their roots and members beside the numbers of the nodes.
 //
 // The directory gets numbered parts and manifest.json, which has the rows, the

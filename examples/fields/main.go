@@ -18,7 +18,7 @@
 // where edges have types (the first, if there are several). nodes has one row
 // per member: the indices of its discrete attributes, -1 for a dummy, then its
 // continuous ones, 0 for a dummy; rows are empty where nodes have no attributes.
-// Where edges have continuous attributes, as the weights of -weights, edge_attr[i][j]
+// If edges have continuous attributes, as the weights of -weights, edge_attr[i][j]
 // is the list of them, of zeros where there is no edge.
 //
 // An Arrow file has the same as columns graph, root, members, dist, edges, and

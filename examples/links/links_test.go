@@ -49,7 +49,7 @@ func result(t *testing.T, args ...string) map[string]any {
 	return clitest.JSON[map[string]any](t, run, args...)
 }
 
-// Where each hidden edge was the only one of an end there is no figure for pairs whose
+// If each hidden edge was the only one of an end there is no figure for pairs whose
 // ends have others, and none is made up.
 func TestNoneAttached(t *testing.T) {
 	var star []graph.Edge

@@ -39,7 +39,7 @@ const (
 )
 
 // motifs returns the strongest hidden units, strongest first. Of several whose
-// weights nearly coincide the strongest stands for all. Where all fields are
+// weights nearly coincide the strongest stands for all. If all fields are
 // equal the biases know all there is to know, and one unit is enough.
 func (c *config) motifs(rbm *nn.RBM, f *fields) ([]*motif, error) {
 	kinds := distinct(f)

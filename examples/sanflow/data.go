@@ -494,7 +494,7 @@ func open(path string) (sources.Table, error) {
 	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .jsonl or .parquet", path)
 }
 
-// attributes are the columns of the channels of a model, and their types, but for those
+// attributes are the columns of the channels of a model, and their types, except those
 // that have a column of another name.
 func attributes(cat, attr []record.Channel, other map[string]string) (names []string, types map[string]sources.ColumnType) {
 	names, types = []string{}, map[string]sources.ColumnType{}

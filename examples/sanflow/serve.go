@@ -35,7 +35,7 @@ type server struct {
 	timeout, reload, grace       time.Duration
 
 	token string
-	set   *sources.NodeSet // the open graph; nil where there is none
+	set   *sources.NodeSet // the open graph; nil if there is none
 	index *graph.IDIndex
 	now   atomic.Pointer[loaded]
 	work  chan struct{} // a place for each request in work

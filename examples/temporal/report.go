@@ -194,7 +194,7 @@ func (r *report) alarmed(list []drift.Alarm) {
 	}
 }
 
-// number is x, and null where there is none.
+// number is x, and null if there is none.
 func number(x float64) *float64 {
 	if math.IsNaN(x) {
 		return nil

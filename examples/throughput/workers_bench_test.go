@@ -25,7 +25,7 @@ import (
 //	cpu-2workers/1   processor time of two workers, over that of one
 //	cpu-2pipelines/1 processor time of a pipeline beside another, over that of one alone
 //
-// Where the last one is more than 1, caches and memory that the cores share are why, and
+// If the last one is more than 1, caches and memory that the cores share are why, and
 // two workers cannot be faster than 2 over it. On a machine that does something else
 // at the same time the processor times say more than the clock.
 //

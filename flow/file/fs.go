@@ -62,7 +62,7 @@ func System(f File) *os.File {
 // ErrHeld is the error of a write to a file that another run is writing.
 var ErrHeld = errors.New("another run is writing it")
 
-// Or returns fsys, or the operating system's where it is nil.
+// Or returns fsys, or the operating system's if it is nil.
 func Or(fsys FS) FS {
 	if fsys == nil {
 		return OS{}

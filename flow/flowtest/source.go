@@ -18,7 +18,7 @@ import (
 
 // RunSource checks a source that ends: it opens again to the same rows, keeps
 // the schema it has announced, gives records away, stops when its context does,
-// and leaves nothing behind, also where it is closed after the first record.
+// and leaves nothing behind, even if it is closed after the first record.
 func RunSource(t *testing.T, src flow.Source) {
 	t.Helper()
 	var want []string

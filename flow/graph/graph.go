@@ -87,7 +87,7 @@ func (g *Graph) Sparse(v int32) []int32 {
 func (g *Graph) HasNodeAttributes() bool { return g.NodeCats+g.NodeAttrs+g.SparseCard > 0 }
 
 // Entry returns the CSR position of the edge u→v, which indexes EdgeCat and
-// EdgeAttr, or -1 where there is none. O(log deg u).
+// EdgeAttr, or -1 if there is none. O(log deg u).
 func (g *Graph) Entry(u, v int32) int {
 	i, ok := slices.BinarySearch(g.Adj(u), v)
 	if !ok {

@@ -32,7 +32,7 @@ func Example() {
 }
 
 // What to read of a directory is what its manifest names, or all files of a kind
-// where there is none, unless a run has begun to put files there.
+// if there is none, unless a run has begun to put files there.
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {

@@ -68,7 +68,7 @@ type File struct {
 // limit bounds the size of a manifest that is read: some 100 000 files.
 const limit = 32 << 20
 
-// Read reads the manifest of a directory. Where there is none the error is
+// Read reads the manifest of a directory. If there is none the error is
 // fs.ErrNotExist.
 func Read(dir string) (*Manifest, error) { return ReadFile(nil, filepath.Join(dir, Name)) }
 
@@ -97,7 +97,7 @@ func ReadFile(fsys file.FS, path string) (*Manifest, error) {
 }
 
 // List returns the files of a directory, which is what to read of it: those of
-// its manifest. Where it has none, because another program wrote it, they are
+// its manifest. If it has none, because another program wrote it, they are
 // those whose names end like one of exts, in the order of names; of these only
 // the Name is known, and Version is 0. A directory in which a run has begun to
 // put files, and has not finished, is an error.

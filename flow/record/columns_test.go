@@ -147,7 +147,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Metadata is the same as that of package json, also where it is read without it.
+// Metadata is the same as that of package json, even if it is read without it.
 func TestShapeIsJSON(t *testing.T) {
 	for _, shape := range [][]int{nil, {}, {0}, {7}, {1024, 10, 10, 1}, {-1, 3}} {
 		f := record.ListField[int32]("x", shape)

@@ -19,7 +19,7 @@ const (
 	EventTime   = "time"         // int64, in the unit of the source
 	EventSource = "event_source" // int32, a node
 	EventTarget = "event_target" // int32, a node; -1 for events of nodes
-	EventClass  = "event_class"  // int32; -1 where there is none
+	EventClass  = "event_class"  // int32; -1 if there is none
 	EventCat    = "event_cat"    // list<int32>, discrete attributes
 	EventAttr   = "event_attr"   // list<float32>, continuous attributes
 	// EventIDs is list<int64> or list<utf8>, where nodes have ids: the id of the source and,

@@ -189,7 +189,7 @@ func (g *Graphs) ID(row int) int64 { return g.ids[row] }
 // Nodes returns n, the number of nodes of the graph of a row.
 func (g *Graphs) Nodes(row int) int { return len(g.offsets.Row(row)) - 1 }
 
-// NodeClass returns the class of each node, -1 where it is not known, and nil
+// NodeClass returns the class of each node, -1 if it is unknown, and nil
 // where the layout has no NodeClasses. It borrows from the record.
 func (g *Graphs) NodeClass(row int) []int32 { return g.Row(row).NodeClass }
 
@@ -216,7 +216,7 @@ type Row struct {
 	Class   int32   // target, where the layout has classes
 	Value   float32 // target, where the layout is Real
 	// NodeClass is the class of each node, where the layout has NodeClasses; -1
-	// where it is not known.
+	// if it is unknown.
 	NodeClass []int32
 	// NodeID is the id of each node in the source, where the layout has NodeIDs. The ids
 	// of a row all differ; their order is that of the source.

@@ -125,7 +125,7 @@ func (b *IDs) begin() {
 }
 
 // Room reports whether ids can be added before a column would leave Arrow's 32-bit
-// offsets. Append panics where there is none.
+// offsets. Append panics if there is none.
 func (b *IDs) Room(ids graph.IDs) bool {
 	if b.ints != nil {
 		return b.ints.room(ids.Len())

@@ -11,7 +11,7 @@ import (
 )
 
 // Streams have AllowDirect, so that any of their servers may answer a read by a
-// jetstream.Stream, and a server that is behind answers that a message is not there. Where that
+// jetstream.Stream, and a server that is behind answers that a message is not there. If that
 // matters these ask the leader of the stream.
 
 // Last returns the last message of a subject, or jetstream.ErrMsgNotFound.
@@ -30,7 +30,7 @@ func (c *Client) Next(ctx context.Context, stream, subject string, seq uint64) (
 	return c.led(ctx, stream, getRequest{Seq: seq, NextFor: subject})
 }
 
-// End returns what the mark of the end of a stream says, or nil where there is none.
+// End returns what the mark of the end of a stream says, or nil if there is none.
 func (c *Client) End(ctx context.Context, stream string) (*End, error) {
 	m, err := c.Last(ctx, stream, EndSubject(stream))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

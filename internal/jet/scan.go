@@ -93,7 +93,7 @@ type scanner struct {
 	expect   uint64 // its number of the next message
 }
 
-// fetch fetches once. Where it can go on, more is true; else another consumer is
+// fetch fetches once. If it can go on, more is true; else another consumer is
 // needed.
 func (s *scanner) fetch(ctx context.Context) (done, more bool, err error) {
 	batch, err := s.cons.Fetch(512, jetstream.FetchMaxWait(idleFetch))

@@ -53,7 +53,7 @@ func (c *Client) MakeSide(ctx context.Context, of *jetstream.StreamInfo) (*Side,
 	return s, nil
 }
 
-// Side returns the side stream of a stream, or nil where there is none.
+// Side returns the side stream of a stream, or nil if there is none.
 func (c *Client) Side(ctx context.Context, of *jetstream.StreamInfo) (*Side, error) {
 	name := sideOf(of.Config.Name)
 	var s jetstream.Stream

@@ -56,7 +56,7 @@ func Together(workers int, work func(worker int)) error {
 }
 
 // Each calls task with 0 to tasks-1, begun in order, on as many goroutines as Workers
-// says. Where a task fails, or panics, no other begins, and the context of those that run
+// says. If a task fails, or panics, no other begins, and the context of those that run
 // ends. The error is that of ctx, or else of the lowest task that failed.
 func Each(ctx context.Context, asked, tasks int, task func(ctx context.Context, worker, i int) error) error {
 	workers := Workers(asked, tasks)

@@ -85,7 +85,7 @@ func (s Files) Inputs() ([]Input, error) {
 }
 
 // list returns the files that a path stands for: itself, or those of a
-// directory, in the order of its manifest, or else of their names. Where there
+// directory, in the order of its manifest, or else of their names. If there
 // is a manifest and verify is set, each file is compared with it before it is
 // parsed.
 func list(path string, exts []string, verify bool, open func(f File, size int64) (Decoder, error)) ([]Input, error) {

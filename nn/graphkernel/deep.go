@@ -152,7 +152,7 @@ func (s *skipGram) centre() {
 	}
 }
 
-// Vector returns the vector of a thing, borrowed; nil where there is none, as before
+// Vector returns the vector of a thing, borrowed; nil if there is none, as before
 // Fit.
 func (d *Deep) Vector(id uint64) []float32 {
 	i, ok := slices.BinarySearch(d.ids, id)

@@ -103,7 +103,7 @@ func (d *Deep) restoreVectors(list []modelfile.Tensor) error {
 	return nil
 }
 
-// Metadata returns Info, which it makes where it is nil.
+// Metadata returns Info, which it makes if it is nil.
 func (d *Deep) Metadata() map[string]string { return modelfile.Metadata(&d.Info) }
 
 // Trained reports whether vectors were learned, or loaded.

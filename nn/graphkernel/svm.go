@@ -94,7 +94,7 @@ func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (nex
 }
 
 // learnPath returns a machine for each C, which ascend, 0 for 1. The search for one
-// begins where that for the C before it has ended. Where MaxSteps ends the search for
+// begins where that for the C before it has ended. If MaxSteps ends the search for
 // one other than the first, there are only the machines before.
 func (m *SVM) learnPath(ctx context.Context, k kernelRows, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))

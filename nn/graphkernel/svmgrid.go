@@ -28,7 +28,7 @@ type SVMGrid struct {
 	// the C before it; see Bounded.
 	SVM SVM
 	// Gram returns the matrix of a variant, which must not change afterwards. Gram
-	// must be set. Where its error is an ErrDiverges the variant is missing.
+	// must be set. If its error is an ErrDiverges the variant is missing.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
 	now     *Gram
@@ -79,7 +79,7 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 
 // Learn learns from the training rows of a trial for each C, and scores the test
 // rows: those that are right, and by how much the decisions between their class and
-// another miss the margin. Where all training rows are of one class, that is the
+// another miss the margin. If all training rows are of one class, that is the
 // answer.
 func (g *SVMGrid) Learn(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 	switch {

@@ -52,7 +52,7 @@ func TestSVMGrid(t *testing.T) {
 			t.Errorf("C = %v: %+v, want %d right and a loss of %v", price, scores[i], right, loss)
 		}
 	}
-	// Where the steps end early the C before stands; the first must have an end.
+	// If the steps end early the C before stands; the first must have an end.
 	grid.SVM.MaxSteps = 1
 	if _, err := grid.Learn(ctx, trial); err == nil || !strings.Contains(err.Error(), "no end after 1 steps") {
 		t.Errorf("%v", err)

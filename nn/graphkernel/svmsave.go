@@ -73,7 +73,7 @@ func toUint64[T int | int32](list []T) []uint64 {
 	return out
 }
 
-// Metadata returns Info, which it makes where it is nil.
+// Metadata returns Info, which it makes if it is nil.
 func (m *SVM) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // Load reads what Save wrote, up to the end of r. m is as before when it fails.

@@ -36,7 +36,7 @@ func TestCorrected(t *testing.T) {
 	}
 }
 
-// Where two ways to learn are as good as each other, whatever rows they see, the
+// If two ways to learn are as good as each other, whatever rows they see, the
 // corrected error is as large as what they differ by from one sample to the next; that
 // of independent numbers is too small by far once there are many repeats.
 func TestCorrectedCovers(t *testing.T) {

@@ -55,7 +55,7 @@ type CrossValidation struct {
 	// [ReadSplits] reads them. Folds is their number, and another repeat is another run on
 	// the same splits, with trials of other numbers and so of other seeds. Each has Valid,
 	// and nested chooses by it: by inner trials, which learn from Train and are tested on
-	// Valid, or, where HeldOut is set, by Score.HeldOut, which Learn then measures on
+	// Valid, or, if HeldOut is set, by Score.HeldOut, which Learn then measures on
 	// Trial.Valid.
 	Given []Split
 	// Refit lets trials of Given splits learn from Train and Valid together before they

@@ -15,7 +15,7 @@
 // differences are in percentage points. Slices of a caller are borrowed during a call;
 // results belong to the caller.
 //
-// Where classes are unbalanced the accuracy says little, since the largest class alone has
+// If classes are unbalanced the accuracy says little, since the largest class alone has
 // most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
 // Balanced; choose epochs and variants by the same, sinks.Fit.Measure and
 // CrossValidation.Measure; and let sinks.Prior answer as if classes were equally frequent

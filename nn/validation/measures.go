@@ -13,7 +13,7 @@ type Answers struct {
 	Classes int       // 0 where numbers are learned
 	Class   []int32   // of each row
 	Probs   []float32 // (rows, Classes): the probability of each class
-	Want    []float64 // the number of each row, where Classes is 0
+	Want    []float64 // the number of each row, if Classes is 0
 	Said    []float64 // and the number that the model said
 }
 

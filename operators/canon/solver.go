@@ -20,7 +20,7 @@ const (
 	Exact Quality = iota
 	// Refined: the budget was used up, and the order is that of a search which
 	// individualises nodes and refines colours. It depends on structure alone,
-	// but its matrix is not the greatest. Where a graph with many automorphisms
+	// but its matrix is not the greatest. If a graph with many automorphisms
 	// takes about as many branches as the budget has, another numbering may
 	// still be Exact.
 	Refined
@@ -83,7 +83,7 @@ func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
 }
 
 // Types holds the types of the edges between at most 64 nodes: that of the edge
-// between u and v at 64·u+v. Where there is no edge the content is arbitrary.
+// between u and v at 64·u+v. If there is no edge the content is arbitrary.
 type Types [64 * 64]uint8
 
 // code is the entry of the matrix for u and v.

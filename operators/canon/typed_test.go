@@ -40,7 +40,7 @@ func TestTypedIsMatrix(t *testing.T) {
 		}
 		var edges canon.Types
 		for i, code := range codes {
-			edges[i/n<<6|i%n] = uint8(code - 1) // 255 where there is none
+			edges[i/n<<6|i%n] = uint8(code - 1) // 255 if there is none
 		}
 		got, q := b.Typed(rows, &edges, cells)
 		if q != canon.Exact || !slices.Equal(got, want) {

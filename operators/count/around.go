@@ -38,7 +38,7 @@ type Around struct {
 	Nodes int
 }
 
-// String returns "around", with Hops where it is set.
+// String returns "around", with Hops if it is set.
 func (a Around) String() string {
 	if a.Class == nil {
 		return describe(a)

@@ -74,7 +74,7 @@ func (a *attributes) Count(in Input, bag *Bag) error {
 }
 
 // count adds what there is of one channel, which is of the nodes of g, or of its edges
-// where g is nil.
+// if g is nil.
 func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
 	mean, deviation := a.moments()
 	a.numbers(bag, h.Add(0), mean, deviation)

@@ -88,7 +88,7 @@ func TestAttributesByHand(t *testing.T) {
 		} {
 			want = append(want, sortedValues(x)...)
 		}
-		// Each number of the whole graph has eight ids, or one where it is 0.
+		// Each number of the whole graph has eight ids, or one if it is 0.
 		tiles := 0
 		for _, x := range wholeGraph(g) {
 			if tiles += 8; x == 0 {

@@ -126,7 +126,7 @@ func (f *forms) addArcs(h Hash, nodes []int32) Hash {
 	return h
 }
 
-// arc hashes the label of the arc from u to v, 0 where there is none.
+// arc hashes the label of the arc from u to v, 0 if there is none.
 func (f *forms) arc(u, v int32) uint64 {
 	e := f.g.Entry(u, v)
 	if e < 0 {

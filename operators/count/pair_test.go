@@ -193,7 +193,7 @@ func TestWordsOfNodes(t *testing.T) {
 	}
 }
 
-// Where a hub is in the way of walks from one end, the words are those of the ends
+// If a hub is in the way of walks from one end, the words are those of the ends
 // exchanged all the same, and so is what Katz says.
 func TestHubBesideOneEnd(t *testing.T) {
 	const leaves = walkBudget + 10

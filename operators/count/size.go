@@ -21,7 +21,7 @@ func (Size) Count(in Input, bag *Bag) error {
 }
 
 // Labels counts the labels of the nodes: their discrete attributes, or degrees
-// where there are none.
+// if there are none.
 type Labels struct {
 	// Bins lets continuous attributes take part. The default leaves them out.
 	Bins Bins

@@ -37,7 +37,7 @@ func (w *wlCounter) first(h Hash, v int32) Hash {
 	return h
 }
 
-// round returns x, or, where Rounded is set, the number of bits of x.
+// round returns x, or, if Rounded is set, the number of bits of x.
 func (w *wlCounter) round(x int) uint64 {
 	if w.Rounded {
 		return uint64(bits.Len(uint(x)))

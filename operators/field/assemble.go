@@ -85,7 +85,7 @@ func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist 
 // lists is Assemble without a bound.
 func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
 	n := ix.N()
-	// Where one row is enough, nothing can be met twice.
+	// If one row is enough, nothing can be met twice.
 	if !ix.g.Directed && k > 1 && ix.adj.degree(root) >= k-1 && a.star(ix, root) {
 		return a.hood, a.dist
 	}

@@ -78,7 +78,7 @@ func checkBounded(t *testing.T, name string, g *graph.Graph, bound int, hood, go
 	}
 }
 
-// Where attributes make the rank one without ties, no byte depends on the
+// If attributes make the rank one without ties, no byte depends on the
 // numbering; without attributes none does around hubs with leaves.
 func TestBoundedFieldsDoNotDependOnNumbers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(93, 94))

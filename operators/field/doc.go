@@ -27,7 +27,7 @@
 // to the root, then by falling label; colour refinement, the default, starts
 // from the distances, numbers colours as the textbook does (see
 // labeling.WeisfeilerLehman) and ranks the smallest first. If U has more than k nodes, the first k of that ranking
-// are N. Where the cut would part nodes of equal rank, they are told apart first
+// are N. If the cut would part nodes of equal rank, they are told apart first
 // by node attributes (discrete ones, continuous ones, then the sparse one as an
 // ascending list) and edge types (refinement that starts from the ranking and
 // the attributes), then by individualising nodes of the divided class and

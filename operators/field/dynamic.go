@@ -105,7 +105,7 @@ func (d *DynamicIndex) setEntry(e int32, cat []int32, attr []float32) {
 	set(row(d.g.EdgeAttr, e, d.g.EdgeAttrs), attr)
 }
 
-// set copies values, or zeros where there are none.
+// set copies values, or zeros if there are none.
 func set[T any](to, from []T) { clear(to[copy(to, from):]) }
 
 // Add adds an edge, or an arc, that is absent.

@@ -13,7 +13,7 @@ import (
 // Nodes before the last level of a walk are members. Those of the last level are ranked by
 // one round of refinement first, and by all others within that: by their numbers of
 // neighbours in the level before, a, and in their own, b. Those with b = 0 come first, by
-// rising a; then the others, by falling a, then rising b. Where a rank is divided, a second round
+// rising a; then the others, by falling a, then rising b. If a rank is divided, a second round
 // ranks its nodes by the ranks of their neighbours. If that divides those taken
 // from the others, but for nodes with the same neighbours, of which the smallest numbers are taken,
 // then the members depend on nothing else.

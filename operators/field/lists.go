@@ -87,7 +87,7 @@ type selection struct {
 	canon    [canon.Partial + 1]int
 }
 
-// crop ranks the nodes of p and returns the first k. Where the cut would part nodes
+// crop ranks the nodes of p and returns the first k. If the cut would part nodes
 // of equal rank, structure decides: see the package comment.
 func (l *lists) crop(p *problem, k, budget, canonBudget int) (selection, error) {
 	r := &l.ranking

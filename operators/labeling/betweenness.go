@@ -73,7 +73,7 @@ func (l BetweennessCentrality) directed(in Input, labels []float64) error {
 }
 
 // search adds to sums the dependencies of every node of p as a source, times
-// times[s], or once where times is nil.
+// times[s], or once if times is nil.
 func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums []sum128) error {
 	n := len(sums)
 	workers := l.Workers

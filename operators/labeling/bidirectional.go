@@ -91,7 +91,7 @@ func (p *pathSampler) sample(rng *rand.Rand) {
 // expand goes one level on from an end. It reports false once the context has
 // ended.
 //
-// Where it meets what was met from the other end, that is the last level there:
+// If it meets what was met from the other end, that is the last level there:
 // a shorter path would have been found before. Every shortest path has one such
 // edge.
 func (p *pathSampler) expand(side int) bool {

@@ -14,7 +14,7 @@ import (
 //	 ╱ ╲          block 1: top 0, nodes 1, 2
 //	1───2───3
 //
-// Where edges join blocks at a node, all paths between the parts that hang
+// If edges join blocks at a node, all paths between the parts that hang
 // there pass through it, so that counting nodes takes the place of searching.
 type blocks struct {
 	met    []int32 // nodes in the order of the search; roots of components first

@@ -145,7 +145,7 @@ func TestLabelsAfterCancellation(t *testing.T) {
 	}
 }
 
-// A damaged graph that was not checked is an error, also where goroutines of the labeling
+// A damaged graph that was not checked is an error, even if goroutines of the labeling
 // meet the damage.
 func TestDamagedGraphs(t *testing.T) {
 	for _, directed := range []bool{true, false} {

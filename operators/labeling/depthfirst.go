@@ -9,7 +9,7 @@ import (
 // DepthFirst returns the nodes of g in the order of a depth-first traversal that
 // is guided by order, all nodes ranked, as Rank returns them: it starts at the
 // first node of order, goes on to the highest-ranked neighbour that it has not
-// met, back where there is none, and starts again at the highest-ranked node not
+// met, back if there is none, and starts again at the highest-ranked node not
 // met where a component is finished (Niepert et al. 2016, "Node Sequence
 // Selection", the alternative to sorting). Nodes that follow each other then
 // tend to be near each other. Arcs are followed both ways.

@@ -68,7 +68,7 @@
 //	func (Triangles) String() string { return "triangles" }
 //	func (Triangles) Label(in labeling.Input, labels []float64) error { … }
 //
-// Where it is to be named on a command line, or in the file of a model, Register
+// If it is to be named on a command line, or in the file of a model, Register
 // it; its exported fields are then settings, as in "triangles(least=2)".
 //
 // One that may take seconds returns in.Err() when that is not nil, so that a

@@ -20,7 +20,7 @@ const maxRounds = 10_000
 // graph a node collects from the arcs that arrive. Of several such vectors it is
 // the one that iteration comes to from equal entries: where components, or
 // strong components, have different greatest eigenvalues only those with the
-// greatest of all, and what they reach, have labels above 0. Where there is no
+// greatest of all, and what they reach, have labels above 0. If there is no
 // cycle of arcs, or no edge, all eigenvalues are 0, and so are all labels.
 //
 // Power iteration on A + I, which has the same eigenvector and does not

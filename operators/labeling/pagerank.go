@@ -11,7 +11,7 @@ var PageRank = PageRankCentrality{}
 
 // PageRankCentrality labels a node with the probability that a random walk is
 // there: with probability Damping the walk takes one of the edges, or leaving
-// arcs, of its node, otherwise, or where there is none, it jumps to any node
+// arcs, of its node, otherwise, or if there is none, it jumps to any node
 // (Page, Brin, Motwani and Winograd 1999).
 //
 // In whole multiples of 2⁻⁶⁰, whose sums do not depend on the order, until the

@@ -6,7 +6,7 @@ type progressKey struct{}
 
 // WithProgress returns a context whose pipelines tell done how far they are with
 // a labeling of a whole graph, as Input.Progress does: operators.Select and
-// operators.Channel look for it. Where several workers have a graph in hand each,
+// operators.Channel look for it. If several workers have a graph in hand each,
 // done is called by all of them, at any time.
 func WithProgress(ctx context.Context, done func(done, total int)) context.Context {
 	return context.WithValue(ctx, progressKey{}, done)

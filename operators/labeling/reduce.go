@@ -79,7 +79,7 @@ func (r *reduction) merge() {
 	p.off, p.nbr = append(p.off[:0], 0), p.nbr[:0]
 	for _, v := range r.firsts {
 		for _, u := range r.row(v) {
-			// Where one of a class is a neighbour, all are, but for v itself.
+			// If one of a class is a neighbour, all are, but for v itself.
 			if r.twin[u] == u {
 				p.nbr = append(p.nbr, r.class[u])
 			}

@@ -46,7 +46,7 @@ type Walk struct {
 // piece is the number of values that a goroutine computes at once.
 const piece = 1 << 14
 
-// Rows replaces rows, (nodes of g, width). Where it returns an error, that of a
+// Rows replaces rows, (nodes of g, width). If it returns an error, that of a
 // setting or of the context, rows are as they were.
 func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width int) error {
 	if err := w.Check(g.Directed); err != nil {

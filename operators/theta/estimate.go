@@ -9,7 +9,7 @@ import (
 )
 
 // Estimate is what a comparison says about one labeling. Theta, SE, Diff and
-// DiffSE are NaN where Err is set.
+// DiffSE are NaN if Err is set.
 type Estimate struct {
 	Labeling labeling.Labeling
 	// Theta is θ̂: the mean over the pairs of the number of entries, of k·k, in

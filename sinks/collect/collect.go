@@ -30,7 +30,7 @@ func (*Sink) Name() string { return "collect" }
 func (c *Sink) Open(*arrow.Schema) (flow.Writer, error) { return collector{c}, nil }
 
 // Records returns what was collected. The records belong to c until Release,
-// also where the run has failed.
+// even if the run has failed.
 func (c *Sink) Records() []arrow.Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 // aside puts the message that the reader of a full stream waits for into the stream
 // beside that (jet.Side), since nothing else will ever make room; and the end, when there is
-// only that left. Where the reader does not purge there is no such stream, and it
+// only that left. If the reader does not purge there is no such stream, and it
 // waits.
 func (w *writer) aside(ctx context.Context) error {
 	if w.Queue || time.Since(w.asked) < 50*time.Millisecond {

@@ -190,7 +190,7 @@ func (w *writer) failed(ctx context.Context, o *outgoing, err error) (bool, erro
 	return false, nil
 }
 
-// there compares a message with the one that has its position already. Where there is none, one
+// there compares a message with the one that has its position already. If there is none, one
 // was on its way and did not arrive, or another worker has finished it since: it is sent again, which the
 // broker's window of de-duplication, and what is behind the queue, let pass without harm.
 func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {

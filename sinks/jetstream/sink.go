@@ -82,7 +82,7 @@ func (Sink) Name() string { return "jetstream" }
 // String names the stream, for the plan of a pipeline.
 func (s Sink) String() string { return "JetStream(" + s.Stream + ")" }
 
-// Open checks the settings and makes the stream. Where the broker is away the first Write waits
+// Open checks the settings and makes the stream. If the broker is away the first Write waits
 // for it.
 func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if err := s.check(); err != nil {

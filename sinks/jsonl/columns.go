@@ -12,7 +12,7 @@
 // reader that makes a float64 of each number rounds. edges[i][j] is 0
 // where no edge leads from member i to member j, else 1, or 1 plus the index of the first
 // type of the edge. nodes has the discrete attributes of each member, -1 for a dummy, then
-// the continuous ones, 0 for a dummy. Where edges have continuous attributes
+// the continuous ones, 0 for a dummy. If edges have continuous attributes
 // edge_attr[i][j] is the list of them, zeros where there is no edge.
 package jsonl
 

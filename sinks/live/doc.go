@@ -25,8 +25,8 @@
 // Values of one stage are summed over the runs, those that have ended too. role is the name
 // of what Add was called with. Text writes metrics of a program's own in that format.
 //
-// Counts are those of flow.Running.Stats. Where no page is open, nothing is computed but
-// that a run has begun or ended. Where one is open, the statistics are read twice a second,
+// Counts are those of flow.Running.Stats. If no page is open, nothing is computed but
+// that a run has begun or ended. If one is open, the statistics are read twice a second,
 // and models note the first 1024 rows of each half second (sinks.Learning), which the
 // confusion matrix, the calibration and the alarms are made of: they begin when the page is
 // opened. Epochs of a Fit are all there. BenchmarkPage measures the cost: the time of a run

@@ -148,7 +148,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Where no page is open, a run is asked for nothing but its last statistics.
+// If no page is open, a run is asked for nothing but its last statistics.
 func TestNothingWithoutPage(t *testing.T) {
 	p, asked := &Page{interval: 5 * time.Millisecond}, 0
 	server := serve(t, p)

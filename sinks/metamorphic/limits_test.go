@@ -60,7 +60,7 @@ func by[T any](settings T, run func(ctx context.Context, settings T) error) use 
 	return use{settings, func(ctx context.Context, s any) error { return run(ctx, s.(T)) }}
 }
 
-// uses are the structs that have a number a user sets, but for those that need a broker
+// uses are the structs that have a number a user sets, except those that need a broker
 // or the net.
 func uses(t *testing.T) []use {
 	families := flow.From(sources.Families{Graphs: 12})

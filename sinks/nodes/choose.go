@@ -67,7 +67,7 @@ func (t *fitting) nothing() *sinks.Probabilities {
 }
 
 // choose trains networks of each view with each weight decay, and returns those with the
-// most validation nodes right. Where learning takes long, one network of each kind and
+// most validation nodes right. If learning takes long, one network of each kind and
 // its first epochs decide which are trained to the end.
 func (t *fitting) choose(ctx context.Context, views []*view) (*ensemble, error) {
 	var all []*ensemble

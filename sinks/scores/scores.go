@@ -143,7 +143,7 @@ func (w *Writer) flush() error {
 	return w.to.Write(context.Background(), rec)
 }
 
-// Close ends the file. Where failed is not nil the file does not appear.
+// Close ends the file. If failed is not nil the file does not appear.
 func (w *Writer) Close(failed error) error {
 	if failed == nil {
 		failed = w.flush()

@@ -98,7 +98,7 @@ func (o *Options) request(ctx context.Context, from string) (*http.Response, err
 }
 
 // secure refuses to go on from https to anything else, and leaves the rest to
-// check, or where that is nil, to ten redirects as package http does.
+// check, or if that is nil, to ten redirects as package http does.
 func secure(check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		switch last := via[len(via)-1].URL; {

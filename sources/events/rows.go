@@ -23,7 +23,7 @@ import (
 // positions that rise, and a reader in order waits for one that is missing.
 type Rows struct {
 	// Events are the events: of a Stream, a channel, or anything else. They can be read
-	// once. Where they wait, they must end with the context of the run, as Channel does.
+	// once. If they wait, they must end with the context of the run, as Channel does.
 	Events iter.Seq2[event.Event, error]
 	// Layout is that of the graph: its direction, attributes and classes, and the kind of
 	// the ids of nodes.

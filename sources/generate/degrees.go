@@ -14,7 +14,7 @@ import (
 //
 // The ends of edges that the degrees stand for are joined in random pairs (the
 // configuration model), and pairs that are self-loops or repeat an edge swap an
-// end with a random edge until they are neither. Where the number of ends is
+// end with a random edge until they are neither. If the number of ends is
 // odd, or no swap is found in 1000 tries, as in graphs of few nodes, ends are
 // left over and some degrees smaller than drawn.
 func (by Generator) RandomDegrees(n int, weight []float64, seed uint64) (*graph.Graph, error) {

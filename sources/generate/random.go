@@ -67,7 +67,7 @@ func (by Generator) ErdosRenyi(n, m int, seed uint64) (*graph.Graph, error) {
 	return s.graph(n)
 }
 
-// fill adds random edges until there are m. Where more than half of all pairs
+// fill adds random edges until there are m. If more than half of all pairs
 // are wanted it would take long to hit the free ones by chance, so it then
 // walks through the free pairs in random order.
 func (s *edgeSet) fill(n, m int, rng *rand.Rand) {

@@ -27,7 +27,7 @@ import (
 //		Via(operators.Normalize{K: 10}). …
 type Attach struct {
 	Connection
-	// Dir has the file, as SHA256.arrow. Where it has not, the file is fetched from
+	// Dir has the file, as SHA256.arrow. If it has not, the file is fetched from
 	// the object store Bucket, verified, and appears as a whole; of several
 	// processes one fetches it.
 	Dir string

@@ -10,7 +10,7 @@ import (
 )
 
 // A full stream of fields whose reader purges it takes only the message that the reader waits
-// for. Where the worker with that message has died, the consumer gives it to the next worker that
+// for. If the worker with that message has died, the consumer gives it to the next worker that
 // asks. But no worker asks while all hands are full of messages behind it. So a worker whose hand
 // has been full, and unchanged, for AckWait takes the first messages of the queue beyond Pending,
 // one at a time, past the consumer: all messages before the one that the trainer waits for are

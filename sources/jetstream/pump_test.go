@@ -31,7 +31,7 @@ func (c setBack) Info(ctx context.Context) (*nc.ConsumerInfo, error) {
 	return info, err
 }
 
-// Where the broker's clock is set back, messages of a dead worker, which it would keep until the
+// If the broker's clock is set back, messages of a dead worker, which it would keep until the
 // clock has caught up, are given out by a new consumer. That is one new consumer, and with the
 // clock where it was none.
 func TestClockSetBack(t *testing.T) {
@@ -73,7 +73,7 @@ func TestClockSetBack(t *testing.T) {
 }
 
 // That the consumer has nothing to give is not the end of the queue while there is something in
-// it: a server says so that came back, leads, and has not heard of it all. Where it stays
+// it: a server says so that came back, leads, and has not heard of it all. If it stays
 // so, another consumer is made.
 func TestForgetfulConsumer(t *testing.T) {
 	t.Parallel()

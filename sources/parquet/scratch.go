@@ -1,6 +1,6 @@
 package parquet
 
-// scratch is the memory that the decoding of a column takes. Where the values are
+// scratch is the memory that the decoding of a column takes. If the values are
 // only looked at before the next row group is read, it is used again: what is
 // collected meanwhile would otherwise be as much as what is kept.
 type scratch struct {

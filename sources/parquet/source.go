@@ -18,7 +18,7 @@ import (
 // Source reads Parquet. What columns of other programs become, and what is
 // checked, is said at sources.IPC; a row group here is a batch there.
 type Source struct {
-	// Path is a file, or a directory of files *.parquet. Where the directory has
+	// Path is a file, or a directory of files *.parquet. If the directory has
 	// a manifest (package flow/manifest), each file is compared with that before
 	// it is parsed.
 	Path string

@@ -22,12 +22,12 @@ type Molecule struct {
 // Atom is an atom, and the hydrogens on it that are no atoms of their own.
 type Atom struct {
 	Element   Element
-	Isotope   int16 // mass number; 0 where none is given
+	Isotope   int16 // mass number; 0 if none is given
 	Charge    int8  // -15 to 15
 	Hydrogens int8  // implied, or those of a bracket; not those that are atoms
 	Aromatic  bool  // written in lower case
 	Ring      bool  // on a cycle
-	Class     int32 // behind the colon of a bracket; 0 where none is given
+	Class     int32 // behind the colon of a bracket; 0 if none is given
 }
 
 // Bond joins two different atoms. No two bonds join the same atoms.

@@ -23,7 +23,7 @@ func (s Select) Operator() (operators.Select, error) {
 			return op, fmt.Errorf("-select: %w, or all", err)
 		}
 		op.By = l
-	case s.W > 0: // where W is set Select would choose the most central ones
+	case s.W > 0: // if W is set Select would choose the most central ones
 		op.By = byNumber{}
 	}
 	return op, nil

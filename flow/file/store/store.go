@@ -37,7 +37,7 @@ type Store struct {
 // runName is the entry with the settings.
 const runName = "run"
 
-// Open opens a directory, and makes it where there is none. No other process can open
+// Open opens a directory, and makes it if there is none. No other process can open
 // it until Close, or until this process ends, however it ends: the error is then
 // [file.ErrHeld]. A nil fsys is the file system of this machine.
 func Open(fsys file.FS, dir string) (*Store, error) {
@@ -60,7 +60,7 @@ func (s *Store) Close() error {
 
 // Begin makes this the run of the directory, or resumes the run that is there. It is
 // called before Get and Put. A run with other settings is an error that names the first
-// of these. Where resume is false, a directory that holds more than settings is
+// of these. If resume is false, a directory that holds more than settings is
 // [ErrBegun]. A run that ended before its first result is replaced.
 func (s *Store) Begin(settings []Setting, resume bool) error {
 	text, err := json.Marshal(settings)

@@ -32,7 +32,7 @@ type block struct {
 type rows struct {
 	ends  [blockNodes]int32
 	items []int32
-	more  []int32 // occurrences besides the first, by item; nil where there are none
+	more  []int32 // occurrences besides the first, by item; nil if there are none
 	cats  []int32
 	attrs []float32
 }

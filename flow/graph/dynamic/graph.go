@@ -81,7 +81,7 @@ type Change struct {
 	Class int32
 }
 
-// Graph is a graph that changes by events. Its methods, but for those of snapshots that
+// Graph is a graph that changes by events. Its methods, except those of snapshots that
 // were taken, are not safe for concurrent use.
 type Graph struct {
 	View   // of now
@@ -460,5 +460,5 @@ func equal[T any](a, b []T, same func(a, b T) bool) bool {
 	return true
 }
 
-// assign copies values, or zeros where there are none.
+// assign copies values, or zeros if there are none.
 func assign[T any](to, from []T) { clear(to[copy(to, from):]) }

@@ -18,7 +18,7 @@ type Stream struct {
 	body space
 }
 
-// NewStream reads the schema. size is that of the whole input, or -1. Where the
+// NewStream reads the schema. size is that of the whole input, or -1. If the
 // size is not known, memory is taken as the bytes arrive, whatever a message says
 // about its length.
 func NewStream(r io.Reader, size int64, take Take) (*Stream, error) {

@@ -17,7 +17,7 @@ func BiasReLU(x []float32, rows, c int, bias []float32) {
 }
 
 // ReLUGrad sets dy to 0 where y, the output of the layer, is not positive.
-// Where y is NaN dy stays.
+// If y is NaN dy stays.
 func ReLUGrad(dy, y []float32) {
 	if len(dy) != len(y) {
 		panic(fmt.Sprintf("kernel: ReLUGrad: dy has %d values, y has %d", len(dy), len(y)))

@@ -4,7 +4,7 @@ package kernel
 
 //go:generate go run -C _asm . -file rows -out ../rows_amd64.s
 
-// addRows takes half a cache line at a time, also where there is AVX-512: most rows begin
+// addRows takes half a cache line at a time, even if there is AVX-512: most rows begin
 // in the middle of a line, and a load that goes across two costs twice.
 // BenchmarkRows/AddRows/c=20 takes 1.7 times as long by whole lines.
 func addRows(dst, table []float32, rows int, idx []int32, x []float32) int {

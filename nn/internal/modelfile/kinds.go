@@ -67,7 +67,7 @@ func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) er
 	return nil
 }
 
-// Agree makes a setting that of a file, and returns an error where it is set to another.
+// Agree makes a setting that of a file, and returns an error if it is set to another.
 func Agree[T comparable](name string, v *T, file T) error {
 	var zero T
 	if *v != zero && *v != file {
@@ -77,7 +77,7 @@ func Agree[T comparable](name string, v *T, file T) error {
 	return nil
 }
 
-// Metadata returns the Info of a model, which it makes where it is nil.
+// Metadata returns the Info of a model, which it makes if it is nil.
 func Metadata(info *map[string]string) map[string]string {
 	if *info == nil {
 		*info = map[string]string{}

@@ -159,7 +159,7 @@ func (o *orbits) again(r *Refiner, g Rows, v int32) {
 }
 
 // smallest returns the position of the smallest cell of more than one node, of
-// equal ones the first, -1 where there is none.
+// equal ones the first, -1 if there is none.
 func smallest(cells []uint64) int32 {
 	best, size := int32(-1), 0
 	for i := 0; i < len(cells); {

@@ -33,7 +33,7 @@ type Partition struct {
 	cells int32
 }
 
-// Reset makes p the partition of 0 … n-1 into one cell, none where n is 0.
+// Reset makes p the partition of 0 … n-1 into one cell, none if n is 0.
 func (p *Partition) Reset(n int) {
 	p.Elems = scratch.Resize(p.Elems, n)
 	p.pos = scratch.Resize(p.pos, n)

@@ -23,7 +23,7 @@ type Leaves interface {
 // The zero value is ready.
 type Search struct {
 	// Cut is the position at which the partition must have a cell boundary,
-	// and target cells are the ones across it. Where Cut is 0 the partition
+	// and target cells are the ones across it. If Cut is 0 the partition
 	// must become discrete, twins apart, and target cells come in order.
 	Cut int
 	// Budget bounds the number of visited children; 0 means 1000. When it is

@@ -269,7 +269,7 @@ func (w *Words) collect(before uint64) int {
 	for fresh := w.starts &^ before; fresh != 0; {
 		first := bits.TrailingZeros64(fresh)
 		begin := 63 - bits.LeadingZeros64(before&below(first))
-		end := bits.TrailingZeros64(before &^ below(first)) // 64 where there is none
+		end := bits.TrailingZeros64(before &^ below(first)) // 64 if there is none
 		here := fresh & below(end)
 		fresh &^= here
 		w.parts[n], w.parts[n+1] = uint64(1+bits.OnesCount64(here)), w.cell[begin]

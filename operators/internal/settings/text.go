@@ -114,7 +114,7 @@ func Write(name string, base, v any, kinds Kinds) (string, error) {
 	return name + "(" + strings.Join(parts, ", ") + ")", nil
 }
 
-// Split cuts a list at its commas, but for those in brackets and strings. An
+// Split cuts a list at its commas, except those in brackets and strings. An
 // empty list has no parts.
 func Split(list string) ([]string, error) {
 	if strings.TrimSpace(list) == "" {

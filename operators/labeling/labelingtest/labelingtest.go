@@ -147,7 +147,7 @@ func checkNumbering(l labeling.Labeling) error {
 	return nil
 }
 
-// renumbered returns the same graph under other numbers. Where there is a root,
+// renumbered returns the same graph under other numbers. If there is a root,
 // it stays node 0, and distances go on rising.
 func renumbered(rng *rand.Rand, in labeling.Input) (labeling.Input, []int32) {
 	n := in.Graph.N()

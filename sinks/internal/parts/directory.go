@@ -191,7 +191,7 @@ func (d *directory) publish() error {
 }
 
 // discard removes what is not published, and what was replaced, and lets go of
-// the directory. Where it cannot, the next run does.
+// the directory. If it cannot, the next run does.
 func (d *directory) discard() error {
 	if d.file != nil {
 		d.file.Close()

@@ -1,3 +1,3 @@
 // Package browser has no code: its tests open the pages of sanflow in Chromium. They are
-// skipped where there is none.
+// skipped if there is none.
 package browser

@@ -9,7 +9,7 @@ import (
 )
 
 // IDs is a set of ids that were given to nodes, 0 … 2³¹-1, whose ranks in ascending
-// order are the numbers of the nodes. Where the largest is at most 16 for each edge
+// order are the numbers of the nodes. If the largest is at most 16 for each edge
 // and label, and a million, the set is a bit for each id up to there, with the number
 // of bits before each 64 of them; else a hash table, of 16 to 32 bytes for each id.
 type IDs struct {
@@ -252,7 +252,7 @@ func firstOf(a, b error) error {
 // Len is the number of ids.
 func (s *IDs) Len() int { return s.n }
 
-// First and Last are the smallest and the largest id, -1 where there is none.
+// First and Last are the smallest and the largest id, -1 if there is none.
 func (s *IDs) First() int32 { return s.first }
 func (s *IDs) Last() int32  { return s.last }
 

@@ -93,7 +93,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Rows are those of a map also where there are many buckets and waves, of which some
+// Rows are those of a map even if there are many buckets and waves, of which some
 // hold one row, and whether the lists are kept or used for them.
 func FuzzRows(f *testing.F) {
 	for i := range uint64(40) {

@@ -73,7 +73,7 @@ func (s *streams) cursor(k int) cursor {
 	return c
 }
 
-// next goes on to a chunk; at is empty where there is none.
+// next goes on to a chunk; at is empty if there is none.
 func (c *cursor) next() {
 	n := min(c.left, chunkSize)
 	c.at = nil
