@@ -31,8 +31,8 @@
 //   - positions: the pipeline knows up to which row of the source every row is
 //     complete, and tells Stats and a source that is an Acker.
 //
-// flow knows no graph theory and no learning. Package flowtest checks an
-// operator of yours against the rules above.
+// flow contains no graph theory and no learning. Package flowtest checks an operator of yours
+// against the rules above.
 //
 // # Interfaces
 //
@@ -94,11 +94,10 @@
 //   - A Reader that is an Acker or a Settler is closed after the last call of Ack or
 //     Settle. TestClosedAfterAck TestSettler
 //
-// A call is atomic: what a stage has emitted in a call to Process that fails is
-// dropped together with its letters, unless the stage is a Flusher, whose records leave
-// at once (TestFailedCall). A run is not atomic: when it fails, rows before the
-// failure have been written. The Writer decides whether these stay: Close gets
-// the error. TestErrorPlaces
+// A call is atomic: if a call to Process fails, its records and letters are dropped, unless the
+// stage is a Flusher, whose records leave at once (TestFailedCall). A run is not atomic: when it
+// fails, rows before the failure have been written. The Writer decides whether these stay: Close
+// gets the error. TestErrorPlaces
 //
 // Failure:
 //
@@ -122,11 +121,11 @@
 // that is not complete the pipeline remembers its positions: some tens of
 // bytes, and 4 bytes a row once its rows have come apart (TestTrackerAgainstRows).
 //
-// Records are made in recycled memory (Options.Allocator), so that a stage that keeps a slice
-// after the release of its record reads what another record wrote. With the variable
-// SANFLOW_MEM=poison in the environment, or Options.Allocator a record.Poison, released memory
-// is inaccessible: such a stage ends the run with an error that names the stage and the
-// line. Run a program with a new stage once in this way. TestPoisonNamesStage
+// Records are made in recycled memory (Options.Allocator), so a stage that keeps a slice after the
+// release of its record reads the data of another record. With the variable SANFLOW_MEM=poison in
+// the environment, or Options.Allocator a record.Poison, released memory is inaccessible: such a
+// stage ends the run with an error that names the stage and the line. Run a program with a new
+// stage once in this way. TestPoisonNamesStage
 //
 // # Positions
 //
@@ -149,17 +148,15 @@
 // counted by record, and Settle is called when the last claim on a record goes; a record
 // that is redelivered while its rows are still here adds to their claims. TestSettler
 //
-// A run resumes at a place, which only the source understands: with several
-// epochs a position comes several times. If the reader is a Seeker, the writer a
-// Resumer, and every stage between them can begin in the middle, the writer asks
-// for the place behind the last row that is complete for it, writes the place down
-// beside its result, and begins there in the next run, perhaps between rows derived
-// from one source row (Restarter.Skip). A source may delete rows before a place that was
-// written down. sinks.Train does so, with sources/jetstream, and with sources.Mapped and
-// sources.Chunks of it, where the place is a row of the file and a chunk of a graph.
-// Other files are read again from the beginning, and the rows that were learned from
-// are skipped.
-// sources/jetstream.TestResumeAtPlace sources/jetstream.TestBoundedStream sources.TestResumeAtPlace
+// A run resumes at a place, an opaque value of the source: with several epochs a position comes
+// several times. If the reader is a Seeker, the writer a Resumer, and every stage between them can
+// begin in the middle, the writer stores the place behind its last complete row beside its result.
+// The next run begins there, perhaps between rows derived from one source row (Restarter.Skip). A
+// source may delete rows before a place that was written down. sinks.Train does so, with
+// sources/jetstream, and with sources.Mapped and sources.Chunks of it, where the place is a row of
+// the file and a chunk of a graph. Other files are read again from the beginning, and the rows that
+// were learned from are skipped. sources/jetstream.TestResumeAtPlace
+// sources/jetstream.TestBoundedStream sources.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the

@@ -97,7 +97,7 @@ type Policy int
 const (
 	Stop Policy = iota // the run ends with the reason
 	Skip               // the row is left out and counted
-	Keep               // the row goes to Options.DeadLetters, and the run goes on
+	Keep               // the row goes to Options.DeadLetters, and the run continues
 )
 
 func (p Policy) String() string {

@@ -59,8 +59,7 @@ type PanicError struct {
 	Value any
 	// Line is where it happened, like "operators/select.go:120".
 	Line string
-	// Graphs tells which graphs were in the record in hand, where it is not
-	// known which of them the stage was at.
+	// Graphs are the graphs of the current record, if the failing graph is unknown.
 	Graphs string
 	Stack  []byte
 }

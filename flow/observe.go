@@ -2,30 +2,29 @@ package flow
 
 import "context"
 
-// Observed is work that can be looked at while it goes on, such as a [Running]. Its
-// methods may be called from any goroutine at any time, also after the end.
+// Observed is work with statistics while it runs, such as a [Running]. Its methods may be called
+// from any goroutine at any time, also after the end.
 type Observed interface {
-	// Stats returns what each stage did so far.
+	// Stats returns the counts of each stage so far.
 	Stats() Stats
-	// Report returns what each stage has to tell beside counts, in the order of Stats;
-	// nil for one that is no [Reporter].
+	// Report returns the report of each stage, in the order of Stats; nil for a stage that is no
+	// [Reporter].
 	Report() []any
 }
 
 type observeKey struct{}
 
-// Observe returns a context below which each pipeline tells started that its stages are
-// open, before the first record flows, and calls what that returns, unless it is nil, with
-// the error of the run at its end, before Run and Wait return. Both are called on a
-// goroutine of the run, which waits for them. started takes the place of that of an outer
-// context. Runs that do not come as far as their first record are not told, nor are stages
-// in a pipeline of go-streams.
+// Observe returns a context below which each pipeline tells started that its stages are open,
+// before the first record flows, and calls what that returns, unless it is nil, with the error of
+// the run at its end, before Run and Wait return. Both are called on a goroutine of the run, which
+// waits for them. started takes the place of that of an outer context. A run that ends before its
+// first record is not reported, nor is a stage in a pipeline of go-streams.
 func Observe(ctx context.Context, started func(Observed) (ended func(error))) context.Context {
 	return context.WithValue(ctx, observeKey{}, started)
 }
 
-// Announce tells an observer of ctx that work which is no pipeline begins. The caller calls
-// ended at its end, on the same terms as a run; it is never nil.
+// Announce notifies the observer of ctx of work other than a pipeline. The caller calls ended at
+// its end, on the same terms as a run; it is never nil.
 func Announce(ctx context.Context, work Observed) (ended func(error)) {
 	started, _ := ctx.Value(observeKey{}).(func(Observed) func(error))
 	if started != nil {

@@ -66,8 +66,7 @@ func (r *Running) Wait() error {
 	return r.run.err()
 }
 
-// Stats returns what each stage did so far. It may be called at any time, also
-// after the end.
+// Stats returns the counts of each stage so far. It may be called at any time, also after the end.
 func (r *Running) Stats() Stats {
 	s := Stats{Done: r.run.track.watermark(), Read: r.run.track.reach()}
 	for _, c := range r.counts {

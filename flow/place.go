@@ -40,9 +40,9 @@ type Restarter interface {
 	Stage
 	// Restarts reports whether the stage can with its settings.
 	Restarts() bool
-	// Skip leaves out the first rows that come, and reports whether the stage can
-	// resume so, between rows derived from one source row. It is called of the last
-	// stage before the sink, before Process; Skip(0) only asks.
+	// Skip leaves out the first rows that come, and reports whether the stage can resume so,
+	// between rows derived from one source row. The pipeline calls it on the last stage before the
+	// sink, before Process; Skip(0) only queries.
 	Skip(rows int64) bool
 }
 
@@ -138,7 +138,7 @@ func (p *Places) ask() {
 	p.mu.Unlock()
 }
 
-// Keep tells the source that a place is stored.
+// Keep notifies the source that a place is stored.
 func (p *Places) Keep(place string) {
 	p.run.fail(p.run.guard(p.stage, func() error { p.reader.Keep(place); return nil }))
 }

@@ -19,7 +19,7 @@ type Records struct {
 	Records []arrow.Record
 }
 
-// String says how many records there are, for the plan of a pipeline.
+// String returns the number of records, for the plan of a pipeline.
 func (s Records) String() string { return fmt.Sprintf("Records(%d)", len(s.Records)) }
 
 // Open checks that all records have one schema, metadata included.

@@ -11,9 +11,9 @@ import (
 // RefusingWriter is a Writer that can refuse a row, as a Stage can with Out.Refuse.
 type RefusingWriter interface {
 	Writer
-	// WriteSome is called instead of Write. For a row that the writer cannot handle it calls
-	// refuse with the number of the row in rec and the reason. If refuse returns nil, the writer
-	// leaves the row out and goes on; otherwise it returns the error.
+	// WriteSome is called instead of Write. For a row that the writer cannot handle it calls refuse
+	// with the number of the row in rec and the reason. If refuse returns nil, the writer leaves
+	// the row out and continues; otherwise it returns the error.
 	WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error
 }
 

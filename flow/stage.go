@@ -63,7 +63,7 @@ type Noter interface {
 	Notes() map[string]int64
 }
 
-// Lagger is a Reader that knows its lag.
+// Lagger is a Reader that reports its lag.
 type Lagger interface {
 	// Lag returns the number of messages, or other units of the source, that are available and not
 	// yet read, as far as the reader knows. It is called as Notes is.
@@ -184,8 +184,8 @@ func (o *Out) Context() context.Context { return o.run.ctx }
 // Allocator returns the allocator for the arrays that the stage makes.
 func (o *Out) Allocator() memory.Allocator { return o.run.opts.Allocator }
 
-// Emit hands a record downstream and takes it over. Its columns are those of
-// Stage.Schema. An error means that the run has ended; the stage returns it.
+// Emit hands a record downstream and takes it over. Its columns match Stage.Schema. An error means
+// that the run has ended; the stage returns it.
 func (o *Out) Emit(rec arrow.Record) error { return o.chain.emit(o.link, rec) }
 
 // Err returns the first error of the stage's Emit, Repeat or Refuse so far.
@@ -223,9 +223,9 @@ func (o *Out) Shared() any { return o.link.shared }
 // per record, not per row.
 func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }
 
-// Refuse reports that the stage cannot handle one row of rec, because of err.
-// The pipeline's [Policy] decides what follows: where Refuse returns nil the
-// stage leaves that row out and goes on, otherwise it returns the error.
+// Refuse reports that the stage cannot handle one row of rec, because of err. The pipeline's
+// [Policy] decides what follows: if Refuse returns nil the stage leaves the row out and continues,
+// otherwise it returns the error.
 func (o *Out) Refuse(rec arrow.Record, row int, err error) error {
 	return o.chain.refuse(o.link, rec, row, err)
 }

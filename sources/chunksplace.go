@@ -105,7 +105,7 @@ func (r *chunksPlacer) Place(rows int64) (string, error) {
 	return string(b), err
 }
 
-// Keep tells the source.
+// Keep notifies the source.
 func (r *chunksPlacer) Keep(place string) {
 	var at chunkPlace
 	if readPlace(place, &at) == nil {

@@ -38,10 +38,9 @@
 //	index *:    or Item.ID
 //	integer *:  the name of the graph where that is an integer, else its place
 //
-// A graph of an edge list whose ids have gaps has the ids of its nodes in node_ids,
-// also in the files that the graph is written to. Columns that name nodes, as roots and
-// members of fields do, name them by number from 0: what node v is called is the value
-// at v of node_ids, where a row has that.
+// A graph of an edge list whose ids have gaps has the ids of its nodes in node_ids, also in the
+// files that the graph is written to. Columns that name nodes, such as roots and members of fields,
+// hold numbers from 0. The id of node v is the value at v of node_ids, if a row has that column.
 //
 // A source is a value: it prints, it can be opened many times and by several
 // goroutines at once, and it never prints or exits. Each Open gives a reader of
@@ -49,10 +48,9 @@
 // caller owns and releases, and io.EOF after the last; graphs come in order.
 // Errors of files are [FileError] and name file and line.
 //
-// What reads text keeps to two bounds: MaxBytes of text, unpacked, and Memory, the
-// bytes that are taken for what the text stands for, charged before they are
-// allocated. Both are errors that name the place. Every source stops within a
-// second when its context ends, in the middle of a line too.
+// Sources of text obey two bounds: MaxBytes of unpacked text, and Memory, the bytes allocated for
+// the parsed data, which are charged before their allocation. Both are errors that name the place.
+// Every source stops within a second when its context ends, in the middle of a line too.
 //
 // [Seq] is for graphs that a program has by other ways, from a channel or an
 // iterator, and [Builder] makes such graphs.

@@ -45,7 +45,7 @@ type DOT struct {
 // NamedGraph is a graph of a [DOT] file.
 type NamedGraph struct {
 	Graph *graph.Graph
-	Names []string // of the nodes, without quotes but for those of a text that begins with <
+	Names []string // of the nodes, without quotes; a text that begins with < keeps them
 }
 
 // String names the file, for the plan of a pipeline.

@@ -87,15 +87,13 @@ type EdgeList struct {
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB, or 64
 	// times the size of the file where that is more.
 	MaxBytes int64
-	// Memory bounds the bytes that are taken for what is read. The default is
-	// 4 GiB.
+	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 	// Workers is the number of goroutines. The default is one per processor; the
 	// result does not depend on it.
 	Workers int
-	// Progress, if set, is called some times a second while the file is read, by
-	// one goroutine, with the bytes of it that were read and its size, packed as
-	// it is; 0 if that is unknown.
+	// Progress, if set, is called some times a second while the file is read, by one goroutine,
+	// with the bytes read and the size of the file, as packed; 0 if unknown.
 	Progress func(read, size int64)
 }
 

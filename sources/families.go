@@ -13,9 +13,8 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// Families is a collection of generated graphs to be told apart by the family
-// that they come from. It needs no file, and is what the examples learn from
-// when they are given none.
+// Families is a collection of generated graphs. The class of a graph is its family. It needs no
+// file. The examples learn from it by default.
 //
 //	class 0  torus                   everyone has the same four-sided surroundings
 //	class 1  random regular          locally a tree

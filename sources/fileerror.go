@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// FileError says where in its input a source failed. It prints as one line,
+// FileError is an error at a position of the input of a source. It prints as one line,
 //
 //	sources: MUTAG.zip/MUTAG/MUTAG_A.txt:17: node 0, want 1 to 3371
 //

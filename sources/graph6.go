@@ -17,17 +17,15 @@ import (
 )
 
 // Graph6 reads graphs in the formats graph6 and digraph6 of McKay
-// (https://users.cecs.anu.edu.au/~bdm/data/formats.txt), one a line, as plain
-// text or packed by gzip. It is what nauty's geng writes, and the House of
-// Graphs. A header >>graph6<< or >>digraph6<< may stand before the first graph;
-// empty lines are skipped. Self-loops of digraph6 are dropped.
+// (https://users.cecs.anu.edu.au/~bdm/data/formats.txt), one a line, as plain text or packed by
+// gzip. nauty's geng and the House of Graphs write it. A header >>graph6<< or >>digraph6<< may
+// stand before the first graph; empty lines are skipped. Self-loops of digraph6 are dropped.
 //
-// All graphs of a stream have one direction. A stream is directed if Directed
-// is set or its first line is digraph6, which starts with &; a graph6 line then
-// stands for an arc each way. A digraph6 line in an undirected stream is an
-// error, and so are a line of the wrong length for its number of nodes, a byte
-// outside 63 … 126, sparse6, and more than 64 MiB on a line, which is 28 000
-// nodes. Each names its line.
+// All graphs of a stream have one direction. A stream is directed if Directed is set or its first
+// line is digraph6, which starts with &; a graph6 line then means an arc each way. A digraph6 line
+// in an undirected stream is an error, and so are a line of the wrong length for its number of
+// nodes, a byte outside 63 … 126, sparse6, and more than 64 MiB on a line, which is 28 000 nodes.
+// Each names its line.
 //
 // graph_id and pos are the number of the graph, from 0. Lines are read as they
 // are asked for; O(n² + m) per graph, and memory for one line and a record. A graph of

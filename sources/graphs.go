@@ -35,14 +35,14 @@ type Graphs struct {
 // Item is a graph with its targets and ids.
 type Item struct {
 	Graph     *graph.Graph
-	ID        int64     // graph_id; 0 stands for the number of the graph in its stream
+	ID        int64     // graph_id; 0 = the number of the graph in its stream
 	Class     int32     // index into Layout.Classes
 	Value     float32   // target, where Layout.Real
 	NodeClass []int32   // class of each node, where there are Layout.NodeClasses; -1 = unknown
 	NodeID    graph.IDs // the id of each node, all different, where there are Layout.NodeIDs
 }
 
-// String says how many graphs there are, for the plan of a pipeline.
+// String returns the number of graphs, for the plan of a pipeline.
 func (s Graphs) String() string { return fmt.Sprintf("Graphs(%d)", len(s.Items)) }
 
 // Open checks the settings and every graph: attributes and targets against the

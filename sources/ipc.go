@@ -35,7 +35,7 @@ type IPC struct {
 	Reader io.Reader
 	// Columns are those to read. The default is all.
 	Columns []string
-	// Layout says what the graphs are, for files whose metadata does not.
+	// Layout describes the graphs, for files without that metadata.
 	Layout *record.Layout
 	// Like gives columns the types, shapes and metadata that columns of the same
 	// names have in this schema, for files that went through another program: it

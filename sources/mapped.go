@@ -14,13 +14,11 @@ import (
 	"github.com/sanflow/sanflow/flow/record/mapped"
 )
 
-// Mapped streams records of graphs, or of fields, out of an Arrow IPC file that is
-// mapped into memory: a graph of millions of edges is there in less than a
-// millisecond, no part of it is read before it is used, and the pages of the file
-// are the memory of all programs that use it. The file is one that sinks.IPC has
-// written without compression; [IPC] reads other files, and checks every value.
-// See package mapped for what can be mapped, and for what happens to a file that
-// changes meanwhile.
+// Mapped streams records of graphs, or of fields, out of an Arrow IPC file that is mapped into
+// memory: a graph of millions of edges is there in less than a millisecond, no part of it is read
+// before it is used, and the pages of the file are the memory of all programs that use it. The file
+// is one that sinks.IPC has written without compression; [IPC] reads other files, and checks every
+// value. Package mapped documents the supported columns and the effect of changes to a mapped file.
 //
 // A large graph is converted once:
 //
@@ -28,9 +26,9 @@ import (
 //	flow.From(sources.Mapped{Path: "web.arrow"}).
 //		Via(operators.Select{}).Via(operators.Chunk{}). …
 //
-// A training that goes on begins at the row that its checkpoint names (flow.Seeker), and
-// touches no page before it; of one large graph, at a chunk, by [Chunks]. The file may have been
-// copied meanwhile: it is known by its checksum, and one that has none by its size alone.
+// A resumed training begins at the row of its checkpoint (flow.Seeker) and reads no page before it.
+// For one large graph, [Chunks] begins at a chunk. The file may have been copied meanwhile: it is
+// known by its checksum, and one that has none by its size alone.
 type Mapped struct {
 	// Path is the file.
 	Path string

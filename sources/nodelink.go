@@ -40,8 +40,8 @@ type NodeLink struct {
 	// Reader, if set, is read in place of Path, which is then only its name in messages. It
 	// can be read once, and Layout must be set.
 	Reader io.Reader
-	// Layout says what the graphs are like, as that of a model does. Words that it does
-	// not have are the reserved ones of their channels; other keys are not read.
+	// Layout describes the graphs, such as the Layout of a model. Words that it does not have are
+	// the reserved ones of their channels; other keys are not read.
 	Layout *record.Layout
 	// Class is a key of the object graph, and NodeClass one of nodes: words, which become
 	// the classes of graphs, and of nodes. A layout has its own classes, which a key is not

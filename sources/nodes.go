@@ -23,10 +23,9 @@ import (
 // or, if Edges is set, an edge list and a file of labels as [EdgeList] reads
 // them, with classes that may be missing.
 //
-// The number of nodes is the number of lines of labels.txt. Edges are
-// undirected; what [EdgeList] says of comments, self-loops and repeats holds
-// here too. The classes are the distinct labels, ascending as numbers if all
-// are numbers, else as text, and become the column node_target.
+// The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
+// self-loops and repeats are as in [EdgeList]. The classes are the distinct labels, ascending as
+// numbers if all are numbers, else as text, and become the column node_target.
 //
 // # Features
 //
@@ -54,15 +53,13 @@ type Nodes struct {
 	// Edges and Labels name the two files that are read in place of Path. Each
 	// may be packed by gzip.
 	Edges, Labels string
-	// Identity adds to each node's set of indices one that no other node has. A
-	// network can then learn which nodes are in a field, and not only their attributes
-	// like: it says nothing of graphs that it has not seen, but needs no
-	// features. The index of node v is v, behind those of the features.
+	// Identity adds to each node's set of indices one that no other node has. A network then learns
+	// from the identity of the nodes in a field. It needs no features, and cannot predict other
+	// graphs. The index of node v is v plus the number of features.
 	Identity bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
-	// Memory bounds the bytes that are taken for what is read. The default is
-	// 4 GiB.
+	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 }
 

@@ -97,8 +97,7 @@ func (n *NodeSet) Layout() record.Layout {
 	return l
 }
 
-// Identify does what Nodes.Identity asks for: it puts an index of its own behind
-// those of each node.
+// Identify applies Nodes.Identity: it appends a unique index to the indices of each node.
 func (n *NodeSet) Identify() error {
 	g := n.Graph
 	if len(g.NodeSparse) > math.MaxInt32-g.N() || g.SparseCard > math.MaxInt32-g.N() {
@@ -115,8 +114,8 @@ func (n *NodeSet) Identify() error {
 	return nil
 }
 
-// Standardize gives each continuous attribute mean 0 and deviation 1 over all
-// nodes; one that is the same everywhere becomes 0. It looks at no class.
+// Standardize gives each continuous attribute mean 0 and deviation 1 over all nodes; one that is
+// the same everywhere becomes 0. It uses no class.
 func (n *NodeSet) Standardize() {
 	x, c := n.Graph.NodeAttr, n.Graph.NodeAttrs
 	for a := range c {
@@ -150,7 +149,7 @@ func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, er
 	return r, nil
 }
 
-// String says how large the set is, for the plan of a pipeline.
+// String returns the size of the set, for the plan of a pipeline.
 func (n *NodeSet) String() string { return fmt.Sprintf("NodeSet(%d nodes)", n.Graph.N()) }
 
 var _ flow.Source = (*NodeSet)(nil)

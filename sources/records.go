@@ -2,6 +2,6 @@ package sources
 
 import "github.com/sanflow/sanflow/flow"
 
-// Records streams records that are in memory. It is of package flow, since sinks read
-// what they have collected.
+// Records streams records that are in memory. It belongs to package flow, since sinks read their
+// collected records.
 type Records = flow.Records

@@ -23,10 +23,10 @@ import (
 //		Via(operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}).
 //		To(sinks.Train{Net: nn.Best()})
 //
-// All rows of a graph share the memory of the graph, one row a record. graph_id is the
-// place of the graph in Graphs, pos the number of the row, and root_ids has the ids of the
-// roots where the graphs have IDs. An operator that drops the
-// graph, Normalize or Count, stands before any that copies rows, such as Batch.
+// All rows of a graph share the memory of the graph, one row a record. graph_id is the place of the
+// graph in Graphs, pos the number of the row, and root_ids has the ids of the roots where the
+// graphs have IDs. An operator that drops the graph, Normalize or Count, comes before any operator
+// that copies rows, such as Batch.
 type Rooted struct {
 	// Layout describes the graphs, and by Classes or Real the targets. The zero Layout is
 	// derived from Graphs as that of [Graphs] is.
@@ -68,7 +68,7 @@ func (n *NodeSet) Rooted(nodes []int32) Rooted {
 	return Rooted{Layout: l, Graphs: []RootedGraph{g}}
 }
 
-// String says how many rows there are, for the plan of a pipeline.
+// String returns the number of rows, for the plan of a pipeline.
 func (s Rooted) String() string {
 	rows := 0
 	for _, g := range s.Graphs {

@@ -16,8 +16,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Seq streams graphs as a program comes by them: from a channel or an iterator.
-// [Builder] makes graphs, and Layout says once what they are like:
+// Seq streams graphs from a channel or an iterator of the program. [Builder] makes graphs, and
+// Layout describes them:
 //
 //	graphs := make(chan sources.Item)
 //	go flow.From(sources.Seq{Chan: graphs, Layout: record.Layout{Classes: []string{"no", "yes"}}}).
@@ -44,9 +44,8 @@ type Seq struct {
 	Layout record.Layout
 	// Rows is the most graphs per record. The default is 64.
 	Rows int
-	// MaxWait is how long a record with a graph waits for more of them before it
-	// goes on. The default is 10 ms; a negative value means that it takes what
-	// is there.
+	// MaxWait is how long a record with a graph waits for more of them before it goes on. The
+	// default is 10 ms; with a negative value a record takes the graphs that are available.
 	MaxWait time.Duration
 	// Refused, if set, is called with each graph that does not fit Layout or breaks
 	// the rules of package graph, and the stream goes on without it. The default
@@ -55,7 +54,7 @@ type Seq struct {
 	Refused func(it Item, err error)
 }
 
-// String says what is read, for the plan of a pipeline.
+// String describes the source, for the plan of a pipeline.
 func (s Seq) String() string {
 	if s.Chan != nil {
 		return "Seq(channel)"

@@ -35,10 +35,10 @@ type SMILES struct {
 	// Class is the column of the class, or Value that of the number to be learned.
 	// The default is no target.
 	Class, Value string
-	// Classes are the names of the classes, as those of a model. The default is those that
+	// Classes are the names of the classes, for instance of a model. The default is those that
 	// occur in any row, sorted as numbers if all are numbers, else as text.
 	Classes []string
-	// Parts is what each row is for, as [ReadParts] returns it, and Part which rows are
+	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
 	// read. The default, None, is all.
 	Parts []Subset
 	Part  Subset

@@ -23,8 +23,8 @@ type TableReader interface {
 	Name() string
 	// Columns returns all columns of the table.
 	Columns() []TableColumn
-	// Choose says which columns Next returns, by their places in Columns, in that
-	// order. It is called once, before Next.
+	// Choose selects the columns that Next returns, by their indices in Columns, in that order. It
+	// is called once, before Next.
 	Choose(columns []int)
 	// Next returns the next rows, and io.EOF after the last. They are valid until the
 	// next call.

@@ -92,7 +92,7 @@ type Tables struct {
 	// MaxWords bounds the different words of a column. The default is record.MaxWords,
 	// 65 536, which an attribute cannot exceed.
 	MaxWords int
-	// Memory bounds the bytes that are taken for what is read. The default is 4 GiB.
+	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 	// Workers is the number of goroutines that sort edges. The default is one per
 	// processor; the result does not depend on it.
@@ -108,7 +108,7 @@ type EdgeTable struct {
 	Table Table
 	// Source and Target have the ids of the ends. The defaults are source and target.
 	Source, Target string
-	// Graph says which graph an edge is of. The default is one graph.
+	// Graph is the column of the graph of an edge. The default is one graph.
 	Graph string
 	// Type has words, which become the channel type; Weight and Time have numbers, which
 	// become the channels weight and time.
@@ -131,7 +131,7 @@ type NodeTable struct {
 	Table Table
 	// ID has the id of the node. The default is id.
 	ID string
-	// Graph says which graph a node is of, where the edges have Graph.
+	// Graph is the column of the graph of a node, if the edges have Graph.
 	Graph string
 	// Words are columns of words, also if they are numbers: types of nodes.
 	Words []string
@@ -140,8 +140,8 @@ type NodeTable struct {
 	// Value has the number to be learned of the node, in [TableSet.Values], in place of
 	// Class. It may be missing.
 	Value string
-	// Part says what a node is for, in [TableSet.Parts]: train, valid, val, test, none, or
-	// nothing.
+	// Part is the column of the subset of a node, for [TableSet.Parts]: train, valid, val, test,
+	// none or empty.
 	Part string
 	// Attributes, Ignore, Types and Offsets are as in EdgeTable.
 	Attributes []string
@@ -150,8 +150,8 @@ type NodeTable struct {
 	Offsets    map[string]float64
 }
 
-// GraphTable is a table that says what class or value a graph has. Several rows may
-// name a graph, if they agree. Other columns are not read.
+// GraphTable is a table with the class or value of each graph. Several rows may name a graph, if
+// they agree. Other columns are not read.
 type GraphTable struct {
 	Table Table
 	// Graph names the graph, as the column of EdgeTable does. The default is graph.
@@ -165,13 +165,13 @@ type GraphTable struct {
 	Offsets map[string]float64
 }
 
-// TableSet is what [Tables] has read.
+// TableSet is the data of [Tables].
 type TableSet struct {
 	Layout record.Layout
 	Items  []Item
-	// Names are those of the graphs, where the column of graphs has strings.
+	// Names are the names of the graphs, if the column of graphs has strings.
 	Names []string
-	// Parts is what each node of a single graph is for, where NodeTable.Part is set.
+	// Parts has the subset of each node of a single graph, if NodeTable.Part is set.
 	Parts []Subset
 	// Values is the number to be learned of each node of a single graph, NaN where it is not
 	// known, where NodeTable.Value is set.
@@ -266,7 +266,7 @@ type TablesReader struct {
 	graphs graphsReader
 }
 
-// Set returns what was read.
+// Set returns the data.
 func (r *TablesReader) Set() *TableSet { return r.set }
 
 // Schema returns the schema of the records.

@@ -11,12 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip
-// or zstd: the values stand between tabs, commas, semicolons or bars, whichever the first
-// line has, or else between blanks. A value that stands in double quotes, and not between
-// blanks, is what is between them; a quote in it is doubled, and it ends on its line. Lines
-// that are empty, or begin with # or %, are skipped. All lines have as many values as the
-// first.
+// Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip or zstd:
+// the values stand between tabs, commas, semicolons or bars, whichever the first line has, or else
+// between blanks. A value may be enclosed in double quotes, with quotes in it doubled; it ends on
+// its line. Lines that are empty, or begin with # or %, are skipped. All lines have as many values
+// as the first.
 //
 // Columns are called 1, 2, 3 …, or by the first line where it has no number and no date,
 // such as 2006-01-02: then it is their names.

@@ -44,15 +44,13 @@ import (
 //
 // # Cost
 //
-// Open reads every file once, and checks it: what is wrong with a collection
-// is an error that names file and line before the first graph flows. The
-// reader then reads the files again, graph by graph. It holds 4 bytes per node
-// of the collection, and what it takes to sort the edges of one graph, about six
-// times the CSR of that graph: next to nothing where graphs are many (COLLAB: a
-// third of the CSR of the collection in all), but felt where one is huge. A large edge
-// file is unpacked and parsed ahead by other goroutines, in 1 MB for each and 2 more. Where
-// nodes or edges are not grouped by graph, it holds those files in memory as
-// well, 8 bytes per line of A and 4 per attribute value; the graphs are the same.
+// Open reads and checks every file once, so a defect of a collection is an error with file and line
+// before the first graph flows. The reader then reads the files again, graph by graph. It holds 4
+// bytes per node of the collection, and about six times the CSR of one graph to sort its edges.
+// With many graphs that is little (COLLAB: a third of the CSR of the collection in all), with one
+// huge graph it is much. A large edge file is unpacked and parsed ahead by other goroutines, in 1
+// MB for each and 2 more. Where nodes or edges are not grouped by graph, it holds those files in
+// memory as well, 8 bytes per line of A and 4 per attribute value; the graphs are the same.
 type TU struct {
 	// Path is a zip file or a directory.
 	Path string
@@ -78,9 +76,8 @@ type TU struct {
 	// archives made to exhaust the machine. The default is 1 GiB; COLLAB, one of
 	// the largest collections, unpacks to a third of that.
 	MaxBytes int64
-	// Memory bounds the bytes that are taken for what was read, the record under
-	// construction included: a zip of some kilobytes can list millions of graphs.
-	// The default is 1 GiB.
+	// Memory bounds the bytes allocated for the data, including the record under construction: a
+	// zip of some kilobytes can list millions of graphs. The default is 1 GiB.
 	Memory int64
 	// Workers is the number of goroutines that read an edge file of more than a
 	// megabyte. The default is one per processor; the result does not depend on it.
@@ -93,8 +90,8 @@ type TU struct {
 type TUStats struct {
 	Graphs, Nodes int64
 	EdgeCounts
-	// Grouped says that the files could be streamed: nodes, and edges, stand in
-	// the order of their graphs.
+	// Grouped reports that the files could be streamed: nodes and edges are in the order of their
+	// graphs.
 	Grouped bool
 	// NodeLabels and EdgeLabels hold, per column of labels, the values behind
 	// the indices 0, 1, …

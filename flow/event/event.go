@@ -1,5 +1,4 @@
-// Package event is one change of a graph, as it travels from a source to what keeps
-// the graph.
+// Package event defines one change of a graph, from a source to an operator or a task.
 //
 //	for e := range events {
 //		if e.Kind == event.AddEdge {
@@ -15,14 +14,13 @@ import (
 	"strconv"
 )
 
-// Kind says what an event changes.
+// Kind is the type of the change.
 type Kind uint8
 
 const (
-	// AddEdge adds one occurrence of the edge Source–Target, or of the arc
-	// Source→Target of a directed graph. The edge exists while at least one of its
-	// occurrences does. Its attributes become those of the event. A self-loop adds
-	// its node and no edge.
+	// AddEdge adds one occurrence of the edge Source–Target, or of the arc Source→Target of a
+	// directed graph. The edge exists while at least one of its occurrences does. The edge gets the
+	// attributes of the event. A self-loop adds its node and no edge.
 	AddEdge Kind = iota
 	// RemoveEdge takes the oldest occurrence of the edge, or all of them by a setting
 	// of the graph. The removal of an edge that is absent is counted.

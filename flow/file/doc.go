@@ -1,6 +1,5 @@
-// Package file writes files so that a program that is killed, a disk that is
-// full and a machine that loses power leave what was there before, or what was
-// to be there, and nothing between.
+// Package file writes files atomically: after a kill, a full disk or a loss of power, a file has
+// its old or its new content.
 //
 //	f, err := file.Create(nil, "model.safetensors")
 //	if err != nil {

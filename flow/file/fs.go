@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 )
 
-// FS is a file system as far as it is needed here. Names are paths of the
-// operating system. The zero [OS] is the one of this machine; functions of this
-// package take nil for it.
+// FS is the part of a file system that this module needs. Names are paths of the operating system.
+// The zero [OS] is the one of this machine; functions of this package take nil for it.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
-	// Create opens an empty file for reading and writing; what it had is gone.
-	// It is held until Close: meanwhile another Create of the same file, of this
-	// process or another, is ErrHeld. A file that was renamed stays held.
+	// Create opens an empty file for reading and writing, and deletes the content of an old one. It
+	// is held until Close: meanwhile another Create of the same file, of this process or another,
+	// is ErrHeld. A file that was renamed stays held.
 	Create(name string) (File, error)
 	// Rename gives a file another name in the same directory, in place of the file
 	// that had it.
@@ -25,10 +24,9 @@ type FS interface {
 	Remove(name string) error
 	// Mkdir makes a directory in one that is there.
 	Mkdir(name string) error
-	// SyncDir brings the names in a directory to disk: those of new files, of
-	// renamed and of removed ones.
+	// SyncDir makes the creation, renaming and removal of files in a directory durable.
 	SyncDir(dir string) error
-	// List returns what is in a directory, in the order of names.
+	// List returns the names in a directory, sorted.
 	List(dir string) ([]fs.DirEntry, error)
 	// Stat describes a file; it follows symbolic links.
 	Stat(name string) (fs.FileInfo, error)

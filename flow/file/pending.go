@@ -85,8 +85,8 @@ func (p *Pending) Publish() error {
 	return CannotWrite(p.path, errors.Join(err, closed))
 }
 
-// Discard removes what there is of a file that is not published. After Publish,
-// and on a nil Pending, it does nothing.
+// Discard removes a file that is not published. After Publish, and on a nil Pending, it does
+// nothing.
 func (p *Pending) Discard() error {
 	if p == nil || p.file == nil {
 		return nil
@@ -105,8 +105,7 @@ func removeHeld(fsys FS, f File, name string) error {
 	return errors.Join(fsys.Remove(name), f.Close())
 }
 
-// Write makes a file of what write writes. It appears under its name at once or
-// not at all.
+// Write publishes a file with the output of write. It appears under its name at once or not at all.
 func Write(fsys FS, path string, write func(io.Writer) error) error {
 	p, err := Create(fsys, path)
 	if err != nil {
@@ -118,9 +117,9 @@ func Write(fsys FS, path string, write func(io.Writer) error) error {
 	return p.Publish()
 }
 
-// CannotWrite says which file an error is about, without the name that it has
-// until it is complete: "cannot write PATH: no space left on device". Of nil it
-// is nil, and an error that says so already is left as it is.
+// CannotWrite says which file an error is about, without the name that it has until it is complete:
+// "cannot write PATH: no space left on device". CannotWrite(nil) is nil, and an error that names
+// the file already is unchanged.
 func CannotWrite(path string, err error) error {
 	var named *writeError
 	if err == nil || errors.As(err, &named) {

@@ -19,8 +19,8 @@ type Case struct {
 	Before []flow.Operator
 	// Records is the stream. It is borrowed. The default is Sample.
 	Records []arrow.Record
-	// ByRecord tells that what Op makes of a row may depend on the record that
-	// the row stands in, which leaves out the check "cuts".
+	// ByRecord declares that the output of Op for a row may depend on the record of the row. The
+	// check "cuts" is left out.
 	ByRecord bool
 }
 

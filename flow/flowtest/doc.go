@@ -37,8 +37,7 @@
 // neither a buffer nor a goroutine behind. Rows that come out are read at the end of
 // the run.
 //
-// If a row is not what it should be, the error has the graph of the row as an edge
-// list that can be pasted: see EdgeList.
+// If a row is wrong, the error contains the graph of the row as an edge list; see EdgeList.
 //
 // RunSource and RunIdle check a source, RunSink a sink. Package
 // operators/labeling/labelingtest checks a labeling, operators/count/counttest a counter.

@@ -1,5 +1,4 @@
-// Package graph is a graph as plain slices: what a row of a record looks like
-// to an algorithm.
+// Package graph is a graph as plain slices, the form in which an algorithm reads a row of a record.
 //
 //	g, err := graph.New(4, false, []graph.Edge{{0, 1}, {0, 2}, {1, 2}, {2, 3}})
 //	if err != nil {
@@ -9,7 +8,7 @@
 //		fmt.Println(v, "has degree", g.Degree(v), "and neighbours", g.Adj(v))
 //	}
 //
-// Nothing here knows Arrow, streams or learning, so that every operator's core
-// can be called, tested and fuzzed with a graph in hand. Package record turns
-// rows into graphs and back without copying.
+// The package depends on neither Arrow, streams nor learning, so the core of an operator can be
+// called, tested and fuzzed with a graph alone. Package record turns rows into graphs and back
+// without copying.
 package graph

@@ -21,10 +21,9 @@ type Graph struct {
 	// Offsets has length n+1, starts at 0 and never falls: the neighbours of v
 	// are Neighbors[Offsets[v]:Offsets[v+1]].
 	Offsets []int32
-	// Neighbors lists the adjacent nodes, ascending and without repeats per
-	// node. An undirected edge stands in the rows of both its ends; the row of
-	// a directed graph holds the heads of the arcs that leave the node. There
-	// are no self-loops.
+	// Neighbors lists the adjacent nodes, ascending and without repeats per node. An undirected
+	// edge occurs in the rows of both its ends; the row of a directed graph holds the heads of the
+	// arcs that leave the node. There are no self-loops.
 	Neighbors []int32
 
 	// NodeCat is (n, NodeCats), row-major: the discrete attributes of each
@@ -37,11 +36,10 @@ type Graph struct {
 	// entries of an undirected edge hold the same values.
 	EdgeCat  []int32
 	EdgeAttr []float32
-	// NodeSparse holds the sparse attribute: a set of indices out of 0 …
-	// SparseCard-1 for each node, such as the words of a text. Those of v are
-	// NodeSparse[SparseOffsets[v]:SparseOffsets[v+1]], strictly ascending.
-	// SparseOffsets has length n+1 and need not start at 0. A SparseCard of 0
-	// means that there is no such attribute.
+	// NodeSparse holds the sparse attribute: a set of indices out of 0 … SparseCard-1 for each
+	// node, such as the words of a text. Those of v are
+	// NodeSparse[SparseOffsets[v]:SparseOffsets[v+1]], strictly ascending. SparseOffsets has length
+	// n+1 and need not start at 0. If SparseCard is 0, there is no sparse attribute.
 	SparseOffsets []int32
 	NodeSparse    []int32
 

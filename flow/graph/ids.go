@@ -23,8 +23,8 @@ const (
 	StringIDs IDKind = "string" // any UTF-8 text, the empty one too
 )
 
-// UnmarshalJSON reads a name, which record.Layout.Check looks at. Models of earlier
-// versions have true for Int64IDs.
+// UnmarshalJSON reads a name, which record.Layout.Check validates. Models of earlier versions have
+// true for Int64IDs.
 func (k *IDKind) UnmarshalJSON(text []byte) error {
 	var name string
 	switch string(text) {
@@ -97,7 +97,7 @@ func (ids IDs) Int(v int32) (id int64, ok bool) {
 // digits, and without ids the number of the node.
 func (ids IDs) Name(v int32) string { return string(ids.Append(nil, v)) }
 
-// Append appends what Name returns.
+// Append appends the result of Name.
 func (ids IDs) Append(to []byte, v int32) []byte {
 	switch ids.kind {
 	case Int64IDs:

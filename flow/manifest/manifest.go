@@ -1,6 +1,5 @@
-// Package manifest is the list of the files that a sink has written side by
-// side: what is in each, and a checksum, so that a reader knows that it has all
-// of them, and whole, before it parses a byte.
+// Package manifest lists the files of a sink, with the content and the checksum of each, so that a
+// reader can detect missing and damaged files before it parses them.
 //
 //	m, err := manifest.Read("fields")
 //	if err != nil {
@@ -12,11 +11,10 @@
 //		}
 //	}
 //
-// A manifest is the file manifest.json of the directory, and what it does not
-// name is not part of it: a run that is killed may leave more, and the next one
-// that writes there removes it. It is put there in one step, when all files that
-// it names are on disk: a directory that has one is complete. The checksums are
-// those of sha256sum.
+// A manifest is the file manifest.json of the directory. Other files do not belong to the output: a
+// killed run may leave some, and the next run removes them. It is put there in one step, when all
+// files that it names are on disk: a directory that has one is complete. The checksums are those of
+// sha256sum.
 package manifest
 
 import (
@@ -42,14 +40,13 @@ import (
 // Name is that of a manifest in its directory.
 const Name = "manifest.json"
 
-// Manifest says what a directory holds.
+// Manifest lists the files of a directory.
 type Manifest struct {
 	// Version is 1.
 	Version int `json:"version"`
 	// Schema is the Fingerprint of the records in all files.
 	Schema string `json:"schema"`
-	// Shapes are those of a row of the columns of tensors, for readers without Arrow's
-	// schema.
+	// Shapes are the shapes of one row of the tensor columns, for readers without Arrow's schema.
 	Shapes map[string][]int `json:"shapes,omitempty"`
 	Rows   int64            `json:"rows"`
 	Bytes  int64            `json:"bytes"`
@@ -96,11 +93,10 @@ func ReadFile(fsys file.FS, path string) (*Manifest, error) {
 	return m, nil
 }
 
-// List returns the files of a directory, which is what to read of it: those of
-// its manifest. If it has none, because another program wrote it, they are
-// those whose names end like one of exts, in the order of names; of these only
-// the Name is known, and Version is 0. A directory in which a run has begun to
-// put files, and has not finished, is an error.
+// List returns the files to read from a directory: those of its manifest. If it has none, because
+// another program wrote it, they are those whose names end like one of exts, in the order of names;
+// of these only the Name is known, and Version is 0. A directory in which a run has begun to put
+// files, and has not finished, is an error.
 func List(dir string, exts ...string) (*Manifest, error) {
 	m, err := Read(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -168,8 +164,8 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// Of returns what the manifest beside a file says of it, and its schema. ok is
-// false where there is no manifest, or where it does not name the file.
+// Of returns the entry of a file in the manifest beside it, and the schema. ok is false if there is
+// no manifest or it does not name the file.
 func Of(path string) (f File, schema string, ok bool, err error) {
 	dir, name := filepath.Split(path)
 	m, err := Read(dir)

@@ -21,12 +21,11 @@
 //	sanflow.stage.lag       {message} gauge; of sources that know what waits for them
 //	sanflow.done            {row}     gauge, without "stage": the low watermark
 //
-// Trace makes spans: one of a run, and in it one of each stage. There are none of records,
-// and none goes from machine to machine in the headers of messages: a record takes
-// microseconds to a few milliseconds, of which spans of all its stages would be a good part.
-// Where a record is and what became of it is found by its position, which is the same on
-// every machine: in the stream, in checkpoints, and in dead letters with the stage and the
-// reason. What is slow the metrics tell by stage.
+// Trace makes spans: one of a run, and in it one of each stage. There are none of records, and none
+// goes from machine to machine in the headers of messages: a record takes microseconds to a few
+// milliseconds, of which spans of all its stages would be a good part. The position of a record is
+// the same on every machine. It identifies the record in the stream, in checkpoints, and in dead
+// letters, which have the stage and the reason. What is slow the metrics tell by stage.
 //
 // It is OpenTelemetry, and not Prometheus, since that has one interface for both, and a
 // Prometheus exporter of its own.
@@ -42,7 +41,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Statistics is what has statistics: a *flow.Running.
+// Statistics is implemented by *flow.Running.
 type Statistics interface{ Stats() flow.Stats }
 
 // Observe lets meter observe a run, until the registration that it returns is

@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Run is what can be waited for, and has statistics: a *flow.Running.
+// Run is implemented by *flow.Running.
 type Run interface {
 	Statistics
 	Wait() error

@@ -53,14 +53,14 @@
 //
 // # Names
 //
-// Ids of nodes are any 64-bit integers or any UTF-8 text, in the order of the nodes; no
-// order of the values is asked for, and no two nodes of a graph have the same one. A record
-// has at most 2³¹-1 bytes of them. All chunks of a graph share the buffers. The id 0 and the
-// empty string are ids like others: what is a zero field, roots tells.
+// Ids of nodes are any 64-bit integers or any UTF-8 text, in the order of the nodes; no order of
+// the values is asked for, and no two nodes of a graph have the same one. A record has at most
+// 2³¹-1 bytes of them. All chunks of a graph share the buffers. The id 0 and the empty string are
+// ids like others; the column roots marks zero fields.
 //
-// The values of a discrete attribute may be words: Channel.Words, ascending, in the
-// metadata of the column. The words are fixed when the source opens. The last value,
-// Card-1, stands for all other words. Class names stand in the metadata likewise.
+// The values of a discrete attribute may be words: Channel.Words, ascending, in the metadata of the
+// column. The words are fixed when the source opens. The last value, Card-1, represents all other
+// words. Class names stand in the metadata likewise.
 //
 // # A new column
 //

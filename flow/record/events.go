@@ -12,8 +12,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Names of the columns of records of events. A row is one event; graph_id and pos are
-// those of graphs.
+// Names of the columns of records of events. A row is one event; graph_id and pos have the same
+// meaning as in records of graphs.
 const (
 	EventKind   = "event"        // uint8, an event.Kind
 	EventTime   = "time"         // int64, in the unit of the source

@@ -61,10 +61,9 @@ func GraphsOf(rec arrow.Record) (*Graphs, error) {
 	return b.View(rec)
 }
 
-// View returns a view of the graphs in rec, whose schema is the one that was
-// bound, borrowed from it. It checks types, nulls and the lengths of each row,
-// which costs O(rows): what a trusted source wrote is then safe to walk. Rows of
-// unknown origin are checked node by node with graph.Graph.Check.
+// View returns a view of the graphs in rec, whose schema is the one that was bound, borrowed from
+// it. It checks types, nulls and the lengths of each row in O(rows). Data of a trusted source are
+// then safe to traverse. Rows of unknown origin are checked node by node with graph.Graph.Check.
 func (b *Binding) View(rec arrow.Record) (*Graphs, error) {
 	g := new(Graphs)
 	if err := b.ViewInto(g, rec); err != nil {
@@ -193,7 +192,7 @@ func (g *Graphs) Nodes(row int) int { return len(g.offsets.Row(row)) - 1 }
 // where the layout has no NodeClasses. It borrows from the record.
 func (g *Graphs) NodeClass(row int) []int32 { return g.Row(row).NodeClass }
 
-// Row returns what a row holds beside its graph. It borrows from the record.
+// Row returns the data of a row beside its graph. It borrows from the record.
 func (g *Graphs) Row(row int) Row {
 	r := Row{ID: g.ids[row], Pos: g.pos[row]}
 	for _, v := range g.ofRow {

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Names of the columns; the package comment says what each holds.
+// Names of the columns; the package comment documents their content.
 const (
 	GraphID    = "graph_id"
 	Pos        = "pos"
@@ -59,8 +59,8 @@ type Channel struct {
 	// Words are the names of the values 0 … Card-2, strictly ascending, where values
 	// have names. The last value is for words that are not among them: see Unseen.
 	Words []string `json:"words,omitzero"`
-	// Offset is what was subtracted, in float64, from the numbers of a continuous
-	// attribute before they became float32.
+	// Offset was subtracted, in float64, from the numbers of a continuous attribute before their
+	// conversion to float32.
 	Offset float64 `json:"offset,omitempty"`
 }
 

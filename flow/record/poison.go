@@ -2,18 +2,17 @@ package record
 
 import "github.com/apache/arrow/go/v15/arrow/memory"
 
-// Poison is an allocator that finds a use of released memory. On Linux and macOS the
-// pages of what is freed become inaccessible: the first read or write faults. In a
-// stage, a source or a sink the fault is a panic, so that the run ends with an error
-// that names the stage, the graph and the line. In a goroutine that a stage has started
-// itself, and outside a run, the fault ends the process with the stack of the reader.
-// On other systems Free overwrites the memory with the byte 0xDB, so that a later read
-// returns impossible values. Memory that is handed out has that content too, so that a
-// stage that expects zeros shows.
+// Poison is an allocator that finds a use of released memory. On Linux and macOS the pages of freed
+// memory become inaccessible: the first read or write faults. In a stage, a source or a sink the
+// fault is a panic, so that the run ends with an error that names the stage, the graph and the
+// line. In a goroutine that a stage has started itself, and outside a run, the fault ends the
+// process with the stack of the reader. On other systems Free overwrites the memory with the byte
+// 0xDB, so that a later read returns impossible values. Memory that is handed out has that content
+// too, so that a stage that expects zeros shows.
 //
-// The last 8192 freed blocks, at most 128 MiB, stay inaccessible. A use of an older
-// block may return what another record wrote. A block is one page at least, and each
-// Allocate and Free calls the system: Poison is for tests, and for finding a defect.
+// The last 8192 freed blocks, at most 128 MiB, stay inaccessible. A use of an older block may
+// return the data of another record. A block is one page at least, and each Allocate and Free calls
+// the system: Poison is for tests, and for finding a defect.
 //
 // The zero value is ready. Any number of goroutines may use it.
 type Poison struct{}

@@ -205,8 +205,7 @@ func (l NestedView[T]) Row(row int) (ends []int32, v []T) {
 	return l.inner.ends[l.ends[row] : l.ends[row+1]+1], l.inner.v
 }
 
-// All returns the lists of all rows, one after the other, as Row returns those
-// of one.
+// All returns the lists of all rows, one after the other.
 func (l NestedView[T]) All() (ends []int32, v []T) {
 	rows := l.Len()
 	return l.inner.ends[l.ends[0] : l.ends[rows]+1], l.inner.v

@@ -19,8 +19,8 @@
 //
 // # Where graphs are
 //
-// Find knows the first of these; of the others a program downloads what it wants
-// and opens it with the source named.
+// Find downloads the first of these; a program downloads the others itself and opens them with the
+// source named.
 //
 //	https://chrsmrrs.github.io/datasets/docs/datasets/  graph classification: TU, by name
 //	https://snap.stanford.edu/data/                     large networks: EdgeList, as they are (.txt.gz)

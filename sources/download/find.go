@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Options says where to look. The zero value is ready to use.
+// Options are the places to search. The zero value is ready to use.
 type Options struct {
 	// Data is a directory whose folder tu holds NAME.zip or NAME. The default
 	// is $SANFLOW_DATA; without that, the place is left out.
@@ -35,8 +35,8 @@ type Options struct {
 	MaxBytes int64
 	// Timeout bounds the time of a download. The default is 30 minutes.
 	Timeout time.Duration
-	// Progress is told the bytes that have arrived and those that are expected,
-	// -1 if the server does not say. It is called from the goroutine of Find.
+	// Progress is called with the numbers of bytes received and expected; -1 if the server does not
+	// announce a size. It is called from the goroutine of Find.
 	Progress func(done, total int64)
 }
 

@@ -26,11 +26,11 @@
 // down, which is counted, and a date of ISO 8601 or RFC 3339 becomes seconds since 1970,
 // in UTC where it has no time zone. Columns.Scale has such times in smaller units.
 //
-// The watermark is the time that the stream has come to: no later event has an earlier
-// time. A table in order of time has the time of its last event. An event behind the
-// watermark is late. By Order, a late event is refused with its file and line, or the
-// table is sorted first, in bounded memory; with Lateness the stream waits for that long,
-// and what is later still is refused, dropped or given the time of the watermark.
+// The watermark is the time that the stream has come to: no later event has an earlier time. A
+// table in order of time has the time of its last event. An event behind the watermark is late. By
+// Order, a late event is refused with its file and line, or the table is sorted first, in bounded
+// memory. With Lateness the stream waits for that long; later events are refused, dropped or given
+// the time of the watermark.
 //
 // # Repetitions
 //
@@ -47,19 +47,19 @@
 //	src := jetstream.Source{Stream: "events", Ordered: true, Skip: run.Skip()} // of a checkpoint
 //	for e, err := range run.Events(events.Of(ctx, src, mem)) {
 //
-// The broker knows a message by its positions, and refuses one that it has. A feed that
-// begins anew with the same events and the same Size sends them again, and no event is twice in
-// the stream; other events at the same positions are an error. Events that a program adds
-// twice have two positions, and are two: Once drops them if their times are equal.
+// The broker identifies a message by its positions, and refuses a repeated one. A feed that begins
+// anew with the same events and the same Size sends them again, and no event is twice in the
+// stream; other events at the same positions are an error. Events that a program adds twice have
+// two positions, and are two: Once drops them if their times are equal.
 //
-// The reader gets each event once, in the order of publishing, also when the broker
-// restarts and messages are delivered again. It acknowledges nothing, so that no event is
-// lost with a reader: its place is the one in the checkpoint, which holds the graph and the
-// model after the same event. A reader that was killed gets the events behind the checkpoint
-// again. Skip passes over those that the checkpoint knows without a comparison; without it
-// they are read again and compared. All of them have to be in the stream: one that deletes
-// messages by age or number makes the reader wait for them until the end of the stream. A
-// queue (Durable) delivers in any order, and Of refuses it.
+// The reader gets each event once, in the order of publishing, also when the broker restarts and
+// messages are delivered again. It acknowledges nothing, so that no event is lost with a reader:
+// its place is the one in the checkpoint, which holds the graph and the model after the same event.
+// A reader that was killed gets the events behind the checkpoint again. With Skip, the events of
+// the checkpoint are skipped without a comparison; without Skip they are read again and compared.
+// All of them have to be in the stream: one that deletes messages by age or number makes the reader
+// wait for them until the end of the stream. A queue (Durable) delivers in any order, and Of
+// refuses it.
 //
 // # Ids
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 )
 
-// Lateness says what becomes of an event behind the watermark.
+// Lateness is the treatment of an event behind the watermark.
 type Lateness uint8
 
 // What becomes of late events.

@@ -18,9 +18,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Rows is a source of records of events, as operators.Evolve reads them. The first row has
-// the position of its event, and the others count on from there: a broker knows messages by
-// positions that rise, and a reader in order waits for one that is missing.
+// Rows is a source of records of events, as operators.Evolve reads them. The first row has the
+// position of its event, and positions rise by one from there: a broker identifies messages by
+// rising positions, and an ordered reader waits for a missing one.
 type Rows struct {
 	// Events are the events: of a Stream, a channel, or anything else. They can be read
 	// once. If they wait, they must end with the context of the run, as Channel does.
@@ -35,7 +35,7 @@ type Rows struct {
 	Size int
 }
 
-// String says how many events come together, for the plan of a pipeline.
+// String returns the number of events per record, for the plan of a pipeline.
 func (r Rows) String() string { return fmt.Sprintf("Events(size %d)", cmp.Or(r.Size, 256)) }
 
 // Open begins the stream.

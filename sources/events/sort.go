@@ -17,7 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 )
 
-// SortSettings are those of Sorted.
+// SortSettings are the settings of Sorted.
 type SortSettings struct {
 	Memory int    // events in memory; 0 = 2²⁰
 	Dir    string // for the other events; "" = the directory for temporary files

@@ -21,21 +21,21 @@ import (
 type Source struct {
 	Table   sources.Table
 	Columns Columns
-	// Order is what happens where rows are not in order of time.
+	// Order is the treatment of rows that are not in order of time.
 	Order Order
 	// Memory is how many events Sort keeps in memory; 0 = 2²⁰. The others are in files
 	// of Dir, which is the directory for temporary files by default.
 	Memory int
 	Dir    string
-	// Lateness is for how long the stream waits for late events, and Late what happens to
-	// those that come later still. Both need the order Wait.
+	// Lateness is how long the stream waits for late events. Late is the treatment of later ones.
+	// Both need the order Wait.
 	Lateness int64
 	Late     Lateness
 	// Once drops repetitions.
 	Once bool
 }
 
-// Order says how a stream gets into the order of time.
+// Order is how a stream is brought into the order of time.
 type Order uint8
 
 // The orders.
@@ -45,9 +45,9 @@ const (
 	Wait                // see Source.Lateness
 )
 
-// Columns says what the columns have, by their names, or by their numbers from 1 where no
-// column has that name. The default of the first three is the first column, in upper or
-// lower case, of the names below, and without names the columns 1, 2 and 3.
+// Columns maps columns to their meaning, by name, or by number from 1 if no column has that name.
+// The default of the first three is the first column, in upper or lower case, of the names below,
+// and without names the columns 1, 2 and 3.
 type Columns struct {
 	Source string // source src from u i id1 user user_id sender
 	Target string // target dst to v j id2 item page item_id receiver recipient
@@ -109,7 +109,7 @@ func ParseColumns(text string) (c Columns, err error) {
 	return c, nil
 }
 
-// Stats counts what a stream did.
+// Stats counts the rows and events of a stream.
 type Stats struct {
 	Events   int64 // that came out
 	Late     int64 // behind the watermark: dropped or moved

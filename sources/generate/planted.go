@@ -7,12 +7,12 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Planted is a graph into which copies of a motif were planted, so that it is known why a
-// graph, or a node, has its class: what explanations are tested on.
+// Planted is a graph with planted copies of a motif. The motif is the known reason for the class of
+// a graph or a node, which tests of explanations use.
 type Planted struct {
 	Graph *graph.Graph
-	// Class is the class of each node: 0 for those that are in no motif, and for others 1 or
-	// more, by their place in it. Those of a house are 1 below, 2 in the middle and 3 above.
+	// Class is the class of each node: 0 outside motifs, else 1 or more, by the position in the
+	// motif. Those of a house are 1 below, 2 in the middle and 3 above.
 	Class []int32
 	// Motif is the number of the copy that each node is in, or -1.
 	Motif []int32

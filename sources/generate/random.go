@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// NewRand returns the generator of random numbers that a seed stands for.
+// NewRand returns the generator of random numbers of a seed.
 func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5a4f10)) }
 
 // pair is an edge with the smaller end first, so that a set of pairs holds an
@@ -92,10 +92,9 @@ func (s *edgeSet) fill(n, m int, rng *rand.Rand) {
 	}
 }
 
-// RandomRegular returns a graph of n nodes with d neighbours each; d < n and
-// n·d is even. It starts from a ring in which everyone knows the nearest d, and
-// swaps the ends of 20·n·d random pairs of edges, which keeps all degrees: a
-// Markov chain whose limit is uniform over these graphs.
+// RandomRegular returns a graph of n nodes with d neighbours each; d < n and n·d is even. It starts
+// from a ring in which each node is joined to its d nearest, and swaps the ends of 20·n·d random
+// pairs of edges, which keeps all degrees: a Markov chain whose limit is uniform over these graphs.
 func (by Generator) RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 	if n < 0 || d < 0 || d >= n && d > 0 || n*d%2 != 0 || n > maxNodes/max(d, 1) {
 		return nil, fmt.Errorf("generate: %d nodes with %d neighbours each: there is no such graph", n, d)

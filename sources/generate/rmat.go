@@ -11,13 +11,11 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
-// RMAT returns a recursive-matrix graph (Chakrabarti, Zhan and Faloutsos, R-MAT:
-// A recursive model for graph mining, 2004): one of hubs beside hubs, like the
-// large graphs of the web. Each of so many lines draws its two ends out of
-// 0 … 2^scale-1 bit by bit, 0–0 with a chance of 0.57, 0–1 and 1–0 of 0.19 each
-// and 1–1 of 0.05. Lines that join a node to itself and those that repeat another
-// are dropped, and so are the nodes without a line, half of all and more; those
-// that are left keep their order. 0 ≤ scale ≤ 28.
+// RMAT returns a recursive-matrix graph (Chakrabarti, Zhan and Faloutsos, R-MAT: A recursive model
+// for graph mining, 2004): one of hubs beside hubs, like the large graphs of the web. Each of so
+// many lines draws its two ends out of 0 … 2^scale-1 bit by bit, 0–0 with a chance of 0.57, 0–1 and
+// 1–0 of 0.19 each and 1–1 of 0.05. Self-loops, repeated edges and isolated nodes, half of all
+// nodes and more, are dropped; the other nodes keep their order. 0 ≤ scale ≤ 28.
 //
 // O(lines·scale) time; 8 bytes a line of memory beside the graph, and a fifth of it.
 func (by Generator) RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {

@@ -10,7 +10,8 @@ import (
 	"github.com/sanflow/sanflow/internal/jet"
 )
 
-// Connection says how to reach the broker. It connects again when the connection is lost.
+// Connection is the address of the broker and the credentials for it. It connects again when the
+// connection is lost.
 type Connection struct {
 	// URL names the servers, separated by commas, each with an optional user and password, or a
 	// token. The default is the URL of Context, or nats://127.0.0.1:4222. A server with tls://
@@ -36,7 +37,7 @@ type Connection struct {
 	Logger *slog.Logger
 }
 
-// Dead says where messages go that cannot be worked on.
+// Dead is the destination of messages that cannot be processed.
 type Dead struct {
 	// Stream is the stream of dead letters, which is made where it is missing. The default is
 	// none.
@@ -50,15 +51,15 @@ type Dead struct {
 	After int
 }
 
-// Info is what a stream says of itself.
+// Info is the state of a stream.
 type Info struct {
 	Recipe         string // Recipe of the sink that made the stream
 	Ended          bool   // the mark of the end is there
 	Messages, Rows int64  // that the mark of the end counts
 }
 
-// Look returns what a stream says of itself. It waits for a stream that is not there for as long
-// as wait; then the error is ErrStreamNotFound of nats.go.
+// Look returns the state of a stream. It waits for a stream that is not there for as long as wait;
+// then the error is ErrStreamNotFound of nats.go.
 func Look(ctx context.Context, c Connection, stream string, wait time.Duration) (Info, error) {
 	client, err := jet.Connection(c).Dial(ctx, "look at "+stream)
 	if err != nil {

@@ -54,7 +54,7 @@
 //	                 are in its files, by default not synced: against loss of power set its sync_interval to always
 //	broker's clock   set forward, messages come again early; set back, idle workers replace the consumer
 //
-// A full stream (MaxBytes, MaxMessages) slows its publisher. A queue with MaxMessages limits how
+// A full stream (MaxBytes, MaxMessages) blocks its publisher. A queue with MaxMessages limits how
 // far the feed is ahead. A full broker slows the publisher of a queue, and of a stream that its
 // reader purges. It ends the publisher of any other stream after some seconds, with ErrFull of
 // sinks/jetstream, since waiting makes no room.
@@ -155,9 +155,9 @@
 //	5     4            20   100ms      49      106
 //
 // Connections: TestSoak, ten minutes with -race, cut 874 connections in 11 streams of 200 graphs
-// and three epochs; all rows were those of one process. The heap had 2.4, 2.2 and 2.6 MB after the
-// first, sixth and last stream; there were 19, 20 and 19 goroutines. TestDamagedMessages: of
-// 10 000 damaged messages 7436 were refused; the others were records as their headers say.
+// and three epochs; all rows equalled those of one process. The heap had 2.4, 2.2 and 2.6 MB after
+// the first, sixth and last stream; there were 19, 20 and 19 goroutines. TestDamagedMessages: of 10
+// 000 damaged messages 7436 were refused; the others were records as their headers say.
 //
 // Cost: a model from one small machine (two cores, loopback, file storage, one server, one
 // worker, one epoch, k = 10), processor time of whole processes: the test of examples/cluster

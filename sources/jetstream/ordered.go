@@ -330,8 +330,8 @@ func (o *orderedReader) Close() error {
 	return nil
 }
 
-// Notes are messages that were fetched, sequences that were purged, messages that were
-// there again, those of strangers, positions that never came, and reconnects.
+// Notes count fetched messages, purged sequences, repeated messages, foreign messages, missing
+// positions, and reconnects.
 func (o *orderedReader) Notes() map[string]int64 {
 	_, duplicates, _ := o.index.Total()
 	return map[string]int64{

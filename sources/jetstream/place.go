@@ -105,7 +105,7 @@ func (o *orderedReader) Place(rows int64) (string, error) {
 	return string(b), err
 }
 
-// Keep lets what is before a place be purged.
+// Keep permits the purge of messages before a place.
 func (o *orderedReader) Keep(text string) {
 	var at place
 	if json.Unmarshal([]byte(text), &at) != nil {

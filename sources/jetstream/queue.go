@@ -146,7 +146,7 @@ func (q *queueReader) Settle(pos int64) {
 	}
 }
 
-// Close gives back what is in hand, so that another worker gets it at once.
+// Close returns unfinished messages to the broker, so that another worker gets them at once.
 func (q *queueReader) Close() error {
 	if q.closed {
 		return nil
@@ -166,8 +166,7 @@ func (q *queueReader) Close() error {
 	return nil
 }
 
-// Notes are messages that were fetched, those of them that had been delivered
-// before, dead letters, and reconnects.
+// Notes count fetched messages, redelivered ones among them, dead letters, and reconnects.
 func (q *queueReader) Notes() map[string]int64 {
 	return map[string]int64{
 		"fetched": q.fetched.Load(), "redelivered": q.redelivered.Load(), "dead letters": q.letters.Load(), "reconnects": q.client.Reconnects(),

@@ -22,9 +22,9 @@ import (
 // the end (Batch, Shuffle) need a MaxWait.
 //
 // With Ordered it reads a stream that is kept, in the order of positions, each once, and
-// acknowledges nothing. It waits for a missing position until the end of the stream, and then
-// passes over it; the count and digest of the end have to be those of the messages. A message that
-// comes early is fetched in its turn, so that memory does not grow with it.
+// acknowledges nothing. It waits for a missing position until the end of the stream, and then skips
+// it. The count and digest of the end must match the messages. A message that comes early is
+// fetched in its turn, so that memory does not grow with it.
 type Source struct {
 	Connection
 	// Stream is the name of the stream.
@@ -33,9 +33,9 @@ type Source struct {
 	Wait time.Duration
 	// MaxBytes bounds the memory for one message, beside its record. The default is 1 GiB.
 	MaxBytes int64
-	// Dead says where messages go that cannot be read or worked on. By default they end the run,
-	// and stay in the stream. With Ordered only messages without headers of sanflow go there. A
-	// damaged message of sanflow ends the run: without its rows the model would be another. A
+	// Dead is the destination of messages that cannot be read or processed. By default they end the
+	// run, and stay in the stream. With Ordered only messages without headers of sanflow go there.
+	// A damaged message of sanflow ends the run: without its rows the model would be another. A
 	// worker makes the message again when it is deleted.
 	Dead Dead
 
@@ -54,7 +54,7 @@ type Source struct {
 
 	// Ordered reads in the order of positions.
 	Ordered bool
-	// Epochs is how often the stream is read. The default is 1: once, as it comes.
+	// Epochs is the number of times that the stream is read. The default is 1: once, as it comes.
 	Epochs int
 	// Block is the number of rows that are shuffled together, and in memory, in an epoch after
 	// the first: the order of record.Blocks, and of operators.Replay with this Block. The default

@@ -9,8 +9,7 @@ import (
 // Classes are the classes of a pair.
 func Classes() []string { return []string{"no link", "link"} }
 
-// Layout describes the graphs of pairs, with Classes as their classes: what the Expect
-// of a saved recipe needs.
+// Layout describes the graphs of pairs, with the classes Classes, for the Expect of a saved recipe.
 func Layout(g *graph.Graph) record.Layout {
 	l := (&sources.NodeSet{Graph: g}).Layout()
 	l.Classes = Classes()

@@ -25,7 +25,7 @@ type Fold struct {
 	Link  []bool // whether a pair is an edge of the graph that was split
 }
 
-// Trial is what one hiding of edges gives.
+// Trial is the result of hiding edges once.
 type Trial struct {
 	Test  Fold
 	Folds []Fold // to learn from and to validate on
@@ -49,10 +49,9 @@ type Split struct {
 	MaxTest int
 }
 
-// Hide splits a graph, which is undirected. The numbers are drawn from rng. A fold's
-// graph has the nodes of g and shares their attributes. O(Folds·(n + m log m)). A graph
-// with too few edges, or so dense that there are not twice as many pairs that are not
-// joined, is an error.
+// Hide splits a graph, which is undirected. The numbers are drawn from rng. A fold's graph has the
+// nodes of g and shares their attributes. O(Folds·(n + m log m)). A graph with too few edges, or
+// with fewer than twice as many unjoined pairs, is an error.
 func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial, error) {
 	share, folds := cmp.Or(s.Share, 0.1), cmp.Or(s.Folds, 10)
 	switch {

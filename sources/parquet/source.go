@@ -15,8 +15,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Source reads Parquet. What columns of other programs become, and what is
-// checked, is said at sources.IPC; a row group here is a batch there.
+// Source reads Parquet. sources.IPC documents the conversion of columns of other programs and the
+// checks; a row group here is a batch there.
 type Source struct {
 	// Path is a file, or a directory of files *.parquet. If the directory has
 	// a manifest (package flow/manifest), each file is compared with that before
@@ -28,7 +28,7 @@ type Source struct {
 	Size     int64
 	// Columns are those to read. The default is all.
 	Columns []string
-	// Layout says what the graphs are, for files whose metadata does not.
+	// Layout describes the graphs, for files without that metadata.
 	Layout *record.Layout
 	// Like gives columns that went through another program their types, shapes and
 	// metadata back; sources.IPC says how.

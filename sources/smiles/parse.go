@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a string. All of it must be SMILES: blanks and what may follow them are
-// not. Each error is an [*Error]. O(len(text)).
+// Parse reads a string. All of it must be SMILES: a blank is an error. Each error is an [*Error].
+// O(len(text)).
 func Parse(text string) (*Molecule, error) {
 	p := &parser{text: text, last: -1, m: &Molecule{}}
 	if err := p.parse(); err != nil {

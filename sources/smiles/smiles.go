@@ -3,17 +3,17 @@
 //
 //	m, err := smiles.Parse("OC(=O)c1ccccc1")
 //
-// It knows the organic subset with its implied hydrogens, bracket atoms with isotope,
-// chirality, hydrogens, charge and class, aromatic atoms as they are written, branches,
-// ring closures (5, %12, %(123)), and dots. Stereochemistry (@, /, \) is checked and
-// ignored. Nothing is normalized: a Kekulé form stays one, and an explicit [H] is an atom.
+// It reads the organic subset with its implied hydrogens, bracket atoms with isotope, chirality,
+// hydrogens, charge and class, aromatic atoms as they are written, branches, ring closures (5, %12,
+// %(123)), and dots. Stereochemistry (@, /, \) is checked and ignored. Nothing is normalized: a
+// Kekulé form stays one, and an explicit [H] is an atom.
 //
 // [ReadMolfile] reads a molecule from an MDL molfile.
 package smiles
 
 import "fmt"
 
-// Molecule is what a string says.
+// Molecule is a parsed molecule.
 type Molecule struct {
 	Atoms []Atom // in the order of the string
 	Bonds []Bond // in the order of the string; that of a ring closure is where it closes
@@ -58,7 +58,7 @@ func (t BondType) String() string {
 	return [...]string{"single", "double", "triple", "quadruple", "aromatic"}[t-Single]
 }
 
-// Element is an atomic number. 0 stands for any element, *.
+// Element is an atomic number. 0 is any element, *.
 type Element uint8
 
 // Elements is the number of elements, with *.

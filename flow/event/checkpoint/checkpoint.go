@@ -1,6 +1,6 @@
-// Package checkpoint keeps all parts of a run over events in one file, as they are after
-// the same event: a graph, its fields, a model. A run that was killed goes on from the file
-// to the same bytes as one that was not.
+// Package checkpoint keeps all parts of a run over events in one file, as they are after the same
+// event: a graph, its fields, a model. A killed run resumes from the file and ends with the same
+// bytes as an uninterrupted one.
 //
 //	history, net := &temporal.History{}, &nn.Ranker{}
 //	run, err := checkpoint.File{Path: "run.ckpt", Every: 10_000, Resume: true}.Open(
@@ -26,10 +26,10 @@
 //
 // # The stream
 //
-// A run that goes on reads the stream from its beginning, and passes over the events that
-// its parts know. It compares their digest with that of the file: kind, position, time,
-// nodes, class and attributes of each. Another stream is an error. A program whose stream
-// can begin in the middle calls Skip.
+// A resumed run reads the stream from its beginning and skips the events that its parts have
+// processed. It compares their digest with that of the file: kind, position, time, nodes, class and
+// attributes of each. Another stream is an error. A program whose stream can begin in the middle
+// calls Skip.
 //
 // # The file
 //
@@ -57,16 +57,16 @@ import (
 // ErrBegun is the error of a file that is there and is not to be resumed.
 var ErrBegun = errors.New("holds a run")
 
-// File says where and how often a run is kept. The zero value keeps nothing.
+// File is the path of a checkpoint and how often a run writes it. The zero value keeps nothing.
 type File struct {
 	Path string
 	// Every is how many events come at least between two checkpoints; 0 = 10 000.
 	Every int
-	// Resume goes on from the file where there is one. Without it, a file that is there
-	// is ErrBegun.
+	// Resume continues the run of the file, if there is one. Without it, a file that is there is
+	// ErrBegun.
 	Resume bool
-	// Settings are what else decides the run. A file of other settings is an error that
-	// names the first of them.
+	// Settings are the other values that the result depends on. A file of other settings is an
+	// error that names the first of them.
 	Settings []store.Setting
 	// Parts are kept beside those that Open is given, before them.
 	Parts []Part
@@ -74,8 +74,7 @@ type File struct {
 	FS file.FS
 }
 
-// Part is something that a run changes. Load reads what Save has written, up to the end of
-// its reader or less.
+// Part is something that a run changes. Load reads the output of Save, and no byte behind it.
 type Part struct {
 	Name string
 	Save func(io.Writer) error
@@ -200,8 +199,8 @@ func (r *Run) Pos() int64 {
 	return max(r.pos, r.known)
 }
 
-// Skip tells that the stream begins behind the events that the parts know, and returns
-// their number. They are not compared then.
+// Skip declares that the stream begins behind the events of the parts, and returns their number.
+// They are not compared then.
 func (r *Run) Skip() int64 {
 	if r != nil && r.pos < r.known {
 		r.pos, r.digest = r.known, r.want

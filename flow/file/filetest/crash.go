@@ -60,7 +60,7 @@ func (s *state) name(op Op) {
 	}
 }
 
-// Loss is what a crash takes of that which was not synced.
+// Loss is how much unsynced data a crash loses.
 type Loss int
 
 // A process that is killed loses nothing that it has written. A loss of power
@@ -72,8 +72,8 @@ const (
 	Some
 )
 
-// Crash returns a new directory with what a crash after the first n Ops leaves.
-// seed decides what is lost where loss is Some.
+// Crash returns a new directory in the state that a crash after the first n Ops leaves. With loss
+// Some, seed selects the lost data.
 func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-// Kind is what an operation does.
+// Kind is the type of an operation.
 type Kind string
 
 // The operations that are counted. Those from Create on change the disk.
@@ -199,12 +199,12 @@ func (d *Disk) Mkdir(name string) error {
 	return d.do(Op{Kind: Mkdir, Name: d.rel(name)}, func() error { return file.OS{}.Mkdir(name) })
 }
 
-// SyncDir makes the names in a directory last.
+// SyncDir makes the names in a directory durable.
 func (d *Disk) SyncDir(dir string) error {
 	return d.do(Op{Kind: SyncDir, Name: d.rel(dir)}, func() error { return nil })
 }
 
-// List returns what is in a directory.
+// List returns the names in a directory.
 func (d *Disk) List(dir string) (entries []fs.DirEntry, err error) {
 	err = d.do(Op{Kind: List, Name: d.rel(dir)}, func() error {
 		entries, err = file.OS{}.List(dir)

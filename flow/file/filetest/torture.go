@@ -16,7 +16,7 @@ type Outcome struct {
 	What string
 	// Ops is how many of the operations that change the disk were done.
 	Ops int
-	// Done tells that what was to be written is to be there: it was reported so.
+	// Done reports that the write succeeded, so its result must exist.
 	Done bool
 }
 

@@ -29,11 +29,11 @@
 //
 // # What is refused
 //
-// [Store.Get] returns the value that [Store.Put] was given, or an error that names
-// the file. The error is [ErrDamaged] where one bit or more of the file differs, where
-// the file is truncated, where it was renamed, and where it is of a run with other
-// settings. Remove the file, and the program computes the result again. The store
-// never does that by itself: a damaged file tells of a damaged disk.
+// [Store.Get] returns the value that [Store.Put] was given, or an error that names the file. The
+// error is [ErrDamaged] where one bit or more of the file differs, where the file is truncated,
+// where it was renamed, and where it is of a run with other settings. Remove the file, and the
+// program computes the result again. The store never does that by itself, because a damaged file
+// indicates a damaged disk.
 //
 // One process at a time has a directory: the others get [file.ErrHeld].
 package store

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// ErrDamaged is the error of an entry that is not what Put has written.
+	// ErrDamaged is the error of an entry that differs from the output of Put.
 	ErrDamaged = errors.New("damaged")
 	// ErrBegun is the error of a directory that holds a run which is not to be resumed.
 	ErrBegun = errors.New("holds a run")
@@ -37,9 +37,9 @@ type Store struct {
 // runName is the entry with the settings.
 const runName = "run"
 
-// Open opens a directory, and makes it if there is none. No other process can open
-// it until Close, or until this process ends, however it ends: the error is then
-// [file.ErrHeld]. A nil fsys is the file system of this machine.
+// Open opens a directory and creates a missing one. No other process can open it until Close, or
+// until this process ends, however it ends: the error is then [file.ErrHeld]. A nil fsys is the
+// file system of this machine.
 func Open(fsys file.FS, dir string) (*Store, error) {
 	s := &Store{fs: file.Or(fsys), dir: dir}
 	_, err := file.MkdirAll(s.fs, dir)
@@ -148,9 +148,9 @@ func (s *Store) Get(name string, v any) (ok bool, err error) {
 	return true, nil
 }
 
-// Put keeps a value, which json.Marshal can encode, in place of what the entry holds.
-// The name is that of a file without a directory. When Put returns nil, a loss of power
-// does not undo it; after an error the entry is what it was, or the new one.
+// Put replaces the value of the entry by a value that json.Marshal can encode. The name is that of
+// a file without a directory. When Put returns nil, the value is durable. After an error the entry
+// has the old or the new value.
 func (s *Store) Put(name string, v any) error {
 	if s == nil {
 		return nil

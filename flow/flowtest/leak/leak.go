@@ -28,7 +28,7 @@ func Within(patience time.Duration, options ...goleak.Option) error {
 	}
 }
 
-// VerifyNone fails the test for what Find finds.
+// VerifyNone fails the test if Find returns an error.
 func VerifyNone(t testing.TB, options ...goleak.Option) {
 	t.Helper()
 	if err := Find(options...); err != nil {
@@ -36,11 +36,10 @@ func VerifyNone(t testing.TB, options ...goleak.Option) {
 	}
 }
 
-// IgnoreCurrent leaves out what runs now.
+// IgnoreCurrent leaves out the goroutines that run now.
 func IgnoreCurrent() goleak.Option { return goleak.IgnoreCurrent() }
 
-// VerifyTestMain runs the tests of a package, and fails for what Find finds at
-// their end.
+// VerifyTestMain runs the tests of a package, and fails if Find then returns an error.
 func VerifyTestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {

@@ -1,6 +1,6 @@
-// Package race tells tests whether the race detector looks on. Under it a test
-// takes ten times as long, and one that runs in a single goroutine can show it
-// nothing: a part will do, since every test also runs without.
+// Package race reports whether the race detector is enabled. Under it a test takes ten times as
+// long, and one that runs in a single goroutine can show it nothing: a part will do, since every
+// test also runs without.
 package race
 
 // Share is n, or under the race detector an eighth of it, at least 1.

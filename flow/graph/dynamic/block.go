@@ -98,7 +98,7 @@ func (r rows) clone() rows {
 
 var noBlock block
 
-// View is a graph as it is, or as it was when a snapshot was taken. A snapshot can be read by any number of
+// View is the current graph, or the graph at the time of a snapshot. A snapshot can be read by any number of
 // goroutines. Slices that its methods return are borrowed from it.
 type View struct {
 	settings Settings

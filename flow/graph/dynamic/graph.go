@@ -17,8 +17,8 @@ const (
 
 const blockBytes = int(unsafe.Sizeof(block{}))
 
-// Settings say what graph it is. The zero value is an undirected graph without attributes
-// and without a window.
+// Settings describe the graph. The zero value is an undirected graph without attributes and without
+// a window.
 type Settings struct {
 	Directed bool
 	// The numbers of discrete and of continuous attributes of nodes and of edges.
@@ -57,7 +57,7 @@ func (s *Settings) check() error {
 	return nil
 }
 
-// Stats counts what events did.
+// Stats counts the effects of events.
 type Stats struct {
 	Events   int64
 	Added    int64 // edges that came to be
@@ -69,10 +69,10 @@ type Stats struct {
 	Late     int64 // additions that were older than the window when they came
 }
 
-// Change is what an event did to the graph, seen as a simple graph: AddEdge for an edge
-// that came to be, RemoveEdge for one that ceased to be, SetEdge for other attributes of an
-// edge, SetNode for a node that is new or has other attributes, SetClass for another
-// class. Cat and Attr are the attributes after it, borrowed; nil means zeros.
+// Change is what an event did to the graph, seen as a simple graph: AddEdge for a new edge,
+// RemoveEdge for a removed edge, SetEdge for other attributes of an edge, SetNode for a node that
+// is new or has other attributes, SetClass for another class. Cat and Attr are the attributes after
+// it, borrowed; nil means zeros.
 type Change struct {
 	Kind  event.Kind
 	U, V  int32 // the edge, or the node U
@@ -145,8 +145,7 @@ func (g *Graph) Stats() Stats { return g.stats }
 // Now returns the greatest time of an event so far, and whether there was one.
 func (g *Graph) Now() (time int64, ok bool) { return g.now, g.stats.Events > 0 }
 
-// Snapshot returns the graph as it is now. O(n / 32768); what is copied later is the
-// blocks that change.
+// Snapshot returns the current graph. O(n / 32768); later changes copy the blocks that they change.
 func (g *Graph) Snapshot() *View {
 	s := g.View
 	s.dirs = append([]*directory(nil), s.dirs...)
@@ -154,10 +153,10 @@ func (g *Graph) Snapshot() *View {
 	return &s
 }
 
-// Apply makes the change that e asks for, after the removal of what leaves the window at
-// its time. It calls do, where that is not nil, for each change of the simple graph, when the graph
-// has changed. do must not call methods that change g. An event that breaks the rules of
-// package event or names too large a node is an error and changes nothing.
+// Apply removes the edges that leave the window at the time of e, then applies e. It calls do,
+// where that is not nil, for each change of the simple graph, when the graph has changed. do must
+// not call methods that change g. An event that breaks the rules of package event or names too
+// large a node is an error and changes nothing.
 func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 	w := &g.settings
 	cats, attrs := 0, 0

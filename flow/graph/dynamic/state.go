@@ -13,15 +13,15 @@ import (
 
 const stateName = "sanflow dynamic graph 3\n"
 
-// Save writes the graph, its window and its counts. The graph that Load makes of them does
-// the same with all events to come.
+// Save writes g, its window and its counts. The graph that Load returns processes later events with
+// the same results.
 func (g *Graph) Save(w io.Writer) error {
 	return state.Save(w, stateName, func(c *state.Codec) { g.state(c, 0) })
 }
 
-// Load reads a graph that Save has written, and nothing behind it; r should have a buffer.
-// Load returns an error where the input is not a state, is damaged, breaks the rules of a
-// graph, or has more than maxNodes nodes; 0 means 1<<26.
+// Load reads the output of Save and no byte behind it; r should be buffered. Input that is no such
+// state, is damaged, breaks the rules of a graph, or has more than maxNodes nodes, 0 meaning 1<<26,
+// is an error.
 func Load(r io.Reader, maxNodes int) (*Graph, error) {
 	g := new(Graph)
 	maxNodes = cmp.Or(maxNodes, defaultNodes)

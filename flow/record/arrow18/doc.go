@@ -30,9 +30,8 @@
 //		Source: "payer", Target: "payee", Type: "kind", Weight: "amount",
 //	}}
 //
-// The module flightsql beside this one runs that against arrow-go's own server. DuckDB
-// needs no adapter: what it exports as Parquet is read by parquet.Table of package
-// sources/parquet.
+// The module flightsql beside this one runs that against arrow-go's own server. DuckDB needs no
+// adapter: parquet.Table of package sources/parquet reads its Parquet exports.
 //
 // # Ownership
 //
@@ -44,17 +43,16 @@
 //
 // # Types
 //
-// Schemas go through the IPC format, on which both libraries agree: all types
-// that v15 knows, with all metadata. An extension type that is not registered in
-// both stays what it is stored as, with the metadata that names it.
+// Schemas go through the IPC format, on which both libraries agree: all types of v15, with all
+// metadata. An extension type that is not registered in both libraries keeps its storage type, with
+// the metadata that names it.
 //
 // Values are not looked at. For records of unknown origin, sources.IPC checks
 // every one.
 //
 // # Why a module of its own
 //
-// It lies beside package record, since it is about records in both directions,
-// and not one source or sink more. As a nested module it keeps v18, and what
-// that needs, out of other builds. A program that uses it adds
-// both modules: go get github.com/sanflow/sanflow/flow/record/arrow18.
+// It lies beside package record, since it is about records in both directions, and not one source
+// or sink more. It is a nested module, so other builds do not depend on v18. A program that uses it
+// adds both modules: go get github.com/sanflow/sanflow/flow/record/arrow18.
 package arrow18

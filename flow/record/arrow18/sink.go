@@ -73,7 +73,8 @@ func (w writer) Close(failed error) error {
 //		…
 //	}
 //
-// An error comes last. A loop that is left ends the run before it goes on.
+// An error comes last. If the loop ends early, the run ends before the code behind the loop
+// continues.
 func Records(ctx context.Context, p flow.Pipeline) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

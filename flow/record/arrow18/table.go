@@ -11,9 +11,9 @@ import (
 	array15 "github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// Rows returns a reader of arrow-go v18 as one of Arrow v15, whose records have the
-// same memory. It is what sources.RecordTable takes, so that the result of a query, of
-// ADBC, Flight SQL, or DuckDB, becomes a graph:
+// Rows returns a reader of arrow-go v18 as one of Arrow v15, whose records have the same memory.
+// sources.RecordTable takes it, so the result of a query of ADBC, Flight SQL or DuckDB becomes a
+// graph:
 //
 //	rows, err := arrow18.Rows(result)
 //	…

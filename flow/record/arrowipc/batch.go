@@ -24,15 +24,14 @@ const (
 
 // Options say how a batch is decoded.
 type Options struct {
-	// Use says which columns are wanted. The default is all.
+	// Use selects columns. The default is all.
 	Use []bool
 	// Buffer makes a buffer of a part of the body, which has the alignment of the
 	// body up to 8. The default is one that is not counted.
 	Buffer func([]byte) *memory.Buffer
 	// Take is asked before memory is allocated.
 	Take Take
-	// Unpack fills dst with what src is decompressed. Without it, batches that
-	// are compressed are refused.
+	// Unpack decompresses src into dst. Without it, batches that are compressed are refused.
 	Unpack func(dst, src []byte, codec Codec) error
 }
 
@@ -53,9 +52,9 @@ type batch struct {
 
 var errCounts = errors.New("it has not the nodes and buffers that its schema says")
 
-// Batch decodes a record batch: meta is its message, body what its buffers lie
-// in. The columns that are wanted have so many rows each, and belong to the
-// caller; others are nil. Lists of them may still lead anywhere.
+// Batch decodes a record batch with the message meta and the buffers in body. The columns that are
+// wanted have so many rows each, and belong to the caller; others are nil. Lists of them may still
+// lead anywhere.
 func (s *Schema) Batch(meta, body []byte, o Options) (cols []arrow.ArrayData, rows int, err error) {
 	m, err := open(meta)
 	if err != nil {

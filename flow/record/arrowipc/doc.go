@@ -2,11 +2,10 @@
 // nothing in them. It is the one decoder of this module: package mapped opens
 // files in place with it, and sources.IPC reads files and streams.
 //
-// Arrow's own reader takes lengths in a file at their word: a few changed bits
-// make it allocate without bound, walk a schema for hours, or panic. This one
-// compares each length with the bytes that there are, and asks before it
-// allocates. It never panics, whatever the bytes are; errors say in one line
-// what is wrong, and the caller adds the file and the number of the record.
+// Arrow's own reader takes lengths in a file at their word: a few changed bits make it allocate
+// without bound, walk a schema for hours, or panic. This package compares each length with the
+// available bytes and checks the budget before it allocates. It never panics, for any bytes. An
+// error is one line, to which the caller adds the file and the number of the record.
 //
 //	f, err := arrowipc.OpenFile(r, size, nil)
 //	…
@@ -18,19 +17,16 @@
 //
 // # What a file says twice
 //
-// Neither format has checksums. A file that sinks.IPC wrote has one all the same,
-// in a place where other readers do not look, and Verify compares the file with
-// it: then damage anywhere is seen. Without one too a file says many things twice,
-// and all that it says has to agree: the schema at its beginning and that of its footer; the
-// footer's blocks, which cover the file from its beginning to its end; the
-// buffers, which cover the body of their block in order; the rows of a batch and
-// of each of its columns; the nulls and the bits that tell them. So a file that
-// opens has all of its records, in their order. Values are not checked: only
-// a reader that knows their rules sees damage there.
+// Neither format has checksums. A file that sinks.IPC wrote has one all the same, in a place where
+// other readers do not look, and Verify compares the file with it: then damage anywhere is seen. A
+// file without a checksum is redundant too, and its parts must agree: the schema at its beginning
+// and that of its footer; the footer's blocks, which cover the file from its beginning to its end;
+// the buffers, which cover the body of their block in order; the rows of a batch and of each of its
+// columns; the number of nulls and the validity bits. So a file that opens has all of its records,
+// in their order. Values are not checked: a reader of a specific column must validate them.
 //
-// A stream has no footer. It ends at its mark of the end, or where its bytes do,
-// between two messages: one that was cut off there cannot be told from one that
-// ended.
+// A stream has no footer. It ends at its end marker or between two messages at the end of its
+// bytes; a stream truncated there is indistinguishable from a complete one.
 //
 // # What is read
 //

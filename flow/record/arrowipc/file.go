@@ -11,7 +11,7 @@ import (
 
 const magic = "ARROW1"
 
-// ErrNotFile is returned for what is not, or not completely, an Arrow IPC file.
+// ErrNotFile is returned for data that are not a complete Arrow IPC file.
 var ErrNotFile = errors.New("not an Arrow IPC file, or a truncated one")
 
 var errTruncated = errors.New("the end is missing: it was truncated")

@@ -30,7 +30,7 @@ var kinds = [...]struct {
 	{"run_end_encoded", 0}, {"binary_view", -1}, {"utf8_view", -1}, {"list_view", 3}, {"large_list_view", 3},
 }
 
-// Schema is what a file or stream holds.
+// Schema is the schema of a file or stream.
 type Schema struct {
 	Columns  []Field
 	Metadata arrow.Metadata

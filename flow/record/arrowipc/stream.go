@@ -18,9 +18,8 @@ type Stream struct {
 	body space
 }
 
-// NewStream reads the schema. size is that of the whole input, or -1. If the
-// size is not known, memory is taken as the bytes arrive, whatever a message says
-// about its length.
+// NewStream reads the schema. size is that of the whole input, or -1. If the size is unknown,
+// memory is allocated as bytes arrive, not by the length in a message.
 func NewStream(r io.Reader, size int64, take Take) (*Stream, error) {
 	s := &Stream{r: r, left: size, take: take}
 	m, _, _, err := s.message()

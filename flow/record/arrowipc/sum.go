@@ -28,7 +28,7 @@ const (
 // endMark ends a stream, and what of a file is one.
 var endMark = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
-// ErrSum is returned for a file that is not what its checksum is of.
+// ErrSum is returned for a file that does not match its checksum.
 var ErrSum = errors.New("it was damaged since it was written")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -73,8 +73,8 @@ func (f *File) gap(at, end int64) error {
 // HasSum reports whether the file has a checksum.
 func (f *File) HasSum() bool { return f.sum != nil }
 
-// Identity tells the file from others: by its checksum, or, where it has none, by how many
-// batches and bytes it has.
+// Identity identifies the file by its checksum, or, without one, by its numbers of batches and
+// bytes.
 func (f *File) Identity() string {
 	if f.sum == nil {
 		return fmt.Sprintf("%d batches in %d bytes", f.Len(), f.size)
@@ -113,9 +113,8 @@ func (f *File) Verify(ctx context.Context) error {
 	return nil
 }
 
-// SumWriter gives the file that is written to it a checksum. It is what a writer
-// of Arrow IPC files writes to; End is called before that writer is closed, and
-// Close after it.
+// SumWriter gives the file that is written to it a checksum. A writer of Arrow IPC files writes to
+// it. Call End before that writer is closed, and Close after it.
 type SumWriter struct {
 	w    io.Writer
 	at   int64
@@ -127,7 +126,7 @@ type SumWriter struct {
 // NewSumWriter returns one that writes to w.
 func NewSumWriter(w io.Writer) *SumWriter { return &SumWriter{w: w} }
 
-// Write writes on, or keeps what belongs to the end.
+// Write writes p, or keeps bytes of the footer until Close.
 func (s *SumWriter) Write(p []byte) (int, error) {
 	if s.end {
 		s.tail = append(s.tail, p...)
@@ -139,7 +138,7 @@ func (s *SumWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek tells where it is, which is all that writers of files seek for.
+// Seek returns the current offset, the only use that writers of files make of it.
 func (s *SumWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.New("a stream cannot seek")
@@ -147,11 +146,11 @@ func (s *SumWriter) Seek(offset int64, whence int) (int64, error) {
 	return s.at + int64(len(s.tail)), nil
 }
 
-// End says that no batch comes any more.
+// End declares that no further batch follows.
 func (s *SumWriter) End() { s.end = true }
 
-// Close writes what has come since End, with the checksum in it. It does not
-// close what it writes to.
+// Close writes the bytes since End, with the checksum in them. It does not close the underlying
+// writer.
 func (s *SumWriter) Close() error {
 	foot := len(s.tail) - 4 - len(magic)
 	if foot < 0 || !IsFile(s.tail[foot+4:]) {

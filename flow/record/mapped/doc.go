@@ -16,9 +16,8 @@
 // and the last buffer is released. The reader of the Arrow library copies every
 // buffer twice.
 //
-// What can be mapped is what records of graphs are made of: whole and real
-// numbers, lists and fixed-size lists of them, nested up to 8 times, in batches
-// that are neither compressed nor of another byte order.
+// Columns of records of graphs can be mapped: whole and real numbers, lists and fixed-size lists of
+// them, nested up to 8 times, in batches that are neither compressed nor of another byte order.
 //
 // # Trust
 //

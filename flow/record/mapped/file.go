@@ -27,8 +27,8 @@ type File struct {
 	ipc    *arrowipc.File
 }
 
-// Open maps the file. It looks at the schema and the footer, whose size depends
-// on the number of columns and batches only.
+// Open maps the file. It reads the schema and the footer, whose size depends on the number of
+// columns and batches alone.
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,8 +100,8 @@ func (f *File) Record(i int) (arrow.Record, error) {
 // HasSum reports whether the file has a checksum, as those of sinks.IPC do.
 func (f *File) HasSum() bool { return f.ipc.HasSum() }
 
-// Identity tells the file from others: by its checksum, or, where it has none, by how many
-// records and bytes it has.
+// Identity identifies the file by its checksum, or, without one, by its numbers of records and
+// bytes.
 func (f *File) Identity() string { return f.ipc.Identity() }
 
 // Verify reads the whole file and compares it with its checksum, if it has one.
