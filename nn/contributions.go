@@ -38,7 +38,7 @@ var (
 // additive is a clone of a model that is Additive.
 type additive struct{ clone }
 
-// Contributions does what Logistic.Contributions does.
+// Contributions is Logistic.Contributions for a clone.
 func (a additive) Contributions(b Batch, row int) (Contributions, error) {
 	return a.learner.contributions(b, row)
 }

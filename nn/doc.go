@@ -12,10 +12,9 @@
 //
 // # Models
 //
-// A [Model] is a struct literal. Its fields are settings; a zero field means the documented default.
-// Init and Load replace zeros, and later changes to the fields have no effect. One goroutine at a time
-// may use a model. The methods of all models are those of the embedded [Learner], and Init, Save and
-// Load as documented at [CNN].
+// A [Model] is a struct literal. Its fields are settings; a zero field means the documented default. Init and
+// Load replace zeros, and later changes to the fields have no effect. One goroutine at a time may use a model.
+// All models have the methods of the embedded [Learner]. [CNN] documents Init, Save and Load.
 //
 //	CNN      the paper's network, with edges k = 10ᴱ         nodes ─ conv ─ conv ┐
 //	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
@@ -46,8 +45,8 @@
 // Each Step lowers the [Loss] of a batch by an [Optimizer]: [RMSprop], the paper's, [SGD], [Adam] or
 // [AdaGrad]. [EarlyStop] ends a training.
 //
-// Step reports predictions made before it learned, without dropout. If no row occurs twice, Accuracy,
-// RMSE and MAE are those of unseen data.
+// Step reports predictions made before it learned, without dropout. If no row occurs twice,
+// Accuracy, RMSE and MAE are measured on unseen data.
 //
 // An attribute that is not finite or too large is a [RowError], a gradient that is not finite an error.
 // Both leave the weights and the optimizer unchanged.

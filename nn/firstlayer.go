@@ -8,11 +8,11 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// UseCode pretrains the first layer with a trained encoder, after Init and before the first
-// Step. Rows of the encoder are the channels of a field, node by node: k·a_v units, first the
-// discrete channels as one-hot, then the continuous ones. Its Hidden is Maps1. One factor
-// scales its weights to the variance of Init. The biases stay 0: those of rarely active units
-// would block ReLU.
+// UseCode pretrains the first layer with a trained encoder, after Init and before the first Step.
+// Rows of the encoder are the channels of a field, node by node: k·a_v units, first the discrete
+// channels as one-hot, then the continuous ones. Its Hidden is Maps1. One factor scales its weights
+// to the variance of Init. The biases stay 0, since the biases of rarely active units would block
+// ReLU.
 func (c *CNN) UseCode(encoder Encoder) error { return c.useCode(encoder, "conv1") }
 
 // UseEdgeCode is UseCode for edges: k·k·a_e units, pair by pair.

@@ -37,7 +37,7 @@ type Model interface {
 	Evaluator
 
 	// Step predicts the batch, counts correct rows, then changes the weights once. An error leaves
-	// the model unchanged; a *RowError names the row at fault. A batch without rows does nothing.
+	// the model unchanged; a *RowError names the row at fault. A batch without rows has no effect.
 	Step(Batch) (Result, error)
 
 	// Seen is the number of rows learned from; a row counts at each Step. Accuracy is the share of
@@ -51,8 +51,8 @@ type Model interface {
 
 // Weighted is a model whose weights can be copied out and restored, as EarlyStop does.
 type Weighted interface {
-	// AppendWeights appends a copy of all weights to dst, and nothing before Init. A model of
-	// numbers appends their mean and deviation last.
+	// AppendWeights appends a copy of all weights to dst; none before Init. A model of numbers
+	// appends their mean and deviation last.
 	AppendWeights(dst []float32) []float32
 
 	// SetWeights takes the result of AppendWeights of a model with the same settings and shape.

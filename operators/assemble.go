@@ -23,15 +23,12 @@ import (
 type Assemble struct {
 	// K is k, the field size, at most 256. It must be set.
 	K int
-	// Direction says which arcs of a directed graph are followed. The default
-	// is both ways.
+	// Direction selects the arcs of a directed graph to follow. The default is both ways.
 	Direction field.Direction
-	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
-	// K: a level that does not fit is cut by a rank of all nodes of the graph, so
-	// that a field costs the same beside a hub as elsewhere. See field.Index.SetBound
-	// for what then still depends on the numbering, and for what it costs in
-	// quality. The default is no bound, whole
-	// levels.
+	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least K: a level that
+	// does not fit is cut by a rank of all nodes of the graph, so that a field costs the same
+	// beside a hub as elsewhere. field.Index.SetBound documents the dependence on the numbering and
+	// the cost in quality. The default is no bound, whole levels.
 	Bound int
 }
 

@@ -21,9 +21,8 @@ type Batch struct {
 	Size int
 	// DropLast leaves out a last record of fewer rows.
 	DropLast bool
-	// MaxWait is how long a row waits for others before it goes on, in a record
-	// of fewer rows. The default is for ever: then the cuts, and all that follows
-	// from them, do not depend on time.
+	// MaxWait is the longest time that a row waits for others; then a record has fewer rows. The
+	// default is for ever: then the cuts, and all that follows from them, do not depend on time.
 	MaxWait time.Duration
 }
 
@@ -104,7 +103,7 @@ func (b *batcher) Deadline() time.Time {
 	return b.since.Add(b.MaxWait)
 }
 
-// Expire emits what waits.
+// Expire emits the waiting rows.
 func (b *batcher) Expire(out *flow.Out) error {
 	if b.rows == 0 {
 		return nil
@@ -151,7 +150,7 @@ func appendRefs(refs []record.Ref, i int, rec arrow.Record) []record.Ref {
 	return refs
 }
 
-// Close releases what waits.
+// Close releases the waiting rows.
 func (b *batcher) Close() error {
 	b.parts, b.rows = releaseAll(b.parts), 0
 	return nil

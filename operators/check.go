@@ -26,8 +26,8 @@ func (Check) Open(in *arrow.Schema) (flow.Stage, error) {
 
 // Filter leaves out the graphs for which Keep returns false. They count as complete.
 type Filter struct {
-	// Keep tells which graphs go on. It must be set, and may be called by several
-	// workers at once. The graph is borrowed for the call.
+	// Keep reports whether a graph passes. It must be set, and may be called by several workers at
+	// once. The graph is borrowed for the call.
 	Keep func(g *graph.Graph) bool
 }
 

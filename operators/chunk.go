@@ -20,11 +20,11 @@ import (
 //		Via(operators.Chunk{Size: 1024}).       // rows of 1024 roots
 //		Via(operators.Normalize{K: 10}).        // (1024, 10, a_v) each
 //
-// It stands between Select, or Roots, and Assemble or Normalize. The rows share the columns of
-// the graph. A graph with several rows has a record for each; Assemble and Normalize recognise
-// the graph and index it once. The rows are emitted one at a time, so memory does not grow with
-// the number of roots. Graphs with one row stay together, up to 2048 roots in a record. No
-// field depends on Size.
+// It belongs between Select, or Roots, and Assemble or Normalize. The rows share the columns of the
+// graph. A graph with several rows has a record for each; Assemble and Normalize recognise the
+// graph and index it once. The rows are emitted one at a time, so memory does not grow with the
+// number of roots. Graphs with one row stay together, up to 2048 roots in a record. No field
+// depends on Size.
 //
 // All rows of a graph have its graph_id and its pos; the position is complete when the last row
 // has left the pipeline. A stage that cannot make one of the fields refuses the whole row. Zero

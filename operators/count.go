@@ -27,17 +27,17 @@ import (
 // Counters that read roots need Select before Count. A worker needs memory for the different
 // substructures of one graph, and a record for those of its graphs.
 type Count struct {
-	// Name is what the names of the columns begin with, so that several Counts fit
-	// in one pipeline. The default is "words".
+	// Name is the prefix of the names of the columns, so that several Counts fit in one pipeline.
+	// The default is "words".
 	Name string
-	// Of is what is counted, all of it into the same two columns. It must be set.
+	// Of are the counters. All write to the same two columns. It must be set.
 	Of []count.Counter
-	// Contexts adds the column "words_contexts", list<list<uint64>>: ids of what
-	// stands together, each list ascending, for counters that are a
-	// count.Contexter, WL, Paths and Graphlets. graphkernel.Deep learns from them.
+	// Contexts adds the column "words_contexts", list<list<uint64>>: ids of substructures that
+	// occur together, each list ascending, for counters that are a count.Contexter, WL, Paths and
+	// Graphlets. graphkernel.Deep learns from them.
 	Contexts bool
-	// DropGraph ends the columns of the graph here, as Normalize does: for rows that
-	// share a large graph, such as those of sources.Rooted, before a stage copies them.
+	// DropGraph ends the columns of the graph here, as Normalize does: for rows that share a large
+	// graph, such as rows of sources.Rooted, before a stage copies them.
 	DropGraph bool
 }
 

@@ -1,5 +1,5 @@
-// Package operators holds the steps of PATCHY-SAN (Niepert et al. 2016,
-// arXiv:1605.05273) and what a stream needs around them.
+// Package operators holds the steps of PATCHY-SAN (Niepert et al. 2016, arXiv:1605.05273) and
+// operators for streams around them.
 //
 //	fields := flow.From(src).
 //		Via(operators.Select{W: 18, By: labeling.Betweenness}). // w roots per graph, in rank order
@@ -30,11 +30,11 @@
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. Check, Filter, Part, Channel, Propagate, Select,
-// Roots, Assemble, Normalize and Count handle each row by itself, so a pipeline runs
-// them in several workers; a row they cannot handle is refused, and the pipeline's
-// policy decides what follows. An operator of your own gets the same by RowStage. Their
-// cores are functions over slices, in packages labeling, propagation, field, canon and count.
+// Package record describes the columns. Check, Filter, Part, Channel, Propagate, Select, Roots,
+// Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in several
+// workers; they refuse an invalid row, which the policy of the pipeline then handles. An operator
+// of your own gets the same by RowStage. Their cores are functions over slices, in packages
+// labeling, propagation, field, canon and count.
 //
 // # One large graph
 //

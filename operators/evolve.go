@@ -362,7 +362,7 @@ func (v *evolver) note(out *flow.Out) {
 	v.done, v.kept = g, k
 }
 
-// Flush computes what is stale at the end of the stream.
+// Flush computes stale fields at the end of the stream.
 func (v *evolver) Flush(out *flow.Out) error {
 	err := v.refresh(out)
 	if err == nil && v.State != nil {
@@ -374,7 +374,7 @@ func (v *evolver) Flush(out *flow.Out) error {
 // drop releases the events that are held.
 func (v *evolver) drop() { v.held, v.events = releaseAll(v.held), 0 }
 
-// Close releases what is held and what is under construction.
+// Close releases all memory.
 func (v *evolver) Close() error {
 	v.drop()
 	if v.begun {

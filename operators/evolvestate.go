@@ -14,12 +14,11 @@ import (
 // graph without nodes. One run at a time uses it; after a run that has failed it has no
 // graph, and Load gives it one.
 //
-// A pipeline has rows on their way while it runs, so that Evolve is ahead of the sink. At
-// the end of a run nothing is on its way: the graph, the fields and the model know the same
-// events. A stream that is to be kept is therefore run in segments; see
-// checkpoint.Run.Segments. The rows are those of one run if Every of Evolve divides the
-// length of a segment; stages behind it that hold rows back, such as Batch, emit them at
-// the end of each segment.
+// A pipeline has rows on their way while it runs, so that Evolve is ahead of the sink. At the end
+// of a run the graph, the fields and the model have processed the same events. A stream that is to
+// be kept is therefore run in segments; see checkpoint.Run.Segments. The rows are those of one run
+// if Every of Evolve divides the length of a segment; stages behind it that hold rows back, such as
+// Batch, emit them at the end of each segment.
 type EvolveState struct {
 	of     string         // what the order of fields depends on
 	fields *evolve.Fields // of a run that has ended
@@ -46,8 +45,8 @@ func (s *EvolveState) Save(w io.Writer) error {
 	})
 }
 
-// Load reads what Save has written, and nothing behind it. The run that begins with it
-// checks that its settings are the same. After an error s is as before.
+// Load reads the output of Save and no byte behind it. The run that begins with it checks that its
+// settings are the same. After an error s is as before.
 func (s *EvolveState) Load(r io.Reader) error {
 	next := EvolveState{names: &names{}}
 	err := state.Load(r, evolveState, func(c *state.Codec) {

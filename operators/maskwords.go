@@ -24,7 +24,7 @@ import (
 // at any number of workers and in each epoch. Both directions of an edge have the same value.
 // Expect neither counts nor refuses masked words. Graphs without words pass. O(values).
 type MaskWords struct {
-	// Rate is the probability, 0 to 1. 0 hides nothing.
+	// Rate is the probability, 0 to 1. 0 hides no word.
 	Rate float64
 	// Seed draws other values.
 	Seed uint64

@@ -2,10 +2,9 @@ package operators
 
 import "github.com/sanflow/sanflow/operators/field"
 
-// Names of the notes that Normalize leaves in flow.StageStats; field.Stats says
-// what each counts. All but those of the cache are the same at any number of
-// workers. If both fallbacks and "canon refined" are 0, no field depends on
-// node numbers.
+// Names of the notes of Normalize in flow.StageStats; field.Stats documents them. All except the
+// notes of the cache are the same at any number of workers. If both fallbacks and "canon refined"
+// are 0, no field depends on node numbers.
 const (
 	NoteFields        = "fields"
 	NoteCropFallback  = "crop fallbacks"  // field.Stats.CropFallback

@@ -27,7 +27,7 @@ import (
 type Part struct {
 	// Of is the number of parts. The default is 10.
 	Of int
-	// Number is that of the part that goes on, from 0 to Of-1.
+	// Number is the number of the part that passes, from 0 to Of-1.
 	Number int
 	// Rest lets the other parts go on instead.
 	Rest bool

@@ -44,11 +44,10 @@ type Propagate struct {
 	// with s values has 1/√s in the channel of each, and the column node_sparse ends
 	// here. What propagates is dense: a graph of n nodes takes 4·n bytes for each channel.
 	Sparse bool
-	// Unit brings rows to unit length once they have propagated; those of zeros stay.
+	// Unit scales rows to unit length after propagation; rows of zeros stay.
 	Unit bool
-	// Workers is how many goroutines share a graph; 0 = 1 for the small ones and one
-	// per processor for those of more than 1 048 576 numbers. Results do not depend
-	// on it.
+	// Workers is how many goroutines share a graph; 0 = 1 up to 1 048 576 numbers, else one per
+	// processor. Results do not depend on it.
 	Workers int
 }
 

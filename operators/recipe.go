@@ -85,7 +85,7 @@ func (r Recipe) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (r *Recipe) UnmarshalJSON(text []byte) (err error) {
 	if *r, err = parseOperators(text); err != nil {
 		return fmt.Errorf("operators: recipe: %w", err)

@@ -160,8 +160,8 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 //	}
 type ListColumn[T record.Value] struct {
 	Name   string          // of the column
-	Bound  *record.Binding // of the schema of what comes in
-	Graphs *record.Graphs  // of the record in hand
+	Bound  *record.Binding // of the schema of the input
+	Graphs *record.Graphs  // of the current record
 	Lists  *record.Lists[T]
 
 	finished finished

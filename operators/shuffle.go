@@ -182,7 +182,7 @@ func drop(rows []heldRow) []heldRow {
 	return rows[:0]
 }
 
-// Close releases what is held.
+// Close releases the held rows.
 func (s *shuffler) Close() error {
 	s.held, s.ready = drop(s.held), drop(s.ready)
 	return nil

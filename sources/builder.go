@@ -38,7 +38,7 @@ type Builder struct {
 }
 
 // Node adds a node with the given discrete attributes, indices from 0, and returns its number.
-// All nodes of a graph have the same number of them.
+// All nodes of a graph have the same number of values.
 func (b *Builder) Node(cat ...int32) int32 {
 	v := b.nodes
 	if v >= b.maxNodes() {

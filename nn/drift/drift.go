@@ -1,5 +1,5 @@
-// Package drift tells when the mean of a stream of numbers has changed, such as that of
-// the losses of a model before it learns.
+// Package drift detects a change of the mean of a stream of numbers, such as the losses of a model
+// before it learns.
 //
 //	alarm := &drift.ADWIN{}
 //	for _, loss := range losses {
@@ -8,13 +8,13 @@
 //		}
 //	}
 //
-// A detector reports and changes nothing; after an alarm it goes on with the new mean.
-// Fall and rise are both changes for [ADWIN]: Alarm tells which, and [Rise] leaves falls
-// out. [PageHinkley] watches for a rise alone.
+// A detector changes nothing; after an alarm it continues with the new mean. Fall and rise are both
+// changes for [ADWIN]: Alarm has the direction, and [Rise] leaves falls out. [PageHinkley] watches
+// for a rise alone.
 //
-// Bernoulli streams of 20 000 numbers with mean 0.3, 100 seeds, default settings. False
-// alarms are those of 100 streams without a change. Else the mean rises at number 10 000:
-// in how many streams that is found, and after how many numbers on average:
+// Bernoulli streams of 20 000 numbers with mean 0.3, 100 seeds, default settings. False alarms are
+// counted in 100 streams without a change. Else the mean rises at number 10 000: in how many
+// streams that is found, and after how many numbers on average:
 //
 //	             false alarms    by 0.05: found, delay   by 0.1        by 0.2
 //	ADWIN        0               100, 2361               100, 547      100, 174
@@ -35,7 +35,7 @@ import (
 
 // Detector watches a stream of numbers.
 type Detector interface {
-	// Add looks at the next number, and reports whether the mean has changed.
+	// Add reads the next number and reports whether the mean has changed.
 	Add(x float64) (Alarm, bool)
 }
 
@@ -48,8 +48,8 @@ type Alarm struct {
 	Width    int64   // numbers since the change, as the detector dates it
 }
 
-// Rise hands on those alarms of another detector at which the mean has risen: of the
-// errors of a model, those that its learning does not make.
+// Rise passes the alarms of another detector at which the mean rose. On the errors of a model it
+// thus ignores the fall that learning causes.
 type Rise struct{ Of Detector }
 
 // Add gives the detector the next number.
@@ -67,7 +67,7 @@ func (r Rise) Save(w io.Writer) error {
 	return s.Save(w)
 }
 
-// Load reads what Save has written, for a detector of the same kind and settings.
+// Load reads the output of Save of a detector of the same kind and settings.
 func (r Rise) Load(from io.Reader) error {
 	s, ok := r.Of.(interface{ Load(io.Reader) error })
 	if !ok {
@@ -197,8 +197,8 @@ func (a *ADWIN) drop() (sum float64, n int64) {
 	return b.sum, n
 }
 
-// PageHinkley raises an alarm where the sum of what numbers exceed their mean by rises
-// (Page 1954, as in Gama et al. 2014):
+// PageHinkley raises an alarm when the cumulative excess of the numbers over their mean rises (Page
+// 1954, as in Gama et al. 2014):
 //
 //	mₜ = Σ (xᵢ - x̄ᵢ - α),  alarm where mₜ - min mₛ > λ
 //

@@ -17,8 +17,8 @@ const (
 // Save writes the settings and the window.
 func (a *ADWIN) Save(w io.Writer) error { return state.Save(w, adwinState, a.state) }
 
-// Load reads what Save has written, and nothing behind it. The settings have to be those of
-// a. After an error a is as before.
+// Load reads the output of Save and no byte behind it. The settings must equal those of a.
+// After an error a is as before.
 func (a *ADWIN) Load(r io.Reader) error {
 	next := ADWIN{Delta: a.Delta, M: a.M, Clock: a.Clock}
 	if err := state.Load(r, adwinState, next.state); err != nil {
@@ -48,8 +48,8 @@ func (a *ADWIN) state(c *state.Codec) {
 // Save writes the settings and the sums.
 func (p *PageHinkley) Save(w io.Writer) error { return state.Save(w, pageState, p.state) }
 
-// Load reads what Save has written, and nothing behind it. The settings have to be those of
-// p. After an error p is as before.
+// Load reads the output of Save and no byte behind it. The settings must equal those of p.
+// After an error p is as before.
 func (p *PageHinkley) Load(r io.Reader) error {
 	next := PageHinkley{Alpha: p.Alpha, Lambda: p.Lambda, Least: p.Least}
 	if err := state.Load(r, pageState, next.state); err != nil {

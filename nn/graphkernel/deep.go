@@ -14,9 +14,8 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Contexts is what stands together: lists of the things, by their ids, that were
-// met near each other, in compressed sparse rows. The order within a list means
-// nothing.
+// Contexts are lists of ids of substructures that occur near each other, in compressed sparse rows.
+// The order within a list has no meaning.
 type Contexts struct {
 	Offsets []int // from 0; list i is IDs[Offsets[i]:Offsets[i+1]]
 	IDs     []uint64
@@ -34,18 +33,16 @@ func (c *Contexts) Append(ids []uint64) {
 	c.Offsets = append(c.Offsets, len(c.IDs))
 }
 
-// Deep compares counts of things by how alike the things are (Yanardag and
+// Deep compares counts of substructures by the similarity of the substructures (Yanardag and
 // Vishwanathan, "Deep graph kernels", 2015): with φ the counts of a graph,
 //
 //	k(G, H) = φ(G) · M · φ(H),  M = V·Vᵀ,
 //
-// where row i of V is a vector for thing i that was learned by the skip-gram with
-// negative sampling (Mikolov et al., "Distributed representations of words and
-// phrases", 2013): the vectors of things that stand together point the same way.
-// What all have in common, their mean over the contexts, is taken off (Mu and
-// Viswanath, "All-but-the-top", 2018), since it drowns the rest where a graph has
-// dozens of things, and then they have unit length, so that M is 1 for a thing and
-// itself.
+// where row i of V is a vector for substructure i, learned by the skip-gram with negative sampling
+// (Mikolov et al., "Distributed representations of words and phrases", 2013): substructures with
+// common contexts have similar vectors. Their mean over the contexts is subtracted (Mu and
+// Viswanath, "All-but-the-top", 2018), since it dominates if a graph has dozens of ids. Then they
+// are scaled to unit length, so M is 1 for an id and itself.
 //
 //	deep := graphkernel.Deep{Size: 32, Seed: 1}
 //	err := deep.Fit(ctx, contexts)
@@ -58,15 +55,14 @@ func (c *Contexts) Append(ids []uint64) {
 // Save and Load keep the vectors, so that they mean the same elsewhere and for graphs
 // that come later.
 //
-// Fit takes the pairs in batches of a fixed size, whose gradients are computed side
-// by side and added in their order, with steps that shrink by row (Duchi, Hazan and
-// Singer, "Adaptive subgradient methods", 2011); so the same seed gives the same
-// vectors at any number of workers. Memory is 8·Size bytes for each different
-// thing.
+// Fit takes the pairs in batches of a fixed size, whose gradients are computed side by side and
+// added in their order, with steps that shrink by row (Duchi, Hazan and Singer, "Adaptive
+// subgradient methods", 2011); so the same seed gives the same vectors at any number of workers.
+// Memory is 8·Size bytes for each different id.
 type Deep struct {
 	Size      int     // d, the length of a vector. 0 = 32
 	Window    int     // of the others in a context, so many are drawn for each. 0 = 5
-	Negatives int     // things drawn at large for each of these. 0 = 5
+	Negatives int     // negative samples for each of these; 0 = 5
 	Epochs    int     // 0 = 5
 	Rate      float64 // 0 = 0.1
 	Seed      uint64
@@ -105,7 +101,7 @@ func (d *Deep) check() error {
 	return nil
 }
 
-// Fit learns the vectors of all things in c. What was learned before is forgotten.
+// Fit learns the vectors of all ids in c. What was learned before is forgotten.
 func (d *Deep) Fit(ctx context.Context, c *Contexts) error {
 	if err := d.check(); err != nil {
 		return err
@@ -152,8 +148,7 @@ func (s *skipGram) centre() {
 	}
 }
 
-// Vector returns the vector of a thing, borrowed; nil if there is none, as before
-// Fit.
+// Vector returns the vector of an id, borrowed; nil if there is none, as before Fit.
 func (d *Deep) Vector(id uint64) []float32 {
 	i, ok := slices.BinarySearch(d.ids, id)
 	if !ok {

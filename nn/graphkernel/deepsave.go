@@ -22,15 +22,13 @@ type savedDeep struct {
 	Seed      uint64  `json:"seed"`
 }
 
-// Save writes what was learned, which Load reads: a safetensors file, which other
-// tools read too, with a row for each of the n things, in the order of their ids, and
-// the settings and Info as its metadata. The same vectors give the same bytes.
+// Save writes a safetensors file for Load and other tools: a row for each of the n ids, ascending,
+// with the settings and Info as metadata. The same vectors give the same bytes.
 //
 //	ids      (n)        uint64, ascending
 //	vectors  (n, Size)  float32, of unit length
 //
-// One that has learned from contexts without things has neither tensor, and one that
-// has not learned is an ErrUntrained.
+// A Deep fitted to contexts without ids has neither tensor. Before Fit, Save returns ErrUntrained.
 func (d *Deep) Save(w io.Writer) error {
 	if !d.fitted {
 		return nn.ErrUntrained
@@ -43,9 +41,9 @@ func (d *Deep) Save(w io.Writer) error {
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: savedDeep{d.size, s.Window, s.Negatives, s.Epochs, s.Rate, s.Seed}})
 }
 
-// Load reads what Save wrote, up to the end of r. Settings come from the file: Size
-// must be zero or agree, and those of learning stay when they are set. A file that is
-// damaged, or is not a Deep, is an error, and d is as before.
+// Load reads the output of Save, up to the end of r. Settings come from the file: Size must be zero
+// or agree, and settings of learning stay if set. A file that is damaged, or is not a Deep, is an
+// error, and d is as before.
 func (d *Deep) Load(r io.Reader) error {
 	return modelfile.Load(d, r, d.fitted, (*Deep).restore)
 }
@@ -103,14 +101,13 @@ func (d *Deep) restoreVectors(list []modelfile.Tensor) error {
 	return nil
 }
 
-// Metadata returns Info, which it makes if it is nil.
+// Metadata returns Info, after it has set a nil Info to an empty map.
 func (d *Deep) Metadata() map[string]string { return modelfile.Metadata(&d.Info) }
 
 // Trained reports whether vectors were learned, or loaded.
 func (d *Deep) Trained() bool { return d.fitted }
 
-// String returns the settings in one line, zero ones as what they stand for, and how
-// many vectors there are.
+// String returns the settings in one line, with defaults for zeros, and the number of vectors.
 func (d *Deep) String() string {
 	s := d.resolved()
 	text := fmt.Sprintf("Deep{Size: %d, Window: %d, Negatives: %d, Epochs: %d, Rate: %v, Seed: %d", s.Size, s.Window, s.Negatives, s.Epochs, s.Rate, s.Seed)

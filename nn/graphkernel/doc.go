@@ -1,5 +1,5 @@
-// Package graphkernel compares graphs with each other, and classifies them by a
-// support vector machine: what the PATCHY-SAN paper compares its networks with.
+// Package graphkernel has graph kernels and a support vector machine, the baselines of the
+// PATCHY-SAN paper.
 //
 // A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
 // symmetric:
@@ -13,9 +13,8 @@
 // that it needs. A machine on counts is an nn.Predictor and an nn.Evaluator. [SVMGrid]
 // chooses C in a cross-validation of package validation.
 //
-// Counts, contexts and graphs are borrowed during a call. A machine on counts keeps a
-// copy of its support vectors. Vectors and rows that a method returns are borrowed
-// where its comment says so.
+// Counts, contexts and graphs are borrowed during a call. A machine on counts keeps a copy of its
+// support vectors. A method that lends its result documents it.
 //
 // Numbers that are not finite, counts whose similarity to themselves is not, and
 // matrices that are not symmetric are errors, which name the row. A sum over walks

@@ -37,8 +37,8 @@ type SVM struct {
 	MaxSteps int
 	// Kernel compares counts; "" = Cosine. Fit has no use for it.
 	Kernel nn.Similarity
-	// Cache is how many bytes of similarities FitCounts may keep; 0 = 256 MiB. Two
-	// rows are always kept. Results do not depend on it.
+	// Cache is the size of the cache of similarities of FitCounts, in bytes; 0 = 256 MiB. Two rows
+	// are always kept. Results do not depend on it.
 	Cache int64
 
 	// Info is saved with the model and loaded with it. Keys may not begin with
@@ -198,8 +198,8 @@ func (p *svmPair) sort() {
 	}
 }
 
-// String returns the settings in one line, zero ones as what they stand for, and,
-// of a machine that has learned, how much it keeps.
+// String returns the settings in one line, with defaults for zeros, and the size of a trained
+// machine.
 func (m *SVM) String() string {
 	s := *m
 	if err := s.resolve(); err != nil {
@@ -221,8 +221,8 @@ func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
 // Steps returns how many steps the last Fit took.
 func (m *SVM) Steps() int { return m.steps }
 
-// Support returns the rows that decide, ascending: those of the matrix, or of the
-// counts, that were learned from; nil of a file that does not say which those were.
+// Support returns the numbers of the support vectors, ascending, among the rows of the matrix or of
+// the counts; nil for a file without them.
 func (m *SVM) Support() []int32 {
 	if m.kept != nil {
 		return slices.Clone(m.origin)
@@ -240,9 +240,9 @@ func (m *SVM) support() []int32 {
 	return slices.Compact(all)
 }
 
-// Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in
-// the order of Classes, for something whose similarities are k, to the rows of the
-// matrix, or, after FitCounts, to the support vectors alone, as Similar has them: positive for the first of the two. The result is appended to dst.
+// Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in the order of Classes, for a row
+// with the similarities k to the rows of the matrix or, after FitCounts, to the support vectors alone, from
+// Similar. It is positive for the first class of the pair. The result is appended to dst.
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias

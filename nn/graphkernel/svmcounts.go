@@ -21,10 +21,9 @@ var (
 	_ nn.Evaluator = (*SVM)(nil)
 )
 
-// FitCounts learns from all rows of c, of the classes given, compared by Kernel.
-// It is Fit on their Gram matrix, to the same result but for rounding, which is
-// computed row by row, as far as it is needed, and kept as far as Cache allows. The
-// rows that became support vectors are copied into the model.
+// FitCounts learns from all rows of c, of the classes given, compared by Kernel. The result is that
+// of Fit on their Gram matrix, up to rounding. Rows of the matrix are computed when needed and kept
+// within Cache. The rows that became support vectors are copied into the model.
 func (m *SVM) FitCounts(ctx context.Context, c *nn.Counts, class []int32) error {
 	kernel, cache := cmp.Or(m.Kernel, nn.Cosine), cmp.Or(m.Cache, 256<<20)
 	if err := checkCounts(kernel, c); err != nil {
@@ -124,8 +123,8 @@ func checkDecisions(decisions []float64) error {
 	return nil
 }
 
-// Init says of which shape the counts are that Predict is asked about. The shape
-// must have counts and, where FitCounts came before, all of its classes.
+// Init sets the shape of the counts for Predict. The shape must have counts and, where FitCounts
+// came before, all of its classes.
 func (m *SVM) Init(s nn.Shape) error {
 	s = countShape(s)
 	if len(s.Counts) == 0 {
@@ -151,7 +150,7 @@ func (m *SVM) checkClasses(s nn.Shape) error {
 	return nil
 }
 
-// Shape returns what Init was called with or Load has read.
+// Shape returns the shape from Init or Load.
 func (m *SVM) Shape() nn.Shape { return countShape(m.shape) }
 
 // countShape returns the part of a shape that a machine looks at.
@@ -169,9 +168,8 @@ func (m *SVM) Clone() nn.Predictor {
 	return &f
 }
 
-// Predict returns for each row of b.Counts the share of the votes of pairs that
-// each class has, float32 (B, classes): an SVM knows no probabilities. Of classes
-// with the same share Class takes the first.
+// Predict returns for each row of b.Counts the share of the votes of pairs for each class, float32
+// (B, classes). An SVM has no probabilities. Of classes with the same share Class takes the first.
 func (m *SVM) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if _, err := m.open(b, false); err != nil {
 		return nil, err

@@ -10,9 +10,8 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// SVMGrid is what a validation.CrossValidation learns with by support vector machines on
-// Gram matrices: a variant is a matrix, of which one at a time is in memory, and a
-// step is a C.
+// SVMGrid lets a validation.CrossValidation learn by support vector machines on Gram matrices. A
+// variant is a matrix, one at a time in memory, and a step is a C.
 //
 //	grid := &graphkernel.SVMGrid{Class: class, Gram: gramOf}
 //	all, err := validation.CrossValidation{Variants: 5, Learn: grid.Learn, Prepare: grid.Prepare}.Run(ctx, class)
@@ -77,10 +76,9 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	return nil
 }
 
-// Learn learns from the training rows of a trial for each C, and scores the test
-// rows: those that are right, and by how much the decisions between their class and
-// another miss the margin. If all training rows are of one class, that is the
-// answer.
+// Learn learns from the training rows of a trial for each C, and scores the test rows: the number
+// of correct rows, and the hinge loss of the decisions between the class of a row and the others.
+// If all training rows are of one class, that is the answer.
 func (g *SVMGrid) Learn(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
 	switch {
 	case g.now == nil:

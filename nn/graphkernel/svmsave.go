@@ -29,11 +29,9 @@ type savedSVM struct {
 	Counts    bool          `json:"counts"`            // whether it learned from counts
 }
 
-// Save writes what was learned, which Load reads: a safetensors file with, of
-// float64, the coefficients of all pairs, and the rows they stand at. A machine that
-// has learned from counts has the support vectors in its file. A machine on a matrix
-// has the numbers of the rows alone: it answers where the similarities to the same
-// rows are given.
+// Save writes a safetensors file for Load: the float64 coefficients of all pairs, and their rows. A
+// machine that has learned from counts has the support vectors in its file. A machine on a matrix
+// has the numbers of the rows alone: it answers where the similarities to the same rows are given.
 //
 //	pairs.row (n)   pairs.coef (n)           n support vectors of all pairs
 //	vectors.at (v+1)  .ids (z)  .counts (z)  the v different ones, as Counts has them
@@ -76,7 +74,7 @@ func toUint64[T int | int32](list []T) []uint64 {
 // Metadata returns Info, which it makes if it is nil.
 func (m *SVM) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
-// Load reads what Save wrote, up to the end of r. m is as before when it fails.
+// Load reads the output of Save, up to the end of r. An error leaves m unchanged.
 func (m *SVM) Load(r io.Reader) error {
 	return modelfile.Load(m, r, m.Trained(), (*SVM).restore)
 }

@@ -13,14 +13,13 @@ import (
 
 // LabelledGraph is a graph as [Walks] compares it, in compressed sparse rows.
 type LabelledGraph struct {
-	// Offsets has length n+1, and the neighbours of v are
-	// Neighbors[Offsets[v]:Offsets[v+1]]. An undirected edge stands in the rows of
-	// both its ends.
+	// Offsets has length n+1, and the neighbours of v are Neighbors[Offsets[v]:Offsets[v+1]]. An
+	// undirected edge occurs in the rows of both its ends.
 	Offsets, Neighbors []int32
 	// Nodes has the label of each node, Edges that of each neighbour. nil: all are
 	// alike.
 	Nodes, Edges []uint64
-	// Directed says that rows hold the heads of arcs.
+	// If Directed, rows hold the heads of arcs.
 	Directed bool
 }
 
@@ -76,7 +75,7 @@ type Walks struct {
 	Workers   int     // goroutines, 0 = 1; the result does not depend on them
 }
 
-// ErrDiverges says that a sum over walks has no end at that decay.
+// ErrDiverges is the error if the sum over walks diverges at the decay.
 var ErrDiverges = errors.New("the sum over walks diverges")
 
 // Gram compares all graphs with each other: 8·N² bytes.
@@ -111,8 +110,8 @@ func (w Walks) Gram(ctx context.Context, graphs []LabelledGraph) (*Gram, error) 
 	return g, nil
 }
 
-// Compare returns the similarities of the graphs x to those in y, (len(x), len(y))
-// row-major: what a model that learned from y is asked with.
+// Compare returns the similarities of the graphs x to those in y, (len(x), len(y)) row-major, for
+// the predictions of a model that learned from y.
 func (w Walks) Compare(ctx context.Context, x, y []LabelledGraph) ([]float64, error) {
 	sorted, err := w.prepare(ctx, x, y)
 	if err != nil {

@@ -31,8 +31,8 @@ type CrossValidation struct {
 	Seed    uint64 // of the folds
 	// Variants is how many variants there are; 0 = 1.
 	Variants int
-	// Fixed says that there is nothing to choose: one variant, and of its scores the
-	// last counts. There are no inner trials then.
+	// If Fixed, nothing is chosen: there is one variant, and its last score is used. There are no
+	// inner trials then.
 	Fixed bool
 
 	// ByLoss makes nested choose by the lowest loss in place of the most correct rows. On some
@@ -58,9 +58,9 @@ type CrossValidation struct {
 	// Valid, or, if HeldOut is set, by Score.HeldOut, which Learn then measures on
 	// Trial.Valid.
 	Given []Split
-	// Refit lets trials of Given splits learn from Train and Valid together before they
-	// are tested on Test, by what was chosen without. Trial.Valid is not set then, and
-	// HeldOut is that of a trial on both. The default is to learn from Train alone.
+	// If Refit, a trial of Given splits learns again from Train and Valid together, with the
+	// choices made on Valid, before the test on Test. Trial.Valid is not set then, and HeldOut is
+	// that of a trial on both. The default is to learn from Train alone.
 	Refit bool
 
 	// Inner tests on the inner validation split, trains on the rest of the training rows, and
@@ -79,12 +79,13 @@ type CrossValidation struct {
 	// Workers is how many trials run at a time; 0 = 1. Results do not depend on it.
 	Workers int
 
-	// Keep, if set, holds the scores of the trials that have ended, each in the entry
-	// Trial.Name, so that a run can be stopped at any moment and resumed: Learn is not
-	// called for them. The settings of its run (store.Store.Begin) must be all that
-	// decides a trial: the rows, the classes, the folds, the seed, and what Learn does.
+	// Keep, if set, holds the scores of the trials that have ended, each in the entry Trial.Name,
+	// so that a run can be stopped at any moment and resumed: Learn is not called for them. The
+	// settings of its run (store.Store.Begin) must include everything that a trial depends on:
+	// rows, classes, folds, seed and the settings of Learn.
 	Keep *store.Store
-	// KeepAs stands before the names of the entries, so that several can be in one store.
+	// KeepAs is a prefix of the names of the entries, so several cross-validations can share a
+	// store.
 	KeepAs string
 }
 

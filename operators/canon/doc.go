@@ -35,11 +35,10 @@
 //
 // # Cost
 //
-// O(n²) words where colours leave few ties. The worst case is exponential, as
-// for every known method, so a Solver has a budget of visited branches. If it is
-// used up, a search that individualises nodes and refines colours takes over,
-// with a fresh budget: the result is then still the same for isomorphic graphs,
-// but no longer the greatest matrix. If that is not enough either, the best order
-// so far is returned, and it may depend on the numbering. Quality tells which of
-// the three it was.
+// O(n²) words where colours leave few ties. The worst case is exponential, as for every known
+// method, so a Solver has a budget of visited branches. If it is used up, a search that
+// individualises nodes and refines colours takes over, with a fresh budget: the result is then
+// still the same for isomorphic graphs, but no longer the greatest matrix. If that is not enough
+// either, the best order so far is returned, and it may depend on the numbering. Quality is the one
+// of the three that applied.
 package canon

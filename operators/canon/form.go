@@ -7,12 +7,11 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// Form returns the canonical order of g: order[i] is the node at position i.
-// colors has one colour per node, smaller first, or is nil. The entry of the
-// matrix for an edge or arc is 1 plus its type: the rank of its attributes among
-// the distinct ones in g, discrete before continuous and in ascending order. Node
-// attributes count only as far as colors tells. It takes O(n²) memory.
-// A graph with more than 65535 edge types is an error.
+// Form returns the canonical order of g: order[i] is the node at position i. colors has one colour
+// per node, smaller first, or is nil. The entry of the matrix for an edge or arc is 1 plus its
+// type: the rank of its attributes among the distinct ones in g, discrete before continuous and in
+// ascending order. Node attributes enter only through colors. It takes O(n²) memory. A graph with
+// more than 65535 edge types is an error.
 func Form(g *graph.Graph, colors []int32) (order []int32, q Quality, err error) {
 	var s Solver
 	return s.Graph(g, colors)

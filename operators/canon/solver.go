@@ -12,7 +12,7 @@ import (
 // back.
 const DefaultBudget = 1 << 16
 
-// Quality says how good an order is.
+// Quality is the guarantee of an order.
 type Quality int
 
 const (

@@ -27,7 +27,7 @@ import (
 // attributes and the rows of at most 1024 nodes. A worker keeps a byte for each node of the
 // graph.
 type Around struct {
-	// Hops is the largest distance from a root. 0 stands for 3.
+	// Hops is the largest distance from a root. 0 = 3.
 	Hops int
 	// Class is the class of each node, -1 if unknown or not for training. The class of a root is
 	// no word of that root. nil = none.

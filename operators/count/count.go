@@ -12,8 +12,8 @@ import (
 // must not keep their arguments. A counter that needs its own memory is a Preparer too. A
 // counter that is saved with a model, or read from a list of names, needs a name by Register.
 type Counter interface {
-	// Count adds the substructures of a graph to the bag, which may hold those of other counters.
-	// The graph may be empty and is only read.
+	// Count adds the substructures of a graph to the bag, which other counters share. The graph may
+	// be empty and is only read.
 	Count(in Input, bag *Bag) error
 	// String names the counter as Parse accepts it.
 	fmt.Stringer

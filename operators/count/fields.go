@@ -30,8 +30,7 @@ type Fields struct {
 	// Selected counts the fields of the chosen roots only, behind Select or Chunk.
 	// The default is all nodes.
 	Selected bool
-	// Direction says which arcs of a directed graph lead on. The default is both
-	// ways.
+	// Direction selects the arcs of a directed graph to follow. The default is both ways.
 	Direction field.Direction
 	// Plain leaves out all attributes and the direction of arcs.
 	Plain bool

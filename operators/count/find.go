@@ -23,16 +23,15 @@ type Finder interface {
 type Occurrence struct {
 	ID    uint64
 	Count float64
-	// Nodes and Edges are what the word is about: the root of a colour or of a field, the ends
-	// of a path, the nodes of a graphlet, the edge of an attribute of edges. A word without
-	// either is about the whole graph.
+	// Nodes and Edges locate the word: the root of a colour or of a field, the ends of a path, the
+	// nodes of a graphlet, the edge of an attribute of edges. A word without either is about the
+	// whole graph.
 	Nodes []int32
 	Edges []graph.Edge
 	// Members returns all nodes and edges that the word depends on, none twice; an undirected
 	// edge has the smaller node first. nil: Nodes and Edges.
 	Members func() ([]int32, []graph.Edge)
-	// Text names the word in a canonical form, which depends on what is counted, and not on
-	// where.
+	// Text names the word in a canonical form, independent of its location.
 	Text func() string
 }
 

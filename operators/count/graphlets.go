@@ -36,7 +36,8 @@ type Graphlets struct {
 	// Samples bounds the graphlets that are looked at in a graph. 0 is no bound for
 	// sizes up to 5, and 2000 above.
 	Samples int
-	// Seed decides which are drawn, the same for a graph wherever it stands.
+	// Seed is the seed of the sample, which does not depend on the position of a graph in the
+	// stream.
 	Seed uint64
 	// Plain leaves out all attributes and the direction of arcs.
 	Plain bool

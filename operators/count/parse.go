@@ -30,7 +30,7 @@ func init() {
 // program, before the first Parse.
 func Register(name string, base Counter) error { return language.Register(name, base) }
 
-// Names returns the names that Parse knows, sorted.
+// Names returns the names that Parse accepts, sorted.
 func Names() []string { return language.Names() }
 
 // Parse returns the counter of a text: a name in any case, and settings in parentheses,

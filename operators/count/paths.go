@@ -26,7 +26,8 @@ type Paths struct {
 	// Sources is the number of nodes from which paths are searched in larger
 	// graphs. 0 means 8192.
 	Sources int
-	// Seed decides which, the same for a graph wherever it stands.
+	// Seed is the seed of the sample, which does not depend on the position of a graph in the
+	// stream.
 	Seed uint64
 	// Plain leaves out all attributes and the direction of arcs: lengths alone are
 	// counted.
@@ -79,9 +80,8 @@ const (
 	contextWords   = 256
 )
 
-// Contexts implements Contexter: the paths that begin at one node stand together.
-// Of each graph 64 nodes are taken, by lot where there are more, and of each of
-// these the 256 smallest ids.
+// Contexts implements Contexter: the paths that begin at one node stand together. Each graph gives
+// the 256 smallest ids of each of 64 nodes, a random sample of a larger graph.
 func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
 	return p.run(in, min(p.most, contextSources), func(g *graph.Graph, source, number int32, _ float64) {
 		p.around.Reset()

@@ -80,8 +80,8 @@ type Fields struct {
 	norm *field.Normalizer
 }
 
-// New returns the fields of a graph without nodes, in the order that norm gives. members says
-// whether to keep the members of all fields; see field.NewKept.
+// New returns the fields of a graph without nodes, in the order that norm gives. If members, it
+// keeps the members of all fields; see field.NewKept.
 func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, members bool) (*Fields, error) {
 	g, err := dynamic.New(s)
 	if err != nil {
@@ -186,9 +186,9 @@ func list(c *state.Codec, size, roots int, k *field.KeptState) {
 	state.Slice(c, "neighbourhoods", roots*k.Bound, &k.Hoods)
 }
 
-// Load reads what Save has written. The direction and the settings of norm have to be those of the
-// fields that were saved, of which the state holds K alone. maxNodes bounds the memory, as in dynamic.Load.
-// No field is computed: that the members are those of the graph is only as true as the checksum.
+// Load reads the output of Save. The direction and the settings of norm have to be those of the fields that
+// were saved, of which the state holds K alone. maxNodes bounds the memory, as in dynamic.Load. No field is
+// computed: that the members are those of the graph is only as true as the checksum.
 func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int) (*Fields, error) {
 	g, err := dynamic.Load(r, maxNodes)
 	if err != nil {

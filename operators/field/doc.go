@@ -14,8 +14,8 @@
 //		fmt.Println(root, members) // -1 is a dummy
 //	}
 //
-// NodeCats, NodeAttrs, EdgeFinder, EdgeCats and EdgeAttrs copy what belongs to the
-// members into the rows of the tensors.
+// NodeCats, NodeAttrs, EdgeFinder, EdgeCats and EdgeAttrs copy the attributes of the members into
+// the rows of the tensors.
 //
 // Assemblers and Normalizers own scratch memory: results are borrowed until the
 // next call, nothing is allocated once the scratch has grown, and the work per
@@ -23,24 +23,20 @@
 //
 // # The order of the members
 //
-// G[U] is the graph induced on the neighbourhood U. Nodes are ranked by distance
-// to the root, then by falling label; colour refinement, the default, starts
-// from the distances, numbers colours as the textbook does (see
-// labeling.WeisfeilerLehman) and ranks the smallest first. If U has more than k nodes, the first k of that ranking
-// are N. If the cut would part nodes of equal rank, they are told apart first
-// by node attributes (discrete ones, continuous ones, then the sparse one as an
-// ascending list) and edge types (refinement that starts from the ranking and
-// the attributes), then by individualising nodes of the divided class and
-// refining: of all choices the one with the greatest trace, and of those the one
-// whose finished field is greatest. Only choices that give the same field are
-// decided by node number, smallest first. The nodes of N are then ranked again
-// on G[N], equal ranks split by attributes in ascending order, and the
-// remaining ties broken by package canon: the greatest adjacency matrix, whose
-// entries are edge types, and among automorphic orders the smallest node
+// G[U] is the graph induced on the neighbourhood U. Nodes are ranked by distance to the root, then by falling
+// label; colour refinement, the default, starts from the distances, numbers colours as the textbook does (see
+// labeling.WeisfeilerLehman) and ranks the smallest first. If U has more than k nodes, the first k of that
+// ranking are N. If the cut would part nodes of equal rank, they are ordered first by node attributes (discrete
+// ones, continuous ones, then the sparse one as an ascending list) and edge types (refinement that starts from
+// the ranking and the attributes), then by individualising nodes of the divided class and refining: of all
+// choices the one with the greatest trace, and of those the one whose finished field is greatest. Only choices
+// that give the same field are decided by node number, smallest first. The nodes of N are then ranked again on
+// G[N], equal ranks split by attributes in ascending order, and the remaining ties broken by package canon: the
+// greatest adjacency matrix, whose entries are edge types, and among automorphic orders the smallest node
 // numbers. If U has fewer than k nodes, dummies fill the end.
 //
-// Renumbering the nodes of a graph therefore leaves every tensor as it is, byte
-// by byte, as long as Stats counts no fallback and attributes are not ignored.
+// Renumbering the nodes of a graph therefore leaves every tensor unchanged, byte by byte, as long
+// as Stats counts no fallback and attributes are not ignored.
 //
 // # Hubs
 //

@@ -58,7 +58,7 @@ type KeptStats struct {
 	Changes    int64 // changes of the graph
 	Kept       int64 // fields that a change could have changed, and whose cut or bounded neighbourhood was found to be the same
 	Recomputed int64 // fields that were computed again, or the first time
-	Changed    int64 // of these, fields that are not what they were, or are new
+	Changed    int64 // of these, changed or new fields
 }
 
 // NewKept keeps the fields of the graph of d in the order of norm. From then on the graph
@@ -343,7 +343,7 @@ type KeptState struct {
 	Keeps   bool
 	Members []int32  // (n, K), or none
 	Reach   []uint8  // how far the walks go
-	Worst   []uint32 // what the cuts depend on
+	Worst   []uint32 // the sizes that the cuts depend on
 	Tender  []uint64 // (n, 4)
 	Bound   int      // 0 without one
 	Hoods   []int32  // (n, Bound): bounded neighbourhoods, or none

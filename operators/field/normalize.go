@@ -40,7 +40,7 @@ type Normalizer struct {
 	// serves labeling.WL only. The Normalizer keeps small ones in a table of its
 	// own then, of 256 KiB at most.
 	Cache *Cache
-	// Stats counts what happened.
+	// Stats counts the fields and their fallbacks.
 	Stats Stats
 	// Reads, if not nil, receives the nodes on whose rows the last field depends, each at most
 	// once. A change that adds or removes no edge of these nodes leaves the field unchanged,
@@ -73,8 +73,8 @@ type Stats struct {
 	Refined      int64 // of these, canon.Refined
 	Partial      int64 // of these, canon.Partial: node numbers decided
 
-	// Whatever a cache knows counts above as if it had been computed.
-	CacheLookups int64 // questions to the cache: for a field, and for what a cut leaves
+	// A result from the cache counts above as if it had been computed.
+	CacheLookups int64 // lookups in the cache: for a field, and for the nodes that a cut keeps
 	CacheHits    int64 // of these, answered
 }
 

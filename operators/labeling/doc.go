@@ -60,8 +60,8 @@
 //
 // # An own labeling
 //
-// Anything with a name and a Label method will do, and takes part in selection,
-// normalization and command lines that accept a Labeling:
+// Any type with a name and a Label method is a Labeling, for selection, normalization and command
+// lines:
 //
 //	type Triangles struct{}
 //

@@ -15,23 +15,21 @@ var ErrNotConverged = errors.New("no convergence after 10000 rounds")
 
 const maxRounds = 10_000
 
-// Eigenvector labels nodes with the eigenvector of the greatest eigenvalue of the
-// adjacency matrix, the largest entry scaled to 1 (Bonacich 1972); in a directed
-// graph a node collects from the arcs that arrive. Of several such vectors it is
-// the one that iteration comes to from equal entries: where components, or
-// strong components, have different greatest eigenvalues only those with the
-// greatest of all, and what they reach, have labels above 0. If there is no
-// cycle of arcs, or no edge, all eigenvalues are 0, and so are all labels.
+// Eigenvector labels nodes with the eigenvector of the greatest eigenvalue of the adjacency matrix,
+// the largest entry scaled to 1 (Bonacich 1972); in a directed graph a node collects from the arcs
+// that arrive. If there are several such vectors, it is the limit of the iteration from equal
+// entries: where components, or strong components, have different greatest eigenvalues only those
+// with the greatest of all, and what they reach, have labels above 0. If there is no cycle of arcs,
+// or no edge, all eigenvalues are 0, and so are all labels.
 //
-// Power iteration on A + I, which has the same eigenvector and does not
-// alternate on bipartite graphs, in fixed point, whose sums do not depend on the
-// order. Undirected graphs jump ahead (Aitken's extrapolation, with the ratio
-// of successive changes) whenever that ratio has settled. It ends when the error,
-// as the decay of the changes tells, is below 2⁻²⁶. In a directed graph the
-// decay may never be geometric, where one cycle leads to another that grows as
-// fast: after 1000 rounds a change of at most 2⁻²⁰ a round will do, and the error
-// is then about 10⁻³. ErrNotConverged after 10000 rounds. O(m) a round. Package
-// network of gonum has no eigenvector centrality.
+// Power iteration on A + I, which has the same eigenvector and does not alternate on bipartite
+// graphs, in fixed point, whose sums do not depend on the order. Undirected graphs jump ahead
+// (Aitken's extrapolation, with the ratio of successive changes) whenever that ratio has settled.
+// It ends when the error, estimated from the decay of the changes, is below 2⁻²⁶. In a directed
+// graph the decay may never be geometric, where one cycle leads to another that grows as fast:
+// after 1000 rounds a change of at most 2⁻²⁰ a round will do, and the error is then about 10⁻³.
+// ErrNotConverged after 10000 rounds. O(m) a round. Package network of gonum has no eigenvector
+// centrality.
 var Eigenvector Labeling = eigenvector{}
 
 type eigenvector struct{}

@@ -19,7 +19,7 @@ type Labeling interface {
 	fmt.Stringer
 }
 
-// Input is what a labeling may look at.
+// Input is the input of a labeling.
 type Input struct {
 	// Graph is a whole graph, or the graph induced on the neighbourhood of a
 	// root.
@@ -27,14 +27,12 @@ type Input struct {
 	// Dist holds the hop distance of every node to the root, ascending, so
 	// that the root is node 0. It is nil on a whole graph.
 	Dist []uint8
-	// Context ends work that is no longer wanted; nil never ends. Labelings that
-	// may take long look at it through Err, once per source node or round, and
-	// return what it says.
+	// Context ends work that is no longer wanted; nil never ends. Slow labelings call Err once per
+	// source node or round and return its error.
 	Context context.Context
-	// Progress, if not nil, is told how much of the work is done, one call at a
-	// time, by betweenness, PageRank and colour refinement of whole graphs. What
-	// total counts is theirs to say: sources, samples, rounds, nodes. It may be
-	// an estimate, which done reaches at the end.
+	// Progress, if not nil, is called with the share of the work done, one call at a time, by
+	// betweenness, PageRank and colour refinement of whole graphs. What total counts is theirs to
+	// say: sources, samples, rounds, nodes. It may be an estimate, which done reaches at the end.
 	Progress func(done, total int)
 }
 
@@ -46,8 +44,8 @@ func (in Input) Err() error {
 	return context.Cause(in.Context)
 }
 
-// Compute runs l on in and checks what it returns: a label that is not a number
-// is an error that names the labeling and the node. labels has length n.
+// Compute runs l on in and checks what it returns: NaN is an error that names the labeling and the
+// node. labels has length n.
 func Compute(l Labeling, in Input, labels []float64) error {
 	if len(labels) != in.Graph.N() {
 		panic(fmt.Sprintf("labeling: %s: room for %d labels, want %d", l, len(labels), in.Graph.N()))

@@ -59,7 +59,7 @@ func Register(name string, base Labeling) error {
 // Names returns the names of the labelings that need no setting, in order.
 func Names() []string { return language.Names() }
 
-// Usage lists all that Parse understands in one line, for the help of a command.
+// Usage describes the syntax of Parse in one line, for the help of a command.
 func Usage() string { return language.Usage() }
 
 // Parse returns the labeling of a text, as in command lines and files: a name in any case, see
@@ -75,7 +75,7 @@ func Usage() string { return language.Usage() }
 // "auto" is Auto. Format is the inverse.
 func Parse(text string) (Labeling, error) { return language.Parse(text) }
 
-// ParseList parses labelings that stand in one text, by comma.
+// ParseList parses a list of labelings, separated by commas.
 func ParseList(text string) ([]Labeling, error) { return language.ParseList(text) }
 
 // Format writes a labeling with all its settings, such as

@@ -12,7 +12,7 @@ func WithProgress(ctx context.Context, done func(done, total int)) context.Conte
 	return context.WithValue(ctx, progressKey{}, done)
 }
 
-// ProgressOf returns what WithProgress put into the context, or nil.
+// ProgressOf returns the function of WithProgress in the context, or nil.
 func ProgressOf(ctx context.Context) func(done, total int) {
 	done, _ := ctx.Value(progressKey{}).(func(done, total int))
 	return done

@@ -72,7 +72,7 @@ func (l SampledBetweenness) Label(in Input, labels []float64) error {
 	return l.estimate(in, labels, nil)
 }
 
-// Estimate returns the labels and what is known of the error of each.
+// Estimate returns the labels and an estimate of the error of each.
 //
 // By sources that is the standard error: n/√S times the sample deviation of what
 // the S sources contribute to the node, times √((n-S)/(n-1)), since no source is

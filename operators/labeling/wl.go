@@ -11,27 +11,23 @@ import (
 // WL is colour refinement to the stable colouring.
 var WL = WeisfeilerLehman{}
 
-// WeisfeilerLehman labels nodes by colour refinement, the one-dimensional
-// Weisfeiler–Lehman algorithm, with the textbook numbering of colours: in each
-// round the new colour of a node is the rank of (old colour, ascending list of
-// the neighbours' old colours); lists are compared colour by colour, and one
-// that ends where the other goes on is smaller. A colour stands for the number
-// of nodes of smaller colour.
+// WeisfeilerLehman labels nodes by colour refinement, the one-dimensional Weisfeiler–Lehman
+// algorithm, with the textbook numbering of colours: in each round the new colour of a node is the
+// rank of (old colour, ascending list of the neighbours' old colours); lists are compared colour by
+// colour, and a proper prefix is smaller. A colour is the number of nodes of smaller colour.
 //
 // On a whole graph all nodes start with one colour and the label is the colour,
 // so that nodes of high degree come first. In a neighbourhood the hop distances
 // are the first colours and the label is n minus the colour, so that near nodes
 // come first, and of equally near ones those with few neighbours further out.
 //
-// In directed graphs arcs that arrive and arcs that leave are told apart. Edge
-// types take no part.
+// Directed graphs distinguish incoming and outgoing arcs. Edge types take no part.
 //
-// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Whole graphs of more than 16
-// thousand nodes are coloured on all processors, to the same labels at any number of
-// them, in 50 bytes a node, and for directed graphs 4 more for a node and an arc; nodes
-// are then taken to be alike where 128 bits of hash of what they see agree.
-// Input.Progress counts the nodes that have a colour of their own. With Attributes it
-// is one processor, and of directed graphs at most 2³⁰ arcs.
+// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Whole graphs of more than 16 thousand nodes
+// are coloured on all processors, to the same labels at any number of them, in 50 bytes a node, and
+// for directed graphs 4 more for a node and an arc; nodes are then equal if 128 bits of hash of
+// their old colours and lists agree. Input.Progress counts the nodes that have a colour of their
+// own. With Attributes it is one processor, and of directed graphs at most 2³⁰ arcs.
 type WeisfeilerLehman struct {
 	// Rounds is h, the number of synchronous rounds; 0 refines until nothing
 	// splits any more.
@@ -46,7 +42,7 @@ type WeisfeilerLehman struct {
 	Attributes bool
 }
 
-// String returns "wl" or "wl-3", with what else differs from the default.
+// String returns "wl" or "wl-3", with the other settings that differ from the default.
 func (l WeisfeilerLehman) String() string {
 	name := "wl"
 	if l.Rounds > 0 {

@@ -1,5 +1,4 @@
-// Package propagation lets what is known of nodes, their attributes or what a network
-// says of them, propagate over the edges of a graph.
+// Package propagation propagates attributes or predictions of nodes over the edges of a graph.
 //
 //	err := propagation.Walk{Share: 0.9}.Rows(ctx, g, rows, width)
 //

@@ -11,24 +11,23 @@ import (
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// Walk replaces the row x of every node by the mean row of the nodes at which
-// random walks from it end: a walk goes on to a neighbour with probability Share
-// = a, and otherwise ends. With P the mean over neighbours that is
+// Walk replaces the row x of every node by the mean row of the nodes at which random walks from it
+// end: a walk moves to a neighbour with probability Share = a, and otherwise ends. With P the mean
+// over neighbours that is
 //
 //	(1-a)·Σₜ aᵗ·Pᵗ·x,
 //
-// personalised PageRank (Page, Brin, Motwani and Winograd 1999) of rows, which
-// Gasteiger, Bojchevski and Günnemann (ICLR 2019) let what a network says of nodes
-// pass through. In a directed graph walks follow the arcs that leave. A node
-// without a neighbour keeps its row.
+// personalised PageRank (Page, Brin, Motwani and Winograd 1999) of rows, which Gasteiger,
+// Bojchevski and Günnemann (ICLR 2019) apply to the predictions of a network. In a directed graph
+// walks follow the arcs that leave. A node without a neighbour keeps its row.
 //
-// With Symmetric P is not the mean but D^-½·A·D^-½, with the degrees D: what comes
-// from a node of many edges weighs less, and a node of many edges gets more. Where
-// rows are brought to unit length afterwards, the first alone remains.
+// With Symmetric P is not the mean but D^-½·A·D^-½, with the degrees D: the row of a node with many
+// edges has less weight for its neighbours, and the node receives more. Where rows are brought to
+// unit length afterwards, the first alone remains.
 //
-// It is found by rounds z ← (1-a)·x + a·P·z from z = x. A round is O(m·width);
-// besides the rows memory is two more of their size. Numbers of nodes matter to
-// rounding alone, the number of workers to nothing.
+// It is found by rounds z ← (1-a)·x + a·P·z from z = x. A round is O(m·width); besides the rows
+// memory is two more of their size. The numbering of the nodes changes rounding alone; the number
+// of workers has no effect.
 type Walk struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64
@@ -39,7 +38,7 @@ type Walk struct {
 	Rounds int
 	// Workers is how many goroutines share the nodes; 0 = one per processor.
 	Workers int
-	// Progress, if set, is told after each round how many are done.
+	// Progress, if set, is called after each round with the number of rounds done.
 	Progress func(done, total int)
 }
 
@@ -70,7 +69,7 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 	return nil
 }
 
-// Check says what is wrong with the settings for graphs that are directed, or are not.
+// Check returns an error for wrong settings, for directed or undirected graphs.
 func (w Walk) Check(directed bool) error {
 	switch {
 	case !(w.Share >= 0 && w.Share < 1):

@@ -7,8 +7,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Weights returns what Rows makes the row of node v of: the row is the sum over all nodes of
-// their rows times these weights, but for rounding. O(m) for each round.
+// Weights returns the weights of all nodes in the row of node v after Rows: up to rounding, the new
+// row is the sum of all rows times these weights. O(m) for each round.
 func (w Walk) Weights(g *graph.Graph, v int32) ([]float64, error) {
 	if err := w.Check(g.Directed); err != nil {
 		return nil, fmt.Errorf("propagation: %w", err)

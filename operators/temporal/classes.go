@@ -9,9 +9,9 @@ import (
 // ClassFeatures is the number of features of a class of a node.
 const ClassFeatures = 7
 
-// Classes knows the contacts of nodes and the classes that became known, and describes a
-// question: which class has this node? Edges have no direction here. Memory is that of
-// the pairs of nodes that met. The zero value is empty.
+// Classes keeps the contacts of nodes and their known classes, and computes the features of a
+// question: which class has this node? Edges have no direction here. Memory is that of the pairs of
+// nodes that met. The zero value is empty.
 type Classes struct {
 	class []int32 // by node; -1 = unknown
 	met   []map[int32]contact

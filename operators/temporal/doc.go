@@ -1,5 +1,5 @@
-// Package temporal knows the edges that came so far, and describes a question about the
-// next one: which target has the edge of this source, at this time?
+// Package temporal keeps the edges so far and computes the features of a question about the next
+// one: which target has the edge of this source, at this time?
 //
 //	h := &temporal.History{}
 //	x := make([]float32, len(candidates)*temporal.Features)

@@ -175,8 +175,8 @@ const (
 // Baselines returns all of them.
 func Baselines() []Baseline { return []Baseline{EdgeBank, Recency, CommonNeighbors, AdamicAdar} }
 
-// Score sets scores to those that a baseline gives the candidates. After Describe for
-// the same source and no Add in between; the paths are those that it found.
+// Score sets scores to the scores of the candidates by a baseline. Call it after Describe for the
+// same source without an Add in between; it uses the paths of Describe.
 func (h *History) Score(b Baseline, source int32, candidates []int32, scores []float64) {
 	w := &h.far
 	if h.both {

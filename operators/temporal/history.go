@@ -17,8 +17,7 @@ var (
 	nodeScales = [4]float64{1. / 6, 1, 6, 72}
 )
 
-// History is the edges so far. The zero value keeps all. It is used by one goroutine at
-// a time.
+// History keeps the edges so far. The zero value keeps all. It is used by one goroutine at a time.
 type History struct {
 	// Last keeps that many edges, and Within those whose time is greater than that of
 	// the last one less Within. 0 = all.
@@ -129,9 +128,8 @@ func (r *ring) count(v int32) (n int) {
 	return n
 }
 
-// Add learns of an event. Only AddEdge is looked at; RemoveEdge and others are not part of
-// what happened between two nodes. The first continuous attribute, if there is one, is the
-// value of the edge. Events come in order of time.
+// Add learns of an event. Add reads AddEdge events alone and ignores all other events. The first
+// continuous attribute, if there is one, is the value of the edge. Events come in order of time.
 func (h *History) Add(e event.Event) error {
 	if e.Kind != event.AddEdge {
 		return nil

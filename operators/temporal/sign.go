@@ -5,9 +5,9 @@ import "fmt"
 // SignFeatures is the number of features that DescribeSign sets.
 const SignFeatures = 16
 
-// DescribeSign sets dst to the features of an edge whose value is asked for, before it
-// arrives: what its source has given, its target got, and what the paths of two edges
-// between them say (balance: the product of the values along the path).
+// DescribeSign sets dst to the features of an edge whose value is asked for, before it arrives: the
+// values that its source gave, the values that its target got, and the balance of the paths of two
+// edges between them: the product of the values along the path.
 func (h *History) DescribeSign(source, target int32, now int64, dst []float32) error {
 	if len(dst) != SignFeatures || source < 0 || target < 0 {
 		return fmt.Errorf("temporal: edge from %d to %d, %d values, want nodes from 0 and %d values", source, target, len(dst), SignFeatures)

@@ -17,8 +17,8 @@ const (
 // Save writes the settings and the edges so far.
 func (h *History) Save(w io.Writer) error { return state.Save(w, historyState, h.state) }
 
-// Load reads what Save has written, and nothing behind it. The settings have to be those of
-// h. After an error h is as before.
+// Load reads the output of Save and no byte behind it. The settings must equal those of h.
+// After an error h is as before.
 func (h *History) Load(r io.Reader) error {
 	next := History{Last: h.Last, Within: h.Within}
 	if err := state.Load(r, historyState, next.state); err != nil {
@@ -157,7 +157,7 @@ func (h *History) check() error {
 // Save writes the contacts and the classes so far.
 func (k *Classes) Save(w io.Writer) error { return state.Save(w, classesState, k.state) }
 
-// Load reads what Save has written, and nothing behind it. After an error k is as before.
+// Load reads the output of Save and no byte behind it. After an error k is as before.
 func (k *Classes) Load(r io.Reader) error {
 	var next Classes
 	if err := state.Load(r, classesState, next.state); err != nil {

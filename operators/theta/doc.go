@@ -10,11 +10,10 @@
 //		fmt.Printf("%-20s %.3f ± %.3f\n", e.Labeling, e.Theta, e.SE)
 //	}
 //
-// A labeling is the better for normalization, the more alike the matrices are
-// that it gives to alike neighbourhoods. θ̂ is the mean distance of the adjacency
-// matrices of two receptive fields, over N pairs of roots drawn at random: the
-// smaller, the better. The distance is that of Hamming, the number of the k × k
-// entries that differ; an undirected edge stands in two entries, and an edge of
+// A labeling is the better for normalization, the more alike the matrices are that it gives to
+// alike neighbourhoods. θ̂ is the mean distance of the adjacency matrices of two receptive fields,
+// over N pairs of roots drawn at random: the smaller, the better. The distance is that of Hamming,
+// the number of the k × k entries that differ; an undirected edge has two entries, and an edge of
 // any type counts as 1. Fields with fewer than k nodes have rows of zeros.
 //
 // # What is drawn
@@ -35,9 +34,9 @@
 // empty. On polblogs with k = 10, clustering keeps a third of the edges that
 // others keep, and half their θ̂. Look at Estimate.Entries beside Theta there.
 //
-// Renumbering the nodes of a graph leaves every distance as it is, but the pairs
-// that a seed draws are drawn by number.
+// Renumbering the nodes of a graph leaves every distance unchanged, but a seed draws pairs by
+// number.
 //
-// The least of several estimates is biased downwards: a difference to the next
-// of less than about two of its standard errors says little.
+// The least of several estimates is biased downwards: a difference to the next below about two
+// standard errors is not significant.
 package theta

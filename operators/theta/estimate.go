@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Estimate is what a comparison says about one labeling. Theta, SE, Diff and
-// DiffSE are NaN if Err is set.
+// Estimate is the result of a comparison for one labeling. Theta, SE, Diff and DiffSE are NaN if
+// Err is set.
 type Estimate struct {
 	Labeling labeling.Labeling
 	// Theta is θ̂: the mean over the pairs of the number of entries, of k·k, in
@@ -25,11 +25,11 @@ type Estimate struct {
 	Entries float64
 	// Pairs is N.
 	Pairs int
-	// Time is what the fields of this labeling took, summed over workers. The
-	// time to gather neighbourhoods is not in it.
+	// Time is the time for the fields of this labeling, summed over workers. The time to gather
+	// neighbourhoods is not in it.
 	Time time.Duration
-	// Stats counts what happened in the normalization of the 2·N fields. Where
-	// Err is set, it counts those that were tried, which depends on the workers.
+	// Stats are the statistics of the normalization of the 2·N fields. Where Err is set, it counts
+	// those that were tried, which depends on the workers.
 	Stats field.Stats
 	// Err is why the labeling failed, at the first pair where it did.
 	Err error

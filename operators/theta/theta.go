@@ -23,19 +23,17 @@ type Options struct {
 	Crop labeling.Labeling
 	// OwnCrop lets each candidate cut for itself, as operators.Normalize does.
 	OwnCrop bool
-	// Direction says which arcs of directed graphs are followed to gather
-	// neighbourhoods. The default is both ways.
+	// Direction selects the arcs of directed graphs to follow. The default is both ways.
 	Direction field.Direction
 	// Bound, if not 0, is the largest number of nodes of a neighbourhood, at least
 	// K; see field.Index.SetBound.
 	Bound int
-	// IgnoreAttributes and Uniform are those of operators.Normalize.
+	// IgnoreAttributes and Uniform are as in operators.Normalize.
 	IgnoreAttributes, Uniform bool
 	// Workers is the number of goroutines. The default is one per processor. It
 	// does not change the result.
 	Workers int
-	// Progress, if not nil, is told how many of the pairs are done, one call at
-	// a time.
+	// Progress, if not nil, is called with the number of pairs done, one call at a time.
 	Progress func(done, total int)
 }
 
