@@ -16,8 +16,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Atlas is what a model looks for in graphs: its motifs, the strongest first, each with
-// subgraphs of the data that have it. Package sinks/page writes it as a page.
+// Atlas lists the motifs of a model, the strongest first, each with subgraphs of the data that
+// contain it. Package sinks/page writes it as a page.
 type Atlas struct {
 	Kind    string   `json:"kind"`              // of the motifs: "words", "filters" or "units"
 	Classes []string `json:"classes,omitempty"` // none where a number was learned, or nothing
@@ -30,11 +30,11 @@ type Atlas struct {
 	Whole    []Motif `json:"whole,omitempty"` // words about the whole graph, which have no subgraph
 }
 
-// Motif is a word, a filter or a hidden unit, with those that are alike. Of several words
-// that occur in the same graphs, at the same nodes, the strongest stands for all.
+// Motif is a word, a filter or a hidden unit, with those that are alike. Of several words at the
+// same nodes of the same graphs, the strongest represents all.
 type Motif struct {
 	Text  string `json:"text"`
-	Alike int    `json:"alike"` // how many it stands for, itself included
+	Alike int    `json:"alike"` // number of alike words, itself included
 	// Class is the class whose logit, minus the mean of all, it raises most.
 	Class string `json:"class,omitempty"`
 	// Strength is what the motifs are ordered by: of words the standard deviation over all
@@ -58,7 +58,7 @@ type Motif struct {
 type Effect struct {
 	Word          float64 `json:"word"` // without the word, filter or unit alone
 	WordError     float64 `json:"word_error"`
-	Together      float64 `json:"together"` // without all that it stands for
+	Together      float64 `json:"together"` // without all alike words
 	TogetherError float64 `json:"together_error"`
 }
 
@@ -75,7 +75,7 @@ type ExampleNode struct {
 	ID     int32  `json:"id"`
 	Type   string `json:"type,omitempty"` // its first discrete attribute
 	Member bool   `json:"member,omitempty"`
-	Root   bool   `json:"root,omitempty"` // what the word is about; see count.Occurrence
+	Root   bool   `json:"root,omitempty"` // location of the word; see count.Occurrence
 }
 
 // ExampleEdge is an edge between drawn nodes: their places in Nodes.
@@ -116,10 +116,10 @@ const (
 	alikeNodes     = 0.5     // and from which share of the nodes of one of them
 )
 
-// Atlas describes what the model looks for in the graphs of a pipeline without operators or
-// sink, whose source can be run four times. The model is nn.Additive, of which the words are
-// described, or nn.Filtered, of which the filters for nodes are. The memory does not grow with the
-// number of graphs: of millions of words, the weakest half is forgotten.
+// Atlas finds the motifs of the model in the graphs of a pipeline without operators or sink, whose
+// source can be run four times. The model is nn.Additive, of which the words are described, or
+// nn.Filtered, of which the filters for nodes are. The memory does not grow with the number of
+// graphs: of millions of words, the weakest half is forgotten.
 func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOptions) (*Atlas, error) {
 	if err := o.check(); err != nil {
 		return nil, err

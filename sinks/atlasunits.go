@@ -23,11 +23,11 @@ const (
 // of receptive fields. x has the matrices, (fields, k·k), and members the nodes of the fields
 // in g, (fields, k), where -1 is none. The first node is the root. Neither is changed.
 //
-// Strength is the length of the weights of a unit, Graphs the number of fields that turn the
-// unit on with a probability above one half, and Occurrences the sum of the probabilities. The
-// one Effect is by how many nats the logarithm of the unnormalised probability of a field falls
-// without the unit, over all fields. A unit stands for those whose weights have a cosine above 0.75 with
-// its own. The examples have different matrices.
+// Strength is the length of the weights of a unit, Graphs the number of fields that turn the unit on with a
+// probability above one half, and Occurrences the sum of the probabilities. The one Effect is by how many nats
+// the logarithm of the unnormalised probability of a field falls without the unit, over all fields. A unit
+// represents all units whose weights have a cosine above 0.75 with its own. The examples have different
+// matrices.
 func UnitAtlas(net *nn.RBM, g *graph.Graph, x *tensor.Dense, members []int32, o AtlasOptions) (*Atlas, error) {
 	if err := o.check(); err != nil {
 		return nil, err

@@ -124,12 +124,12 @@ func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
 //
 // The zero value is ready; it must not be copied. Several runs add up.
 type CollectCounts struct {
-	// Names says what is kept. The default is all that there is.
+	// Names are the names of the counts to keep. The default is all names.
 	Names []string
 
 	Counts []*nn.Counts // one for each of the names
-	// Contexts are what stands together, one for each of the names, without any
-	// where Count did not add them: what graphkernel.Deep learns from.
+	// Contexts are the contexts of each name, for graphkernel.Deep; none for names without contexts
+	// in Count.
 	Contexts []*graphkernel.Contexts
 	Class    []int32   // of each row, where the records name it
 	Values   []float32 // of each row, where numbers are learned

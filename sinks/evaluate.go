@@ -14,10 +14,9 @@ import (
 // Evaluate tests a model on the stream, for instance for nn.EarlyStop. Records may have any
 // number of rows. The model does not change.
 type Evaluate struct {
-	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must
-	// be set, and have learned or been loaded: what a model says before is chance, and
-	// an nn.ErrUntrained here. What is said of each batch before it is learned from,
-	// the first one too, Train tells OnStep and OnRow.
+	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must be set
+	// and trained or loaded. An untrained model is an nn.ErrUntrained. Train passes the predictions
+	// for each batch before it learns, the first included, to OnStep and OnRow.
 	Net nn.Evaluator
 	// Done is called with the result of all rows when the stream has ended
 	// without an error, unless it had none. It must be set. An error ends the

@@ -19,8 +19,8 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Explanation says what in a graph speaks for a class, or for the number that a model
-// answers. Weights are in nats, those of a logit minus the mean of the logits of all
+// Explanation splits the evidence for a class, or the predicted number, into weights of words,
+// nodes and edges. Weights are in nats, those of a logit minus the mean of the logits of all
 // classes, or in the unit of the number. All sums are
 //
 //	Bias + Σ Words = Bias + Graph + Σ Nodes + Σ Edges = Sum
@@ -58,11 +58,11 @@ type Explanation struct {
 	Graph float64      `json:"graph"`
 	Sum   float64      `json:"sum"`
 	Words []WordWeight `json:"words"` // those with a weight, the largest without sign first
-	Nodes []NodeWeight `json:"nodes"` // of a graph all, of roots those that a word is about
+	Nodes []NodeWeight `json:"nodes"` // all nodes of a graph, or for roots the nodes of words
 	Edges []EdgeWeight `json:"edges"` // those between Nodes
 }
 
-// WordWeight is what the count of a word adds.
+// WordWeight is the contribution of the count of a word.
 type WordWeight struct {
 	// Text is the word, and its id where its counter is no count.Finder.
 	Text        string  `json:"text"`
@@ -71,8 +71,8 @@ type WordWeight struct {
 	// Members are the nodes of its occurrences, the first ones where Capped.
 	Members [][]int32 `json:"members"`
 	Capped  bool      `json:"capped,omitempty"`
-	// Shared says that the model does not tell the word, or a level of its count, from another
-	// one of this graph: they share a weight in its table.
+	// Shared reports that the word, or a level of its count, shares a weight in the table of the
+	// model with another word of this graph.
 	Shared bool `json:"shared,omitempty"`
 }
 
@@ -97,8 +97,8 @@ func (e *Explanation) SetIDs(ids graph.IDs) {
 	}
 }
 
-// ExplainOptions are what Predictor.ExplainAs can be told. The zero value explains the
-// predicted class.
+// ExplainOptions are the settings of Predictor.ExplainAs. The zero value explains the predicted
+// class.
 type ExplainOptions struct {
 	Class string // to explain; "" = the predicted one
 	// Members is how many occurrences of a word are listed. 0 = 8; a negative number lists
@@ -109,7 +109,7 @@ type ExplainOptions struct {
 // mostOccluded bounds the predictions that an explanation by occlusion takes.
 const mostOccluded = 1 << 14
 
-// Explain says what in a graph speaks for the predicted class, or the number.
+// Explain explains the predicted class or number by words, nodes and edges of the graph.
 func (p *Predictor) Explain(ctx context.Context, g *graph.Graph) (*Explanation, error) {
 	return p.ExplainAs(ctx, g, ExplainOptions{})
 }
@@ -138,9 +138,9 @@ func explained(err error) error {
 	return fmt.Errorf("sinks: predictor: explain: %w", err)
 }
 
-// Explain says what around some nodes speaks for the answer about them: the roots of one
-// row, a node or the two ends of a link. The model is nn.Additive, and its answers are not
-// smoothed; Predictor.ExplainRoots explains the others.
+// Explain explains the answer for the roots of one row, a node or the two ends of a link, by the
+// nodes around them. The model is nn.Additive, and its answers are not smoothed;
+// Predictor.ExplainRoots explains the others.
 func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (*Explanation, error) {
 	e, err := o.explain(ctx, options, roots)
 	if err == nil && e.Method == "" {

@@ -20,12 +20,12 @@ const (
 	mostVotes     = 256  // nodes that are listed
 )
 
-// ExplainRoots says what around some nodes of a graph speaks for the answer about them: the
-// roots of one row, a node or the two ends of a link. It explains every model with a recipe
-// for roots, and is Predictor.Open and OpenGraph.Explain for one that is nn.Additive and not
-// smoothed. Of others it removes what is near the roots; in place of a large graph the model
-// is asked about the nodes around them, a thousand or more, for which it gives the same
-// answer. Of answers that are smoothed it takes one prediction for each node of the graph.
+// ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by
+// the nodes around them. It explains every model with a recipe for roots, and is Predictor.Open and
+// OpenGraph.Explain for one that is nn.Additive and not smoothed. Of others it removes what is near
+// the roots; in place of a large graph the model is asked about the nodes around them, a thousand
+// or more, for which it gives the same answer. Of answers that are smoothed it takes one prediction
+// for each node of the graph.
 func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainOptions, roots ...int32) (e *Explanation, err error) {
 	if p.as.smoothing != nil {
 		e, err = p.votes(ctx, g, o, roots)

@@ -160,7 +160,7 @@ func (f *fieldCells) fill(dst []float32, i int) error {
 }
 
 // Rows returns the units of every field of the records, except zero fields, in order: (rows,
-// width), row-major. The records are those that operators.Normalize emits.
+// width), row-major. The records are the output of operators.Normalize.
 func (p FieldPart) Rows(recs ...arrow.Record) (rows []float32, width int, err error) {
 	for _, rec := range recs {
 		c, err := cellsOf(rec.Schema(), p)

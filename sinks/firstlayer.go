@@ -13,9 +13,9 @@ import (
 // FirstLayer pretrains the first layer of a network: an RBM or an autoencoder learns a code
 // from receptive fields, without classes, and nn.CNN.UseCode sets it.
 type FirstLayer struct {
-	// Encoder returns a new model of inputs of that kind with so many hidden units. It
-	// must be set. It is called for the channels of nodes, and where the network reads
-	// edges once more for those of pairs of nodes.
+	// Encoder returns a new model of inputs of that kind with so many hidden units. It must be set.
+	// It is called for the channels of nodes and, if the network reads edges, again for the
+	// channels of pairs of nodes.
 	Encoder func(units nn.Units, hidden int) nn.Encoder
 	// Epochs is how often each field is learned from. The default is 10: on
 	// validation splits of MUTAG 10 epochs at a rate of 0.05 did as well as 3 at 0.01,

@@ -48,10 +48,9 @@ type Fit struct {
 	// Score scores a test on Valid, or the out-of-sample result of a model that holds rows out;
 	// lower is better. The default is the mean loss.
 	Score func(nn.Result) float64
-	// Measure, if set, scores an epoch by what the model says of the rows of Valid, in
-	// place of Score: for instance by the area under the ROC curve where classes are unbalanced.
-	// The loss decides between equals.
-	// With HeldOut it is measured, and no epoch is scored by it.
+	// Measure, if set, replaces Score: it scores an epoch by the predictions for the rows of Valid,
+	// for instance by the area under the ROC curve if classes are unbalanced. The loss decides
+	// between equals. With HeldOut it is measured, and no epoch is scored by it.
 	Measure validation.Measure
 	// Test, if set, gives the score in place of Valid and Score: the model is
 	// asked by other means.
@@ -59,8 +58,8 @@ type Fit struct {
 	// Patience is how many epochs in a row without a better score end the
 	// training. The default is not to end it before Epochs.
 	Patience int
-	// Last leaves the model as it is after the last epoch. The default is to give
-	// it back the weights that had the best score, the first of equals.
+	// If Last, the model keeps the weights of the last epoch. The default is to give it back the
+	// weights that had the best score, the first of equals.
 	Last bool
 
 	// OnEpoch, if set, is called after each epoch and its test, and OnStep after

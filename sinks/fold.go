@@ -109,8 +109,8 @@ func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
 }
 
 // Scores returns one score for each of that many epochs, with losses summed over the rows, as
-// CrossValidation.Learn wants them. If the training ended early, its last score stands for the
-// missing epochs. HeldOut is the score on the rows of Fold.Valid, if there are any.
+// CrossValidation.Learn wants them. If the training ended early, its last score replaces the
+// missing ones. HeldOut is the score on the rows of Fold.Valid, if there are any.
 func (f Fitted) Scores(epochs int) (scores []validation.Score) {
 	for i := range epochs {
 		if len(f.Epochs) == 0 {

@@ -15,13 +15,11 @@ import (
 // The matrix of all graphs is scaled to a diagonal of ones, so that C of a support vector
 // machine means the same for each kernel.
 type Kernel struct {
-	// Of is what is counted in a graph, and By how two graphs are compared by their
-	// counts.
+	// Of are the counters of a graph, and By compares the counts of two graphs.
 	Of count.Counter
 	By nn.Similarity
-	// Size, where it is above 0, compares graphs by unit vectors of so many numbers in
-	// place of By: graphkernel.Deep learns them, without classes, from what stands together in
-	// all graphs.
+	// If Size is above 0, graphs are compared by vectors of Size numbers in place of By:
+	// graphkernel.Deep learns them, without classes, from the contexts in all graphs.
 	Size int
 	// Decay, where it is above 0, counts random walks that both graphs have in common
 	// (graphkernel.Walks) in place of Of.
@@ -48,8 +46,8 @@ func (k Kernel) String() string {
 //
 // One goroutine at a time may call Gram.
 type Kernels struct {
-	// Graphs is a pipeline of graphs, without a sink. It runs again for kernels that
-	// count something else than the kernel before.
+	// Graphs is a pipeline of graphs, without a sink. It runs again for a kernel with other
+	// counters than the one before.
 	Graphs flow.Pipeline
 	// Of are the kernels: the variants of the cross-validation.
 	Of []Kernel

@@ -14,9 +14,9 @@ import (
 	"github.com/sanflow/sanflow/nn/drift"
 )
 
-// Learning is what Train, Watch, Fit and Predict report to [flow.Running.Report]: how the model
-// fares. Rows and Sample are of the first rows since the last report, up to 1024, which
-// Train predicts before it learns from them; the first report has none.
+// Learning is what Train, Watch, Fit and Predict report to [flow.Running.Report]: losses, scores
+// and guesses. Rows and Sample are of the first rows since the last report, up to 1024, which Train
+// predicts before it learns from them; the first report has none.
 type Learning struct {
 	// Classes are the names of the classes; nil where numbers are learned, or where the
 	// records name none.
@@ -26,13 +26,13 @@ type Learning struct {
 	Sample nn.Result
 	// Rows are the rows of the sample with a class; none where there are more than 4096 classes.
 	Rows []Guess
-	// Epochs are those of a Fit so far. They are not to be changed.
+	// Epochs are the epochs of a Fit so far. They are not to be changed.
 	Epochs []Epoch
 	// Alarms are the last ones of a detector, as that of Watch, up to 64.
 	Alarms []drift.Alarm
 }
 
-// Guess is what a model said of a row.
+// Guess is the prediction for a row.
 type Guess struct {
 	Target, Class int32
 	P             float32 // the probability of Class
@@ -64,7 +64,7 @@ func askedOf(s *arrow.Schema) (a *asked) {
 	return a
 }
 
-// Report returns a [Learning], and asks for the next.
+// Report returns a [Learning] and requests the next.
 func (a *asked) Report() any {
 	a.mu.Lock()
 	defer a.mu.Unlock()

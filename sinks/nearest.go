@@ -12,18 +12,17 @@ import (
 
 // Near is a row that is like another one.
 type Near struct {
-	Row        int     `json:"row"`   // of those that were collected
+	Row        int     `json:"row"`   // among the collected rows
 	Graph      int64   `json:"graph"` // its id
 	Similarity float64 `json:"similarity"`
 }
 
-// Nearest returns the n rows of c that are most like a row of counts, the most similar first
-// and of equals the first: of what a model of counts has learned from, what it holds to be
-// most like a graph. of has one row, and what the first of Names counts. The similarities are
-// exact, those of graphkernel.Compare: nn.UnitMin is at most 1, and reached by a graph with
-// the same counts; it is what an nn.Logistic of the kernel nn.Min approximates by levels, but
-// for the scale. All rows are compared, in O(values of c). If c has fewer than n rows, all
-// are returned.
+// Nearest returns the n rows of c that are most like a row of counts, the most similar first and of
+// equals the first: the training rows that a model of counts treats as most similar to a graph. of
+// has one row, with the counts of the first of Names. The similarities are exact, those of
+// graphkernel.Compare: nn.UnitMin is at most 1, and reached by a graph with the same counts; it is
+// what an nn.Logistic of the kernel nn.Min approximates by levels, but for the scale. All rows are
+// compared, in O(values of c). If c has fewer than n rows, all are returned.
 func (c *CollectCounts) Nearest(ctx context.Context, of *nn.Counts, by nn.Similarity, n int) ([]Near, error) {
 	switch {
 	case n < 1:

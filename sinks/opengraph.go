@@ -39,29 +39,27 @@ type OpenGraph struct {
 //	defer open.Close()
 //	answers, err := open.Predict(ctx, 17)
 //
-// Open copies the graph, runs the operators that stand in front of the Roots, such as
-// operators.Propagate and operators.Channel, and makes what those behind it share: the
-// index of the graph and, with Normalize.Global, the labels of all nodes. It takes the
-// time of g.Check and of these operators, plus O(n + m) for the index, and the memory of
-// the graph, of the columns that the operators add, and of the index: 4 bytes for each
-// node and each edge, those of field.Index.SetBound with a Bound. Each goroutine at
-// work, GOMAXPROCS at most, keeps up to 8 bytes for each node, and a model of its own. A call of
-// Predict then costs what the rows of its nodes cost.
+// Open copies the graph and runs the operators before the Roots, such as operators.Propagate and
+// operators.Channel. Then it computes the data that the operators behind the Roots share: the index
+// of the graph and, with Normalize.Global, the labels of all nodes. It takes the time of g.Check
+// and of these operators, plus O(n + m) for the index, and the memory of the graph, of the columns
+// that the operators add, and of the index: 4 bytes for each node and each edge, those of
+// field.Index.SetBound with a Bound. Each goroutine at work, GOMAXPROCS at most, keeps up to 8
+// bytes for each node, and a model of its own. The cost of Predict is the cost of the rows of its
+// nodes.
 //
-// BenchmarkOpenGraph asks about random nodes of a preferential and of an RMAT graph of a
-// million nodes and 8 and 16 million edges, with 18 words a node. On two shared cores
-// Open takes 7 and 20 s, half of the questions to nn.Best on count.Around 0.6 and 0.1
-// ms, and 99 of a hundred at most 4.7 and 4.8 ms; to nn.Pooled on fields of 20 nodes 0.2
-// and 0.3 ms, and 2.9 and 2.0 ms.
+// BenchmarkOpenGraph predicts random nodes of a preferential and of an RMAT graph of a million
+// nodes and 8 and 16 million edges, with 18 words a node. On two shared cores Open takes 7 and 20
+// s, half of the questions to nn.Best on count.Around 0.6 and 0.1 ms, and 99 of a hundred at most
+// 4.7 and 4.8 ms; to nn.Pooled on fields of 20 nodes 0.2 and 0.3 ms, and 2.9 and 2.0 ms.
 //
-// An answer costs what is around the node. Without a Bound a receptive field beside a
-// hub costs the degree of the hub; Assemble.Bound and Normalize.Bound make it cost the
-// same as elsewhere, and are set before the model is trained. count.Around is bounded
-// by itself. A count.Fields indexes the graph for each row, and is slow here.
+// The cost of an answer depends on the neighbourhood of the node. Without a Bound a receptive field
+// beside a hub costs the degree of the hub; Assemble.Bound and Normalize.Bound make it cost the
+// same as elsewhere, and are set before the model is trained. count.Around is bounded by itself. A
+// count.Fields indexes the graph for each row, and is slow here.
 //
-// The answers are those of the graph as it was: one that has changed is opened anew.
-// OpenSmoothed lets them propagate over the edges; so does Open, for a model that was kept
-// with a Smoothing.
+// Later changes of g have no effect; open a changed graph again. OpenSmoothed lets them propagate
+// over the edges; so does Open, for a model that was kept with a Smoothing.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
 	if p.as.smoothing != nil {
 		return p.OpenSmoothed(ctx, g, *p.as.smoothing)
@@ -195,10 +193,10 @@ func (o *OpenGraph) row(graph arrow.Record, nodes []int32) (arrow.Record, error)
 	return record.Project(o.schema, graph, map[string]arrow.Array{record.Roots: roots.Finish()})
 }
 
-// Predict returns an Answer for each node, in order, or for each pair if a row has two roots. A
-// row has as many roots as the Roots of the recipe, or one if operators.PerRoot makes a row of
-// each. The answers equal those of a stream of all nodes. A node that the graph does not have,
-// a node that a stage refuses, and the end of ctx are errors.
+// Predict returns an Answer for each node, in order, or for each pair if a row has two roots. A row
+// has as many roots as the Roots of the recipe, or one if operators.PerRoot makes a row of each.
+// The answers equal the answers for a stream of all nodes. A node that the graph does not have, a
+// node that a stage refuses, and the end of ctx are errors.
 func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, err error) {
 	if err := o.check(nodes); err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ import (
 // needs no other memory. A graph costs some tens of microseconds beyond the operators and the
 // model (BenchmarkPredictor).
 //
-// A model that goes on learning in a pipeline predicts with the weights of the last Update, and
-// with the Temperature that it was given or loaded with.
+// If a model learns in a pipeline meanwhile, the Predictor uses the weights of the last Update and
+// the Temperature of NewPredictor or Load.
 type Predictor struct {
 	net     nn.Predictor
 	recipe  operators.Recipe
@@ -58,7 +58,7 @@ type Answer struct {
 	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
 	Value float32   `json:"value"`       // where a number was learned
 	Root  int32     `json:"root"`        // the node that the answer is about, or -1 where it is about the graph
-	ID    graph.ID  `json:"id,omitzero"` // of Root, where OpenGraph.SetIDs has told the ids
+	ID    graph.ID  `json:"id,omitzero"` // of Root, if OpenGraph.SetIDs was called
 }
 
 // NewPredictor makes a Predictor of a model in memory. The recipe must begin with an
@@ -67,9 +67,9 @@ func NewPredictor(m nn.Predictor, r operators.Recipe) (*Predictor, error) {
 	return of(newPredictor(m, r, nil))
 }
 
-// For returns a Predictor of the same model, as given or loaded, for graphs of another layout.
-// If attributes have other words, the operators.Expect of the recipe maps them to those of the
-// model, and Unseen counts the words that the model does not know.
+// For returns a Predictor of the same model, as given or loaded, for graphs of another layout. If
+// attributes have other words, the operators.Expect of the recipe maps them to the words of the
+// model, and Unseen counts the words that the model lacks.
 func (p *Predictor) For(l record.Layout) (*Predictor, error) {
 	return of(newPredictor(p.net, p.recipe, &l))
 }
@@ -128,7 +128,7 @@ func (p *Predictor) Net() nn.Predictor { return p.net }
 // Smoothed reports whether Open smooths the answers over the edges; see Smoothing.Keep.
 func (p *Predictor) Smoothed() bool { return p.as.smoothing != nil }
 
-// Recipe returns the recipe, which turns graphs into fields.
+// Recipe returns the recipe, which makes fields or counts of graphs.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
 
 // Unseen returns the number of values in all graphs so far that the model does not know. See

@@ -30,8 +30,8 @@ type Rehearse struct {
 	Steps int
 	// Seed decides which rows are drawn.
 	Seed uint64
-	// Each, if set, is called for each record, after the models learned from it, with what
-	// they said of its rows before. An error ends the run.
+	// Each, if set, is called for each record, after the models learned from it, with their earlier
+	// predictions for its rows. An error ends the run.
 	Each func(*Probabilities) error
 }
 

@@ -19,8 +19,8 @@ import (
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64 `json:"share"`
-	// Class, if set, is the class of each node, or -1 if it is unknown: in place of
-	// what is said of a node its class propagates.
+	// Class, if set, is the class of each node, or -1 if it is unknown: a known class propagates in
+	// place of the prediction.
 	Class []int32 `json:"class,omitempty"`
 }
 

@@ -21,8 +21,7 @@ import (
 // A row is refused if its class is not one of the column's or an attribute is not finite or as
 // large as 10²⁵; see flow.Options.Refused. The other rows of its record are learned from.
 //
-// With a Checkpoint, rows are durable, and acknowledged, when a file has what was learned from
-// them.
+// With a Checkpoint, rows are durable and acknowledged when a file has the weights after them.
 type Train struct {
 	// Net learns. The sink calls Init with the shape of the records. Net must be set, and
 	// other goroutines may not use it during the run.
@@ -30,8 +29,8 @@ type Train struct {
 	// OnStep, if set, is called after each step, on the goroutine of the sink.
 	// An error ends the run.
 	OnStep func(nn.Result) error
-	// OnRow, if set, is called for each row of a step, in order and before OnStep,
-	// with what the model predicted of it before it learned from it.
+	// OnRow, if set, is called for each row of a step, in order and before OnStep, with the
+	// prediction before the model learned from it.
 	OnRow func(Prediction) error
 	// Checkpoint lets the training be stopped and resumed. The default is
 	// not to.

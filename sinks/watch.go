@@ -9,9 +9,9 @@ import (
 	"github.com/sanflow/sanflow/nn/drift"
 )
 
-// Watch is a Train that tells when the model has become wrong more often, since what it
-// learns from has changed. A detector is given the error of each row, before the model
-// learns from the row. Watch changes nothing: the caller decides, in OnAlarm.
+// Watch is a Train that detects a rise of the error rate of the model after a change of the data. A
+// detector is given the error of each row, before the model learns from the row. Watch changes
+// nothing: OnAlarm decides.
 //
 //	flow.From(set).…Via(operators.Batch{Size: 8}).
 //		To(sinks.Watch{Train: sinks.Train{Net: net}, OnAlarm: func(a drift.Alarm) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Removal is what a counterfactual takes from a graph: nodes with their edges, other edges,
-// and all nodes of a type.
+// Removal is the part that a counterfactual removes from a graph: nodes with their edges, other
+// edges, and all nodes of a type.
 type Removal struct {
 	Nodes []int32
 	Edges []graph.Edge
@@ -54,9 +54,9 @@ func (r Removal) nodes(g *graph.Graph) ([]int32, error) {
 // withoutRows is how many graphs are predicted at once.
 const withoutRows = 64
 
-// Without returns what the model would say of a graph without each of some things, in their
-// order: counterfactuals, which Explain does not add up to. The recipe makes one row of a
-// graph. It costs a prediction for each removal.
+// Without returns the predictions for a graph without each of some parts, in their order. These
+// counterfactuals are not the weights of Explain. The recipe makes one row of a graph. It costs a
+// prediction for each removal.
 func (p *Predictor) Without(ctx context.Context, g *graph.Graph, removals ...Removal) (all []Answer, err error) {
 	if g == nil {
 		return nil, errors.New("sinks: predictor: the graph is nil")

@@ -49,11 +49,11 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
-	// New returns a model that has learned nothing.
+	// New returns an untrained model.
 	New func(seed uint64, workers int) Net
-	// Learn, if set, learns in place of Recipe and New, from the nodes of train, and chooses
-	// by those of valid. It returns a model with its recipe, and what they say of the valid
-	// nodes, once it is smoothed where that is in the metadata of the model.
+	// Learn, if set, replaces Recipe and New: it learns from the nodes of train and chooses by the
+	// nodes of valid. It returns a model, its recipe and their predictions for the valid nodes,
+	// smoothed if the metadata of the model has a smoothing.
 	Learn func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error)
 	// Epochs is the most epochs, Patience how many of them without a better score end
 	// the training.
@@ -72,7 +72,7 @@ type Choice struct {
 	// Train has the training rows, Valid the validation rows. They are run once for each
 	// system.
 	Train, Valid Rows
-	// Classes are those of the rows; none where numbers are learned.
+	// Classes are the names of the classes of the rows; none for numbers.
 	Classes []string
 	// Measure, if set, chooses systems and their epochs on the validation rows. The default is the
 	// accuracy, or the root mean square error for numbers; a model that holds rows out then

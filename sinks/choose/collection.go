@@ -129,13 +129,12 @@ func Release(s flow.Records) {
 	}
 }
 
-// Adapt returns a graph with the attributes that a model reads, found by the names of their
-// channels: those of to, in the order of to. A word becomes the model's index of that word. A
-// word that the model does not have becomes the reserved index and counts in unseen, once
-// for a node or an edge. Numbers become those with the offsets of to. Other attributes are
-// left out. A channel of to that from lacks is an error, and so is a name that two channels
-// share, unless from and to have the same names in the same order. The graph is not changed. The result shares the
-// memory of what does not differ. O(values).
+// Adapt returns a graph with the attributes of the layout to, in its order, found by the names of their
+// channels. A word becomes the model's index of that word. A word that the model does not have becomes the
+// reserved index and counts in unseen, once for a node or an edge. Numbers become those with the offsets of to.
+// Other attributes are left out. A channel of to that from lacks is an error, and so is a name that two
+// channels share, unless from and to have the same names in the same order. The graph is not changed. The
+// result shares the memory of unchanged parts. O(values).
 func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen int, err error) {
 	out := *g
 	var nodes, edges int

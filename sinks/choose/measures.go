@@ -17,7 +17,7 @@ type Measures struct {
 	Classes []string // none where numbers are learned
 	Rows    int      // whose target is known
 	Unknown int      // rows whose target is not known, which count nowhere else
-	Foreign int      // of Rows, those that Wrong counts
+	Foreign int      // rows of Rows that Wrong counts
 	// Confusion has the number of rows of a class (first index) that were said to be of
 	// another.
 	Confusion [][]int

@@ -23,14 +23,14 @@ type Sink struct {
 
 var _ flow.Sink = (*Sink)(nil)
 
-// Name is what plans and errors call it.
+// Name is the name of the sink in plans and errors.
 func (*Sink) Name() string { return "collect" }
 
 // Open accepts any schema.
 func (c *Sink) Open(*arrow.Schema) (flow.Writer, error) { return collector{c}, nil }
 
-// Records returns what was collected. The records belong to c until Release,
-// even if the run has failed.
+// Records returns the collected records. The records belong to c until Release, even if the run has
+// failed.
 func (c *Sink) Records() []arrow.Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()

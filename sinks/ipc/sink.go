@@ -14,26 +14,23 @@ import (
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
-// Sink writes records as Arrow IPC: a file (the format also called Feather 2),
-// or a stream. Each record becomes a record batch, with its schema, metadata
-// included, so that sources.IPC gives back what came in.
+// Sink writes records as Arrow IPC: a file (the format also called Feather 2), or a stream. Each
+// record becomes a record batch, with its schema, metadata included, so that sources.IPC returns
+// the same records.
 //
-// A file appears under its name when the stream is complete and on disk, or not
-// at all. A directory appears as a whole too, in one step that replaces what an
-// earlier run has left in it, which stays untouched until then; or it grows part
-// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
-// checksum of every part. One run at a time writes a name: others fail with
-// file.ErrHeld.
+// A file appears under its name when the stream is complete and on disk, or not at all. A directory
+// appears as a whole too, in one step that replaces the result of an earlier run; or it grows part
+// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
+// part. One run at a time writes a name: others fail with file.ErrHeld.
 //
-// The manifest alone says which parts belong to a directory. New parts get numbers
-// that the replaced parts do not have, and for a moment, or after a kill until the
-// next run, the directory has both: DIR/*.arrow then matches more than the manifest
-// names. A glob matches what the manifest names where the directory has no file
-// .unfinished-*.
+// The manifest alone defines the parts of a directory. New parts get numbers that the replaced
+// parts do not have, and for a moment, or after a kill until the next run, the directory has both:
+// DIR/*.arrow then matches more than the manifest names. A glob matches the files of the manifest
+// if the directory has no file .unfinished-*.
 //
-// A file, unlike a stream, has a checksum of all that is in it, which sources.IPC
-// compares: package arrowipc says where, and that other readers pass over it. A
-// stream has no place for one behind its end, where the next may begin.
+// A file, unlike a stream, has a checksum, which sources.IPC compares. Package arrowipc documents
+// its place; other readers skip it. A stream has no place for one behind its end, where the next
+// may begin.
 //
 // Rows count as having left the pipeline when they are in a file that has its
 // name and is on disk; those of W when a stream has them, or at the end of a file.
@@ -53,9 +50,9 @@ type Sink struct {
 	// PartBytes is the size at which a part of Dir is complete; a record is
 	// never cut. The default is 256 MiB.
 	PartBytes int64
-	// Append adds to the parts that Dir has, which must have the same columns,
-	// and publishes each new part as soon as it is complete: for a stream without
-	// an end. What is published stays also when the run fails later.
+	// Append adds parts to Dir, whose parts must have the same columns, and publishes each new part
+	// when it is complete, for a stream without an end. What is published stays also when the run
+	// fails later.
 	Append bool
 	// PartTime is how long a row of an Append waits at most until its part is
 	// complete, however small. The default is a minute; negative means for ever.
@@ -74,10 +71,10 @@ func (s Sink) target() parts.Target {
 	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
 
-// Name is what plans and errors call it.
+// Name is the name of the sink in plans and errors.
 func (Sink) Name() string { return "ipc" }
 
-// String says where the records go, for the plan of a pipeline.
+// String returns the destination, for the plan of a pipeline.
 func (s Sink) String() string { return "IPC(" + s.target().String() + ")" }
 
 // Open checks the settings and begins the first file.

@@ -18,7 +18,7 @@ import (
 	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// Dead says where rows go that are refused.
+// Dead is the destination of refused rows.
 type Dead = jetstream.Dead
 
 // Letters is an open stream of dead letters: rows that stages have refused, with the

@@ -15,7 +15,7 @@ import (
 	"github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// Connection says how to reach the broker.
+// Connection is the address of the broker and the credentials for it.
 type Connection = jetstream.Connection
 
 // ErrFull is the error of a broker or an account that has no room for a message or a stream. It
@@ -67,10 +67,10 @@ type Sink struct {
 	// the longest message of the broker, less 2 KiB for headers.
 	Most int
 	// NoEnd leaves the stream open when the pipeline ends well, for other sinks to add to. By
-	// default a mark behind the last message has the count and digest of all. Several workers of
-	// one queue each publish that mark, and the first one stands, since a worker ends with the
-	// whole queue. The mark of a Queue counts the messages of one sink: of several sinks of one
-	// queue all but the last to end set NoEnd.
+	// default a mark behind the last message has the count and digest of all. Each worker of a
+	// queue publishes that mark. The broker keeps the first, since a worker ends with the whole
+	// queue. The mark of a Queue counts the messages of one sink: of several sinks of one queue all
+	// but the last to end set NoEnd.
 	NoEnd bool
 }
 

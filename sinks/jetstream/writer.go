@@ -131,7 +131,7 @@ func (w *writer) Durable() (n int64, ahead []int64) {
 	return w.written, ahead
 }
 
-// Deadline is soon, while the broker has not acknowledged everything.
+// Deadline is near while the broker has unacknowledged messages.
 func (w *writer) Deadline() time.Time {
 	if len(w.pending) == 0 {
 		return time.Time{}
@@ -139,7 +139,7 @@ func (w *writer) Deadline() time.Time {
 	return time.Now().Add(10 * time.Millisecond)
 }
 
-// Expire looks what was acknowledged.
+// Expire processes acknowledgements.
 func (w *writer) Expire(ctx context.Context) error {
 	w.last = ctx
 	return jet.Of(w.Stream, w.collect(ctx, true, 0))
@@ -168,8 +168,8 @@ func (w *writer) close(failed error) (err error) {
 	return w.finish(ctx)
 }
 
-// Notes are messages, bytes, messages that were sent again, those that were there
-// already, objects, times the stream was full, what was put aside then, and reconnects.
+// Notes count messages, bytes, repeated messages, duplicates at the broker, objects, times the
+// stream was full, messages delayed by that, and reconnects.
 func (w *writer) Notes() map[string]int64 {
 	n := map[string]int64{
 		"messages": w.messages.Load(), "message bytes": w.bytes.Load(), "sent again": w.again.Load(),

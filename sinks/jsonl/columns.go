@@ -33,8 +33,8 @@ import (
 // maxDistances is more than the largest distance of a field of field.MaxK nodes.
 const maxDistances = 256
 
-// Normalize returns the operator for fields of k nodes with what Columns reads. Its other
-// settings are the caller's.
+// Normalize returns the operator for fields of k nodes with the columns that Columns reads. Its
+// other settings are the caller's.
 func Normalize(k int) operators.Normalize {
 	return operators.Normalize{K: k, Distances: maxDistances, Edges: true, KeepGraph: true}
 }

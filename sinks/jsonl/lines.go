@@ -205,7 +205,7 @@ func number(b []byte, x float32) []byte {
 	return strconv.AppendFloat(b, float64(x), 'g', -1, 32)
 }
 
-// Sink writes what [Lines] emits, in order.
+// Sink writes the output of [Lines], in order.
 type Sink struct{ Writer io.Writer }
 
 var _ flow.Sink = Sink{}

@@ -7,10 +7,10 @@
 //	err := pipeline.Run(page.Watch(ctx))
 //	page.End(err)
 //
-// Every pipeline that runs below the context of Watch is shown, also those that Fit or a
-// Predictor start. The page is at the path where it is mounted, which ends with a slash;
-// "events" below it is the stream of server-sent events that it reads, twice a second, and
-// "metrics" the counts in the text format of Prometheus:
+// Every pipeline below the context of Watch is shown, including pipelines of Fit and of a
+// Predictor. The page is at the path where it is mounted, which ends with a slash; "events" below
+// it is the stream of server-sent events that it reads, twice a second, and "metrics" the counts in
+// the text format of Prometheus:
 //
 //	sanflow_stage_records_total  {role, stage, direction}; direction is in or out
 //	sanflow_stage_rows_total     {role, stage, direction}
@@ -34,10 +34,10 @@
 //
 // # Limits
 //
-// A page shows 8 runs at work and 4 that have ended, 32 stages of each, 20 classes, 256
-// points of a curve, and 120 letters of a name; it says what it leaves out. 16 pages may be
-// open, and others get status 503. A client that takes no data for 5 s is dropped. The page
-// requests nothing from another host, and its content security policy forbids it. There
-// is no authentication: who can reach the address can read names of stages and classes, and
-// reasons of refusals. Listen at localhost, or mount the handler behind your own check.
+// A page shows 8 runs at work and 4 that have ended, 32 stages of each, 20 classes, 256 points of a
+// curve, and 120 letters of a name; it names omissions. 16 pages may be open, and others get status
+// 503. A client that takes no data for 5 s is dropped. The page requests nothing from another host,
+// and its content security policy forbids it. There is no authentication: every client of the
+// address can read names of stages and classes, and reasons of refusals. Listen at localhost, or
+// mount the handler behind your own check.
 package live

@@ -27,7 +27,7 @@ const (
 // Page is the page of a program: an http.Handler, which is to be mounted at a path that ends
 // with a slash. The zero value is ready. Its methods may be called from any goroutine.
 type Page struct {
-	// Name is what the page calls the program.
+	// Name is the name of the program on the page.
 	Name string
 
 	interval, patience time.Duration // between two events, and with a client; 0 = 500 ms, 5 s
@@ -79,8 +79,8 @@ func (p *Page) Watch(ctx context.Context) context.Context {
 	})
 }
 
-// Add shows a run until ended is called, with its error. name says which it is, such as a
-// role in a cluster; the page numbers runs itself.
+// Add shows a run until ended is called, with its error. name identifies it, such as a role in a
+// cluster; the page numbers runs itself.
 func (p *Page) Add(name string, work flow.Observed) (ended func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (p *Page) end(r *run, err error) {
 	}
 }
 
-// End tells open pages that the program ends, with its error or nil. A page that is opened
+// End notifies open pages of the end of the program, with its error or nil. A page that is opened
 // later shows the end too.
 func (p *Page) End(err error) {
 	p.mu.Lock()
@@ -143,7 +143,7 @@ var policy = func() string {
 		sum("script") + "; style-src " + sum("style")
 }()
 
-// ServeHTTP answers for the page and what lies below it.
+// ServeHTTP serves the page and the paths below it.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

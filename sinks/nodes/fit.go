@@ -4,9 +4,9 @@
 //	fitted, err := nodes.Fit{Seed: 1}.Run(ctx, set, set.Subset(sources.Train), set.Subset(sources.Val))
 //	fmt.Println(fitted.Probabilities.Of(set.Subset(sources.Test)).Accuracy(), "%")
 //
-// The graph and the attributes of all nodes are known from the start, as is usual for
-// such data. Fitted.Net and Fitted.Recipe are kept in a file by sinks.Save, and answer for
-// this graph, as it is or has become, by sinks.Predictor.Open:
+// The graph and the attributes of all nodes are known from the start, as is usual for such data.
+// sinks.Save stores Fitted.Net and Fitted.Recipe, and sinks.Predictor.Open answers for this graph
+// or a later state of it:
 //
 //	err := sinks.Save("nodes.safetensors", fitted.Net, fitted.Recipe)
 package nodes
@@ -40,8 +40,8 @@ const (
 // over-fitting is likely.
 const Few = 5000
 
-// Fit learns from the classes of some nodes of a graph, and chooses on validation nodes
-// what is learned and how. Candidates are
+// Fit learns from the classes of some nodes of a graph, and chooses the model and its settings on
+// validation nodes. Candidates are
 //
 //   - rows: the receptive fields of the nodes; with few nodes to learn from also their
 //     features propagated over the edges (operators.Propagate), with many also fields with the
@@ -52,11 +52,10 @@ const Few = 5000
 //   - smoothing: the answers for a node, or the class of a training node, propagate over the
 //     edges (propagation.Walk), see Smooth
 //
-// An answer in place of that of the networks, and each smoothing, must be better on the
-// validation nodes by a standard error. On the split of Cora (140 nodes to learn from)
-// that has 83.9 % of the test nodes right, of PubMed 79.6 %; README.md of examples/nodes
-// tells what each candidate is worth. The zero value of all fields is the recommended
-// setting.
+// An answer in place of that of the networks, and each smoothing, must be better on the validation
+// nodes by a standard error. On the split of Cora (140 training nodes) the accuracy on test nodes
+// is 83.9 %, on PubMed 79.6 %. README.md of examples/nodes has the accuracy of each candidate. The
+// zero value of all fields is the recommended setting.
 type Fit struct {
 	// K is the number of nodes of a receptive field; 0 = 20. Bound and By are those of
 	// operators.Normalize.
@@ -80,11 +79,11 @@ type Fit struct {
 
 	// Propagate lets networks read propagated features. With Auto, the validation nodes decide if
 	// there are few training nodes, edges have no direction, New is nil, Known is not On, and the
-	// features of all nodes are at most 2²⁴ numbers. With On, networks read nothing else. If the
-	// features are the numbers of the nodes, set Off: they have nothing to propagate.
+	// features of all nodes are at most 2²⁴ numbers. With On, networks read these channels alone. If the
+	// features are the numbers of the nodes, set Off: propagation has no use there.
 	Propagate Choice
 	// Known lets networks read fields with known classes. With Auto, the validation nodes decide
-	// if there are many training nodes. With On, networks read nothing else.
+	// if there are many training nodes. With On, networks read these channels alone.
 	Known Choice
 	// Words adds logistic regression, which needs sparse features. Auto is On with few training
 	// nodes; with more it takes minutes.
@@ -99,8 +98,8 @@ type Fit struct {
 	// without a comparison; 0 = no smoothing.
 	Smooth []float64
 
-	// Measure, if set, is what validation nodes choose by, epochs, candidates and smoothing, in
-	// place of the accuracy. Then the best is used, without a standard error.
+	// Measure, if set, replaces the accuracy in the choice of epochs, candidates and smoothing on
+	// validation nodes. Then the best is used, without a standard error.
 	Measure validation.Measure
 
 	Seed uint64 // of weights and orders
@@ -121,7 +120,7 @@ type Answer struct {
 	SmoothClasses bool
 }
 
-// Fitted is what was chosen. Accuracies are in percent.
+// Fitted is the chosen model. Accuracies are in percent.
 type Fitted struct {
 	Answer
 	Propagated bool                   // networks read propagated features

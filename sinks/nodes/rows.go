@@ -23,8 +23,8 @@ import (
 // more.
 const distances = 3
 
-// Fields adds the stages that make one receptive field for each of some nodes of a graph, in
-// order. The networks of a Fit read such rows. K and Bound are those of f.
+// Fields adds the stages that make one receptive field for each of some nodes of a graph, in order.
+// The networks of a Fit read such rows. K and Bound are taken from f.
 func (f Fit) Fields(p flow.Pipeline, nodes []int32) flow.Pipeline {
 	return f.fields(nodes).Onto(p).With(flow.Options{Workers: f.Workers})
 }

@@ -27,8 +27,7 @@ type Atlas struct {
 	Atlas *sinks.Atlas
 	// Of, if set, is drawn above the motifs: the reasons for an answer.
 	Of *Explanation
-	// Name is what a node is called, by default its number, and what is written into a node
-	// without a type.
+	// Name is the name of a node, by default its number, and the text in a node without a type.
 	Name func(v int32) string
 }
 

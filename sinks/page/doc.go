@@ -1,7 +1,7 @@
-// Package page writes explanations as pages of HTML. A page is one file: it loads nothing,
-// runs no script, follows the light or dark colours of the reader, prints, and can be read by
-// keyboard and screen reader. Names are escaped by html/template, and the size of a page is
-// bounded: it says what it leaves out. The same input gives the same bytes.
+// Package page writes explanations as pages of HTML. A page is one file: it loads nothing, runs no
+// script, follows the light or dark colours of the reader, prints, and can be read by keyboard and
+// screen reader. Names are escaped by html/template, and the size of a page is bounded: it names
+// omissions. The same input gives the same bytes.
 //
 //	e, err := predictor.Explain(ctx, g)
 //	…

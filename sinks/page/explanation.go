@@ -26,8 +26,8 @@ type Explanation struct {
 	Title   string // "" = Explanation
 	Graph   *graph.Graph
 	Reasons *sinks.Explanation
-	// Type is written into a node, up to three characters, and Name is what a node is called,
-	// by default its number. Both may be nil.
+	// Type is the text in a node, up to three characters, and Name is the name of a node, by
+	// default its number. Both may be nil.
 	Type, Name func(v int32) string
 	Tables     []Table // below the words
 }

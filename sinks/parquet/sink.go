@@ -16,18 +16,15 @@ import (
 
 // Sink writes the stream as Parquet.
 //
-// A file appears under its name when the stream is complete and on disk, or not
-// at all. A directory appears as a whole too, in one step that replaces what an
-// earlier run has left in it, which stays untouched until then; or it grows part
-// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and
-// checksum of every part. One run at a time writes a name: others fail with
-// file.ErrHeld.
+// A file appears under its name when the stream is complete and on disk, or not at all. A directory
+// appears as a whole too, in one step that replaces the result of an earlier run; or it grows part
+// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
+// part. One run at a time writes a name: others fail with file.ErrHeld.
 //
-// The manifest alone says which parts belong to a directory. New parts get numbers
-// that the replaced parts do not have, and for a moment, or after a kill until the
-// next run, the directory has both: DIR/*.parquet then matches more than the manifest
-// names. A glob matches what the manifest names where the directory has no file
-// .unfinished-*.
+// The manifest alone defines the parts of a directory. New parts get numbers that the replaced
+// parts do not have, and for a moment, or after a kill until the next run, the directory has both:
+// DIR/*.parquet then matches more than the manifest names. A glob matches the files of the manifest
+// if the directory has no file .unfinished-*.
 //
 // Rows count as having left the pipeline when they are in a file that has its
 // name and is on disk; those of W at the end.
@@ -47,9 +44,9 @@ type Sink struct {
 	// PartBytes is the size at which a part of Dir is complete, after a whole row
 	// group. The default is 256 MiB.
 	PartBytes int64
-	// Append adds to the parts that Dir has, which must have the same columns,
-	// and publishes each new part as soon as it is complete: for a stream without
-	// an end. What is published stays also when the run fails later.
+	// Append adds parts to Dir, whose parts must have the same columns, and publishes each new part
+	// when it is complete, for a stream without an end. What is published stays also when the run
+	// fails later.
 	Append bool
 	// PartTime is how long a row of an Append waits at most until its part is
 	// complete, however small. The default is a minute; negative means for ever.
@@ -68,10 +65,10 @@ func (s Sink) target() parts.Target {
 	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
 
-// Name is what plans and errors call it.
+// Name is the name of the sink in plans and errors.
 func (Sink) Name() string { return "parquet" }
 
-// String says where the records go, for the plan of a pipeline.
+// String returns the destination, for the plan of a pipeline.
 func (s Sink) String() string { return "Parquet(" + s.target().String() + ")" }
 
 // Open checks the settings and the types of the columns, and begins the first

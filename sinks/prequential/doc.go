@@ -1,12 +1,12 @@
-// Package prequential asks a model about each event of a stream before the model learns
-// from it, so that every answer is about what was never seen.
+// Package prequential tests a model on each event of a stream before the model learns from it, so
+// every test event is unseen.
 //
 //	links := &prequential.Links{Net: &nn.Ranker{Seed: 1}, Every: 200, Drift: &drift.ADWIN{}}
 //	report, err := links.Benchmark(ctx, events) // in the protocol of the Temporal Graph Benchmark
 //	fmt.Println(report.Test.MRR, report.Test.Baselines)
 //
-// tgbl-wiki-v2, MRR over all 1000 targets, defaults and seed 1, settings chosen on the
-// validation part; the figures of EdgeBank at 200 are those that are published:
+// tgbl-wiki-v2, MRR over all 1000 targets, defaults and seed 1, settings chosen on the validation
+// part; the figures of EdgeBank at 200 are published ones:
 //
 //	                 learned after each question    after 200
 //	                 validation    test             validation    test

@@ -19,13 +19,13 @@ import (
 	"github.com/sanflow/sanflow/operators/temporal"
 )
 
-// Links asks, for each edge that arrives, which target its source has at that time. The
-// answer is the rank of the true target among candidates: 1 + the candidates with a
+// Links tests the prediction of the target of each edge, from its source and time, before the edge
+// arrives. The answer is the rank of the true target among candidates: 1 + the candidates with a
 // higher score + half of the others with an equal one. Zero fields are the defaults.
 type Links struct {
 	// Net is the model; nil = &nn.Ranker{}.
 	Net *nn.Ranker
-	// History is what features are computed from; nil = all edges so far.
+	// History has the edges for the features; nil = all edges so far.
 	History *temporal.History
 	// Every is how many edges are asked about before they become known, to the history
 	// and to the model; 0 = 1. They take about 30 KB each. Every · (65 + 2 · Negatives) is
@@ -71,7 +71,7 @@ type Links struct {
 	room       []float32 // of pending
 }
 
-// Answer is what became of one question.
+// Answer is the result of one question.
 type Answer struct {
 	Event     event.Event
 	Rank      float64 // of the true target, from 1
@@ -99,12 +99,12 @@ type Report struct {
 	Alarms      []drift.Alarm // Position counts questions from 0
 }
 
-// Benchmark follows the protocol of the Temporal Graph Benchmark (Huang et al., NeurIPS
-// 2023): edges up to the 70 % quantile of time are learned from, those up to the 85 %
-// quantile are the validation part, the others the test. Candidates are all targets of
-// the stream, but for the other true targets of the same source and time in the same
-// part. The model goes on learning in both parts, after Every questions. Events must be
-// in order of time; those that are not AddEdge are left out.
+// Benchmark follows the protocol of the Temporal Graph Benchmark (Huang et al., NeurIPS 2023):
+// edges up to the 70 % quantile of time are learned from, those up to the 85 % quantile are the
+// validation part, the others the test. Candidates are all targets of the stream, but for the other
+// true targets of the same source and time in the same part. The model continues to learn in both
+// parts, after Every questions. Events must be in order of time; events other than AddEdge are left
+// out.
 func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, error) {
 	if err := l.start(); err != nil {
 		return nil, err
@@ -192,10 +192,10 @@ func quantile(events []event.Event, share float64) float64 {
 	return t
 }
 
-// Run asks about each edge of a stream of any length; its scores are the Test of the
-// report. Candidates are the targets so far and the answer, but for the other true
-// targets of the same source and time among Every edges. Memory grows with the nodes, and
-// with the pairs that History keeps.
+// Run tests the model on each edge of a stream of any length; its scores are the Test of the
+// report. Candidates are the targets so far and the answer, but for the other true targets of the
+// same source and time among Every edges. Memory grows with the nodes, and with the pairs that
+// History keeps.
 func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
 	if err := l.start(); err != nil {
 		return nil, err

@@ -18,25 +18,24 @@ import (
 	"github.com/sanflow/sanflow/operators/temporal"
 )
 
-// Nodes asks for the class of each node, from its contacts with nodes of known class,
-// before the class becomes known. The model learns from the contacts of nodes that are
-// known; to its scores the logarithm of the share of each class among the contacts is
-// added, with 0.02 for a class that was not met, so that an answer of a model that has
-// learned little is that of the majority. Zero fields are the defaults.
+// Nodes tests the prediction of the class of each node, from its contacts with nodes of known
+// class, before the class becomes known. The model learns from the contacts of nodes that are
+// known; to its scores the logarithm of the share of each class among the contacts is added, with
+// 0.02 for a class that was not met, so that an answer of a model that has learned little is that
+// of the majority. Zero fields are the defaults.
 type Nodes struct {
 	Net *nn.Ranker // nil = &nn.Ranker{Batch: 1}, since there are few nodes
-	// After is how many edges of a node come before it is asked about: a class that the
-	// stream tells earlier is kept back until then. 0 = 10. Nodes with fewer edges are
-	// asked about at the end.
+	// After is the number of edges of a node before the question about it; an earlier class in the
+	// stream is held back until then. 0 = 10. Nodes with fewer edges are asked about at the end.
 	After int
 	watch
 }
 
-// Signs asks for the sign of the value of each edge, the first continuous attribute,
-// before the edge arrives. An edge of value 0 is left out.
+// Signs tests the prediction of the sign of each edge, of its first continuous attribute, before
+// the edge arrives. An edge of value 0 is left out.
 type Signs struct {
 	Net *nn.Ranker // nil = &nn.Ranker{}
-	// History is what features are computed from; nil = all edges so far.
+	// History has the edges for the features; nil = all edges so far.
 	History *temporal.History
 	watch
 }
@@ -54,7 +53,7 @@ type watch struct {
 	Checkpoint checkpoint.File
 }
 
-// ClassAnswer is what became of one question about a class or a sign.
+// ClassAnswer is the result of one question about a class or a sign.
 type ClassAnswer struct {
 	Event event.Event // that tells the truth; its attributes are borrowed
 	Rank  float64     // of the true class among all, from 1
@@ -68,9 +67,8 @@ type ClassReport struct {
 	Events, Questions int
 	Accuracy          float64 // share of the answers that are right
 	MRR               float64 // mean of 1/rank of the true class
-	// AUC and AP are those of the score of the true class against those of the others,
-	// and of Signs those of positive edges against negative ones, over at
-	// least the last 2¹⁷ questions.
+	// AUC and AP compare the score of the true class with the scores of the others, and of Signs
+	// those of positive edges against negative ones, over at least the last 2¹⁷ questions.
 	AUC, AP float64
 	// Baseline is the share of right answers of the most frequent class among known
 	// neighbours, or among all, and of Signs of the more frequent sign.
@@ -111,7 +109,7 @@ func (r *ClassReport) finish(pos, neg []float32) *ClassReport {
 	return r
 }
 
-// Run asks about the nodes of a stream. Classes are numbers from 0.
+// Run tests the model on the nodes of a stream. Classes are numbers from 0.
 func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
 	after := cmp.Or(n.After, 10)
 	if after < 1 {
@@ -237,7 +235,7 @@ func swap(x []float32, row, width int) {
 	}
 }
 
-// Run asks about the edges of a stream.
+// Run tests the model on the edges of a stream.
 func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
 	if s.Net == nil {
 		s.Net = &nn.Ranker{}

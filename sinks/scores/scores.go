@@ -16,7 +16,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Columns says what a file of answers has.
+// Columns are the columns of a file of answers.
 type Columns struct {
 	// IDs is the type of the ids: graph.StringIDs, or graph.Int64IDs, the default.
 	IDs graph.IDKind
@@ -156,8 +156,7 @@ func (w *Writer) Close(failed error) error {
 	return err
 }
 
-// Sink asks a model about every row of the stream, as [sinks.Predict] does, and writes
-// what it says.
+// Sink predicts every row of the stream, as [sinks.Predict] does, and writes the predictions.
 type Sink struct {
 	// Net is the model, or Graph a graph whose nodes are asked about; see sinks.Predict.
 	Net   nn.Predictor
@@ -184,7 +183,7 @@ var _ flow.Sink = Sink{}
 // Name returns the name shown in plans and errors.
 func (Sink) Name() string { return "scores" }
 
-// String says where the answers go, for the plan of a pipeline.
+// String returns the destination, for the plan of a pipeline.
 func (s Sink) String() string { return fmt.Sprintf("Scores(%v)", s.To) }
 
 // Open checks the model against the schema, and begins the file.

@@ -38,10 +38,10 @@ var (
 	_ flow.Sink = JSONLines{}
 )
 
-// String says where the rows go, for the plan of a pipeline.
+// String returns the destination, for the plan of a pipeline.
 func (s CSV) String() string { return "CSV(" + parts.Target{Path: s.Path, W: s.W}.String() + ")" }
 
-// String says where the rows go, for the plan of a pipeline.
+// String returns the destination, for the plan of a pipeline.
 func (s JSONLines) String() string {
 	return "JSONLines(" + parts.Target{Path: s.Path, W: s.W}.String() + ")"
 }
