@@ -140,7 +140,7 @@ func (t *tracker) enter(rec arrow.Record) error {
 	for _, s := range spans {
 		if s.from <= t.high && !t.fell {
 			if t.ack != nil {
-				return fmt.Errorf("position %d comes after position %d, but they must rise where the source is told what has left", s.from, t.high)
+				return fmt.Errorf("position %d comes after position %d, but they must rise if the source is an Acker", s.from, t.high)
 			}
 			t.fell, t.flight = true, nil
 		}

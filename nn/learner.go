@@ -74,7 +74,7 @@ func (c *Learner) ready() bool { return c != nil && c.work != nil }
 func initialise[M any, P pointer[M]](m P, s Shape) error {
 	set := m.settings()
 	if !set.counts && len(s.Counts) > 0 && s.W == 0 {
-		return fmt.Errorf("a %s looks at fields, and there are none, but counts", set.name)
+		return fmt.Errorf("a %s reads fields, and the data have counts alone", set.name)
 	}
 	s = s.of(set.counts)
 	if c := *set.learner; c.ready() {
@@ -101,7 +101,7 @@ func build(m architecture, s Shape) (*Learner, error) {
 	}
 	set := m.settings()
 	if set.counts != (len(s.Counts) > 0) {
-		return nil, fmt.Errorf("a %s looks at %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields alone"}[set.counts])
+		return nil, fmt.Errorf("a %s reads %s, and there are none", set.name, map[bool]string{true: "counts", false: "fields alone"}[set.counts])
 	}
 	if err := s.of(set.counts).Check(s); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (c Count) String() string {
 // Open checks the settings.
 func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(c.Of) == 0 {
-		return nil, errors.New("the field Of is empty, want what to count")
+		return nil, errors.New("the field Of is empty, want a counter")
 	}
 	of, err := prepareAll(c.Of)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	n := &counter{Count: c, from: of, bound: bound, chosen: roots}
 	for _, of := range c.Of {
 		if !roots && needsRoots(of) {
-			return nil, fmt.Errorf("%s looks at roots, and there is no column %q: put Select before Count", of, record.Roots)
+			return nil, fmt.Errorf("%s reads roots, and there is no column %q: put Select before Count", of, record.Roots)
 		}
 	}
 	n.idsName, n.countsName = CountColumns(c.Name)

@@ -126,7 +126,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	for v := range n {
 		row := x[v*s.width : (v+1)*s.width]
 		if c := slices.IndexFunc(row, notFinite); c >= 0 {
-			return fmt.Errorf("what has propagated to node %s is %v in channel %d, beyond float32", ids.Quoted(int32(v)), row[c], c)
+			return fmt.Errorf("the propagated value of node %s is %v in channel %d, beyond float32", ids.Quoted(int32(v)), row[c], c)
 		}
 		if s.Unit {
 			unit(row)

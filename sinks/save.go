@@ -20,7 +20,7 @@ import (
 // recipeNote is the note of a model's file that holds the recipe.
 const recipeNote = "recipe"
 
-var errNoLayout = errors.New("the recipe does not say what its graphs are like: begin it with an operators.Expect{Layout: …}")
+var errNoLayout = errors.New("the recipe does not describe its graphs: begin it with an operators.Expect{Layout: …}")
 
 // Save writes a model and the recipe of its fields to one file, for Load. The file appears
 // whole or not at all. The recipe must begin with an operators.Expect, which holds the names of

@@ -49,7 +49,7 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	d, err := flow.OpenDirect(r.Schema(), flow.Options{Allocator: mem}, s.Via...)
 	if err == nil && !d.Schema().HasField(record.Pos) {
-		err = errors.Join(fmt.Errorf("sources: Chunks: what the operators make has no column %q", record.Pos), d.Close())
+		err = errors.Join(fmt.Errorf("sources: Chunks: the output of the operators has no column %q", record.Pos), d.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())

@@ -55,7 +55,7 @@ func (s Mapped) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, erro
 	case r.graphs:
 		_, err = record.LayoutOf(f.Schema())
 	case s.Check && !f.HasSum():
-		err = fmt.Errorf("Check looks at graphs and checksums, and there is no column %q and no checksum", record.Offsets)
+		err = fmt.Errorf("Check reads graphs and checksums, and there is no column %q and no checksum", record.Offsets)
 	}
 	if err == nil && s.Check {
 		if err := f.Verify(ctx); err != nil {

@@ -126,7 +126,7 @@ func (c *config) check() error {
 	case c.name == "" || strings.ContainsAny(c.name, " \t\r\n.*>/\\"):
 		return fmt.Errorf("-name is %q, want a name without spaces, dots, stars and slashes", c.name)
 	case c.bound > 0 && c.epochs != 1:
-		return fmt.Errorf("-bound is set, and -epochs is %d: the broker deletes what was learned, want 1", c.epochs)
+		return fmt.Errorf("-bound is set, and -epochs is %d: the broker deletes learned rows, want 1", c.epochs)
 	}
 	if err := errors.Join(checkURL(c.url), c.idle()); err != nil {
 		return err

@@ -108,7 +108,7 @@ func parseList(names string) (list []labeling.Labeling, err error) {
 	return list, nil
 }
 
-var errAuto = errors.New("auto is what this command looks for")
+var errAuto = errors.New("auto is the result of this command")
 
 func parseOne(name string) (labeling.Labeling, error) {
 	l, err := labeling.Parse(name)

@@ -69,7 +69,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of generated graph, weights, order and samples")
 	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
 	cli.Workers(f, &c.workers)
-	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; it is made where there is none")
+	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; a missing one is created")
 	f.StringVar(&c.atlas, "atlas", "", "file for a page of HTML: weights, fields and effects of the units")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")

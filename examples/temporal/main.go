@@ -69,7 +69,7 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
 	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
 	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
-	f.BoolVar(&c.checkpoint.Resume, "resume", false, "go on from the file of -checkpoint where there is one; the stream is read from its beginning")
+	f.BoolVar(&c.checkpoint.Resume, "resume", false, "resume from the file of -checkpoint, if it exists; the stream is read from its beginning")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")

@@ -95,7 +95,7 @@ func (t trial) into(ctx context.Context, open func() (flow.Sink, func()), want e
 		return sink.wrong
 	}
 	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes are left of what the run has allocated", mem.CurrentAlloc())
+		return fmt.Errorf("%d bytes allocated by the run are not freed", mem.CurrentAlloc())
 	}
 	return leak.Within(patience, before)
 }

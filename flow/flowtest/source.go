@@ -80,7 +80,7 @@ func readAll(src flow.Source, n int) (rows []string, err error) {
 	rows = Rows(recs...)
 	release(recs)
 	if err == nil && mem.CurrentAlloc() != 0 {
-		err = fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+		err = fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
 	}
 	return rows, errors.Join(err, leak.Within(patience, before))
 }
@@ -106,7 +106,7 @@ func cancelled(src flow.Source) error {
 		return fmt.Errorf("the run goes on %v after its context has ended", patience)
 	}
 	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+		return fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
 	}
 	return leak.Within(patience, before)
 }
@@ -171,7 +171,7 @@ func idle(src flow.Source, after time.Duration) error {
 		return err
 	}
 	if mem.CurrentAlloc() != 0 {
-		return fmt.Errorf("%d bytes are left of what the source has allocated", mem.CurrentAlloc())
+		return fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
 	}
 	return leak.Within(patience, before)
 }

@@ -100,7 +100,7 @@ func (t trial) run(ctx context.Context) (result, error) {
 	}
 	switch {
 	case mem.CurrentAlloc() != 0:
-		return r, fmt.Errorf("%d bytes are left of what the run has allocated (%v)", mem.CurrentAlloc(), r.err)
+		return r, fmt.Errorf("%d bytes allocated by the run are not freed (%v)", mem.CurrentAlloc(), r.err)
 	case src.closed != src.opened:
 		return r, fmt.Errorf("the source was opened %d times and closed %d times", src.opened, src.closed)
 	case src.early != nil:

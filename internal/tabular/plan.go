@@ -44,7 +44,7 @@ type Plan struct {
 func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 	p := &Plan{Use: make([]bool, len(cols))}
 	if o.Layout != nil && o.Like != nil {
-		return nil, errors.New("Layout and Like both say what the columns are: set one")
+		return nil, errors.New("Layout and Like both describe the columns: set one")
 	}
 	for _, name := range o.Columns {
 		if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == name }) {
@@ -231,7 +231,7 @@ func (p *Plan) wantGraphs() (err error) {
 	known := p.layout.Schema()
 	for _, name := range append(record.GraphColumns(), record.Target) {
 		if p.Schema.HasField(name) && !known.HasField(name) {
-			return fmt.Errorf("column %q has no metadata that says what its values are: describe the graphs in Layout, or name the other columns in Columns", name)
+			return fmt.Errorf("column %q has no metadata that describes its values: describe the graphs in Layout, or name the other columns in Columns", name)
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 		return err
 	}
 	if in.Schema != "" && r.options.Columns == nil && r.options.Layout == nil && r.options.Like == nil && manifest.Fingerprint(plan.Schema) != in.Schema {
-		return errors.New("its columns are not those that the manifest names")
+		return errors.New("its columns differ from the manifest")
 	}
 	if r.plan == nil {
 		r.plan = plan

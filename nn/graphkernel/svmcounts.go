@@ -128,7 +128,7 @@ func checkDecisions(decisions []float64) error {
 func (m *SVM) Init(s nn.Shape) error {
 	s = countShape(s)
 	if len(s.Counts) == 0 {
-		return errors.New("an SVM looks at counts, and there are none")
+		return errors.New("an SVM reads counts, and there are none")
 	}
 	if len(m.shape.Counts) > 0 {
 		return m.shape.Check(s)

@@ -211,7 +211,7 @@ func TestSVMCountsErrors(t *testing.T) {
 		t.Error(err)
 	}
 	if err := m.Init(nn.Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err == nil {
-		t.Error("an SVM that looks at fields")
+		t.Error("an SVM that reads fields")
 	}
 }
 

@@ -175,7 +175,7 @@ func (w Walks) prepare(ctx context.Context, lists ...[]LabelledGraph) ([]walkGra
 			}
 			s := sortByLabel(g)
 			if !g.Directed && !s.symmetric() {
-				return nil, fmt.Errorf("graphkernel: walks: graph %d is undirected, and an edge stands in the row of one of its ends alone, or with another label", i)
+				return nil, fmt.Errorf("graphkernel: walks: graph %d is undirected, and an edge is in the row of one end alone, or has two labels", i)
 			}
 			sorted = append(sorted, s)
 		}

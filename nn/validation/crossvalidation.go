@@ -268,7 +268,7 @@ func (v CrossValidation) given(f *foldTrials, class []int32, repeat, fold uint64
 // one of so many parts to test on, which is about as many as a fold has.
 func (v CrossValidation) valid(s Split, class []int32, parts int, stream, repeat, fold uint64) (Split, error) {
 	if len(s.Train) < 2 {
-		return Split{}, fmt.Errorf("validation: %d folds of %d rows leave %d to learn from, and what chooses on a part of them needs 2 or more", v.Folds, len(s.Train)+len(s.Test), len(s.Train))
+		return Split{}, fmt.Errorf("validation: %d folds of %d rows leave %d to learn from, and a choice on a part of them needs 2 or more", v.Folds, len(s.Train)+len(s.Test), len(s.Train))
 	}
 	inner, err := Folds(s.Train, class, max(2, min(parts, len(s.Train))), streamOf(v.Seed, stream, repeat, fold))
 	if err != nil {

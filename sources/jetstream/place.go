@@ -70,7 +70,7 @@ func (o *orderedReader) Begin(text string) error {
 	}
 	if at.Created != o.places.created {
 		if o.Purge {
-			return jet.Of(o.Stream, errors.New("it was made again since, and what was learned from before is not in it"))
+			return jet.Of(o.Stream, errors.New("it was created again since, without the rows learned before"))
 		}
 		at.Seq = min(at.Seq, 1) // made again: what is where in it is another matter, the positions are the same
 	}

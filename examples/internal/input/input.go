@@ -45,7 +45,7 @@ func (g *Graph) Check() (err error) {
 	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
 	defer func() {
 		if err == nil && g.Weights && g.Format != "edges" {
-			err = fmt.Errorf("-weights are those of an edge list, and -graph %s is none", g.Path)
+			err = fmt.Errorf("-weights needs an edge list, and -graph %s is none", g.Path)
 		}
 	}()
 	if slices.Contains(Families, g.Path) {

@@ -186,7 +186,7 @@ func (r *Run) Pass(e *event.Event) (known bool, err error) {
 	r.buffer = e.Append(append(r.buffer[:0], r.digest[:]...))
 	r.digest = sha256.Sum256(r.buffer)
 	if r.pos++; r.pos == r.known && r.digest != r.want {
-		return false, fmt.Errorf("checkpoint: %s is of another stream: its first %d events differ from those that come", r.set.Path, r.known)
+		return false, fmt.Errorf("checkpoint: %s is of another stream: its first %d events differ from the stream", r.set.Path, r.known)
 	}
 	return r.pos <= r.known, nil
 }

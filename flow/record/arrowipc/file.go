@@ -130,12 +130,12 @@ func (f *File) cover(dictionaries []Block, end int64) error {
 		case b.Offset%8 != 0 || b.Meta%8 != 0:
 			return fmt.Errorf("block %d: it is at %d, its body at %d, want multiples of 8", i, b.Offset, b.Offset+b.Meta)
 		case b.Offset < at || b.Offset-at >= slack:
-			return fmt.Errorf("block %d begins at %d, want %d: the footer does not name what is in the file", i, b.Offset, at)
+			return fmt.Errorf("block %d begins at %d, want %d: the footer does not match the file", i, b.Offset, at)
 		}
 		at = b.end()
 	}
 	if end-at >= slack+8 { // the mark of an end
-		return fmt.Errorf("%d bytes at %d belong to no block: the footer does not name what is in the file", end-at, at)
+		return fmt.Errorf("%d bytes at %d belong to no block: the footer does not match the file", end-at, at)
 	}
 	return f.gap(at, end)
 }

@@ -46,7 +46,7 @@ func (r *Registry[T]) Add(name string, base T) error {
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
 		if strings.EqualFold(e.Name, name) || reflect.TypeOf(e.Base) == reflect.TypeOf(base) {
-			return fmt.Errorf("%s stands for %T already", e.Name, e.Base)
+			return fmt.Errorf("%s is the name of %T already", e.Name, e.Base)
 		}
 	}
 	r.entries = append(r.entries, Entry[T]{name, base})

@@ -86,7 +86,7 @@ func (d *directory) begin() error {
 		return nil
 	}
 	if old.Schema != d.now.Schema {
-		return errors.New("the columns are not those of what is there")
+		return errors.New("the columns differ from the existing parts")
 	}
 	for _, f := range old.Files {
 		if filepath.Ext(f.Name) != d.ext {

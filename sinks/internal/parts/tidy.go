@@ -34,7 +34,7 @@ func tidy(fsys file.FS, dir string) (*manifest.Manifest, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		m = nil
 	} else if err != nil {
-		return nil, fmt.Errorf("what is there cannot be replaced: %w", err)
+		return nil, fmt.Errorf("the old output cannot be replaced: %w", err)
 	}
 	entries, err := fsys.List(dir)
 	if err != nil {
