@@ -39,10 +39,10 @@ type Propagate struct {
 	// Rounds is how long walks may get; 0 = until less than a twentieth of them
 	// would go on, 29 for the default Share.
 	Rounds int
-	// Sparse propagates the sparse attribute too: it becomes as many channels of
-	// node_attr as it has values, in front of those that were there, in which a node
-	// with s values has 1/√s in the channel of each, and the column node_sparse ends
-	// here. What propagates is dense: a graph of n nodes takes 4·n bytes for each channel.
+	// Sparse propagates the sparse attribute too: it becomes as many channels of node_attr as it
+	// has values, in front of those that were there, in which a node with s values has 1/√s in the
+	// channel of each, and the column node_sparse ends here. Propagated channels are dense: a graph
+	// of n nodes takes 4·n bytes for each.
 	Sparse bool
 	// Unit scales rows to unit length after propagation; rows of zeros stay.
 	Unit bool

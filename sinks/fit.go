@@ -55,8 +55,8 @@ type Fit struct {
 	// Test, if set, gives the score in place of Valid and Score: the model is
 	// asked by other means.
 	Test func(context.Context) (float64, error)
-	// Patience is how many epochs in a row without a better score end the
-	// training. The default is not to end it before Epochs.
+	// Patience is the number of consecutive epochs without a better score that end the training.
+	// The default is not to end it before Epochs.
 	Patience int
 	// If Last, the model keeps the weights of the last epoch. The default is to give it back the
 	// weights that had the best score, the first of equals.

@@ -53,7 +53,7 @@ type Kernels struct {
 	Of []Kernel
 	// Workers is how many goroutines make a matrix; 0 = 1. Results do not depend on it.
 	Workers int
-	// Seed is that of the vectors that are learned.
+	// Seed is the seed of the learned vectors.
 	Seed uint64
 
 	counted string // what counts has

@@ -59,11 +59,11 @@ import (
 //	16 MB per worker
 //	8 m, and 4 m while it is read, then 4 n, for Weights
 //
-// The graph stays in memory. An edge with an id outside 0 … 2 147 483 647 takes another 48
-// bytes while the file is read, and a search among all ids; n ids take 8 n. Weights triple the
-// processor time (10 M lines between 2 M nodes: 3.2 s in place of 1.0). More than 2³⁰ lines are
-// an error, since rows have 32-bit offsets. More bytes than Memory are an error, before the
-// rest is read if the first 16 MB of the file predict it.
+// The graph stays in memory. An edge with an id outside 0 … 2 147 483 647 takes another 48 bytes
+// while the file is read, and a search among all ids; n ids take 8 n. Weights triple the processor
+// time (10 M lines between 2 M nodes: 3.2 s in place of 1.0). More than 2³⁰ lines are an error,
+// since rows have 32-bit offsets. More bytes than Memory are an error, which comes early if the
+// first 16 MB of the file predict it.
 type EdgeList struct {
 	// Path is the file.
 	Path string

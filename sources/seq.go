@@ -89,8 +89,8 @@ type seqReader struct {
 
 func (r *seqReader) Schema() *arrow.Schema { return r.build.Schema() }
 
-// Next waits for a graph, then as long as MaxWait for others. What came before
-// an error is handed out before it.
+// Next waits for a graph, then as long as MaxWait for others. Graphs before an error are returned
+// first.
 func (r *seqReader) Next(ctx context.Context) (arrow.Record, error) {
 	var timer *time.Timer
 	var late <-chan time.Time

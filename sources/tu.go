@@ -48,8 +48,8 @@ import (
 // before the first graph flows. The reader then reads the files again, graph by graph. It holds 4
 // bytes per node of the collection, and about six times the CSR of one graph to sort its edges.
 // With many graphs that is little (COLLAB: a third of the CSR of the collection in all), with one
-// huge graph it is much. A large edge file is unpacked and parsed ahead by other goroutines, in 1
-// MB for each and 2 more. Where nodes or edges are not grouped by graph, it holds those files in
+// huge graph it is much. Other goroutines unpack and parse a large edge file ahead, with 1 MB each
+// and 2 MB in total more. Where nodes or edges are not grouped by graph, it holds those files in
 // memory as well, 8 bytes per line of A and 4 per attribute value; the graphs are the same.
 type TU struct {
 	// Path is a zip file or a directory.

@@ -16,9 +16,8 @@
 // the logarithm of the core number of each node, and messages carry roots; workers map the graph,
 // which they fetch once where they do not have it.
 //
-// The broker keeps all fields, for any number of epochs. With -bound it deletes those that were
-// learned, and holds no more than that: a slow trainer then slows the workers, and there is one
-// epoch.
+// The broker keeps all fields, for any number of epochs. With -bound it deletes learned rows and
+// holds at most that many: a slow trainer then slows the workers, and there is one epoch.
 //
 // Lost and twice are counted in rows learned from, each in each epoch: graphs of a collection, nodes
 // of a large graph. As many are wanted as the feed has sent. Otherwise the command writes its
@@ -29,7 +28,7 @@
 // same -dir; other settings of the job are refused there, and so is a second run while one is under
 // way. To start over, delete the streams sanflow-graphs, sanflow-fields and, with -bound,
 // sanflow-fields-late (nats stream rm), and the directory of the trainer, or take another -name and
-// -dir: a feed whose data the broker had to the end sends nothing again.
+// -dir: a feed sends no data that the broker received completely before.
 //
 // The test of this command runs it with processes that are killed, servers of the broker among
 // them, and beside one process. It takes the flags of the command, and -kill and -compare:

@@ -203,7 +203,7 @@ func (p *process) listen(r io.Reader) {
 	}
 }
 
-// String, Stats and Report are what the page shows of the process.
+// String, Stats and Report supply the page of the process.
 func (p *process) String() string { return p.name }
 
 func (p *process) Stats() flow.Stats {

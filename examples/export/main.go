@@ -14,13 +14,12 @@
 // If the ids of an edge list have gaps, the file has them, and fields have the ids of
 // their roots and members beside the numbers of the nodes.
 //
-// The directory gets numbered parts and manifest.json, which has the rows, the
-// bytes and the SHA-256 of each. It appears when all is written, and replaces
-// what an earlier export has left there only then. The manifest alone says which
-// parts belong to it: the new parts have other numbers than those they replace, and
-// where an export is running or was killed, *.parquet may match both. That is over
-// when the directory has no file .unfinished-* any more; the next export to it
-// removes what a killed one left.
+// The directory gets numbered parts and manifest.json, which has the rows, the bytes and the
+// SHA-256 of each. It appears when it is complete, and replaces the result of an earlier export
+// only then. The manifest alone defines the parts of the directory: the new parts have other
+// numbers than those they replace, and where an export is running or was killed, *.parquet may
+// match both. The export is complete when the directory has no file .unfinished-*; the next export
+// removes the files of a killed one.
 //
 // A row is one field, that of a root node (-per root), or all w fields of a
 // graph (-per graph, the default for -data):

@@ -6,12 +6,10 @@
 //	go run ./examples/links -graph polbooks.edges.gz -json links.json
 //	go run ./examples/links -data Cora.zip
 //
-// A tenth of the edges is hidden, and as many pairs that are not joined are
-// drawn: those are the test. The edges that are left are hidden a part at a time
-// and become the examples to learn from, again with as many pairs that are not
-// joined; the first part is for validation. So each pair's fields, of the test
-// as of the training, are those of a graph without its edge: an edge that is
-// there would tell the answer.
+// The test set is a hidden tenth of the edges and as many random unjoined pairs. The edges that are
+// left are hidden a part at a time and become the examples to learn from, again with as many pairs
+// that are not joined; the first part is for validation. So the fields of each pair, in training
+// and test, come from a graph without its edge: the edge would reveal the answer.
 //
 // What is around a pair is counted, as words: numbers such as the common neighbours
 // or how likely random walks lead from one end to the other, the distance, and the
@@ -21,9 +19,8 @@
 // end of a pair is the root of a field instead, whose members are labelled by their
 // distance from either end and by their degree, and networks read the fields.
 //
-// What the model says is compared with scores that need no learning, on the same
-// pairs: common neighbours, the index of Adamic and Adar, that of Katz, and the
-// product of the degrees.
+// The predictions are compared with scores that need no learning, on the same pairs: common
+// neighbours, the index of Adamic and Adar, that of Katz, and the product of the degrees.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command motifs draws the feature figure of the PATCHY-SAN paper: what a
-// restricted Boltzmann machine finds in the receptive fields of a graph.
+// Command motifs draws the feature figure of the PATCHY-SAN paper: the features of a restricted
+// Boltzmann machine on the receptive fields of a graph.
 //
 //	go run ./examples/motifs                                   # the karate club
 //	go run ./examples/motifs -graph torus -out torus
@@ -15,9 +15,9 @@
 //   - the fields of the graph that excite it most, with how many nodes have one
 //     like it.
 //
-// The sheet is written to the directory of -out, as motifs.svg and motifs.png,
-// beside the machine as motifs.safetensors. -atlas writes the same for the reader of a
-// browser, with the fields drawn into the graph, and what the fields lose without a unit.
+// The sheet is written to the directory of -out, as motifs.svg and motifs.png, beside the machine
+// as motifs.safetensors. -atlas writes the same for the reader of a browser, with the fields drawn
+// into the graph, and the loss of the fields without a unit.
 //
 // The setting is the paper's (Niepert et al. 2016, section Feature
 // Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive

@@ -62,10 +62,10 @@ func (c choice) String() string {
 	return choices[*c.of]
 }
 
-// IsBoolFlag implements what package flag asks.
+// IsBoolFlag lets package flag accept the flag without a value.
 func (c choice) IsBoolFlag() bool { return c.bare }
 
-// Set reads on, off, auto and what strconv.ParseBool reads.
+// Set reads on, off, auto and the values of strconv.ParseBool.
 func (c choice) Set(s string) error {
 	i := slices.Index(choices, s)
 	if b, err := strconv.ParseBool(s); err == nil {

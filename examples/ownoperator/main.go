@@ -1,5 +1,5 @@
-// Command ownoperator runs an operator that is not part of sanflow. It stands
-// in triangles.go, as anyone would write one.
+// Command ownoperator runs an operator that is not part of sanflow. The operator is in
+// triangles.go, as in a program of your own.
 package main
 
 import (

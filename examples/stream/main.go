@@ -6,10 +6,9 @@
 //	go run ./examples/stream -graphs 1000000 -out curve.svg -json out.json
 //	go run ./examples/stream -data NCI1                     # a TU collection, shuffled, once
 //
-// Each graph is predicted before it is learned from, so what is right over the
-// stream is right of graphs never seen ("prequential"). Beside the curve stand what
-// a graph costs, of processor time, early and late in the stream, the memory in use,
-// and what a single answer takes afterwards.
+// Each graph is predicted before the model learns from it, so the accuracy over the stream is
+// measured on unseen graphs ("prequential"). The report also has the processor time per graph,
+// early and late in the stream, the memory in use, and the time of a single answer afterwards.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command temporal reads the events of a graph that changes, and asks about each before it
-// learns from it: which target has this edge, which class has this node, which fields has
-// an edge changed?
+// Command temporal reads the events of a changing graph, and tests a model on each event before the
+// model learns from it: which target has this edge, which class has this node, which fields has an
+// edge changed?
 //
 //	go run ./examples/temporal                                  # generated edges, whose mechanism changes half-way
 //	go run ./examples/temporal -edges jodie-wikipedia.txt.gz    # links, in the protocol of the Temporal Graph Benchmark
@@ -9,8 +9,8 @@
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -checkpoint run.ckpt -resume          # kill it and run it again
 //
-// The heuristics beside the model answer the same questions at the same information. An
-// alarm (ADWIN) tells when the errors of the model have changed.
+// The heuristics beside the model answer the same questions at the same information. An alarm
+// (ADWIN) reports a change of the errors of the model.
 package main
 
 import (

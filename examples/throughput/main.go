@@ -7,9 +7,9 @@
 //	go run ./examples/throughput -seconds 10 -out speed.svg -json speed.json
 //	go run ./examples/throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,10,16 -seconds 20 -cpu -out edges.svg
 //
-// The last one draws rates against the number of edges: of a graph with hubs,
-// whole neighbourhoods, and bounded ones, whose rate falls as the graph grows out of
-// the caches, and by little else: BenchmarkSizes separates the two.
+// The last one draws rates against the number of edges: of a graph with hubs, whole neighbourhoods,
+// and bounded ones, whose rate falls mainly as the graph grows out of the caches: BenchmarkSizes
+// separates the two.
 //
 // Roots are nodes in random order, by -seed; a cell that does not get through
 // all of them within its seconds is marked as a sample; its rate leaves out the

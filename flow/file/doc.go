@@ -11,8 +11,7 @@
 //	}
 //	return f.Publish()
 //
-// All that writes files does so through an [FS], which is the operating system
-// unless a test puts package filetest in its place.
+// All code writes files through an [FS]: the operating system, or package filetest in a test.
 //
 // # What is promised
 //

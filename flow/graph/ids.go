@@ -93,8 +93,8 @@ func (ids IDs) Int(v int32) (id int64, ok bool) {
 	return ids.ints[v], true
 }
 
-// Name returns the id of node v as text, which is a copy: of an integer its decimal
-// digits, and without ids the number of the node.
+// Name returns a copy of the id of node v as text: for an integer its decimal digits, and without
+// ids the number of the node.
 func (ids IDs) Name(v int32) string { return string(ids.Append(nil, v)) }
 
 // Append appends the result of Name.

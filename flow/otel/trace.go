@@ -17,11 +17,10 @@ type Run interface {
 	Wait() error
 }
 
-// Trace waits for a run, and returns its error. It makes a span sanflow.run of it, within
-// the span of ctx, if there is one, and at its end a span for each stage, named after
-// that, with what the stage has counted: rows_in, rows_out, refused, and busy, waiting and
-// blocked in seconds. Attributes are added to all of them. Begin it as soon as the run has been
-// started:
+// Trace waits for a run, and returns its error. It makes a span sanflow.run of it, within the span
+// of ctx, if there is one, and at its end a span for each stage, named after the stage, with its
+// counts: rows_in, rows_out, refused, and busy, waiting and blocked in seconds. Attributes are
+// added to all of them. Begin it as soon as the run has been started:
 //
 //	err := otel.Trace(ctx, provider.Tracer("myprogram"), pipeline.Start(ctx))
 func Trace(ctx context.Context, tracer trace.Tracer, run Run, attributes ...attribute.KeyValue) error {

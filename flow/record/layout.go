@@ -404,8 +404,8 @@ func meta(key string, value any) arrow.Metadata {
 	return arrow.NewMetadata([]string{key}, []string{text})
 }
 
-// SparseField returns the field of a column of lists of indices: shape is that
-// of the lists of a row, nil where rows differ.
+// SparseField returns the field of a column of lists of indices. shape is the shape of the lists of
+// a row, nil if rows differ.
 func SparseField(name string, shape []int, c Channel) arrow.Field {
 	m := meta(MetaChannels, []Channel{c})
 	if shape != nil {

@@ -52,8 +52,7 @@ func (c *Contexts) Append(ids []uint64) {
 // Things that were in no context have no vector and do not count. No targets are
 // looked at.
 //
-// Save and Load keep the vectors, so that they mean the same elsewhere and for graphs
-// that come later.
+// Save and Load keep the vectors, for other programs and later graphs.
 //
 // Fit takes the pairs in batches of a fixed size, whose gradients are computed side by side and
 // added in their order, with steps that shrink by row (Duchi, Hazan and Singer, "Adaptive

@@ -28,10 +28,10 @@ type Estimate struct {
 	// Time is the time for the fields of this labeling, summed over workers. The time to gather
 	// neighbourhoods is not in it.
 	Time time.Duration
-	// Stats are the statistics of the normalization of the 2·N fields. Where Err is set, it counts
-	// those that were tried, which depends on the workers.
+	// Stats are the statistics of the normalization of the 2·N fields. If Err is set, it counts the
+	// pairs tried, which depends on the workers.
 	Stats field.Stats
-	// Err is why the labeling failed, at the first pair where it did.
+	// Err is the error of the labeling at the first pair where it failed.
 	Err error
 }
 

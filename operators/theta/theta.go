@@ -65,8 +65,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Default returns the labelings of package labeling that need no setting, but
-// for NormalizedDegree, which orders as Degree does.
+// Default returns the labelings of package labeling that need no setting, except NormalizedDegree,
+// which orders as Degree does.
 func Default() []labeling.Labeling {
 	return []labeling.Labeling{
 		labeling.Betweenness, labeling.Canonical, labeling.Closeness, labeling.Clustering, labeling.Core,

@@ -32,7 +32,7 @@ type Measures struct {
 // Bin is the rows whose predicted probability is in one interval.
 type Bin struct {
 	Rows       int     `json:"rows"`
-	Confidence float64 `json:"confidence"` // mean probability of the class that was said
+	Confidence float64 `json:"confidence"` // mean probability of the predicted class
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of it
 }
 

@@ -29,8 +29,8 @@ import (
 // if the directory has no file .unfinished-*.
 //
 // A file, unlike a stream, has a checksum, which sources.IPC compares. Package arrowipc documents
-// its place; other readers skip it. A stream has no place for one behind its end, where the next
-// may begin.
+// its place; other readers skip it. A stream has no checksum, since the next stream may begin
+// behind its end.
 //
 // Rows count as having left the pipeline when they are in a file that has its
 // name and is on disk; those of W when a stream has them, or at the end of a file.

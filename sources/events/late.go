@@ -24,7 +24,7 @@ const (
 // LateSettings are the settings of Late.
 type LateSettings struct {
 	Wait int64    // how long the stream waits: the watermark is the largest time so far, less Wait
-	Late Lateness // what becomes of what comes later still
+	Late Lateness // treatment of later events
 	// Dropped, if set, counts late events.
 	Dropped *int64
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Generator makes the graphs of this package, and stops when its context ends,
-// within some ten milliseconds, with the cause of that as its error. The zero
-// Generator never stops: it is the one behind the functions of the package.
+// Generator makes the graphs of this package. It stops within some ten milliseconds after the end
+// of its context, with the cause as its error. The zero Generator never stops: it is the one behind
+// the functions of the package.
 //
 //	g, err := generate.Until(ctx).PreferentialAttachment(100_000_000, 3, 1)
 type Generator struct{ ctx context.Context }

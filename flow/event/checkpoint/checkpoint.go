@@ -68,7 +68,7 @@ type File struct {
 	// Settings are the other values that the result depends on. A file of other settings is an
 	// error that names the first of them.
 	Settings []store.Setting
-	// Parts are kept beside those that Open is given, before them.
+	// Parts are kept before the parts of Open.
 	Parts []Part
 	// FS is where the file is; nil = the operating system.
 	FS file.FS

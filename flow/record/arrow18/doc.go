@@ -52,7 +52,7 @@
 //
 // # Why a module of its own
 //
-// It lies beside package record, since it is about records in both directions, and not one source
-// or sink more. It is a nested module, so other builds do not depend on v18. A program that uses it
-// adds both modules: go get github.com/sanflow/sanflow/flow/record/arrow18.
+// It is beside package record, since it converts records in both directions. It is a nested module,
+// so other builds do not depend on v18. A program that uses it adds both modules: go get
+// github.com/sanflow/sanflow/flow/record/arrow18.
 package arrow18
