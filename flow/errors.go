@@ -115,7 +115,7 @@ func (p Policy) String() string {
 // Letter is a row that a stage refused.
 type Letter struct {
 	Stage string
-	Graph int64 // graph_id, or NoGraph where there is no such column
+	Graph int64 // graph_id, or NoGraph if there is no such column
 	Pos   int64 // position in the source, or -1
 	Err   error // the reason
 	// Row has the one row, with the columns that the stage was given. It is

@@ -166,7 +166,7 @@ func (o *opened) close() {
 // stages is what comes into the next; a foreign flow is wired as go-streams
 // does it. Each has a goroutine, which code of a stage may end: so what is to be done
 // behind such code is deferred, here and in what is called. The sink has that of the
-// caller, and where there is no sink, the last segment has it.
+// caller, and if there is no sink, the last segment has it.
 func (o *opened) serve() {
 	r := o.run
 	tasks := []func(){o.source.serve}

@@ -24,7 +24,7 @@ type Options struct {
 	// Refused is the policy for rows that a stage refuses. The default is Stop.
 	Refused Policy
 	// DeadLetters receives the rows that were refused, one call at a time,
-	// where Refused is Keep. An error ends the run.
+	// if Refused is Keep. An error ends the run.
 	DeadLetters func(Letter) error
 	// Allocator allocates the records. The default is a record.Recycler for each run, which reuses
 	// the memory of released records. With SANFLOW_MEM=poison in the environment the default is a

@@ -28,7 +28,7 @@ type Seeker interface {
 // Resumer is a Writer that stores its place in the stream and resumes there.
 type Resumer interface {
 	Writer
-	// Resume is called once, before Write, where the source is a Seeker and every
+	// Resume is called once, before Write, if the source is a Seeker and every
 	// stage in between can begin in the middle. The pipeline remembers the rows on their
 	// way only from a call of Begin or Place in Resume on.
 	Resume(from *Places) error

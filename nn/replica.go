@@ -103,7 +103,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 		return tally{}, 0, shiftRow(err, row)
 	}
 	if b.said != nil {
-		r.loss.predict(b.said, y, b.rows, r.shape, b.unit) // where it has no answer, the loss is no number either
+		r.loss.predict(b.said, y, b.rows, r.shape, b.unit) // if it has no answer, the loss is no number either
 	}
 	units := r.loss.units(r.shape)
 	r.dy = scratch.Resize(r.dy, b.rows*units)

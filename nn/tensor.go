@@ -92,7 +92,7 @@ func (b Batch) openFields(o *batch, s Shape) (err error) {
 	return nil
 }
 
-// openInts returns a tensor of int32 as a slice, and nil where it has no
+// openInts returns a tensor of int32 as a slice, and nil if it has no
 // channels: where the last number of its shape is 0.
 func openInts(name, kind string, d *tensor.Dense, shape ...int) ([]int32, error) {
 	if shape[len(shape)-1] == 0 {

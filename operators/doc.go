@@ -46,7 +46,7 @@
 //		Via(operators.Normalize{K: 10}).  // (1024, 10, a_v) each
 //		Via(operators.PerRoot{})          // 36 692 rows, (1, 10, a_v)
 //
-// Normalize gathers the neighbourhoods itself where there is no Assemble, which
+// Normalize gathers the neighbourhoods itself if there is no Assemble, which
 // spares their columns: those of a thousand roots near a hub are large.
 //
 // Choose finds the labeling that suits a collection, labeling.Auto. A Recipe is a

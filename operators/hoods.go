@@ -84,7 +84,7 @@ func checkHood(i, n int, hood []int32, dist []uint8) error {
 	return nil
 }
 
-// at returns the neighbourhood of root i, borrowed, where Assemble has left it. It is
+// at returns the neighbourhood of root i, borrowed, if Assemble has left it. It is
 // empty for a zero field, and where it is to be gathered.
 func (h *hoods) at(i int) (hood []int32, dist []uint8) {
 	if h.gathers {

@@ -21,7 +21,7 @@ import (
 // in an order that does not depend on node numbers (Niepert et al. 2016,
 // Algorithm 4; package field gives the order in full). It adds the column
 // members, the attributes of the members as nodes_cat, nodes and nodes_sparse,
-// and where nodes have classes or ids those of the roots as root_target and root_ids; it
+// and if nodes have classes or ids those of the roots as root_target and root_ids; it
 // drops the columns of the graph and of the neighbourhoods.
 //
 // Roots and members are numbers of nodes, from 0 in each graph, even if the graph
@@ -198,7 +198,7 @@ type normalizer struct {
 	names    []string // of the columns, with the suffix
 	finished finished
 	members  *record.Fixed[int32]
-	adjacent *record.Fixed[float32] // (w, k, k), or nil where edges have attributes
+	adjacent *record.Fixed[float32] // (w, k, k), or nil if edges have attributes
 }
 
 func (z *normalizer) Fork() RowBuilder {

@@ -20,7 +20,7 @@ import (
 // contain it. Package sinks/page writes it as a page.
 type Atlas struct {
 	Kind    string   `json:"kind"`              // of the motifs: "words", "filters" or "units"
-	Classes []string `json:"classes,omitempty"` // none where a number was learned, or nothing
+	Classes []string `json:"classes,omitempty"` // none if a number was learned, or nothing
 	Graphs  int      `json:"graphs"`            // of the data; of units their fields
 	// All is how many words the data have, or how many filters or units there are, and
 	// Compared how many of them, the strongest, the motifs were chosen from.
@@ -54,7 +54,7 @@ type Motif struct {
 
 // Effect is an ablation: by how much the probability of a class, or the number, falls on
 // average without the motif, among the graphs that have it. Errors are standard errors of means
-// over graphs, 0 where there is one graph.
+// over graphs, 0 if there is one graph.
 type Effect struct {
 	Word          float64 `json:"word"` // without the word, filter or unit alone
 	WordError     float64 `json:"word_error"`

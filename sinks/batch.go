@@ -55,7 +55,7 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 }
 
 // dimsOf returns the shape of a row of a column of tensors, which has so many numbers, or
-// nil where there is no such column. The shape is compared with the type of the column here,
+// nil if there is no such column. The shape is compared with the type of the column here,
 // once for all records; package nn compares shapes of batches with those of a model.
 func dimsOf(s *arrow.Schema, name string, numbers int) (dims []int, err error) {
 	f, ok, err := record.Field(s, name)
@@ -93,7 +93,7 @@ func cardsOf(s *arrow.Schema, name string, channels int) (cards []int, err error
 	return cards, nil
 }
 
-// sparseShape reads the shape of column nodes_sparse, where there is one.
+// sparseShape reads the shape of column nodes_sparse, if there is one.
 func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 	if !s.HasField(record.NodesSparse) {
 		return nil

@@ -43,7 +43,7 @@ type Checkpoint struct {
 	// whatever reason. 0 = 1 s, negative = after each step.
 	Every time.Duration
 
-	// Resume continues from File where there is one. A checkpoint of a model with other
+	// Resume continues from File if there is one. A checkpoint of a model with other
 	// settings, of a machine whose kernels round otherwise, or of another stream is an
 	// error. Resume compares the columns, with the names of channels and classes, and of
 	// every row the id, the target and the fields. So another labeling is an error.
@@ -271,7 +271,7 @@ func (p *progress) done() error {
 	return p.write()
 }
 
-// deadline is when the next checkpoint is to be written; zero where there is
+// deadline is when the next checkpoint is to be written; zero if there is
 // nothing new.
 func (p *progress) deadline() time.Time {
 	if p == nil || !p.dirty {

@@ -28,8 +28,8 @@ type CollectGraphs struct {
 	Bins count.Bins
 
 	Graphs []graphkernel.LabelledGraph
-	Class  []int32   // of each row, where the records name it
-	Values []float32 // of each row, where numbers are learned
+	Class  []int32   // of each row, if the records name it
+	Values []float32 // of each row, if numbers are learned
 	Graph  []int64   // the id of each row
 
 	mu sync.Mutex

@@ -131,8 +131,8 @@ type CollectCounts struct {
 	// Contexts are the contexts of each name, for graphkernel.Deep; none for names without contexts
 	// in Count.
 	Contexts []*graphkernel.Contexts
-	Class    []int32   // of each row, where the records name it
-	Values   []float32 // of each row, where numbers are learned
+	Class    []int32   // of each row, if the records name it
+	Values   []float32 // of each row, if numbers are learned
 	Graph    []int64   // the id of each row
 
 	mu sync.Mutex

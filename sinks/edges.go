@@ -9,7 +9,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// edgeShape reads the shape of columns edges_cat and edges, where there are
+// edgeShape reads the shape of columns edges_cat and edges, if there are
 // such: Normalize.Edges adds them, and a model that is fed them reads them.
 func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 	channels := func(name string) (int, error) {

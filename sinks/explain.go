@@ -47,11 +47,11 @@ import (
 // model says the same of each class about it (votes). There are no edges; the nodes are the
 // 256 with the largest weights.
 type Explanation struct {
-	Class     string    `json:"class"`           // that is explained, "" where a number was learned
+	Class     string    `json:"class"`           // that is explained, "" if a number was learned
 	Predicted string    `json:"predicted"`       // the class that the model answers
 	Probs     []float32 `json:"probs,omitempty"` // of each class
-	Value     float32   `json:"value"`           // where a number was learned
-	Roots     []int32   `json:"roots,omitempty"` // the nodes that the answer is about, where it is not about the graph
+	Value     float32   `json:"value"`           // if a number was learned
+	Roots     []int32   `json:"roots,omitempty"` // the nodes that the answer is about, if it is not about the graph
 	Method    string    `json:"method"`          // "exact", "occlusion" or "votes"
 
 	Bias  float64      `json:"bias"`
@@ -64,11 +64,11 @@ type Explanation struct {
 
 // WordWeight is the contribution of the count of a word.
 type WordWeight struct {
-	// Text is the word, and its id where its counter is no count.Finder.
+	// Text is the word, and its id if its counter is no count.Finder.
 	Text        string  `json:"text"`
 	Weight      float64 `json:"weight"`
 	Occurrences float64 `json:"occurrences"` // its count
-	// Members are the nodes of its occurrences, the first ones where Capped.
+	// Members are the nodes of its occurrences, the first ones if Capped.
 	Members [][]int32 `json:"members"`
 	Capped  bool      `json:"capped,omitempty"`
 	// Shared reports that the word, or a level of its count, shares a weight in the table of the
@@ -222,7 +222,7 @@ func release(recs []arrow.Record) {
 	}
 }
 
-// explainedClass is the index of the class to explain, -1 where a number was learned.
+// explainedClass is the index of the class to explain, -1 if a number was learned.
 func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, error) {
 	if a.Index < 0 {
 		if name != "" {
@@ -244,7 +244,7 @@ func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, err
 // centred is output c minus the mean of all, or the only output.
 func centred(x []float64, c int) float64 { return x[c] - meanOutput(x) }
 
-// meanOutput is the mean of the outputs, 0 where there is only one.
+// meanOutput is the mean of the outputs, 0 if there is only one.
 func meanOutput(x []float64) (mean float64) {
 	if len(x) == 1 {
 		return 0

@@ -25,7 +25,7 @@ import (
 // train and valid are pipelines without a sink, up to fields. With Net alone it is a training
 // of 100 epochs without a test.
 type Fit struct {
-	// Net learns. It must be set, and where epochs are scored, by Valid, Test or rows
+	// Net learns. It must be set, and if epochs are scored, by Valid, Test or rows
 	// that it holds out itself, be nn.Weighted unless Last is set too.
 	Net nn.Model
 	// Epochs is how often each row is learned from, at most. The default is 100.
@@ -166,7 +166,7 @@ type fitting struct {
 	valid Collect
 
 	done  []Epoch
-	best  []float32 // weights of the best of them; none where they are not kept
+	best  []float32 // weights of the best of them; none if they are not kept
 	now   Epoch     // Train holds sums so far
 	since time.Time
 }
@@ -380,7 +380,7 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 func (t *fitting) score(r nn.Result, value float64) float64 {
 	switch {
 	case t.Measure != "" && !t.HeldOut:
-		return t.Measure.Loss(value) + r.Loss/1e6 // many values are equal where rows are few
+		return t.Measure.Loss(value) + r.Loss/1e6 // many values are equal if rows are few
 	case t.Score != nil:
 		return t.Score(r)
 	}

@@ -30,7 +30,7 @@ type Fold struct {
 	// Train and Test are the rows to learn from and to test on, in the order of the
 	// split.
 	Train, Test arrow.Record
-	// Valid has the rows to choose by, where the split has any; else it is nil.
+	// Valid has the rows to choose by, if the split has any; else it is nil.
 	Valid arrow.Record
 	// Scale is the operator that has scaled the continuous channels of the nodes of
 	// all, by the moments of Train: the test rows have no say. It belongs to the

@@ -21,7 +21,7 @@ type Kernel struct {
 	// If Size is above 0, graphs are compared by vectors of Size numbers in place of By:
 	// graphkernel.Deep learns them, without classes, from the contexts in all graphs.
 	Size int
-	// Decay, where it is above 0, counts random walks that both graphs have in common
+	// Decay, if it is above 0, counts random walks that both graphs have in common
 	// (graphkernel.Walks) in place of Of.
 	Decay float64
 }

@@ -18,13 +18,13 @@ import (
 // and guesses. Rows and Sample are of the first rows since the last report, up to 1024, which Train
 // predicts before it learns from them; the first report has none.
 type Learning struct {
-	// Classes are the names of the classes; nil where numbers are learned, or where the
+	// Classes are the names of the classes; nil if numbers are learned, or if the
 	// records name none.
 	Classes []string
 	// Sample is the mean over the rows of the sample. Predict counts those whose target is
 	// known.
 	Sample nn.Result
-	// Rows are the rows of the sample with a class; none where there are more than 4096 classes.
+	// Rows are the rows of the sample with a class; none if there are more than 4096 classes.
 	Rows []Guess
 	// Epochs are the epochs of a Fit so far. They are not to be changed.
 	Epochs []Epoch

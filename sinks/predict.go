@@ -33,20 +33,20 @@ type Predict struct {
 // of each.
 type Prediction struct {
 	Graph int64
-	// Pos is the position of the row in its source, or -1 where it has none.
+	// Pos is the position of the row in its source, or -1 if it has none.
 	Pos int64
-	// Root is the only root of the row, or -1 where a row has several or none.
+	// Root is the only root of the row, or -1 if a row has several or none.
 	Root int32
-	// ID is the id of Root, where the record has root_ids.
+	// ID is the id of Root, if the record has root_ids.
 	ID graph.ID
 	// Class is the most probable class, the first of equals.
 	Class int
 	// Probs has the probability of each class. It is borrowed.
 	Probs []float32
-	// Target is the class that the record names, or -1 where it names none.
+	// Target is the class that the record names, or -1 if it names none.
 	Target int
 	// Value is the number predicted, and TargetValue the one that the record
-	// names or NaN, where numbers were learned: then there are no Probs.
+	// names or NaN, if numbers were learned: then there are no Probs.
 	Value, TargetValue float32
 }
 
@@ -200,7 +200,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	return nil
 }
 
-// rootsOf returns the root of each row, or nil where rows have several or none.
+// rootsOf returns the root of each row, or nil if rows have several or none.
 func rootsOf(rec arrow.Record, shape nn.Shape) (all []int32, err error) {
 	switch {
 	case shape.W == 1 && rec.Schema().HasField(record.Members):

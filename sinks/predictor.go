@@ -53,11 +53,11 @@ type Predictor struct {
 
 // Answer is the prediction for a graph, or for nodes of it.
 type Answer struct {
-	Class string    `json:"class"`       // the most probable one, the first of equals; "" where a number was learned
+	Class string    `json:"class"`       // the most probable one, the first of equals; "" if a number was learned
 	Index int       `json:"index"`       // of the class, -1 if there is none
 	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
-	Value float32   `json:"value"`       // where a number was learned
-	Root  int32     `json:"root"`        // the node that the answer is about, or -1 where it is about the graph
+	Value float32   `json:"value"`       // if a number was learned
+	Root  int32     `json:"root"`        // the node that the answer is about, or -1 if it is about the graph
 	ID    graph.ID  `json:"id,omitzero"` // of Root, if OpenGraph.SetIDs was called
 }
 
@@ -418,7 +418,7 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	return all, err
 }
 
-// className is the name of a class, or its number where it has none.
+// className is the name of a class, or its number if it has none.
 func (p *Predictor) className(i int) string {
 	if len(p.classes) > 0 {
 		return p.classes[i]

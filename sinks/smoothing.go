@@ -40,7 +40,7 @@ func (s Smoothing) Keep(m nn.Saver) error {
 	return err
 }
 
-// parseSmoothing reads the note of a model; nil where it has none.
+// parseSmoothing reads the note of a model; nil if it has none.
 func parseSmoothing(text string) (*Smoothing, error) {
 	if text == "" {
 		return nil, nil

@@ -110,7 +110,7 @@ func (t Temperature) Keep(m nn.Saver) error {
 	return err
 }
 
-// parseTemperature reads the note of a model; 1 where it has none.
+// parseTemperature reads the note of a model; 1 if it has none.
 func parseTemperature(text string) (Temperature, error) {
 	if text == "" {
 		return 1, nil

@@ -138,7 +138,7 @@ func (t *trainer) Resume(from *flow.Places) error {
 	return t.progress.begin(from)
 }
 
-// Durable returns how many records a checkpoint has, or all where there are to be
+// Durable returns how many records a checkpoint has, or all if there are to be
 // none.
 func (t *trainer) Durable() (int64, []int64) {
 	if t.progress == nil || t.progress.clean() {

@@ -26,7 +26,7 @@ type Watch struct {
 	// its own.
 	Detector drift.Detector
 	// Error returns the error of a row, for drift.ADWIN a number from 0 to 1. The default is
-	// 1 where the class is wrong and 0 where it is right; where numbers are learned, Error
+	// 1 if the class is wrong and 0 if it is right; if numbers are learned, Error
 	// must be set.
 	Error func(Prediction) float64
 	// OnAlarm is called at each alarm, whose Position is the number of the row, from 0, and

@@ -63,7 +63,7 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return c, nil
 }
 
-// rootsOf returns how many roots a row has, or 0 where the schema does not say it.
+// rootsOf returns how many roots a row has, or 0 if the schema does not say it.
 func rootsOf(s *arrow.Schema) int {
 	var shape []int
 	if err := record.Meta(s, record.Roots, record.MetaShape, &shape); err != nil || len(shape) != 1 {

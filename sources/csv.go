@@ -40,7 +40,7 @@ type CSV struct {
 	// missing, and TableBatch.Errors says why. The default is to end the run with a FileError.
 	Ragged bool
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
-	// the file where that is more.
+	// the file if that is more.
 	MaxBytes int64
 }
 

@@ -34,7 +34,7 @@
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
-//	features *: or node_sparse, where they are a set of indices per node
+//	features *: or node_sparse, if they are a set of indices per node
 //	index *:    or Item.ID
 //	integer *:  the name of the graph where that is an integer, else its place
 //

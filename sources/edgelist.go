@@ -54,7 +54,7 @@ import (
 //	8 m                            the lines as edges
 //	4 n + 8 m, or 4 m if Directed  the graph; less where lines repeat
 //	8                              for each line of a hub with more than 262 144
-//	16 / 64 per id up to the largest, and 8 / 64 per worker; 8 n where ids have gaps;
+//	16 / 64 per id up to the largest, and 8 / 64 per worker; 8 n if ids have gaps;
 //	16 to 32 n for ids larger than 16 times the lines and a million
 //	16 MB per worker
 //	8 m, and 4 m while it is read, then 4 n, for Weights
@@ -85,7 +85,7 @@ type EdgeList struct {
 	// Partial makes a node without a label one of class -1, which is unknown.
 	Partial bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB, or 64
-	// times the size of the file where that is more.
+	// times the size of the file if that is more.
 	MaxBytes int64
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64

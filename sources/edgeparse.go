@@ -19,7 +19,7 @@ type edgeParser struct {
 	marks rows.Marks
 	piece piece
 
-	weights []float32  // of the list, where they are kept
+	weights []float32  // of the list, if they are kept
 	apart   []wideEdge // of the piece
 }
 

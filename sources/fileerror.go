@@ -17,7 +17,7 @@ import (
 // that met one delivers nothing more.
 type FileError struct {
 	File string // path of the file; for a member of an archive, below that of the archive
-	Line int    // counted from 1; 0 where no single line is to blame
+	Line int    // counted from 1; 0 if no single line is to blame
 	Err  error
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Graphs streams graphs that are in memory. pos is the index of the graph, and so
-// is graph_id where Item.ID is 0. The graphs are borrowed until the reader is closed,
+// is graph_id if Item.ID is 0. The graphs are borrowed until the reader is closed,
 // and copied into the records.
 type Graphs struct {
 	Items []Item
@@ -38,8 +38,8 @@ type Item struct {
 	ID        int64     // graph_id; 0 = the number of the graph in its stream
 	Class     int32     // index into Layout.Classes
 	Value     float32   // target, where Layout.Real
-	NodeClass []int32   // class of each node, where there are Layout.NodeClasses; -1 = unknown
-	NodeID    graph.IDs // the id of each node, all different, where there are Layout.NodeIDs
+	NodeClass []int32   // class of each node, if there are Layout.NodeClasses; -1 = unknown
+	NodeID    graph.IDs // the id of each node, all different, if there are Layout.NodeIDs
 }
 
 // String returns the number of graphs, for the plan of a pipeline.

@@ -18,11 +18,11 @@ import (
 // What sinks.IPC wrote comes back with the same schema, metadata included. Of
 // other programs, columns of the same names are taken, where their numbers fit
 // those of package record: wider integers and floats, and large lists, are
-// converted; graph_id and pos are filled in where they are missing.
+// converted; graph_id and pos are filled in if they are missing.
 //
 // Every value that a stage would follow is checked: offsets, neighbours,
 // indices, shapes. A damaged file is an error, whatever is in it, and never
-// takes more memory than MaxBytes; where sinks.IPC wrote it, it has a checksum, and
+// takes more memory than MaxBytes; if sinks.IPC wrote it, it has a checksum, and
 // damage anywhere is an error before the first record. O(bytes), for graphs O(n + m log m).
 type IPC struct {
 	// Path is a file, or a directory of files *.arrow, *.arrows, *.feather,

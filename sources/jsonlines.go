@@ -25,7 +25,7 @@ type JSONLines struct {
 	// messages. The table can then be opened once.
 	Reader io.Reader
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
-	// the file where that is more.
+	// the file if that is more.
 	MaxBytes int64
 }
 

@@ -53,7 +53,7 @@ type NodeLink struct {
 	// Ignore are keys that are no attributes.
 	Ignore []string
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of the
-	// file where that is more.
+	// file if that is more.
 	MaxBytes int64
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
@@ -100,7 +100,7 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 
 // ParseNodeLink makes one graph of JSON as [NodeLink] reads it, such as the body of a
 // request, with the attributes of a layout, and counts the words that this does not have.
-// The ids of the nodes are integers where all are, else strings, or of the kind
+// The ids of the nodes are integers if all are, else strings, or of the kind
 // that the layout has. Targets are left out. The graph does not borrow from text, whose
 // strings lose their escapes.
 func ParseNodeLink(text []byte, l record.Layout) (it Item, unseen int, err error) {
@@ -122,7 +122,7 @@ type nodeLinkText struct {
 	nodes, links [][]jsonMember
 	graph        []jsonMember
 	listed       bool  // there is a key nodes
-	directed     *bool // nil where there is no such key
+	directed     *bool // nil if there is no such key
 	id, name     *jsonMember
 	keys         map[string]string
 }
@@ -229,7 +229,7 @@ func (p *nodeLinkText) nameOf() *jsonMember {
 
 // Names reads the file for the names of its graphs, in their order: the key id or name, or
 // the key name of the object graph, the first that is a string or an integer. They are
-// integers where all are. They need not differ. Without a name of every graph there are none.
+// integers if all are. They need not differ. Without a name of every graph there are none.
 // Skip does not matter.
 func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 	in, err := s.input().lines(ending(ctx))

@@ -55,7 +55,7 @@ type NodeSet struct {
 	// Value, if set, is the number to be learned of every node, NaN if it is unknown.
 	// There are no classes then.
 	Value []float32
-	// Split is the subset that each node belongs to; nil where there is no split.
+	// Split is the subset that each node belongs to; nil if there is no split.
 	Split []Subset
 	// Channels names the attributes of nodes and edges. Without it those of nodes are
 	// feature_0, …, and features if they are sparse, and there are no others.

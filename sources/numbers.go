@@ -57,7 +57,7 @@ func integer(b []byte) (int64, bool) {
 }
 
 // twoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
-// integer would, in less time. n is how many bytes they take, 0 where they are not there.
+// integer would, in less time. n is how many bytes they take, 0 if they are not there.
 func twoNumbers(text []byte) (a, b uint32, n int) {
 	i := 0
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {

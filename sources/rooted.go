@@ -46,7 +46,7 @@ type RootedGraph struct {
 	// Layout has Classes.
 	Target []int32
 	// Value is the number to be learned of each row, NaN if it is unknown. It is read
-	// where Layout has Real.
+	// if Layout has Real.
 	Value []float32
 	// IDs are the ids of the nodes, of one kind in all graphs, or none.
 	IDs graph.IDs

@@ -51,7 +51,7 @@ type SDF struct {
 	// molecule, its title.
 	ID string
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
-	// the file where that is more.
+	// the file if that is more.
 	MaxBytes int64
 }
 

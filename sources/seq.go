@@ -35,7 +35,7 @@ type Seq struct {
 	// Chan hands the graphs over, and ends the stream when it is closed. A reader
 	// that waits for it ends with its context.
 	Chan <-chan Item
-	// Iter is ranged over where there is no Chan, on a goroutine of its own. An
+	// Iter is ranged over if there is no Chan, on a goroutine of its own. An
 	// error that it yields ends the run. The run waits for it to return: an
 	// iterator that waits for something ends when a context of its own does.
 	Iter iter.Seq2[Item, error]
@@ -80,7 +80,7 @@ func (s Seq) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) 
 
 type seqReader struct {
 	seq   Seq
-	pump  *pump // where there is an iterator
+	pump  *pump // if there is an iterator
 	build *record.Builder
 	ahead *Item // came when the record was full
 	count int64

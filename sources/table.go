@@ -71,7 +71,7 @@ type TableValues struct {
 	Integers []int64
 	Floats   []float64
 	Text     []byte
-	Spans    []Span // of each row in Text; nil where Integers or Floats has the values
+	Spans    []Span // of each row in Text; nil if Integers or Floats has the values
 	Missing  []bool // if set, whether a row has no value; an empty text is none either
 }
 

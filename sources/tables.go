@@ -173,8 +173,8 @@ type TableSet struct {
 	Names []string
 	// Parts has the subset of each node of a single graph, if NodeTable.Part is set.
 	Parts []Subset
-	// Values is the number to be learned of each node of a single graph, NaN where it is not
-	// known, where NodeTable.Value is set.
+	// Values is the number to be learned of each node of a single graph, NaN if it is not
+	// known, if NodeTable.Value is set.
 	Values []float32
 	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
 	Offset float64
@@ -204,7 +204,7 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 type TableStats struct {
 	EdgeCounts
 	EdgeRows, NodeRows int64
-	Added              int64 // nodes that only edges name, where there is a table of nodes
+	Added              int64 // nodes that only edges name, if there is a table of nodes
 }
 
 // ColumnUse describes how a column of a table is used. It prints as

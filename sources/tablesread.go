@@ -20,7 +20,7 @@ type tableBuild struct {
 	set *TableSet
 	purse
 
-	edges, nodes, graphs *tableScan // nil where there is no such table
+	edges, nodes, graphs *tableScan // nil if there is no such table
 	ids, names           keys       // of nodes, of graphs
 
 	// Columns, nil if there is none.
@@ -82,7 +82,7 @@ func (e *lateOffsets) Error() string {
 	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
 }
 
-// offsets finds the offsets of columns, where they are not set and one is not 0.
+// offsets finds the offsets of columns, if they are not set and one is not 0.
 func (b *tableBuild) offsets() error {
 	late := &lateOffsets{edges: b.Edges.Offsets, nodes: b.Nodes.Offsets, graphs: b.Graphs.Offsets}
 	for _, t := range []struct {

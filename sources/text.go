@@ -17,7 +17,7 @@ import (
 // its line. Lines that are empty, or begin with # or %, are skipped. All lines have as many values
 // as the first.
 //
-// Columns are called 1, 2, 3 …, or by the first line where it has no number and no date,
+// Columns are called 1, 2, 3 …, or by the first line if it has no number and no date,
 // such as 2006-01-02: then it is their names.
 type Text struct {
 	// Path is the file.
@@ -28,7 +28,7 @@ type Text struct {
 	// messages. The table can then be opened once.
 	Reader io.Reader
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
-	// the file where that is more.
+	// the file if that is more.
 	MaxBytes int64
 }
 

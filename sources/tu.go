@@ -69,7 +69,7 @@ type TU struct {
 	// classes in graph_labels; they are real all the same where that file
 	// holds a value that is not an integer, or is missing.
 	Real bool
-	// Column is the column of the targets, counted from 0, where a line has
+	// Column is the column of the targets, counted from 0, if a line has
 	// several.
 	Column int
 	// MaxBytes bounds the unpacked size of each file, which guards against
@@ -82,7 +82,7 @@ type TU struct {
 	// Workers is the number of goroutines that read an edge file of more than a
 	// megabyte. The default is one per processor; the result does not depend on it.
 	// Their text is beside Memory, and they are no more than have room in a sixteenth
-	// of it: 62 where that is 1 GiB, one below 64 MiB.
+	// of it: 62 if that is 1 GiB, one below 64 MiB.
 	Workers int
 }
 

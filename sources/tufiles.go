@@ -163,7 +163,7 @@ func (f *tuFiles) take(file string, bytes int64) error {
 }
 
 // scan calls do with every line of a file. It returns the path of the file for
-// messages, or "" where there is no such file.
+// messages, or "" if there is no such file.
 func (f *tuFiles) scan(what string, do func(l *lines, line []byte) error) (file string, err error) {
 	l, err := f.open(what)
 	if l == nil || err != nil {

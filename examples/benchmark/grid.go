@@ -15,7 +15,7 @@ import (
 type cell struct {
 	Dataset  string   `json:"dataset"`
 	System   string   `json:"system"`
-	Nested   *float64 `json:"nested"` // means over the folds; null where there is no result
+	Nested   *float64 `json:"nested"` // means over the folds; null if there is no result
 	Std      *float64 `json:"nested_std"`
 	Paper    *float64 `json:"paper_style"`
 	PaperStd *float64 `json:"paper_style_std"`
@@ -92,7 +92,7 @@ func (c *config) trials() (total int64) {
 	return total * int64(len(c.data))
 }
 
-// checkData reads all collections once where there are several, so that one that
+// checkData reads all collections once if there are several, so that one that
 // cannot be read is found before the work on those before it, which may take a
 // night, and not after it.
 func (c *config) checkData(ctx context.Context) error {

@@ -149,7 +149,7 @@ func shortestPaths() []variant {
 }
 
 // five is graphlets of 5 nodes, all of them but in graphs that have more than 20 000 of
-// those, or 2 million where there are no labels: COLLAB has graphs with billions.
+// those, or 2 million if there are no labels: COLLAB has graphs with billions.
 var five = count.Graphlets{Size: 5, Samples: 20_000, Seed: 1}
 
 func graphlets() (all []variant) {

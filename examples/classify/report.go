@@ -52,7 +52,7 @@ type report struct {
 	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker, in this run; 0 where nothing is learned by epochs
 	Seconds      float64   `json:"seconds"`
 	ModelSHA256  string    `json:"model_sha256"`
-	ModelKind    string    `json:"model_kind,omitempty"` // where it is not the paper's network for nodes
+	ModelKind    string    `json:"model_kind,omitempty"` // if it is not the paper's network for nodes
 	Edges        bool      `json:"edges,omitempty"`
 	Pretrain     string    `json:"pretrain,omitempty"`
 

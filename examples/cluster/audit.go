@@ -94,7 +94,7 @@ func (a *audit) learned(row sinks.Prediction) error {
 	return nil
 }
 
-// rows returns how many rows were learned from, in this run and before; none where there is
+// rows returns how many rows were learned from, in this run and before; none if there is
 // no audit.
 func (a *audit) rows() int64 {
 	if a == nil {

@@ -14,7 +14,7 @@
 //
 // The model learns the classes of a collection. A large graph (-graph) has none: there it learns
 // the logarithm of the core number of each node, and messages carry roots; workers map the graph,
-// which they fetch once where they do not have it.
+// which they fetch once if they do not have it.
 //
 // The broker keeps all fields, for any number of epochs. With -bound it deletes learned rows and
 // holds at most that many: a slow trainer then slows the workers, and there is one epoch.

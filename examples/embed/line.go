@@ -84,7 +84,7 @@ func (l *line) enter(ctx context.Context, name string, large bool) (leave func()
 	}
 }
 
-// wait takes a place, where there is one.
+// wait takes a place, if there is one.
 func (l *line) wait(name string, large bool) (*peer, *ticket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -157,7 +157,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) (a answer, err e
 	return a, nil
 }
 
-// receive reads a request where there is a place for it, of which a client has
+// receive reads a request if there is a place for it, of which a client has
 // half at most: it may send as slowly as it likes.
 func (s *server) receive(w http.ResponseWriter, r *http.Request) (int64, *graph.Graph, error) {
 	select {

@@ -31,7 +31,7 @@
 //	root_ids, member_ids   their ids, where these are not the numbers; 0 or the empty
 //	          string where members has -1
 //	nodes_cat, nodes, nodes_sparse   their discrete, continuous and sparse attributes,
-//	          where there are
+//	          if there are
 //	edges     k×k, 1 = edge; or edges_cat and edges, the attributes of edges
 //	target    class of the graph, or of the root
 //

@@ -13,10 +13,10 @@
 //
 // members are the nodes in rank order, by the ids of an edge list, otherwise by number from 0 (DOT:
 // in the order of their first mention). dist is the hop distance to the root. A dummy is -1 in
-// both. edges[i][j] is 0 where no edge leads from member i to member j, otherwise 1, or 1 plus the
-// index of its type where edges have types (the first, if there are several). nodes has one row per
+// both. edges[i][j] is 0 if no edge leads from member i to member j, otherwise 1, or 1 plus the
+// index of its type if edges have types (the first, if there are several). nodes has one row per
 // member: the indices of its discrete attributes, -1 for a dummy, then its continuous ones, 0 for a
-// dummy; rows are empty where nodes have no attributes. If edges have continuous attributes, such
+// dummy; rows are empty if nodes have no attributes. If edges have continuous attributes, such
 // as the weights of -weights, edge_attr[i][j] is their list; zeros mean no edge.
 //
 // An Arrow file has the same as columns graph, root, members, dist, edges, and

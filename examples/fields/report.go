@@ -12,7 +12,7 @@ import (
 type report struct {
 	Graphs int64 `json:"graphs"`
 	Nodes  int64 `json:"nodes"`
-	Edges  int64 `json:"edges"` // arcs, where the graphs are directed
+	Edges  int64 `json:"edges"` // arcs, if the graphs are directed
 	K      int   `json:"k"`
 	Fields int64 `json:"fields"`
 	// Seconds is the fields alone, index and writing included, from when the roots

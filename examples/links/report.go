@@ -48,7 +48,7 @@ type report struct {
 	EachAAAUC []float64 `json:"aa_auc_of_each_repeat"`
 	ValAUC    float64   `json:"validation_auc"`
 	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
-	// without one gives a link away where edges are hidden at random: it had an
+	// without one gives a link away if edges are hidden at random: it had an
 	// edge, and this may be it. It is nil where in no repeat some of them are links
 	// and some are not.
 	AttachedAUC   *float64 `json:"attached_auc"`

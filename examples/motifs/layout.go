@@ -13,7 +13,7 @@ type drawing struct {
 	names []string // of the nodes; nil: they are not shown
 }
 
-// portrait draws a whole graph; with its nodes' names where there is room for
+// portrait draws a whole graph; with its nodes' names if there is room for
 // them.
 func portrait(g *graph.Graph, name func(v int32) string) *drawing {
 	d := &drawing{graph: g, at: page.Layout(g), root: -1}
@@ -26,7 +26,7 @@ func portrait(g *graph.Graph, name func(v int32) string) *drawing {
 }
 
 // ofMatrix draws the graph of a k×k matrix, of which the part above the diagonal
-// counts; name, where it is not nil, is what the node at a place is called. Nodes without an edge are left out, but for the root.
+// counts; name, if it is not nil, is what the node at a place is called. Nodes without an edge are left out, but for the root.
 func ofMatrix(x []float32, k int, name func(place int) string) (*drawing, error) {
 	d := &drawing{}
 	var node []int // places in the matrix

@@ -81,7 +81,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 }
 
 // check checks what does not need the files. A task that was not given is that of a model
-// where there is one.
+// if there is one.
 func (d *data) check(f *flag.FlagSet, model string) error {
 	if d.task == "" {
 		if d.task = model; model == "" {

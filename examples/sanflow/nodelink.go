@@ -17,7 +17,7 @@ import (
 // the open graph; with both, nodes of that graph.
 type question struct {
 	ID    json.RawMessage   `json:"id"`   // of the graph; any JSON
-	Name  json.RawMessage   `json:"name"` // where there is no ID, and else the key name of Graph
+	Name  json.RawMessage   `json:"name"` // if there is no ID, and else the key name of Graph
 	Graph json.RawMessage   `json:"graph"`
 	Nodes []json.RawMessage `json:"nodes"`
 	Edges []json.RawMessage `json:"edges"`

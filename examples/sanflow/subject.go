@@ -80,7 +80,7 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 	return s, err
 }
 
-// nodeOf returns the node of an id, or of a number where the nodes have no ids.
+// nodeOf returns the node of an id, or of a number if the nodes have no ids.
 func nodeOf(set *sources.NodeSet, id string) (int32, error) {
 	index, err := set.IDs.Index()
 	if err != nil {

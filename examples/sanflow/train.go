@@ -46,7 +46,7 @@ type training struct {
 // parts is what a train learns from, chooses by and tests on.
 type parts struct {
 	systems            []choose.System
-	classes            []string // none where numbers are learned
+	classes            []string // none if numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
 	graph              *graph.Graph // whose nodes they are, or nil

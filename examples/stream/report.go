@@ -73,7 +73,7 @@ func (r *report) print(out io.Writer) error {
 	return err
 }
 
-// printCosts writes what a graph costs, where there were enough of them to tell.
+// printCosts writes what a graph costs, if there were enough of them to tell.
 func (r *report) printCosts(w io.Writer) {
 	if len(r.Systems[0].Costs) == 0 {
 		return

@@ -30,7 +30,7 @@ type report struct {
 	FieldsChanged    int64     `json:"fields_changed"`
 	Latency          latency   `json:"latency_ms"` // of an event; of -every, the share of one
 	Valid            *float64  `json:"mrr_valid"`  // of -protocol tgb
-	Test             *float64  `json:"mrr_test"`   // of all questions where there is no test part
+	Test             *float64  `json:"mrr_test"`   // of all questions if there is no test part
 	Baselines        baselines `json:"baselines"`  // mrr_test of the heuristics
 	AUC              *float64  `json:"auc"`
 	AP               *float64  `json:"ap"`
@@ -268,7 +268,7 @@ func (r *report) draw(format string) ([]byte, error) {
 	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
 }
 
-// curve is the means of windows of a stream of any length: where there are 200, two and
+// curve is the means of windows of a stream of any length: if there are 200, two and
 // two are joined.
 type curve struct {
 	Unit    int // questions of a value; 0 = 1

@@ -32,8 +32,8 @@ type Pending struct {
 	file File // nil when it has its name, or is given up
 }
 
-// Create begins a file. It fails at once where the place cannot be written to,
-// before any long work; with ErrHeld where another run writes the same name. A
+// Create begins a file. It fails at once if the place cannot be written to,
+// before any long work; with ErrHeld if another run writes the same name. A
 // symbolic link of that name is replaced, not followed.
 func Create(fsys FS, path string) (*Pending, error) {
 	fsys = Or(fsys)

@@ -56,8 +56,8 @@ func (g *Graph) N() int {
 	return len(g.Offsets) - 1
 }
 
-// M returns m, the number of edges: of arcs where the graph is directed, of
-// unordered pairs where it is not.
+// M returns m, the number of edges: of arcs if the graph is directed, of
+// unordered pairs if it is not.
 func (g *Graph) M() int {
 	if g.Directed {
 		return len(g.Neighbors)
@@ -66,13 +66,13 @@ func (g *Graph) M() int {
 }
 
 // Degree returns the number of CSR entries of v: its degree, or its
-// out-degree where the graph is directed.
+// out-degree if the graph is directed.
 func (g *Graph) Degree(v int32) int { return int(g.Offsets[v+1] - g.Offsets[v]) }
 
 // Adj returns the neighbours of v, ascending. The slice is borrowed.
 func (g *Graph) Adj(v int32) []int32 { return g.Neighbors[g.Offsets[v]:g.Offsets[v+1]] }
 
-// Sparse returns the sparse attribute of v, ascending, where there is one. The
+// Sparse returns the sparse attribute of v, ascending, if there is one. The
 // slice is borrowed.
 func (g *Graph) Sparse(v int32) []int32 {
 	if g.SparseCard == 0 {

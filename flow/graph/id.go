@@ -21,7 +21,7 @@ func IDOf(id int64) ID { return ID{kind: Int64IDs, int: id} }
 // IDOfString returns a string as an id.
 func IDOfString(id string) ID { return ID{kind: StringIDs, name: id} }
 
-// At returns the id of node v, a copy, and no id for -1 and where there are no ids.
+// At returns the id of node v, a copy, and no id for -1 and if there are no ids.
 func (ids IDs) At(v int32) ID {
 	switch {
 	case v < 0:
@@ -81,7 +81,7 @@ func (id *ID) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// ID returns the node of an id, and false where no node has it.
+// ID returns the node of an id, and false if no node has it.
 func (x *IDIndex) ID(id ID) (v int32, ok bool) {
 	switch {
 	case id.kind != x.ids.kind || id.kind == NoIDs:

@@ -85,7 +85,7 @@ func (ids IDs) Len() int {
 	return len(ids.ints)
 }
 
-// Int returns the id of node v, and false where ids are not integers.
+// Int returns the id of node v, and false if ids are not integers.
 func (ids IDs) Int(v int32) (id int64, ok bool) {
 	if ids.kind != Int64IDs {
 		return 0, false
@@ -131,11 +131,11 @@ func quoted(id []byte) string {
 // bytes returns a string id, borrowed.
 func (ids IDs) bytes(v int32) []byte { return ids.text[ids.ends[v]:ids.ends[v+1]] }
 
-// Ints returns the integer ids, borrowed; nil where ids are strings.
+// Ints returns the integer ids, borrowed; nil if ids are strings.
 func (ids IDs) Ints() []int64 { return ids.ints }
 
 // Text returns the offsets and the bytes of string ids, borrowed, as IDsOfText takes
-// them; nil where ids are integers.
+// them; nil if ids are integers.
 func (ids IDs) Text() (ends []int32, text []byte) { return ids.ends, ids.text }
 
 // Bytes returns the size of the ids in memory.
@@ -238,7 +238,7 @@ type IDIndex struct {
 	hash *hash // nil where ids ascend
 }
 
-// Index returns the index from ids to nodes. O(bytes); where ids are not strictly
+// Index returns the index from ids to nodes. O(bytes); if ids are not strictly
 // ascending it takes 8 to 16 bytes of memory a node. Ids that break the rules of Check
 // are an error.
 func (ids IDs) Index() (*IDIndex, error) {
@@ -250,7 +250,7 @@ func (ids IDs) Index() (*IDIndex, error) {
 	return x, err
 }
 
-// Int returns the node of an integer id, and false where no node has it.
+// Int returns the node of an integer id, and false if no node has it.
 func (x *IDIndex) Int(id int64) (v int32, ok bool) {
 	ints := x.ids.ints
 	if x.ids.kind != Int64IDs {

@@ -189,7 +189,7 @@ func (g *Graphs) ID(row int) int64 { return g.ids[row] }
 func (g *Graphs) Nodes(row int) int { return len(g.offsets.Row(row)) - 1 }
 
 // NodeClass returns the class of each node, -1 if it is unknown, and nil
-// where the layout has no NodeClasses. It borrows from the record.
+// if the layout has no NodeClasses. It borrows from the record.
 func (g *Graphs) NodeClass(row int) []int32 { return g.Row(row).NodeClass }
 
 // Row returns the data of a row beside its graph. It borrows from the record.
@@ -212,12 +212,12 @@ func (g *Graphs) At(row int, dst *graph.Graph) {
 // Row holds the data of a graph beside its structure and attributes.
 type Row struct {
 	ID, Pos int64
-	Class   int32   // target, where the layout has classes
-	Value   float32 // target, where the layout is Real
-	// NodeClass is the class of each node, where the layout has NodeClasses; -1
+	Class   int32   // target, if the layout has classes
+	Value   float32 // target, if the layout is Real
+	// NodeClass is the class of each node, if the layout has NodeClasses; -1
 	// if it is unknown.
 	NodeClass []int32
-	// NodeID is the id of each node in the source, where the layout has NodeIDs. The ids
+	// NodeID is the id of each node in the source, if the layout has NodeIDs. The ids
 	// of a row all differ; their order is that of the source.
 	NodeID graph.IDs
 }

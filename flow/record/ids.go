@@ -32,7 +32,7 @@ func IDsField(name string, shape []int, kind graph.IDKind) arrow.Field {
 	return arrow.Field{Name: name, Type: IDsType(kind), Metadata: meta(MetaShape, shape)}
 }
 
-// IDsKind returns the kind of ids of a column, and NoIDs where the schema does not have
+// IDsKind returns the kind of ids of a column, and NoIDs if the schema does not have
 // the column. A column of another type is an error.
 func IDsKind(s *arrow.Schema, name string) (graph.IDKind, error) {
 	f, ok, err := Field(s, name)

@@ -161,7 +161,7 @@ const (
 	perEdge per = "edge" // or rather, CSR entry
 )
 
-// name says which of them the i-th is, by the ids of its nodes where there are some.
+// name says which of them the i-th is, by the ids of its nodes if there are some.
 func (p per) name(g *graph.Graph, ids graph.IDs, i int) string {
 	if p == perNode {
 		return "node " + ids.Quoted(int32(i))

@@ -312,7 +312,7 @@ func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 func (b *Fixed[T]) Release() { b.v.release() }
 
 // listTypes and nestedTypes are made once: types are compared for each column of
-// each record, which is quick where they are the same one.
+// each record, which is quick if they are the same one.
 var (
 	listTypes   = listsOf(plainTypes)
 	nestedTypes = listsOf(listTypes)

@@ -132,7 +132,7 @@ func (c *Client) Reconnects() int64 { return c.reconnects.Load() }
 func (c *Client) Close() { c.NC.Close() }
 
 // Ask asks the broker, again for as long as it is away or without a leader, and for RoomWait
-// where it has no room.
+// if it has no room.
 func (c *Client) Ask(ctx context.Context, f func(context.Context) error) error {
 	missing, full := 0, time.Time{}
 	return c.retry(ctx, func() error {

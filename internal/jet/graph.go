@@ -16,7 +16,7 @@ import (
 )
 
 // pieceBytes is the size of the objects that a graph is stored in: larger ones fail
-// now and then where there are replicas.
+// now and then if there are replicas.
 const pieceBytes = 16 << 20
 
 // mostGraph bounds the list of the pieces.
@@ -84,7 +84,7 @@ func (c *Client) PutFile(ctx context.Context, bucket, path string) (string, erro
 }
 
 // GetFile returns the path of the file with that SHA-256 in dir, which is fetched
-// where it is not there. It appears whole and verified, and of several processes one
+// if it is not there. It appears whole and verified, and of several processes one
 // fetches it while the others wait.
 func (c *Client) GetFile(ctx context.Context, bucket, name, dir string) (string, error) {
 	path := filepath.Join(dir, name+".arrow")

@@ -33,7 +33,7 @@ func (c *Client) Objects(ctx context.Context, name string, make bool) (store jet
 // Bucket is the object store of what is too large for messages of a stream.
 func Bucket(stream string) string { return stream + "-objects" }
 
-// PutBody puts the body of m into the object store, where it is not there already.
+// PutBody puts the body of m into the object store, if it is not there already.
 func (c *Client) PutBody(ctx context.Context, stream string, m *nats.Msg) error {
 	name, body := Elsewhere(m)
 	store, err := c.Objects(ctx, Bucket(stream), true)
@@ -46,7 +46,7 @@ func (c *Client) PutBody(ctx context.Context, stream string, m *nats.Msg) error 
 // objectWait is how long one try to store or fetch an object may take.
 const objectWait = 30 * time.Second
 
-// Put stores an object, where it is not there already.
+// Put stores an object, if it is not there already.
 func (c *Client) Put(ctx context.Context, store jetstream.ObjectStore, name string, body []byte) error {
 	return c.tryObject(ctx, name, func(ctx context.Context) error {
 		if info, err := store.GetInfo(ctx, name); err == nil && info.Size == uint64(len(body)) {

@@ -155,7 +155,7 @@ func (s *scanner) idle(ctx context.Context) (more bool, err error) {
 	if err := s.Err(); err != nil {
 		return false, err
 	}
-	// The client's own bound is for contexts without a deadline: where the caller has one,
+	// The client's own bound is for contexts without a deadline: if the caller has one,
 	// it would wait as long for an answer that was lost.
 	ctx, stop := context.WithTimeout(ctx, apiWait)
 	defer stop()

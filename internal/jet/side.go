@@ -36,7 +36,7 @@ type Progress struct {
 
 func sideOf(stream string) string { return stream + "-late" }
 
-// MakeSide makes the side stream of a stream, where it is missing.
+// MakeSide makes the side stream of a stream, if it is missing.
 func (c *Client) MakeSide(ctx context.Context, of *jetstream.StreamInfo) (*Side, error) {
 	name := sideOf(of.Config.Name)
 	s := &Side{client: c, name: name, created: of.Created.UnixNano()}
@@ -108,7 +108,7 @@ func (s *Side) Clear(ctx context.Context) error {
 	return s.client.Purge(ctx, s.stream, m.Sequence+1)
 }
 
-// unchanged returns errPurged where the reader has gone on.
+// unchanged returns errPurged if the reader has gone on.
 func (s *Side) unchanged(ctx context.Context, b Base) error {
 	p, err := s.Progress(ctx)
 	if err == nil && (p.Next != b.Next || p.Total != b.Total || !slices.Equal(p.Covered, b.Covered)) {

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-// most is how many goroutines share a piece of work, where there are fewer
+// most is how many goroutines share a piece of work, if there are fewer
 // processors: each has working memory of its own, and more gain nothing.
 const most = 64
 

@@ -1,7 +1,7 @@
 // Package scratch resizes working memory that is used again and again.
 package scratch
 
-// Resize returns a slice of n values, in the memory of x where there is room. The first
+// Resize returns a slice of n values, in the memory of x if there is room. The first
 // memory is as long as asked for; memory that has to grow becomes half as long again,
 // so that sizes that rise slowly cost few allocations. What x held may be lost, and what
 // the result holds is not cleared.

@@ -39,7 +39,7 @@ type Plan struct {
 // NewPlan checks the columns of a file against the record contract.
 //
 // Other programs write wider numbers, and lists where we have fixed-size lists:
-// that is converted. Columns that they do not have are filled in where there is
+// that is converted. Columns that they do not have are filled in if there is
 // no doubt: graph_id and pos.
 func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 	p := &Plan{Use: make([]bool, len(cols))}

@@ -42,7 +42,7 @@ type Detector interface {
 // Alarm is a change of the mean.
 type Alarm struct {
 	Position int64   // number of the value that raised the alarm, from 0
-	Time     int64   // of its event, where there is one
+	Time     int64   // of its event, if there is one
 	Before   float64 // mean before the change
 	After    float64 // mean after it; of PageHinkley, the mean with the rise
 	Width    int64   // numbers since the change, as the detector dates it

@@ -33,7 +33,7 @@ type SVM struct {
 	C         float64 // the price of a row on the wrong side; 0 = 1
 	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
 	// MaxSteps bounds the steps for a pair of classes; an end there is an error.
-	// 0 = 10 million, or 100 for each row where that is more.
+	// 0 = 10 million, or 100 for each row if that is more.
 	MaxSteps int
 	// Kernel compares counts; "" = Cosine. Fit has no use for it.
 	Kernel nn.Similarity
@@ -255,7 +255,7 @@ func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 }
 
 // Class returns the class that most pairs vote for, the first of equals; -1
-// before Fit, and where a decision is not a number.
+// before Fit, and if a decision is not a number.
 func (m *SVM) Class(k []float64) int32 {
 	decisions := m.Decide(k, nil)
 	if len(m.pairs) == 0 || checkDecisions(decisions) != nil {

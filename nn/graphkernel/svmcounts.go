@@ -214,7 +214,7 @@ func (m *SVM) Evaluate(b nn.Batch) (r nn.Result, err error) {
 	return r, nil
 }
 
-// open checks the counts of a batch, and returns its targets where they are asked for.
+// open checks the counts of a batch, and returns its targets if they are asked for.
 func (m *SVM) open(b nn.Batch, targets bool) ([]int32, error) {
 	switch {
 	case m.kept == nil:

@@ -445,7 +445,7 @@ func (v CrossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
 	}
 	top := math.Inf(-1)
 	for n := range v.Variants {
-		for i := range folds[0].outer[n] { // none where it is missing
+		for i := range folds[0].outer[n] { // none if it is missing
 			sum := 0.0
 			for _, f := range folds {
 				if score := f.outer[n][i]; v.Measure != "" {

@@ -11,7 +11,7 @@
 //	AUC               the area under the ROC curve of scores; AveragePrecision; Rank
 //
 // Rows are numbered from 0; class[r] is the class of row r. A [Split] has the rows to
-// learn from and the rows to test on, both ascending where the rows are. Accuracy and
+// learn from and the rows to test on, both ascending if the rows are. Accuracy and
 // differences are in percentage points. Slices of a caller are borrowed during a call;
 // results belong to the caller.
 //

@@ -10,7 +10,7 @@ import (
 
 // Answers are predictions for rows with known targets, for a Measure.
 type Answers struct {
-	Classes int       // 0 where numbers are learned
+	Classes int       // 0 if numbers are learned
 	Class   []int32   // of each row
 	Probs   []float32 // (rows, Classes): the probability of each class
 	Want    []float64 // the number of each row, if Classes is 0

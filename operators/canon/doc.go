@@ -35,7 +35,7 @@
 //
 // # Cost
 //
-// O(n²) words where colours leave few ties. The worst case is exponential, as for every known
+// O(n²) words if colours leave few ties. The worst case is exponential, as for every known
 // method, so a Solver has a budget of visited branches. If it is used up, a search that
 // individualises nodes and refines colours takes over, with a fresh budget: the result is then
 // still the same for isomorphic graphs, but no longer the greatest matrix. If that is not enough

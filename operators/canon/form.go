@@ -43,7 +43,7 @@ func (s *Solver) Graph(g *graph.Graph, colors []int32) (order []int32, q Quality
 }
 
 // Codes returns the matrix of g, (n, n), row-major, in the order of the node
-// numbers: 0 where there is no edge, 1 plus the type of the edge otherwise, as
+// numbers: 0 if there is no edge, 1 plus the type of the edge otherwise, as
 // Form ranks it.
 func Codes(g *graph.Graph) ([]uint16, error) {
 	n := g.N()

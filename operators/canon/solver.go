@@ -102,7 +102,7 @@ func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int
 	return s.inCells(rows, types, cells)
 }
 
-// inCells is Typed, and Cells where there are no types.
+// inCells is Typed, and Cells if there are no types.
 func (s *Solver) inCells(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
 	n := len(rows)
 	s.bits.stop, s.matrix.stop = s.Stop, s.Stop
@@ -162,7 +162,7 @@ func (s *Solver) cellsOf(colors []int32) []uint64 {
 }
 
 // Matrix returns the canonical order of the graph with n nodes whose adjacency
-// matrix is codes, (n, n), row-major: codes[u*n+v] is 0 where no edge leads from
+// matrix is codes, (n, n), row-major: codes[u*n+v] is 0 if no edge leads from
 // u to v and its type otherwise. The matrix need not be symmetric. colors and
 // order are as for Bits.
 func (s *Solver) Matrix(n int, codes []uint16, colors []int32) (order []int32, q Quality) {

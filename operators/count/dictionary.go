@@ -76,7 +76,7 @@ func (n *Dictionary) atom(l *labeler, v int32) string {
 }
 
 // bond is the label of a CSR entry: a symbol as it is, other names in braces, and nothing
-// where edges have no labels.
+// if edges have no labels.
 func (n *Dictionary) bond(l *labeler, entry int) string {
 	if !l.edges {
 		return ""

@@ -216,7 +216,7 @@ func addRows(h Hash, rows []uint64) Hash {
 	return h
 }
 
-// addEntries adds the same bits, those above the diagonal too where edges have a
+// addEntries adds the same bits, those above the diagonal too if edges have a
 // direction, and then the labels of the edges, where they have any.
 func (f *fieldCounter) addEntries(h Hash, size int, directed bool) Hash {
 	word, n := uint64(0), 0

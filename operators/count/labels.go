@@ -58,7 +58,7 @@ type labeler struct {
 	bins  Bins
 	nodes bool // they have labels
 	edges bool
-	ins   []int32 // degrees of arriving arcs, where the graph is directed and they are part of a label
+	ins   []int32 // degrees of arriving arcs, if the graph is directed and they are part of a label
 }
 
 var (
@@ -114,7 +114,7 @@ func (l *labeler) node(v int32) uint64 {
 }
 
 // hashes returns the hashes of the labels of all nodes and of all CSR entries, each in the
-// memory of the last ones where that is enough, and nil where there are no labels.
+// memory of the last ones where that is enough, and nil if there are no labels.
 func (l *labeler) hashes(nodes, edges []uint64) (_, _ []uint64) {
 	if !l.nodes {
 		nodes = nil

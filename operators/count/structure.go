@@ -9,7 +9,7 @@ import (
 // structures counts connected sets of up to five nodes of a graph without labels
 // and directions by their matrices alone, as they come: one number for each of the
 // 2¹⁰ matrices, of which the forms are found afterwards. Sets are listed as lister
-// does; the nodes that may come last are not gone through one by one where there are
+// does; the nodes that may come last are not gone through one by one if there are
 // many, but counted by which of the others they are near to.
 type structures struct {
 	in   Input

@@ -14,7 +14,7 @@ type arcRows struct {
 	next []int32
 }
 
-// of returns the rows of p, with codes where the graph is directed or types of edges
+// of returns the rows of p, with codes if the graph is directed or types of edges
 // are asked for, and there are several: 2t at the tail and 2t+1 at the head, or t at
 // both ends of an undirected edge. The rows are borrowed.
 func (s *arcRows) of(p *problem, edgeTypes bool) refine.Rows {

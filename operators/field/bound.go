@@ -17,7 +17,7 @@ type bound struct {
 	most int     // nodes of a neighbourhood
 	at   []int32 // by node: where its row begins
 	rows []int32
-	far  far // where edges are asked for
+	far  far // if edges are asked for
 	ranker
 }
 

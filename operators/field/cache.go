@@ -154,7 +154,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	if g.met != nil && g.met[hash&mask].Swap(uint32(hash>>32)) != uint32(hash>>32) {
 		return
 	}
-	slot := &g.slots[hash&mask] // another problem gives way where all are taken
+	slot := &g.slots[hash&mask] // another problem gives way if all are taken
 	for i := range uint64(probes) {
 		if at := &g.slots[(hash+i)&mask]; at.Load() == 0 {
 			slot = at

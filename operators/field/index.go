@@ -47,7 +47,7 @@ type Index struct {
 	// (the lower number, if equal). Hubs then have short lists, so that inducing
 	// a subgraph that holds a hub does not cost the degree of the hub. entry is
 	// the CSR position, or its complement where the arc arrives at the owner of
-	// the list; it is empty where it is not needed, for undirected edges without attributes.
+	// the list; it is empty if it is not needed, for undirected edges without attributes.
 	short   adjacency
 	entry   []int32
 	longest int // of these lists

@@ -26,7 +26,7 @@ type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
 	d       *DynamicIndex
-	members []int32 // (n, K); nil where they are not kept
+	members []int32 // (n, K); nil if they are not kept
 	keeps   bool
 	reach   []uint8 // by root: the distance of its last level, endless where it is stale or ran out of nodes
 	flags   []uint8 // by root

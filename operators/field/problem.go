@@ -18,7 +18,7 @@ const maxWords = 64
 // order of Assemble. The order of two problems with the same content is the same.
 //
 // A type is the rank of attributes among those of the problem, or the attribute
-// itself where there is one that is discrete. Types of nodes are gathered when a tie
+// itself if there is one that is discrete. Types of nodes are gathered when a tie
 // asks for them.
 type problem struct {
 	g     *graph.Graph
@@ -31,7 +31,7 @@ type problem struct {
 	onWords bool
 	starts  uint64       // where levels begin; see refine.Starts
 	rows    []uint64     // the neighbours of each node
-	types   *canon.Types // of edges; nil where all are the same
+	types   *canon.Types // of edges; nil if all are the same
 
 	// On lists.
 	arcs  []arc
@@ -59,7 +59,7 @@ func (p *problem) begin(g *graph.Graph, ignore bool) {
 	p.typed, p.types, p.rank = false, nil, p.rank[:0]
 }
 
-// nodeTypes returns the types of the nodes, or nil where nodes have no attributes.
+// nodeTypes returns the types of the nodes, or nil if nodes have no attributes.
 func (p *problem) nodeTypes() []int32 {
 	if !p.nodeAttrs {
 		return nil

@@ -58,7 +58,7 @@ func EdgeCats(g *graph.Graph, entry []int32, out []int32) {
 }
 
 // EdgeAttrs writes to out, (k, k, EdgeAttrs) row-major, the continuous
-// attributes of the edges in entry, 0 where there is no edge.
+// attributes of the edges in entry, 0 if there is no edge.
 func EdgeAttrs(g *graph.Graph, entry []int32, out []float32) {
 	gather(g.EdgeAttr, g.EdgeAttrs, entry, out, 0)
 }

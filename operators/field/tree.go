@@ -7,7 +7,7 @@ import (
 )
 
 // orderTree makes w.order the canonical order of the nodes of p, whose ranking without
-// attributes is in w.cells, where they are a tree in which every node has one neighbour
+// attributes is in w.cells, if they are a tree in which every node has one neighbour
 // in the cells before its own, and reports whether they are.
 //
 // The ranking is stable, so nodes that are in one cell and below the same parent

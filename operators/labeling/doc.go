@@ -49,7 +49,7 @@
 //
 //	pagerank                            14 s         2.2
 //	wl                                  9 to 14 s    18
-//	wl, where edges are arcs            12 s         20
+//	wl, if edges are arcs               12 s         20
 //	sampled-betweenness(epsilon=0.02)   5.5 s        2.9
 //	sampled-betweenness(epsilon=0.01)   16 to 19 s   3.0
 //	betweenness-16                      24 to 37 s   14

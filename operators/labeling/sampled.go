@@ -77,7 +77,7 @@ func (l SampledBetweenness) Label(in Input, labels []float64) error {
 // By sources that is the standard error: n/√S times the sample deviation of what
 // the S sources contribute to the node, times √((n-S)/(n-1)), since no source is
 // drawn twice; half of it in undirected graphs, as each pair counts once. The
-// errors are 0 where all sources took part, and +Inf after a single source of
+// errors are 0 if all sources took part, and +Inf after a single source of
 // several. A node that a few sources alone contribute to, and none of the sample,
 // has an error of 0 as well: the deviation is that of the sample.
 //
@@ -96,7 +96,7 @@ func (l SampledBetweenness) Estimate(in Input) (labels, errors []float64, err er
 // leastDelta keeps the logarithm of one over Delta, times the nodes, finite.
 const leastDelta = 1e-290
 
-// estimate writes errors too where they are not nil.
+// estimate writes errors too if they are not nil.
 func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	switch {
 	case l.Sources < 0:

@@ -59,7 +59,7 @@ func (c *Classes) grow(v int32) {
 	}
 }
 
-// Class returns the class of a node, and -1 where it is unknown.
+// Class returns the class of a node, and -1 if it is unknown.
 func (c *Classes) Class(v int32) int32 {
 	if int(v) >= len(c.class) {
 		return -1

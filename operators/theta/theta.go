@@ -111,7 +111,7 @@ func Compare(ctx context.Context, graphs []*graph.Graph, candidates []labeling.L
 }
 
 // Choose compares the candidates and returns the one with the smallest θ̂: of
-// equal ones the first. It fails where every candidate fails; the table is
+// equal ones the first. It fails if every candidate fails; the table is
 // returned also then.
 func Choose(ctx context.Context, graphs []*graph.Graph, candidates []labeling.Labeling, o Options) (labeling.Labeling, []Estimate, error) {
 	table, err := Compare(ctx, graphs, candidates, o)

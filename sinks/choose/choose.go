@@ -100,7 +100,7 @@ type Choice struct {
 type Tried struct {
 	Name string `json:"name"`
 	// Score is the accuracy on the validation rows in percent, or the root mean square
-	// error where numbers are learned, or Choice.Measure.
+	// error if numbers are learned, or Choice.Measure.
 	Score   float64 `json:"score"`
 	Seconds float64 `json:"seconds"`
 }

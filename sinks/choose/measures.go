@@ -14,7 +14,7 @@ import (
 //	err := rows.To(sinks.Predict{Net: net, Each: m.Add}).Run(ctx)
 //	fmt.Println(m.Accuracy(), "±", m.Error(), "%")
 type Measures struct {
-	Classes []string // none where numbers are learned
+	Classes []string // none if numbers are learned
 	Rows    int      // whose target is known
 	Unknown int      // rows whose target is not known, which count nowhere else
 	Foreign int      // rows of Rows that Wrong counts

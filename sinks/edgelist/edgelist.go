@@ -22,7 +22,7 @@ import (
 )
 
 // Sink writes the only graph of a stream; a second graph is an error. A line has the ids of the
-// two ends, which are integers, or their numbers where the nodes have no ids, and then the
+// two ends, which are integers, or their numbers if the nodes have no ids, and then the
 // attributes of the edge. An undirected edge is one line. A node with an id and without an edge is the line of a loop, which
 // sources.EdgeList takes as a node. The first line is a comment with the number of nodes.
 type Sink struct {

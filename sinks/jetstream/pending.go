@@ -104,7 +104,7 @@ func (w *writer) follow(ctx context.Context) error {
 }
 
 // acknowledged reports whether the broker has a message, for which it waits where
-// that is wished for, and sends it again where it has not.
+// that is wished for, and sends it again if it has not.
 func (w *writer) acknowledged(ctx context.Context, o *outgoing, wait bool) (bool, error) {
 	if o.full {
 		if err := w.aside(ctx); err != nil {

@@ -8,12 +8,12 @@
 //
 // root and members are nodes, members in rank order, by the ids of the source where the graph
 // has ids, else by number; dist is the hops from the root. A dummy is -1 in dist, and in
-// members -1, or null where ids are strings. Ids above 2⁵³ have all of their digits, which a
+// members -1, or null if ids are strings. Ids above 2⁵³ have all of their digits, which a
 // reader that makes a float64 of each number rounds. edges[i][j] is 0
-// where no edge leads from member i to member j, else 1, or 1 plus the index of the first
+// if no edge leads from member i to member j, else 1, or 1 plus the index of the first
 // type of the edge. nodes has the discrete attributes of each member, -1 for a dummy, then
 // the continuous ones, 0 for a dummy. If edges have continuous attributes
-// edge_attr[i][j] is the list of them, zeros where there is no edge.
+// edge_attr[i][j] is the list of them, zeros if there is no edge.
 package jsonl
 
 import (
@@ -41,8 +41,8 @@ func Normalize(k int) operators.Normalize {
 
 // Columns makes a row of each field of the rows that the operator of [Normalize] emits:
 // the columns graph, root, members, dist and edges, and nodes_cat, nodes and edge_attr
-// where there are such attributes, as fixed-size lists whose shapes are in the metadata.
-// root and members are numbers of nodes; where the graph has ids the columns root_ids and
+// if there are such attributes, as fixed-size lists whose shapes are in the metadata.
+// root and members are numbers of nodes; if the graph has ids the columns root_ids and
 // member_ids have those, as lists, 0 or the empty string for a dummy. Zero fields are left
 // out.
 type Columns struct{}

@@ -24,7 +24,7 @@ const (
 	mostError   = 300
 )
 
-// number is a float64 whose JSON is null where it is not finite.
+// number is a float64 whose JSON is null if it is not finite.
 type number float64
 
 func (n number) MarshalJSON() ([]byte, error) {
@@ -84,7 +84,7 @@ type (
 	}
 	learningFrame struct {
 		Stage   string      `json:"stage"`
-		Classes []string    `json:"classes"` // of Matrix; the last stands for all others where Others is above 0
+		Classes []string    `json:"classes"` // of Matrix; the last stands for all others if Others is above 0
 		Others  int         `json:"others"`
 		Matrix  [][]int     `json:"matrix"` // rows of each class, by the class that was said
 		Bins    []bin       `json:"bins"`
@@ -101,7 +101,7 @@ type (
 	point struct {
 		At    int64  `json:"at"` // rows that the sink had
 		Loss  number `json:"loss"`
-		Right number `json:"right"` // share; NaN where numbers are learned
+		Right number `json:"right"` // share; NaN if numbers are learned
 		Abs   number `json:"abs"`
 		rows  int
 	}

@@ -135,7 +135,7 @@ type Fitted struct {
 	Took   time.Duration
 
 	// Net, an nn.Ensemble or nn.Logistic, and Recipe answer for nodes, before smoothing;
-	// nil where Answer is the mean of networks and words. The metadata of Net have the
+	// nil if Answer is the mean of networks and words. The metadata of Net have the
 	// smoothing, so that sinks.Save keeps all of Answer and sinks.Predictor.Open repeats
 	// it. A recipe with known classes in fields cannot be saved: set Portable.
 	Net    nn.Saver

@@ -32,7 +32,7 @@ type Links struct {
 	// at most 2²⁰.
 	Every int
 	// Candidates is how many candidates a question has, the answer too, drawn with
-	// equal probability from the targets; 0 = all targets where these are at most 10 000,
+	// equal probability from the targets; 0 = all targets if these are at most 10 000,
 	// else 1000 of them.
 	Candidates int
 	// Negatives is how many candidates of each of two kinds a question to learn from
@@ -485,7 +485,7 @@ func (m *meter) scores() Scores {
 }
 
 // Curve returns the area under the ROC curve of scores of positive and negative cases,
-// and the average precision; NaN where either has none. Ties count half for the area, and
+// and the average precision; NaN if either has none. Ties count half for the area, and
 // are one step of the precision.
 func Curve(pos, neg []float32) (auc, ap float64) {
 	if len(pos) == 0 || len(neg) == 0 {

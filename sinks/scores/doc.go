@@ -3,7 +3,7 @@
 // columns are
 //
 //	id, class, p_CLASS …   the id of a node or a graph, its most probable class, the probability of each class
-//	id, value              where a number was learned
+//	id, value              if a number was learned
 //	source, target, p      where links were asked about: the probability of class 1
 //
 // with ids and classes by their names:

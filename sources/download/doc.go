@@ -10,7 +10,7 @@
 //	err = flow.From(sources.TU{Path: path}).To(sink).Run(ctx)
 //
 //	looked for                         what is found
-//	NAME itself                        a zip or directory, where NAME is a path
+//	NAME itself                        a zip or directory, if NAME is a path
 //	$SANFLOW_DATA/tu/NAME[.zip]        data sets that were put in place by hand
 //	<user cache>/sanflow/tu/NAME.zip   what was downloaded before, and has its checksum still
 //	https://www.chrsmrrs.com/…         the collection of TU Dortmund (Morris et al. 2020, arXiv:2007.08663)

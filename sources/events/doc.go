@@ -24,7 +24,7 @@
 //
 // A time is an integer in the unit of the stream. A number with a fraction is rounded
 // down, which is counted, and a date of ISO 8601 or RFC 3339 becomes seconds since 1970,
-// in UTC where it has no time zone. Columns.Scale has such times in smaller units.
+// in UTC if it has no time zone. Columns.Scale has such times in smaller units.
 //
 // The watermark is the time that the stream has come to: no later event has an earlier time. A
 // table in order of time has the time of its last event. An event behind the watermark is late. By

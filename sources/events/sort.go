@@ -162,7 +162,7 @@ func byTime(list []event.Event) {
 type run struct {
 	number int
 	path   string
-	file   *os.File // nil where it is not open
+	file   *os.File // nil if it is not open
 	r      *bufio.Reader
 	held   []event.Event
 	e      event.Event // the next one

@@ -39,7 +39,7 @@ type Connection struct {
 
 // Dead is the destination of messages that cannot be processed.
 type Dead struct {
-	// Stream is the stream of dead letters, which is made where it is missing. The default is
+	// Stream is the stream of dead letters, which is made if it is missing. The default is
 	// none.
 	Stream string
 	// Holes is the stream that was to have the rows. It gets a mark for each position that will
@@ -47,7 +47,7 @@ type Dead struct {
 	Holes string
 	// After is how many deliveries a message has at most; then it is a dead letter without
 	// being read. A delivery to a worker that is killed counts. The count begins again with a new
-	// consumer, which is made where the broker has lost that of the queue. The default is 32.
+	// consumer, which is made if the broker has lost that of the queue. The default is 32.
 	After int
 }
 

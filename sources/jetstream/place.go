@@ -15,7 +15,7 @@ import (
 type place struct {
 	Stream  string `json:"stream"`
 	Created int64  `json:"created"` // of the stream, in ns
-	Rows    int64  `json:"rows"`    // behind Base; over all epochs, where there are several
+	Rows    int64  `json:"rows"`    // behind Base; over all epochs, if there are several
 	jet.Base
 }
 

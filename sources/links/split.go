@@ -44,7 +44,7 @@ type Split struct {
 	Folds int
 	// MaxEdges bounds the hidden edges of all folds together; 0 = no bound.
 	MaxEdges int
-	// MaxTest bounds the edges that the test hides, in place of Share where that is more;
+	// MaxTest bounds the edges that the test hides, in place of Share if that is more;
 	// 0 = no bound.
 	MaxTest int
 }

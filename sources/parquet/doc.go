@@ -38,7 +38,7 @@
 //
 // Rows are counted by the footer, its row groups, and the levels and values of
 // each column, and all have to agree; a column names the encodings of its pages;
-// pages fill its bytes; where a page has a checksum, it is compared. So a file
+// pages fill its bytes; if a page has a checksum, it is compared. So a file
 // that is read without an error has the rows that were written, unless values
 // themselves were damaged in pages without a checksum.
 package parquet

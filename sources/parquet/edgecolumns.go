@@ -9,7 +9,7 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// choose finds the columns of the ends and, where they are kept, of the weights.
+// choose finds the columns of the ends and, if they are kept, of the weights.
 func (t *edgeTable) choose(columns []tabular.Column) (cols []int, use []bool, err error) {
 	use = make([]bool, len(columns))
 	if len(columns) < 2 {

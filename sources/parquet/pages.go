@@ -93,7 +93,7 @@ type pages struct {
 }
 
 // next reads a page: that of a dictionary, or one of values, in which case rep
-// and def are set, nil where all are 0. ok is false at the end.
+// and def are set, nil if all are 0. ok is false at the end.
 func (r *pages) next() (p page, values []byte, ok bool, err error) {
 	defer caught(&err)
 	for {

@@ -13,7 +13,7 @@ import (
 // its error is returned as it is. Other errors are of the line that was read last.
 //
 // A charge is that of the atom or of M  CHG, an isotope that of M  ISO, and hydrogens are those
-// that the valence of the atom leaves, as it is given or, where it is not, as it is usual for
+// that the valence of the atom leaves, as it is given or, if it is not, as it is usual for
 // B C N O F Si P S Cl As Se Br Te I and charges; M  RAD takes one away, or two. Other elements
 // have none. D and T are hydrogen, and *, A, Q, R and R# any element. Bonds are single, double,
 // triple or aromatic, and an atom with an aromatic one is Aromatic; in most files bonds are

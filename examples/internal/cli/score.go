@@ -48,7 +48,7 @@ func (v measure) Set(name string) error {
 	return nil
 }
 
-// CheckScore refuses a measure of numbers where classes are learned, and the reverse.
+// CheckScore refuses a measure of numbers if classes are learned, and the reverse.
 func CheckScore(m validation.Measure, numbers bool) error {
 	if m == "" || m.Numbers() == numbers {
 		return nil
@@ -105,7 +105,7 @@ func ScoreUnit(m validation.Measure) float64 {
 	return 1
 }
 
-// Print writes a line of a table, where there is a score.
+// Print writes a line of a table, if there is a score.
 func (s Scored) Print(w io.Writer) {
 	if s.Score == "" {
 		return

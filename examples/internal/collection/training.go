@@ -13,7 +13,7 @@ import (
 )
 
 // Training is one training: the network sees the rows of Train, epoch by epoch, and
-// is tested on those of Test after each, and of Valid where there are any.
+// is tested on those of Test after each, and of Valid if there are any.
 type Training struct {
 	validation.Split
 	Epochs, Batch int
@@ -21,7 +21,7 @@ type Training struct {
 	// where it stops, the curve goes on with the last score.
 	Whole    bool
 	Seed     uint64
-	Measure  validation.Measure // that epochs are chosen by where the split has Valid, and that is told of tests; "" = the loss
+	Measure  validation.Measure // that epochs are chosen by if the split has Valid, and that is told of tests; "" = the loss
 	Kind     string             // of the model: cnn, pslr or gru, or best where Count was made
 	Pretrain string             // what teaches its first layer: rbm, autoencoder or none
 	Workers  int                // of the model

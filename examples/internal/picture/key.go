@@ -46,7 +46,7 @@ func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, er
 func (s *Sheet) Bytes() ([]byte, error) { return Bytes(s.out) }
 
 // Bytes returns a canvas as a file. The text of an SVG falls back on fonts of the same
-// widths, and then on any without serifs, where the reader has not that of all
+// widths, and then on any without serifs, if the reader has not that of all
 // pictures.
 func Bytes(out vg.CanvasWriterTo) ([]byte, error) {
 	var b bytes.Buffer

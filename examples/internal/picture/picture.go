@@ -83,7 +83,7 @@ func (c *Chart) Level(name string, left, right, y float64, hue color.Color) {
 }
 
 // Points adds points and their key, and bars of those lengths to either side; without any
-// where there are no lengths.
+// if there are no lengths.
 func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.Color, shape draw.GlyphDrawer) {
 	s, err := plotter.NewScatter(at)
 	if err != nil {

@@ -99,7 +99,7 @@ const (
 	mostList  = 1 << 10
 )
 
-// Open begins a run, or loads the parts from the file. It returns nil where there is no
+// Open begins a run, or loads the parts from the file. It returns nil if there is no
 // Path. After an error parts may be half loaded.
 func (f File) Open(parts ...Part) (*Run, error) {
 	if f.Path == "" {
@@ -241,7 +241,7 @@ func (r *Run) ended() error {
 
 // Segments returns the same events as Events, in runs of at most Every, or 10 000: each
 // is to be read to its end, then Save called, before the next. An error is the last event.
-// After the last one Flush keeps its events too, where they are fewer than Every. A file that
+// After the last one Flush keeps its events too, if they are fewer than Every. A file that
 // a segment has appended to is not part of the checkpoint: rows of a segment that ends
 // before a kill, and is not saved, are appended again by the next run.
 func (r *Run) Segments(events iter.Seq2[event.Event, error]) iter.Seq[iter.Seq2[event.Event, error]] {

@@ -15,7 +15,7 @@ const (
 // the epoch of the graph belong to a snapshot too, and are copied before they change.
 type directory struct {
 	epoch  uint64
-	blocks [dirBlocks]*block // nil where the nodes have no edges, attributes and classes
+	blocks [dirBlocks]*block // nil if the nodes have no edges, attributes and classes
 }
 
 // block holds what belongs to some nodes.
@@ -141,7 +141,7 @@ func (s *View) Occurrences(u, v int32) int {
 	return 1 + int(b.more[at])
 }
 
-// Node returns the attributes of v; nil where all are zeros.
+// Node returns the attributes of v; nil if all are zeros.
 func (s *View) Node(v int32) (cat []int32, attr []float32) {
 	b, i := s.block(v), int(v%blockNodes)
 	return values(b.cat, i, s.settings.NodeCats), values(b.attr, i, s.settings.NodeAttrs)

@@ -154,7 +154,7 @@ func (g *Graph) Snapshot() *View {
 }
 
 // Apply removes the edges that leave the window at the time of e, then applies e. It calls do,
-// where that is not nil, for each change of the simple graph, when the graph has changed. do must
+// if that is not nil, for each change of the simple graph, when the graph has changed. do must
 // not call methods that change g. An event that breaks the rules of package event or names too
 // large a node is an error and changes nothing.
 func (g *Graph) Apply(e *event.Event, do func(Change)) error {

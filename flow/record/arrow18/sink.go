@@ -18,7 +18,7 @@ type Sink struct {
 	// Write takes a record, which it borrows: it retains what it keeps.
 	Write func(context.Context, arrow.RecordBatch) error
 	// End, if set, is called after the last record, with the error that ended the
-	// run, or nil where the stream is complete.
+	// run, or nil if the stream is complete.
 	End func(failed error) error
 }
 

@@ -29,7 +29,7 @@ type File struct {
 
 	r     io.ReaderAt
 	size  int64
-	sum   *sum // nil where it has none
+	sum   *sum // nil if it has none
 	take  Take
 	space space
 }

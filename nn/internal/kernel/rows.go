@@ -2,7 +2,7 @@ package kernel
 
 import "fmt"
 
-// Stride is how many values a row of c takes in memory where rows are whole cache lines.
+// Stride is how many values a row of c takes in memory if rows are whole cache lines.
 func Stride(c int) int { return (c + lineValues - 1) &^ (lineValues - 1) }
 
 const lineValues = 16 // of a cache line of 64 bytes

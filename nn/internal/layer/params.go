@@ -97,7 +97,7 @@ func (p *Params) Dense() {
 	p.Place(p.W)
 }
 
-// Place gives the weights their values, and gradients where there is room for
+// Place gives the weights their values, and gradients if there is room for
 // them.
 func (p *Params) Place(values []float32) {
 	p.W = values

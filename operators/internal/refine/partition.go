@@ -7,7 +7,7 @@ import (
 )
 
 // Rows is a graph in the form that refinement reads: for every node u the
-// entries Off[u] … Off[u+1] name its neighbours, and Code, where it is not
+// entries Off[u] … Off[u+1] name its neighbours, and Code, if it is not
 // nil, the relation of each. A relation is seen from the node that owns the
 // row, and every relation is listed at both ends: an arc u→v of a directed
 // graph stands in the row of u with one code and in the row of v with another.

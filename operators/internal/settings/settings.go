@@ -30,7 +30,7 @@ type Entry[T any] struct {
 }
 
 // Add adds a name, by which base is found from then on. A name, in any case, or
-// a type that is there already is an error, and so is base where it has no
+// a type that is there already is an error, and so is base if it has no
 // settings to copy, or one that cannot be written.
 func (r *Registry[T]) Add(name string, base T) error {
 	if name == "" || strings.ContainsAny(name, "(),= \t\n\"") {

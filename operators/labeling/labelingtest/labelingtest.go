@@ -277,7 +277,7 @@ func randomGraph(rng *rand.Rand, n, m int, directed bool) *graph.Graph {
 }
 
 // around returns the nodes that a root reaches, numbered by their distance from
-// it, and these distances; nil where there is no node.
+// it, and these distances; nil if there is no node.
 func around(g *graph.Graph, root int32) (*graph.Graph, []uint8) {
 	if g.N() == 0 {
 		return nil, nil

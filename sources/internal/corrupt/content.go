@@ -43,7 +43,7 @@ type Content struct {
 func Long() bool { return os.Getenv("SANFLOW_LONG") != "" }
 
 // Same damages a file and compares what is read with what was in it: 10 000
-// times in all files together where there is time, otherwise 500 times. Bytes outside of spans
+// times in all files together if there is time, otherwise 500 times. Bytes outside of spans
 // are Structure. If insert is set, pieces are cut out, moved and truncated
 // too, which has to be refused, or make no difference.
 func Same(t *testing.T, file []byte, files int, spans []Span, most uint64, insert bool, read func([]byte) (Content, error)) {
