@@ -36,10 +36,9 @@
 //
 // # Interfaces
 //
-// A pipeline needs Source and Reader, Operator and Stage, Sink and Writer. The other
-// interfaces are optional: a Reader, a Stage or a Writer has their methods where it can
-// do more. The packages are those of this module that implement them; TestInterfaceTable
-// compares the table with the code.
+// A pipeline needs Source and Reader, Operator and Stage, Sink and Writer. The other interfaces are
+// optional: a Reader, a Stage or a Writer has their methods where it can do more. The packages of
+// this module that implement them are listed; TestInterfaceTable compares the table with the code.
 //
 //	Acker           Reader  none here: a broker source of yours with cumulative acknowledgement
 //	Settler         Reader  sources/jetstream

@@ -14,9 +14,9 @@ type Observed interface {
 
 type observeKey struct{}
 
-// Observe returns a context below which each pipeline tells started that its stages are open,
-// before the first record flows, and calls what that returns, unless it is nil, with the error of
-// the run at its end, before Run and Wait return. Both are called on a goroutine of the run, which
+// Observe returns a context. Each pipeline below it calls started when its stages are open, before
+// the first record. At the end of the run, before Run and Wait return, it calls the result of
+// started, unless nil, with the error of the run. Both are called on a goroutine of the run, which
 // waits for them. started takes the place of that of an outer context. A run that ends before its
 // first record is not reported, nor is a stage in a pipeline of go-streams.
 func Observe(ctx context.Context, started func(Observed) (ended func(error))) context.Context {

@@ -14,7 +14,7 @@ import (
 // collected. Records are shared, not copied; the owner keeps them at least
 // until the reader is closed.
 type Records struct {
-	// Schema is that of all records. The default is that of the first.
+	// Schema is the schema of all records. The default is the schema of the first.
 	Schema  *arrow.Schema
 	Records []arrow.Record
 }

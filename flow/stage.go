@@ -11,8 +11,8 @@ import (
 // Source describes the origin of records. It is a value: it prints, and can be opened any
 // number of times.
 type Source interface {
-	// Open checks the settings and starts reading. Records are allocated in
-	// mem. ctx is that of the run: it ends when the run does.
+	// Open checks the settings and starts reading. Records are allocated in mem. ctx is the context
+	// of the run and ends with it.
 	Open(ctx context.Context, mem memory.Allocator) (Reader, error)
 }
 
@@ -92,14 +92,12 @@ type Operator interface {
 type Stage interface {
 	// Schema returns the schema of the records that the stage emits.
 	Schema() *arrow.Schema
-	// Process handles one record, which may have no rows. It borrows rec and
-	// retains what it keeps: so the record is released even if a stage panics.
-	// Slices of rec are borrowed too. After the release their memory belongs to
-	// other records: SANFLOW_MEM=poison ends the run at a stage that reads it
-	// (record.Poison).
-	// After an error, its own or that of Emit, it is not called again.
-	// Unless the stage is a Flusher, everything it makes of rec is emitted
-	// before Process returns.
+	// Process handles one record, which may have no rows. It borrows rec and retains it if it keeps
+	// it, so the record is released even if a stage panics. Slices of rec are borrowed too. After
+	// the release their memory belongs to other records: SANFLOW_MEM=poison ends the run at a stage
+	// that reads it (record.Poison). After an error, its own or that of Emit, it is not called
+	// again. Unless the stage is a Flusher, everything it makes of rec is emitted before Process
+	// returns.
 	Process(rec arrow.Record, out *Out) error
 }
 
@@ -223,9 +221,9 @@ func (o *Out) Shared() any { return o.link.shared }
 // per record, not per row.
 func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }
 
-// Refuse reports that the stage cannot handle one row of rec, because of err. The pipeline's
-// [Policy] decides what follows: if Refuse returns nil the stage leaves the row out and continues,
-// otherwise it returns the error.
+// Refuse reports that the stage cannot handle one row of rec, because of err. The [Policy] of the
+// pipeline applies: if Refuse returns nil the stage leaves the row out and continues, otherwise it
+// returns the error.
 func (o *Out) Refuse(rec arrow.Record, row int, err error) error {
 	return o.chain.refuse(o.link, rec, row, err)
 }

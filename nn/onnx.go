@@ -17,7 +17,7 @@ type Exporter interface {
 	//	cats        (B, w, k, d_v) int32     edge_cats   (B, w, k, k, d_e) int32
 	//	attrs       (B, w, k, c_v) float32   edge_attrs  (B, w, k, k, c_e) float32
 	//
-	// The output is that of Predict: probabilities (B, classes) or value (B, 1). Info becomes
+	// The output is as from Predict: probabilities (B, classes) or value (B, 1). Info becomes
 	// metadata. A sparse channel is an error. Some runtimes ignore discrete values out of range.
 	ExportONNX(w io.Writer) error
 }

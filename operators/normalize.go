@@ -41,13 +41,11 @@ import (
 //	Via(operators.Normalize{K: 5, Suffix: "_k5", KeepGraph: true}).
 //	Via(operators.Normalize{K: 10, Suffix: "_k10"})
 type Normalize struct {
-	// K is k, the field size. The default is that of Assemble.
+	// K is k, the field size. The default is the K of Assemble.
 	K int
-	// Direction is that of Assemble, for a pipeline without one. The default is
-	// both ways.
+	// Direction is as in Assemble, for a pipeline without Assemble. The default is both ways.
 	Direction field.Direction
-	// Bound is that of Assemble, for a pipeline without one. The default is no
-	// bound.
+	// Bound is as in Assemble, for a pipeline without Assemble. The default is no bound.
 	Bound int
 	// By ranks the nodes of equal distance to the root. The default is
 	// labeling.WL.
@@ -64,9 +62,9 @@ type Normalize struct {
 	// Edges adds the k×k edge tensor of each field: edges_cat and edges where
 	// the graphs have edge attributes, otherwise edges with 1 for an edge.
 	Edges bool
-	// Distances adds a discrete channel in front of those of nodes_cat: the hops
-	// from the root, which as a channel of Distances values takes 0 … Distances-1,
-	// the last also for all beyond. The default is none.
+	// Distances adds a discrete channel in front of those of nodes_cat: the hops from the root,
+	// which as a channel of Distances values takes 0 … Distances-1, the last also for larger
+	// distances. The default is none.
 	Distances int
 	// Mask adds the column mask, (w, k): 1 for a node, 0 for a dummy.
 	Mask bool

@@ -33,8 +33,8 @@ type Replay struct {
 	// default is no bound. Pages of the file that are in memory are the operating
 	// system's to take back.
 	Memory int64
-	// Dir is where that file is made. The default is that of os.TempDir. It
-	// is gone when the run ends, however it ends.
+	// Dir is where that file is made. The default is os.TempDir(). It is gone when the run ends,
+	// however it ends.
 	Dir string
 }
 

@@ -30,7 +30,7 @@ type Atlas struct {
 	Whole    []Motif `json:"whole,omitempty"` // words about the whole graph, which have no subgraph
 }
 
-// Motif is a word, a filter or a hidden unit, with those that are alike. Of several words at the
+// Motif is a word, a filter or a hidden unit, together with alike ones. Of several words at the
 // same nodes of the same graphs, the strongest represents all.
 type Motif struct {
 	Text  string `json:"text"`
@@ -46,7 +46,7 @@ type Motif struct {
 	// Occurrences the sum of its counts, or the number of those fields.
 	Graphs      int     `json:"graphs"`
 	Occurrences float64 `json:"occurrences"`
-	// Effects are those on the answers, one for each class, or for the number.
+	// Effects are the changes of the answers, one for each class, or for the number.
 	Effects  []Effect  `json:"effects,omitempty"`
 	Examples []Example `json:"examples,omitempty"`
 	Picture  *Picture  `json:"picture,omitempty"` // of a filter or a unit: its weights

@@ -27,21 +27,20 @@ import (
 //
 // but for rounding.
 //
-// Of a model that is nn.Additive, such as nn.Best, the weights are exact: Sum is what the
-// model answers, and the weight of a word what its count adds to it. The weight of a word is
-// split equally among its occurrences, and that of an occurrence among the nodes and edges
-// that the word is about (count.Occurrence): the root of a colour, the ends of a path. Then
-// each node gives half of what it has to its edges, equally; a node without edges keeps all.
-// What is about the whole graph is Graph.
+// Of a model that is nn.Additive, such as nn.Best, the weights are exact: Sum is the output of the
+// model, and the weight of a word is the contribution of its count. The weight of a word is split
+// equally among its occurrences, and that of an occurrence among the nodes and edges that the word
+// is about (count.Occurrence): the root of a colour, the ends of a path. Then each node passes half
+// of its weight to its edges, equally; a node without edges keeps all. What is about the whole
+// graph is Graph.
 //
-// Of a row of roots the nodes are those that the words are about. A word that is about the
-// roots alone, such as a field, is split among all its members.
+// For a row of roots, the nodes are the nodes of the words. A word that is about the roots alone,
+// such as a field, is split among all its members.
 //
-// Of any other model the weight of a node or of an edge is by how much the same sum, of
-// logarithms of probabilities, falls without it (occlusion; Zeiler and Fergus, 2014). There are no words and no
-// bias, and Graph is what is left. This costs a prediction for each node and each edge. Of a
-// row of roots the nodes are up to 64 that are nearest to them, and the edges those among
-// them and the roots, which are not removed.
+// Of any other model the weight of a node or of an edge is by how much the same sum, of logarithms of
+// probabilities, falls without it (occlusion; Zeiler and Fergus, 2014). There are no words and no bias, and
+// Graph is the remainder. This costs a prediction for each node and each edge. Of a row of roots the nodes are
+// up to 64 that are nearest to them, and the edges those among them and the roots, which are not removed.
 //
 // Of answers that are smoothed the weight of a node is by how much the sum falls where the
 // model says the same of each class about it (votes). There are no edges; the nodes are the

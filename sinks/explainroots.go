@@ -22,9 +22,9 @@ const (
 
 // ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by
 // the nodes around them. It explains every model with a recipe for roots, and is Predictor.Open and
-// OpenGraph.Explain for one that is nn.Additive and not smoothed. Of others it removes what is near
-// the roots; in place of a large graph the model is asked about the nodes around them, a thousand
-// or more, for which it gives the same answer. Of answers that are smoothed it takes one prediction
+// OpenGraph.Explain for one that is nn.Additive and not smoothed. For other models it removes nodes
+// and edges near the roots. In place of a large graph the model predicts on the nodes around them,
+// a thousand or more, with the same answer. Of answers that are smoothed it takes one prediction
 // for each node of the graph.
 func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainOptions, roots ...int32) (e *Explanation, err error) {
 	if p.as.smoothing != nil {

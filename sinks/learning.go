@@ -18,8 +18,7 @@ import (
 // and guesses. Rows and Sample are of the first rows since the last report, up to 1024, which Train
 // predicts before it learns from them; the first report has none.
 type Learning struct {
-	// Classes are the names of the classes; nil if numbers are learned, or if the
-	// records name none.
+	// Classes are the names of the classes; nil if numbers are learned, or the records name none.
 	Classes []string
 	// Sample is the mean over the rows of the sample. Predict counts those whose target is
 	// known.

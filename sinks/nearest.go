@@ -19,10 +19,10 @@ type Near struct {
 
 // Nearest returns the n rows of c that are most like a row of counts, the most similar first and of
 // equals the first: the training rows that a model of counts treats as most similar to a graph. of
-// has one row, with the counts of the first of Names. The similarities are exact, those of
-// graphkernel.Compare: nn.UnitMin is at most 1, and reached by a graph with the same counts; it is
-// what an nn.Logistic of the kernel nn.Min approximates by levels, but for the scale. All rows are
-// compared, in O(values of c). If c has fewer than n rows, all are returned.
+// has one row, with the counts of the first of Names. The similarities are exact, as from
+// graphkernel.Compare. nn.UnitMin is at most 1, for a graph with the same counts; an nn.Logistic of
+// the kernel nn.Min approximates it by levels, up to the scale. All rows are compared, in O(values
+// of c). If c has fewer than n rows, all are returned.
 func (c *CollectCounts) Nearest(ctx context.Context, of *nn.Counts, by nn.Similarity, n int) ([]Near, error) {
 	switch {
 	case n < 1:

@@ -52,8 +52,8 @@ type Prediction struct {
 
 var _ flow.Sink = Predict{}
 
-// Open checks the model against the schema. Without class names in the records, the number of
-// classes is that of the model.
+// Open checks the model against the schema. Without class names in the records, the model gives the
+// number of classes.
 func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if (p.Net == nil) == (p.Graph == nil) || p.Each == nil {
 		return nil, errors.New("the field Each must be set, and one of Net and Graph")

@@ -25,7 +25,7 @@ import (
 type CSV struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is where Path is opened.
+	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. The table can then be opened once.

@@ -28,7 +28,7 @@ import (
 type DOT struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is where Path is opened.
+	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.

@@ -67,7 +67,7 @@ import (
 type EdgeList struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is where Path and Labels are opened.
+	// FS, if set, is the file system of Path and Labels.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.

@@ -33,16 +33,15 @@ type IPC struct {
 	// IPC file, unlike a stream, it has the methods ReadAt and Size too, as a
 	// *bytes.Reader has.
 	Reader io.Reader
-	// Columns are those to read. The default is all.
+	// Columns are the columns to read. The default is all.
 	Columns []string
 	// Layout describes the graphs, for files without that metadata.
 	Layout *record.Layout
-	// Like gives columns the types, shapes and metadata that columns of the same
-	// names have in this schema, for files that went through another program: it
-	// keeps the values of fields as plain lists, which have no shape and no
-	// metadata, and cannot be trained on. It is the schema of the records as they
-	// were: of the Reader of the source that the other program read. Each row must
-	// have as many values as its shape says. Other columns are read as they are.
+	// Like gives columns the types, shapes and metadata that columns of the same names have in this
+	// schema, for files that went through another program: it keeps the values of fields as plain
+	// lists, which have no shape and no metadata, and cannot be trained on. It is the schema of the
+	// records as they were: of the Reader of the source that the other program read. The number of
+	// values of each row must match its shape. Other columns are read as they are.
 	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger batches of a file
 	// are cut. The default is 256.

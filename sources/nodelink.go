@@ -35,7 +35,7 @@ import (
 type NodeLink struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is where Path is opened.
+	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in messages. It
 	// can be read once, and Layout must be set.

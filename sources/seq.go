@@ -39,18 +39,17 @@ type Seq struct {
 	// error that it yields ends the run. The run waits for it to return: an
 	// iterator that waits for something ends when a context of its own does.
 	Iter iter.Seq2[Item, error]
-	// Layout describes attributes and targets. The zero Layout is that of
-	// undirected graphs without either.
+	// Layout describes attributes and targets. The zero Layout describes undirected graphs without
+	// either.
 	Layout record.Layout
 	// Rows is the most graphs per record. The default is 64.
 	Rows int
 	// MaxWait is how long a record with a graph waits for more of them before it goes on. The
 	// default is 10 ms; with a negative value a record takes the graphs that are available.
 	MaxWait time.Duration
-	// Refused, if set, is called with each graph that does not fit Layout or breaks
-	// the rules of package graph, and the stream goes on without it. The default
-	// is to end the run with a [flow.Error] that names the graph. It is called on the
-	// goroutine that reads.
+	// Refused, if set, is called with each graph that does not fit Layout or breaks the rules of
+	// package graph, and the stream continues without it. The default is to end the run with a
+	// [flow.Error] that names the graph. It is called on the goroutine that reads.
 	Refused func(it Item, err error)
 }
 

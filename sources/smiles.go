@@ -35,8 +35,8 @@ type SMILES struct {
 	// Class is the column of the class, or Value that of the number to be learned.
 	// The default is no target.
 	Class, Value string
-	// Classes are the names of the classes, for instance of a model. The default is those that
-	// occur in any row, sorted as numbers if all are numbers, else as text.
+	// Classes are the names of the classes, for instance of a model. The default is all values of
+	// the column, sorted as numbers if all are numbers, else as text.
 	Classes []string
 	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
 	// read. The default, None, is all.

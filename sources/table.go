@@ -19,7 +19,7 @@ type Table interface {
 
 // TableReader reads the rows of a table, some at a time. One goroutine uses it.
 type TableReader interface {
-	// Name is that of the table in messages: the path of a file.
+	// Name is the name of the table in messages: the path of a file.
 	Name() string
 	// Columns returns all columns of the table.
 	Columns() []TableColumn

@@ -47,8 +47,8 @@
 //
 //	flow.From(parquet.Source{Path: "power"})   // sources/parquet, or sources.IPC
 //
-// A large graph streams in chunks of roots: memory is that of the graph and of
-// some chunks, and the fields depend neither on their size nor on the workers.
+// A large graph streams in chunks of roots: memory holds the graph and some chunks. The fields
+// depend neither on the size of chunks nor on the workers.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command sanflow learns from graphs, nodes or links of your own, and serves what it
-// learned:
+// Command sanflow trains models on your own graphs, nodes or links, and serves them:
 //
 //	sanflow train -task graphs -data MUTAG -budget 30s -out mutag.model -json train.json
 //	sanflow evaluate -model mutag.model -data MUTAG

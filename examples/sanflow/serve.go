@@ -92,7 +92,7 @@ from, such as "amount" with -weight amount; of edges type, weight and time are n
 	return s.run(ctx, stamp)
 }
 
-// Stats is what the live page shows: requests on their way to the model.
+// Stats are the counts of requests, for the live page.
 func (s *server) Stats() flow.Stats { return s.stats.flow(len(s.work)) }
 
 // Report implements flow.Observed.

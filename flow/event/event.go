@@ -75,8 +75,8 @@ func (e *Event) OfEdge() bool {
 	return e.Kind == AddEdge || e.Kind == RemoveEdge || e.Kind == SetEdge
 }
 
-// Check reports the first way in which e breaks the rules above, for a graph whose
-// nodes or edges, as Kind tells, have cats discrete and attrs continuous attributes.
+// Check returns the first violation of the rules above by e, for a graph whose nodes or edges, by
+// Kind, have cats discrete and attrs continuous attributes.
 func (e *Event) Check(cats, attrs int) error {
 	switch {
 	case e.Kind >= kinds:

@@ -45,8 +45,8 @@ type File interface {
 	Name() string
 }
 
-// System returns the file of the operating system that is behind f, which can be
-// mapped, or nil: f itself, or what its method System returns.
+// System returns the operating system's file of f, which can be mapped: f itself or the result of
+// its method System, or nil.
 func System(f File) *os.File {
 	switch f := f.(type) {
 	case *os.File:

@@ -117,9 +117,9 @@ func Write(fsys FS, path string, write func(io.Writer) error) error {
 	return p.Publish()
 }
 
-// CannotWrite says which file an error is about, without the name that it has until it is complete:
-// "cannot write PATH: no space left on device". CannotWrite(nil) is nil, and an error that names
-// the file already is unchanged.
+// CannotWrite adds the final name of the file to an error, without its temporary name: "cannot
+// write PATH: no space left on device". CannotWrite(nil) is nil, and an error that names the file
+// already is unchanged.
 func CannotWrite(path string, err error) error {
 	var named *writeError
 	if err == nil || errors.As(err, &named) {

@@ -29,8 +29,8 @@
 //	sink       an error downstream ends the run
 //	source     an error upstream ends the run
 //
-// The first run also counts how often each record is retained and released, and
-// says so where a Retain or a Release is missing.
+// The first run also counts the calls of Retain and Release of each record and reports a missing
+// one.
 //
 // Each run allocates from a checked allocator over record.Poison, so that a read of
 // released memory is an error that names the stage and the line, and must leave

@@ -10,7 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Layout is that of Sample: every kind of attribute, words, classes and ids.
+// Layout is the layout of Sample: every kind of attribute, words, classes and ids.
 var Layout = record.Layout{
 	NodeCat:     []record.Channel{record.WordsChannel("colour", []string{"blue", "red"})},
 	NodeAttr:    []record.Channel{{Name: "x"}, {Name: "y"}},

@@ -17,8 +17,8 @@ import (
 // RunSink checks a sink: it takes the records, also in small pieces, with records without rows in
 // between, and none at all, does not write to them, and leaves nothing behind when the stream is
 // complete, broken off or cancelled. The count of a DurableWriter rises to the number of written
-// records and no further. open returns a new sink for each check, and what releases the records
-// that this keeps on purpose, or nil. records is borrowed; nil stands for Sample.
+// records and no further. open returns a new sink for each check, and a function that releases the
+// records that the sink keeps, or nil. records is borrowed; nil means Sample.
 func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records []arrow.Record) {
 	t.Helper()
 	if records == nil {

@@ -13,8 +13,8 @@
 //
 // A manifest is the file manifest.json of the directory. Other files do not belong to the output: a
 // killed run may leave some, and the next run removes them. It is put there in one step, when all
-// files that it names are on disk: a directory that has one is complete. The checksums are those of
-// sha256sum.
+// files that it names are on disk: a directory that has one is complete. The checksums are SHA-256,
+// as sha256sum prints them.
 package manifest
 
 import (
@@ -37,7 +37,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-// Name is that of a manifest in its directory.
+// Name is the file name of a manifest.
 const Name = "manifest.json"
 
 // Manifest lists the files of a directory.
@@ -69,7 +69,7 @@ const limit = 32 << 20
 // fs.ErrNotExist.
 func Read(dir string) (*Manifest, error) { return ReadFile(nil, filepath.Join(dir, Name)) }
 
-// ReadFile reads a manifest from a file system; nil is that of this machine.
+// ReadFile reads a manifest from a file system; nil is the operating system.
 func ReadFile(fsys file.FS, path string) (*Manifest, error) {
 	f, err := file.Or(fsys).Open(path)
 	if err != nil {
@@ -93,10 +93,10 @@ func ReadFile(fsys file.FS, path string) (*Manifest, error) {
 	return m, nil
 }
 
-// List returns the files to read from a directory: those of its manifest. If it has none, because
-// another program wrote it, they are those whose names end like one of exts, in the order of names;
-// of these only the Name is known, and Version is 0. A directory in which a run has begun to put
-// files, and has not finished, is an error.
+// List returns the files to read from a directory: those of its manifest. If another program wrote
+// the directory, without a manifest, the files are all names with a suffix in exts, sorted; then
+// only Name is set, and Version is 0. A directory in which a run has begun to put files, and has
+// not finished, is an error.
 func List(dir string, exts ...string) (*Manifest, error) {
 	m, err := Read(dir)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -71,7 +71,7 @@ func (b *batch) SetColumn(i int, col arrow.Array) (arrow.Record, error) {
 	return set, err
 }
 
-// MarshalJSON is that of Arrow's records.
+// MarshalJSON writes the JSON of Arrow's records.
 func (b *batch) MarshalJSON() (text []byte, err error) {
 	err = b.plain(func(r arrow.Record) error {
 		text, err = r.MarshalJSON()
@@ -80,7 +80,7 @@ func (b *batch) MarshalJSON() (text []byte, err error) {
 	return text, err
 }
 
-// String is that of Arrow's records.
+// String returns the text of Arrow's records.
 func (b *batch) String() (text string) {
 	_ = b.plain(func(r arrow.Record) error {
 		text = fmt.Sprint(r)

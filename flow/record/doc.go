@@ -82,8 +82,7 @@
 //
 // # Ownership
 //
-// A record that arrives on a channel, or is returned by a function, belongs to
-// the receiver, which releases it. A function that is handed a record as an
-// argument borrows it for the call and retains what it keeps. The slices of a
-// view are valid as long as the record is.
+// A record that arrives on a channel, or is returned by a function, belongs to the receiver, which
+// releases it. A function borrows a record argument for the call and retains it if it keeps it. The
+// slices of a view are valid as long as the record is.
 package record

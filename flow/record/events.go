@@ -150,7 +150,7 @@ func (b *EventBuilder) Record() arrow.Record {
 	return rec
 }
 
-// Release drops what was appended since the last record.
+// Release drops the events since the last record.
 func (b *EventBuilder) Release() {
 	for _, c := range []interface{ Release() }{b.id, b.pos, b.kind, b.time, b.source, b.target, b.class, b.cat, b.attr} {
 		c.Release()

@@ -217,8 +217,8 @@ type Row struct {
 	// NodeClass is the class of each node, if the layout has NodeClasses; -1
 	// if it is unknown.
 	NodeClass []int32
-	// NodeID is the id of each node in the source, if the layout has NodeIDs. The ids
-	// of a row all differ; their order is that of the source.
+	// NodeID is the id of each node in the source, if the layout has NodeIDs. The ids of a row all
+	// differ and are in the order of the source.
 	NodeID graph.IDs
 }
 

@@ -165,7 +165,7 @@ func (b *IDs) lend(ids graph.IDs) arrow.Array {
 	return makeArray(listData(textType, &b.ends, items))
 }
 
-// Release frees what was built since the last Finish.
+// Release frees the values since the last Finish.
 func (b *IDs) Release() {
 	if b.ints != nil {
 		b.ints.Release()

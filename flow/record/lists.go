@@ -126,8 +126,8 @@ func cast[T Value](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
 }
 
-// Column builds a column of one value per row. Release frees what was not
-// finished; it may be called at any time and more than once.
+// Column builds a column of one value per row. Release frees unfinished values; it may be called at
+// any time and more than once.
 type Column[T Value] struct{ v values[T] }
 
 // NewColumn returns an empty column in mem.
@@ -141,7 +141,7 @@ func (b *Column[T]) Append(x ...T) { b.v.add(x) }
 // Finish returns the column, which the caller owns, and empties b.
 func (b *Column[T]) Finish() arrow.Array { return makeArray(b.v.finish()) }
 
-// Release frees what was built since the last Finish.
+// Release frees the values since the last Finish.
 func (b *Column[T]) Release() { b.v.release() }
 
 // Lists builds a column of one list per row.
@@ -219,7 +219,7 @@ func (b *Lists[T]) finish() arrow.ArrayData {
 	return listData(ListType[T](), &b.ends, b.v.finish())
 }
 
-// Release frees what was built since the last Finish.
+// Release frees the values since the last Finish.
 func (b *Lists[T]) Release() {
 	b.ends.release()
 	b.v.release()
@@ -260,7 +260,7 @@ func (b *Nested[T]) Finish() arrow.Array {
 	return makeArray(listData(NestedType[T](), &b.ends, b.inner.finish()))
 }
 
-// Release frees what was built since the last Finish.
+// Release frees the values since the last Finish.
 func (b *Nested[T]) Release() {
 	b.ends.release()
 	b.inner.Release()
@@ -308,7 +308,7 @@ func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 	return makeArray(array.NewData(t, rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
 }
 
-// Release frees what was built since the last Finish.
+// Release frees the values since the last Finish.
 func (b *Fixed[T]) Release() { b.v.release() }
 
 // listTypes and nestedTypes are made once: types are compared for each column of

@@ -75,7 +75,7 @@ func (g *Gram) Normalize() {
 // GramOf compares all rows of c with each other, on so many goroutines, 0 = 1; the result does not
 // depend on them. It visits the pairs of rows that share an id: O(Σ over ids of the square of the
 // number of rows with the id), and 8·n² bytes. For ids of many rows it uses a matrix product, if
-// all counts are whole. An error is that of Check, or of ctx.
+// all counts are whole. An error comes from Check or from ctx.
 func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
 	k, err := Compare(ctx, c, c, s, workers)
 	if err != nil {

@@ -21,9 +21,9 @@ var (
 	_ nn.Evaluator = (*SVM)(nil)
 )
 
-// FitCounts learns from all rows of c, of the classes given, compared by Kernel. The result is that
-// of Fit on their Gram matrix, up to rounding. Rows of the matrix are computed when needed and kept
-// within Cache. The rows that became support vectors are copied into the model.
+// FitCounts learns from all rows of c, of the classes given, compared by Kernel. The result equals
+// the result of Fit on their Gram matrix, up to rounding. Rows of the matrix are computed when
+// needed and kept within Cache. The rows that became support vectors are copied into the model.
 func (m *SVM) FitCounts(ctx context.Context, c *nn.Counts, class []int32) error {
 	kernel, cache := cmp.Or(m.Kernel, nn.Cosine), cmp.Or(m.Cache, 256<<20)
 	if err := checkCounts(kernel, c); err != nil {

@@ -59,8 +59,8 @@ type CrossValidation struct {
 	// Trial.Valid.
 	Given []Split
 	// If Refit, a trial of Given splits learns again from Train and Valid together, with the
-	// choices made on Valid, before the test on Test. Trial.Valid is not set then, and HeldOut is
-	// that of a trial on both. The default is to learn from Train alone.
+	// choices made on Valid, before the test on Test. Then Trial.Valid is not set, and HeldOut is
+	// measured on both. The default is to learn from Train alone.
 	Refit bool
 
 	// Inner tests on the inner validation split, trains on the rest of the training rows, and

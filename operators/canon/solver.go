@@ -18,10 +18,9 @@ type Quality int
 const (
 	// Exact: the order is the canonical one.
 	Exact Quality = iota
-	// Refined: the budget was used up, and the order is that of a search which
-	// individualises nodes and refines colours. It depends on structure alone,
-	// but its matrix is not the greatest. If a graph with many automorphisms
-	// takes about as many branches as the budget has, another numbering may
+	// Refined: the budget was used up, and a search that individualises nodes and refines colours
+	// gave the order. It depends on structure alone, but its matrix is not the greatest. If a graph
+	// with many automorphisms takes about as many branches as the budget has, another numbering may
 	// still be Exact.
 	Refined
 	// Partial: that search used up its budget too. The order is a function of

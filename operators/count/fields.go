@@ -19,7 +19,7 @@ import (
 // Continuous attributes affect neither the order nor the word, except for their Bins. Graphs
 // without labels have words of structure alone, without degrees.
 //
-// The cost is that of the fields. Finished fields are cached in 16 MB, which the workers of a
+// The cost is the cost of the fields. Finished fields are cached in 16 MB, which the workers of a
 // stream share. A row of Chunk is indexed again, in O(n + m).
 type Fields struct {
 	// K lists the sizes of the fields, 1 to field.MaxK, each once. It must be set;

@@ -21,7 +21,7 @@ import (
 // random sample of that size and scales the counts to all nodes; that estimate depends on node
 // numbers. Memory is 24 bytes per node.
 type Paths struct {
-	// Length is that of the longest paths that count. 0 is no bound.
+	// Length is the maximum length of counted paths. 0 is no bound.
 	Length int
 	// Sources is the number of nodes from which paths are searched in larger
 	// graphs. 0 means 8192.

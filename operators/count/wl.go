@@ -6,12 +6,11 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// WL counts colours of the one-dimensional Weisfeiler–Lehman algorithm: the labels of the
-// nodes, round 0, and the colours after each of Height rounds. In a round the new colour of a
-// node is that of (its colour, the multiset of its neighbours' colours). The linear kernel of
-// these counts is the subtree kernel of Shervashidze et al., "Weisfeiler–Lehman graph kernels",
-// JMLR 12, 2011. The first colours are the labels, or degrees without labels (see the package
-// comment).
+// WL counts colours of the one-dimensional Weisfeiler–Lehman algorithm: the labels of the nodes,
+// round 0, and the colours after each of Height rounds. In a round the new colour of a node is the
+// colour of (its colour, the multiset of its neighbours' colours). The linear kernel of these
+// counts is the subtree kernel of Shervashidze et al., "Weisfeiler–Lehman graph kernels", JMLR 12,
+// 2011. The first colours are the labels, or degrees without labels (see the package comment).
 //
 // A neighbour's colour includes the label of its edge. Leaving and arriving arcs are two
 // multisets. O(Height · (n + m)); 24 bytes per node.
@@ -24,8 +23,8 @@ type WL struct {
 	Plain bool
 	// Triangles starts from finer colours: the label, the degree and the number of triangles of a
 	// node, without directions. In graphs of small diameter, such as ego networks, one such round
-	// tells more than many without. Triangles cost O(m^1.5) more, and 24 bytes per node and 2 per
-	// CSR entry.
+	// separates more graphs than many rounds without. Triangles cost O(m^1.5) more, and 24 bytes
+	// per node and 2 per CSR entry.
 	Triangles bool
 	// Rounded counts coarsely: colours start with the degree too, and each degree, number of
 	// triangles or number of neighbours of one colour is rounded down to a power of 2, so that

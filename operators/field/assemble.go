@@ -29,11 +29,11 @@ type Assembler struct {
 }
 
 // Assemble returns the nodes around root, nearest first. It is a breadth-first search that ends
-// after the level that brings their number to at least k, or when no node is left (Niepert et
-// al. 2016, Algorithm 2, with L the unseen nodes). hood starts with the root and ascends inside
-// each distance; dist[i] is the hop distance of hood[i]. Both are borrowed until the next call.
-// The cost is that of the rows of all nodes nearer than the last level. With Index.SetBound the
-// search ends inside a level.
+// after the level that brings their number to at least k, or when no node is left (Niepert et al.
+// 2016, Algorithm 2, with L the unseen nodes). hood starts with the root and ascends inside each
+// distance; dist[i] is the hop distance of hood[i]. Both are borrowed until the next call. The cost
+// is the size of the rows of all nodes nearer than the last level. With Index.SetBound the search
+// ends inside a level.
 //
 // A root outside the graph or a k outside 1 … MaxK panics.
 func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist []uint8) {

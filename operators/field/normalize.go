@@ -99,7 +99,7 @@ func (s *Stats) Add(t Stats) {
 // as Assemble leaves them. global, if not nil, has one label per node of the
 // graph and replaces the labels of G[U] and G[N].
 //
-// The error is that of the labeling, or ErrNoRoot.
+// The error comes from the labeling, or is ErrNoRoot.
 func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []float64, members []int32) error {
 	if z.K < 1 || z.K > MaxK {
 		panic(fmt.Sprintf("field: normalize: k is %d, want 1 to %d", z.K, MaxK))

@@ -44,8 +44,8 @@ func (in Input) Err() error {
 	return context.Cause(in.Context)
 }
 
-// Compute runs l on in and checks what it returns: NaN is an error that names the labeling and the
-// node. labels has length n.
+// Compute runs l on in and checks the labels: NaN is an error that names the labeling and the node.
+// labels has length n.
 func Compute(l Labeling, in Input, labels []float64) error {
 	if len(labels) != in.Graph.N() {
 		panic(fmt.Sprintf("labeling: %s: room for %d labels, want %d", l, len(labels), in.Graph.N()))

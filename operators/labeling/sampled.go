@@ -74,12 +74,11 @@ func (l SampledBetweenness) Label(in Input, labels []float64) error {
 
 // Estimate returns the labels and an estimate of the error of each.
 //
-// By sources that is the standard error: n/√S times the sample deviation of what
-// the S sources contribute to the node, times √((n-S)/(n-1)), since no source is
-// drawn twice; half of it in undirected graphs, as each pair counts once. The
-// errors are 0 if all sources took part, and +Inf after a single source of
-// several. A node that a few sources alone contribute to, and none of the sample,
-// has an error of 0 as well: the deviation is that of the sample.
+// By sources that is the standard error: n/√S times the sample deviation of the contributions of
+// the S sources to the node, times √((n-S)/(n-1)), since no source is drawn twice; half of it in
+// undirected graphs, as each pair counts once. The errors are 0 if all sources took part, and +Inf
+// after a single source of several. A node to which no source of the sample contributes has an
+// error of 0 as well, since the deviation is the sample deviation.
 //
 // By paths it is a bound, of at most Epsilon times the number of pairs: all
 // labels keep theirs at once with a probability of 1-Delta. Nodes on few paths

@@ -10,7 +10,7 @@ import (
 const ClassFeatures = 7
 
 // Classes keeps the contacts of nodes and their known classes, and computes the features of a
-// question: which class has this node? Edges have no direction here. Memory is that of the pairs of
+// question: which class has this node? Edges have no direction here. Memory grows with the pairs of
 // nodes that met. The zero value is empty.
 type Classes struct {
 	class []int32 // by node; -1 = unknown

@@ -162,9 +162,9 @@ func (h *History) targetFeatures(x []float32, d *node, source, v int32, now int6
 // Baseline is a heuristic that scores candidates.
 type Baseline string
 
-// The baselines. Common neighbours and Adamic–Adar are those of the graph of the last
-// neighbours of each node; in a bipartite stream, in which no node is a source and a
-// target, they count the paths of three edges.
+// The baselines. Common neighbours and Adamic–Adar are computed in the graph of the last neighbours
+// of each node; in a bipartite stream, in which no node is a source and a target, they count the
+// paths of three edges.
 const (
 	EdgeBank        Baseline = "edgebank" // 1 where there was such an edge (Poursafaei et al. 2022)
 	Recency         Baseline = "recency"  // the last targets of the source, then the last targets of all

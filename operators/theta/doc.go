@@ -12,9 +12,9 @@
 //
 // A labeling is the better for normalization, the more alike the matrices are that it gives to
 // alike neighbourhoods. θ̂ is the mean distance of the adjacency matrices of two receptive fields,
-// over N pairs of roots drawn at random: the smaller, the better. The distance is that of Hamming,
-// the number of the k × k entries that differ; an undirected edge has two entries, and an edge of
-// any type counts as 1. Fields with fewer than k nodes have rows of zeros.
+// over N pairs of roots drawn at random: the smaller, the better. The distance is the Hamming
+// distance, the number of differing entries of the k × k matrices; an undirected edge has two
+// entries, and an edge of any type counts as 1. Fields with fewer than k nodes have rows of zeros.
 //
 // # What is drawn
 //

@@ -84,8 +84,7 @@ func Default() []labeling.Labeling {
 // function of the graphs, the candidates and the Options other than Workers,
 // except for the seconds.
 //
-// The cost is that of N·2 fields per candidate, and O(n + m) memory for each
-// graph that a root was drawn from.
+// The cost is 2·N fields per candidate, and O(n + m) memory for each graph with a drawn root.
 func Compare(ctx context.Context, graphs []*graph.Graph, candidates []labeling.Labeling, o Options) ([]Estimate, error) {
 	o, err := o.withDefaults()
 	if err != nil {

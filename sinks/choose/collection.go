@@ -18,7 +18,7 @@ import (
 // Collection holds graphs in memory, to be split into parts.
 type Collection struct {
 	Layout record.Layout
-	// Class is that of each graph, -1 if it is unknown; 0 for a number that is known.
+	// Class is the class of each graph, -1 if it is unknown; 0 for a known number.
 	Class []int32
 	ID    []int64 // graph_id of each graph
 	Nodes float64 // of a graph on average

@@ -141,8 +141,8 @@ func (m *Measures) AUC() float64 {
 	return math.NaN()
 }
 
-// RMSE returns the root mean square error of numbers. Spread is that of the mean of all
-// targets.
+// RMSE returns the root mean square error of numbers. Spread is the error of the mean of all
+// targets as a prediction.
 func (m *Measures) RMSE() float64 { return math.Sqrt(m.Loss()) }
 
 // Spread returns the standard deviation of the targets.

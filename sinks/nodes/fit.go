@@ -57,7 +57,7 @@ const Few = 5000
 // is 83.9 %, on PubMed 79.6 %. README.md of examples/nodes has the accuracy of each candidate. The
 // zero value of all fields is the recommended setting.
 type Fit struct {
-	// K is the number of nodes of a receptive field; 0 = 20. Bound and By are those of
+	// K is the number of nodes of a receptive field; 0 = 20. Bound and By are as in
 	// operators.Normalize.
 	K, Bound int
 	By       labeling.Labeling

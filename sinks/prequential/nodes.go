@@ -55,10 +55,10 @@ type watch struct {
 
 // ClassAnswer is the result of one question about a class or a sign.
 type ClassAnswer struct {
-	Event event.Event // that tells the truth; its attributes are borrowed
+	Event event.Event // event with the true class; its attributes are borrowed
 	Rank  float64     // of the true class among all, from 1
-	// Score is that of the true class, and of Signs that of a positive edge less that of
-	// a negative one.
+	// Score is the score of the true class; for Signs, the score of a positive edge minus the score
+	// of a negative one.
 	Score float32
 }
 

@@ -108,8 +108,8 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 	return n, err
 }
 
-// IsEdges reports whether there is a table at path that Edges takes for one without
-// being told columns: its first two are integers, and they are not those of records.
+// IsEdges reports whether Edges can read the table at path without column names: its first two
+// columns are integers, and no columns of records.
 func IsEdges(path string) bool {
 	inputs, err := Source{Path: path}.files().Inputs()
 	if err != nil {

@@ -26,12 +26,11 @@ type Source struct {
 	// is the number of its bytes.
 	ReaderAt io.ReaderAt
 	Size     int64
-	// Columns are those to read. The default is all.
+	// Columns are the columns to read. The default is all.
 	Columns []string
 	// Layout describes the graphs, for files without that metadata.
 	Layout *record.Layout
-	// Like gives columns that went through another program their types, shapes and
-	// metadata back; sources.IPC says how.
+	// Like restores types, shapes and metadata of columns from another program; see sources.IPC.
 	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger row groups are cut.
 	// The default is 256.

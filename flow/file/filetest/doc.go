@@ -1,7 +1,6 @@
-// Package filetest fails and kills what writes files by way of package
-// flow/file: a [Disk] is a directory of the real file system whose operations
-// are counted, failed on request, and remembered, so that afterwards the
-// directory can be had as a loss of power at any of them would leave it.
+// Package filetest tests writers of package flow/file with failures and crashes. A [Disk] is a
+// directory of the real file system that counts its operations, fails them on request and records
+// them. The state after a loss of power at any operation can be restored.
 //
 //	d := filetest.New(t, dir)
 //	run(d) // writes to dir

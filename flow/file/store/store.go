@@ -148,8 +148,8 @@ func (s *Store) Get(name string, v any) (ok bool, err error) {
 	return true, nil
 }
 
-// Put replaces the value of the entry by a value that json.Marshal can encode. The name is that of
-// a file without a directory. When Put returns nil, the value is durable. After an error the entry
+// Put replaces the value of the entry by a value that json.Marshal can encode. The name is a file
+// name without a directory. When Put returns nil, the value is durable. After an error the entry
 // has the old or the new value.
 func (s *Store) Put(name string, v any) error {
 	if s == nil {

@@ -14,9 +14,8 @@ import (
 // Patience is how long goroutines may take to end.
 const Patience = 15 * time.Second
 
-// Find returns an error that names the goroutines, other than those that options
-// leave out, that are still there after Patience. It returns as soon as there are
-// none.
+// Find returns an error that names the goroutines that still run after Patience, without the
+// goroutines left out by options. It returns as soon as there are none.
 func Find(options ...goleak.Option) error { return Within(Patience, options...) }
 
 // Within is Find with another patience; goleak itself waits for a second.

@@ -69,10 +69,10 @@ type Stats struct {
 	Late     int64 // additions that were older than the window when they came
 }
 
-// Change is what an event did to the graph, seen as a simple graph: AddEdge for a new edge,
-// RemoveEdge for a removed edge, SetEdge for other attributes of an edge, SetNode for a node that
-// is new or has other attributes, SetClass for another class. Cat and Attr are the attributes after
-// it, borrowed; nil means zeros.
+// Change is the effect of an event on the simple graph: AddEdge for a new edge, RemoveEdge for a
+// removed edge, SetEdge for other attributes of an edge, SetNode for a node that is new or has
+// other attributes, SetClass for another class. Cat and Attr are the attributes after it, borrowed;
+// nil means zeros.
 type Change struct {
 	Kind  event.Kind
 	U, V  int32 // the edge, or the node U

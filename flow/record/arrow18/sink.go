@@ -15,7 +15,7 @@ import (
 type Sink struct {
 	// Begin, if set, is called with the schema before there is a record.
 	Begin func(*arrow.Schema) error
-	// Write takes a record, which it borrows: it retains what it keeps.
+	// Write borrows a record and retains the parts that it keeps.
 	Write func(context.Context, arrow.RecordBatch) error
 	// End, if set, is called after the last record, with the error that ended the
 	// run, or nil if the stream is complete.

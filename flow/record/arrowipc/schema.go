@@ -36,7 +36,7 @@ type Schema struct {
 	Metadata arrow.Metadata
 }
 
-// Field is a column, or what is in one.
+// Field is a column or a child of a column.
 type Field struct {
 	// Field has no Type where values of that type are not read.
 	arrow.Field

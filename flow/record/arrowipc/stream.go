@@ -18,7 +18,7 @@ type Stream struct {
 	body space
 }
 
-// NewStream reads the schema. size is that of the whole input, or -1. If the size is unknown,
+// NewStream reads the schema. size is the size of the whole input, or -1. If the size is unknown,
 // memory is allocated as bytes arrive, not by the length in a message.
 func NewStream(r io.Reader, size int64, take Take) (*Stream, error) {
 	s := &Stream{r: r, left: size, take: take}

@@ -21,12 +21,11 @@
 //
 // # Trust
 //
-// Open and Record check that everything lies inside the file and that columns
-// have the lengths that their batch says, which does not depend on the number of
-// values. A damaged or truncated file is an error, not a panic, and allocates no
-// more than some multiple of its footer. Values are not looked at: offsets of
-// lists are checked by the views of package record, and graphs by
-// graph.Graph.Check; Verify reads all of a file that has a checksum.
+// Open and Record check that all buffers lie inside the file and that columns have the lengths in
+// their batch. The cost does not depend on the number of values. A damaged or truncated file is an
+// error, not a panic, and allocates no more than some multiple of its footer. Values are not looked
+// at: offsets of lists are checked by the views of package record, and graphs by graph.Graph.Check;
+// Verify reads all of a file that has a checksum.
 //
 // A file that another process truncates while it is mapped faults the program,
 // as it does with every mapping; write a new file and rename it instead. On
