@@ -281,7 +281,7 @@ func TestWalksErrors(t *testing.T) {
 		{Offsets: []int32{0, 2, 3}, Neighbors: []int32{1, 1, 0}},
 		{Offsets: pair.Offsets, Neighbors: pair.Neighbors, Edges: []uint64{1, 2}},
 	} {
-		if _, err := (Walks{}).Gram(ctx, []LabelledGraph{g}); err == nil || !strings.Contains(err.Error(), "graph 0 is undirected, and an edge stands in the row of one of its ends alone") {
+		if _, err := (Walks{}).Gram(ctx, []LabelledGraph{g}); err == nil || !strings.Contains(err.Error(), "graph 0 is undirected, and an edge is in the row of one end alone") {
 			t.Errorf("%v of %v", err, g)
 		}
 	}
