@@ -51,9 +51,9 @@
 // An attribute that is not finite or too large is a [RowError], a gradient that is not finite an error.
 // Both leave the weights and the optimizer unchanged.
 //
-// A model standardises the numbers that it learns. Predictions, losses and errors are in the unit of
-// the numbers. The mean and the deviation come from the batches up to row 256. In a sorted stream the
-// first rows differ from the rest, which makes them wrong.
+// A model standardises the numbers that it learns. Predictions, losses and errors are in the unit
+// of the numbers. The mean and the deviation come from the batches up to row 256. In a sorted
+// stream the first rows differ from the rest, so the mean and the deviation are wrong.
 //
 // # Shapes
 //

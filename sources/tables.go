@@ -215,7 +215,7 @@ type ColumnUse struct {
 	Type          ColumnType
 	Use           string
 	Words         int     // different words, of a column of words
-	Offset        float64 // that was subtracted from a column of numbers
+	Offset        float64 // subtracted from a column of numbers
 }
 
 // String returns the line.

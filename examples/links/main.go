@@ -1,5 +1,5 @@
-// Command links finds missing edges: it hides some edges of a graph, learns from
-// the others, and is asked which pairs of nodes are joined.
+// Command links finds missing edges: it hides some edges of a graph, learns from the others, and
+// predicts which pairs of nodes are joined.
 //
 //	go run ./examples/links                                 # communities, generated
 //	go run ./examples/links -graph power.edges.gz

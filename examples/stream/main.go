@@ -1,6 +1,6 @@
-// Command stream learns from graphs that come once each, of a stream of any length,
-// with two models side by side: the most accurate one, and logistic regression on
-// colours, which is the baseline that never needs a matrix of all pairs of graphs.
+// Command stream trains two models side by side on a stream of any length, each graph once: the
+// most accurate model, and logistic regression on colours. The latter is a baseline without a
+// matrix of all pairs of graphs.
 //
 //	go run ./examples/stream                                # 3000 generated graphs
 //	go run ./examples/stream -graphs 1000000 -out curve.svg -json out.json

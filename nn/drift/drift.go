@@ -13,8 +13,8 @@
 // for a rise alone.
 //
 // Bernoulli streams of 20 000 numbers with mean 0.3, 100 seeds, default settings. False alarms are
-// counted in 100 streams without a change. Else the mean rises at number 10 000: in how many
-// streams that is found, and after how many numbers on average:
+// counted in 100 streams without a change. In the other columns the mean rises at number 10 000:
+// the number of streams with an alarm, and the mean delay in numbers:
 //
 //	             false alarms    by 0.05: found, delay   by 0.1        by 0.2
 //	ADWIN        0               100, 2361               100, 547      100, 174

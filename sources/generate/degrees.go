@@ -12,11 +12,10 @@ import (
 // this is the random graph of Niepert et al. 2016, section "Runtime Analysis",
 // P(d) ∝ 1/d up to 3.
 //
-// The ends of edges that the degrees stand for are joined in random pairs (the
-// configuration model), and pairs that are self-loops or repeat an edge swap an
-// end with a random edge until they are neither. If the number of ends is
-// odd, or no swap is found in 1000 tries, as in graphs of few nodes, ends are
-// left over and some degrees smaller than drawn.
+// Each node has as many half-edges as its degree. They are joined in random pairs (the
+// configuration model); a self-loop or a repeated edge swaps an end with a random edge until it is
+// neither. If the number of ends is odd, or no swap is found in 1000 tries, as in graphs of few
+// nodes, ends are left over and some degrees smaller than drawn.
 func (by Generator) RandomDegrees(n int, weight []float64, seed uint64) (*graph.Graph, error) {
 	sum := 0.0
 	for d, w := range weight {

@@ -18,8 +18,8 @@ import (
 // the columns that package record documents, with their types; other columns
 // pass through.
 type Source struct {
-	// Reader is read once, to its end. Its Next has no context, so a run that is
-	// cancelled ends when the record in hand is there.
+	// Reader is read once, to its end. Its Next has no context, so a cancelled run ends when Next
+	// has returned.
 	Reader array.RecordReader
 }
 

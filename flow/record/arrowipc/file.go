@@ -16,8 +16,7 @@ var ErrNotFile = errors.New("not an Arrow IPC file, or a truncated one")
 
 var errTruncated = errors.New("the end is missing: it was truncated")
 
-// Block is where a record batch is in a file: its message, and after it its
-// body.
+// Block is the position of a record batch in a file: its message, followed by its body.
 type Block struct{ Offset, Meta, Body int64 }
 
 func (b Block) end() int64 { return b.Offset + b.Meta + b.Body }
