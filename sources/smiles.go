@@ -44,13 +44,12 @@ type SMILES struct {
 	Part  Subset
 	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it.
 	ID string
-	// Refused, if set, is told of each row that is no molecule, from 0, also one that
-	// CSV.Ragged accepts, and the stream goes on without it: the numbers of the other rows stay. The default is to end the run
+	// Refused, if set, is called with each row that is no molecule, from 0, also a row that CSV.Ragged accepts.
+	// The stream continues without it, and the numbers of the other rows stay. The default is to end the run
 	// with a [FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
-	// Skip, if set, is told of each row that is left out, from 0, since its class or value is
-	// missing, "", or its class is none of Classes, which else is refused. It is called as
-	// Refused.
+	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
+	// ("") or its class is not in Classes, which is an error without Skip. It is called as Refused.
 	Skip func(row int64, class string)
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int

@@ -17,11 +17,11 @@
 // choose by and a sixth to test on, or takes the parts of -part. It tries the systems of
 // its list in order, as long as -budget lasts, and keeps the model that is best on the
 // rows to choose by. -systems with those that were tried repeats the model byte for byte.
-// Where classes are unbalanced, -score auc, ap or balanced chooses by that in place of the
+// If classes are unbalanced, -score auc, ap or balanced chooses by that in place of the
 // accuracy, which the largest class alone makes high. -balance keeps the shares of the classes
 // in the model, and answers are then as if classes were equally frequent: more of each class is
-// right on average, less of all rows. The AUC of two classes stays. Use it where an error in a
-// rare class costs more; leave it where each row counts the same, or where rows are ranked.
+// right on average, less of all rows. The AUC of two classes stays. Use it if an error in a
+// rare class costs more; leave it if each row counts the same or rows are ranked.
 //
 // A train that was killed is resumed by the same command: FILE.train beside -out holds the
 // progress.
