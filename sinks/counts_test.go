@@ -88,7 +88,7 @@ func TestCollectCounts(t *testing.T) {
 	}{
 		{&sinks.CollectCounts{}, nil, "put operators.Count before it"},
 		{&sinks.CollectCounts{Names: []string{"sp"}}, []flow.Operator{countWL}, `there are no counts "sp"`},
-		{sinks.Train{Net: &nn.CNN{}}, []flow.Operator{countWL}, "a CNN reads fields, and there are none"},
+		{sinks.Train{Net: &nn.CNN{}}, []flow.Operator{countWL}, "a CNN reads fields, and the data have counts alone"},
 		{sinks.Train{Net: &nn.Logistic{}}, []flow.Operator{operators.Select{W: 2}, operators.Assemble{K: 2}, operators.Normalize{}}, ""},
 	} {
 		p := src

@@ -102,7 +102,7 @@ func TestMachineErrors(t *testing.T) {
 	}{
 		{onMatrix, recipe, "it has not learned from counts"},
 		{&graphkernel.SVM{}, recipe, nn.ErrUntrained.Error()},
-		{trained, operators.Recipe{counting}, "does not say what its graphs are like: begin it with an operators.Expect"},
+		{trained, operators.Recipe{counting}, "does not describe its graphs: begin it with an operators.Expect"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), familiar(), "an SVM reads counts, and there are none"},
 		{machine(t, recipe, sources.Families{Graphs: 60}), operators.Recipe{operators.Expect{Layout: few}, counting}, "the model has learned class 4, the data have 4 classes"},
 	} {

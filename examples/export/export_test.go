@@ -336,7 +336,7 @@ func TestWeights(t *testing.T) {
 		t.Errorf("the second row, 7919%%600*2, 2, 1/7, is not among the lines of %s: %v", table, err)
 	}
 	for _, args := range []string{"-graph " + dir + "/mapped", "-graph torus", "-data " + dir} {
-		if err := run(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights are those of an edge list") {
+		if err := run(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights needs an edge list") {
 			t.Errorf("%s: %v", args, err)
 		}
 	}

@@ -90,7 +90,7 @@ func TestBadFlags(t *testing.T) {
 		{"-workers -1", "-workers is -1"},
 		{"-labelings wl,foo", `unknown labeling "foo"`},
 		{"-labelings wl,WL", "wl is listed twice"},
-		{"-labelings auto", "auto is what"},
+		{"-labelings auto", "auto is the result"},
 		{"-crop foo", "-crop: labeling: unknown"},
 		{"-out a.pdf", ".svg or .png"},
 		{"-out /nowhere/a.svg", "/nowhere/a.svg"},
