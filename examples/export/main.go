@@ -174,7 +174,7 @@ func (c *config) check() (err error) {
 			return err
 		}
 	case c.graph.Weights && !parquet.IsEdges(c.data+c.graph.Path):
-		return fmt.Errorf("-weights are those of an edge list or a table of edges, and %s is neither", c.data+c.graph.Path)
+		return fmt.Errorf("-weights needs an edge list or a table of edges, and %s is neither", c.data+c.graph.Path)
 	}
 	packings := map[string][]string{"parquet": {"none", "zstd", "snappy"}, "arrow": {"none", "zstd", "lz4"}}[c.as]
 	if packings == nil {
