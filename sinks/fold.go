@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"fmt"
+	"math"
 	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -106,6 +107,34 @@ func (f *Fold) Fit(ctx context.Context, fit Fit) (Fitted, error) {
 	p := inMemory(valid)
 	fit.Valid, fit.Last, fit.HeldOut = &p, true, f.Valid == nil && nn.HoldsOut(fit.Net)
 	return fit.Run(ctx, inMemory(f.Train))
+}
+
+// Score tests a model that was trained elsewhere on Test, and on Valid if the fold has Valid, as
+// CrossValidation.Learn wants it. The loss is -log p of the class of a row, with p at least 2⁻²⁰,
+// summed over the rows. The fold must have classes.
+func (f *Fold) Score(ctx context.Context, net nn.Predictor, measure validation.Measure) (s validation.Score, err error) {
+	if s.Correct, s.Loss, s.Value, err = score(ctx, net, measure, f.Test); err == nil && f.Valid != nil {
+		s.ValidCorrect, s.HeldOut, s.Valid, err = score(ctx, net, measure, f.Valid)
+		s.HeldOut /= float64(f.Valid.NumRows())
+	}
+	return s, err
+}
+
+func score(ctx context.Context, net nn.Predictor, measure validation.Measure, rec arrow.Record) (correct int, loss, value float64, err error) {
+	var answers Answers
+	err = inMemory(rec).To(Predict{Net: net, Each: func(p Prediction) error {
+		if p.Target >= 0 && p.Target < len(p.Probs) {
+			loss -= math.Log(max(0x1p-20, float64(p.Probs[p.Target])))
+		}
+		if p.Target == p.Class {
+			correct++
+		}
+		return answers.Add(p)
+	}}).Run(ctx)
+	if err == nil && measure != "" {
+		value, err = measure.Of(&answers.Answers)
+	}
+	return correct, loss, value, err
 }
 
 // Scores returns one score for each of that many epochs, with losses summed over the rows, as

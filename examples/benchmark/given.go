@@ -32,14 +32,11 @@ func (c *config) byHeld() bool { return c.score == "" || c.refit }
 // runs is how often a system learns on each split: where these are given and it has no
 // seed, further runs are the same.
 func (s *system) runs(c *config) int {
-	if c.onGiven() && !s.seeded() {
+	if c.onGiven() && !s.seeded {
 		return 1
 	}
 	return c.repeats
 }
-
-// seeded reports whether a system learns by steps in a random order.
-func (s *system) seeded() bool { return s.trains != "" || s.name == "online" }
 
 // checkGiven refuses flags that do not go together.
 func (c *config) checkGiven() error {
@@ -71,8 +68,8 @@ func (c *config) checkGiven() error {
 		return err
 	}
 	for _, name := range c.systems {
-		if c.score != "" && !find(name).seeded() {
-			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online and best do", c.score, name)
+		if c.score != "" && !find(name).seeded {
+			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online, best, forest and best+forest do", c.score, name)
 		}
 	}
 	return nil

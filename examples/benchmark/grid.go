@@ -117,7 +117,7 @@ func (c *config) checkData(ctx context.Context) error {
 // trials is how many a cell has.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * s.runs(c) * s.variants)
-	if s.fixed || s.heldOut && c.byHeld() || c.strict() && s.seeded() {
+	if s.fixed || s.heldOut && c.byHeld() || c.strict() && s.seeded {
 		return n
 	}
 	return 2 * n
@@ -251,7 +251,7 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ke
 			return p.learn(ctx, t)
 		},
 	}
-	if c.onGiven() && s.seeded() { // trials are long
+	if c.onGiven() && s.seeded { // trials are long
 		if v.KeepAs, err = trialName(d, s); err != nil {
 			return nil, nil, err
 		}

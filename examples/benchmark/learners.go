@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -100,7 +103,7 @@ type networkOf struct {
 }
 
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(collection.Batches), trains: of.kind, identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(collection.Batches), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		return trained(ctx, c, d, of.kind, collection.Making{
 			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
 		}, collection.Batches)
@@ -110,13 +113,70 @@ func network(name, about string, of networkOf) *system {
 // bag is logistic regression on words, whose epochs are chosen.
 func bag(name, about, kind string, words []count.Counter) *system {
 	held := kind == collection.Best
-	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
 		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
 		if err == nil {
 			p.heldOut, p.byLoss = held && c.byHeld() || c.strict(), !held && c.score == ""
 		}
 		return p, err
 	}}
+}
+
+// forest is a random forest on the words of best, alone or with best, which stops as it does alone.
+func forest(name, about string, with bool) *system {
+	words := count.Standard()
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("forest 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+		fields, err := d.MakeFields(ctx, collection.Making{Count: words, Workers: c.workers})
+		if err != nil {
+			return nil, err
+		}
+		return &plan{
+			atOnce: fields.AtOnce(collection.Best, len(d.Layout.Classes)),
+			learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
+				fold, err := sinks.NewFold(ctx, []arrow.Record{fields.Record}, t.Split)
+				if err != nil {
+					return nil, err
+				}
+				defer fold.Release()
+				trees := &nn.Forest{Seed: seedOf(c, t)}
+				if err := trees.Init(nn.Shape{Counts: sinks.CountNames(fold.Train.Schema()), Classes: len(d.Layout.Classes)}); err != nil {
+					return nil, err
+				}
+				counts, err := sinks.CountsOf(fold.Train, trees.Shape().Counts...)
+				if err != nil {
+					return nil, err
+				}
+				class, err := record.Values[int32](fold.Train, record.Target)
+				if err != nil {
+					return nil, err
+				}
+				if err := trees.FitCounts(ctx, counts, class); err != nil {
+					return nil, err
+				}
+				both := &nn.Ensemble{Nets: []nn.Predictor{trees}}
+				if with {
+					best := nn.Best()
+					fit := sinks.Fit{Net: best, Epochs: collection.MaxEpochs(collection.Best, len(d.Class)), Patience: collection.HeldPatience, Seed: seedOf(c, t), Measure: c.score}
+					if fold.Valid != nil {
+						valid := rowsOf(fold.Valid)
+						fit.Valid = &valid
+					}
+					if _, err := fit.Run(ctx, rowsOf(fold.Train)); err != nil {
+						return nil, err
+					}
+					both.Nets = append(both.Nets, best)
+				}
+				s, err := fold.Score(ctx, both, c.score)
+				return []validation.Score{s}, err
+			},
+			chosen:  func(int, int) string { return "" },
+			release: fields.Release,
+		}, nil
+	}}
+}
+
+func rowsOf(rec arrow.Record) flow.Pipeline {
+	return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
 // training is what the trials of a model that learns by epochs have in common.
@@ -167,7 +227,7 @@ func seedOf(c *config, t validation.Trial) uint64 {
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
-	return &system{name: name, about: about, variants: len(heights), identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", collection.Revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(heights), seeded: true, identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", collection.Revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		var rows *sinks.Collect
 		return &plan{
 			prepare: func(ctx context.Context, v int) error {

@@ -24,6 +24,7 @@ type system struct {
 	// is not resumed.
 	identity string
 	trains   string // what model by epochs, as collection.Training; "" = none
+	seeded   bool   // it learns by random numbers, and gives probabilities
 }
 
 // on is the identity with that of the trainings on a collection.
@@ -64,6 +65,8 @@ var systems = []*system{
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
 	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.Best, count.Standard()),
+	forest("forest", "random forest on the most frequent words of best", false),
+	forest("best+forest", "mean of the probabilities of best and forest", true),
 }
 
 // ablations are the best system without one of its ingredients each.
@@ -134,9 +137,9 @@ func names() (all []string) {
 func usage() string {
 	var b strings.Builder
 	for _, s := range systems {
-		fmt.Fprintf(&b, "%-9s %s\n", s.name, s.about)
+		fmt.Fprintf(&b, "%-11s %s\n", s.name, s.about)
 	}
-	fmt.Fprintf(&b, "best-X    best without X, one of %s;\n          not in all", strings.Join(leftOut(), " "))
+	fmt.Fprintf(&b, "best-X      best without X, one of %s;\n            not in all", strings.Join(leftOut(), " "))
 	return b.String()
 }
 

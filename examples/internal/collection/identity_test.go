@@ -26,7 +26,7 @@ func TestIdentity(t *testing.T) {
 	best := Training{Kind: Best, Pretrain: "none", Epochs: 50}.Identity()
 	for _, part := range []string{
 		fmt.Sprintf("training %d, ", Revision), "Width: 131072", "Heads: 10",
-		"pretrained by none", "50 epochs", fmt.Sprintf("patience %d", heldPatience),
+		"pretrained by none", "50 epochs", fmt.Sprintf("patience %d", HeldPatience),
 	} {
 		if !strings.Contains(best, part) {
 			t.Errorf("%q has no %q", best, part)

@@ -52,9 +52,9 @@ type Net interface {
 	nn.Saver
 }
 
-// heldPatience is how many epochs without a lower loss of the graphs that a model
+// HeldPatience is how many epochs without a lower loss of the graphs that a model
 // holds out end its training.
-const heldPatience = 10
+const HeldPatience = 10
 
 // Outcome is what came of a Training.
 type Outcome struct {
@@ -106,7 +106,7 @@ func (j Training) coder(units nn.Units, hidden int) nn.Encoder {
 // patience is how many epochs without a better score end the training; 0 = all are made.
 func (j Training) patience(net Net) int {
 	if nn.HoldsOut(net) && !j.Whole {
-		return heldPatience
+		return HeldPatience
 	}
 	return 0
 }
