@@ -224,6 +224,16 @@ func TestFoldValid(t *testing.T) {
 			if got != want {
 				t.Errorf("%q, epoch %d: %+v, want %+v", measure, e+1, got, want)
 			}
+			said, err := f.Score(ctx, net, measure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(said.Loss-want.Loss) > 1e-4 || math.Abs(said.HeldOut-valid.Loss) > 1e-5 {
+				t.Errorf("%q, epoch %d: a loss of %v and %v, want %v and %v", measure, e+1, said.Loss, said.HeldOut, want.Loss, valid.Loss)
+			}
+			if said.Loss, said.HeldOut = want.Loss, want.HeldOut; said != want {
+				t.Errorf("%q, epoch %d: %+v, want %+v", measure, e+1, said, want)
+			}
 		}
 	}
 	p := flow.From(flow.Records{Records: []arrow.Record{f.Train}})
