@@ -33,10 +33,11 @@ import (
 // drawn until one does. A probability is the mean over the trees of the shares of the classes in the leaves.
 //
 // The mean of a Forest and a Logistic on the same counts, an Ensemble, ranks the molecules of
-// ogbg-molhiv better than either; see examples/benchmark/README.md.
+// ogbg-molhiv better than the Logistic, and is no better on small collections; see
+// examples/benchmark/README.md.
 //
 // A fit costs O(entries) for the columns and O(Trees·√Width·rows·depth), and takes Width·rows/8
-// bytes beside 24 for each different column. One goroutine at a time may fit; any number may
+// bytes beside about 100 for each different question. One goroutine at a time may fit; any number may
 // predict after the fit.
 type Forest struct {
 	Trees   int               // 0 = 300
