@@ -207,8 +207,8 @@ func (c *rankCut) first(ix *Index, room int) {
 	c.tied = c.tied[:room]
 }
 
-// cutClass numbers what a kept field depends on beside its neighbourhood: 0 where ranks do
-// not matter, 1 where degrees do, and above that also the hashes of the nodes of a degree.
+// class numbers what a kept field depends on beside its neighbourhood: 0 if ranks do not
+// matter, 1 if degrees do, and above that also the hashes of the nodes of a degree.
 func (c *rankCut) class() uint8 {
 	switch c.by {
 	case byDegree:

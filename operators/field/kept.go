@@ -95,13 +95,18 @@ func (k *Kept) grow() {
 	if k.keeps {
 		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
 	}
-	if k.ranked {
-		k.worst = append(k.worst, make([]uint32, n-begin)...)
-		k.tender = append(k.tender, make([]uint64, 4*(n-begin))...)
-	}
+	k.growCuts(n - begin)
 	k.growBound(n - begin)
 	for v := begin; v < n; v++ {
 		k.touch(int32(v), isAltered)
+	}
+}
+
+// growCuts makes room for new nodes.
+func (k *Kept) growCuts(n int) {
+	if k.ranked {
+		k.worst = append(k.worst, make([]uint32, n)...)
+		k.tender = append(k.tender, make([]uint64, 4*n)...)
 	}
 }
 

@@ -136,3 +136,35 @@ func TestKept(t *testing.T) {
 		}
 	})
 }
+
+// A bound can be set, changed and dropped at any time; the state fits each.
+func TestKeptOtherBound(t *testing.T) {
+	e := &edited{n: 30, edge: map[graph.Edge]int32{}}
+	for v := int32(1); v < 30; v++ {
+		if v%4 != v {
+			e.edge[e.key(v%4, v)] = 0
+		}
+	}
+	const size = 5
+	norm := &field.Normalizer{K: size}
+	k := field.NewKept(field.NewDynamicIndex(e.graph(), field.Both), norm, true)
+	shown := map[int32]string{}
+	for i, bound := range []int{0, 8, 0, 5, 8, 0} {
+		if i > 0 {
+			k.SetBound(bound)
+		}
+		for _, far := range []int32{10, 20} {
+			u, v := int32(i+4), int32(i)+far
+			e.edge[e.key(u, v)] = 0
+			k.Add(u, v, nil, nil)
+			if err := anew(k, e, field.Both, size, bound, shown); err != nil {
+				t.Fatalf("bound %d: %v", bound, err)
+			}
+		}
+		if _, err := field.RestoreKept(field.NewDynamicIndex(e.graph(), field.Both), norm, k.State()); err != nil {
+			t.Errorf("bound %d: %v", bound, err)
+		}
+		e.n++
+		k.Grow(e.n)
+	}
+}

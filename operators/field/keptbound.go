@@ -43,7 +43,8 @@ func (k *Kept) SetBound(most int) {
 	}
 	k.d.SetBound(most)
 	k.keptBound = keptBound{most: most}
-	k.ranked = k.keeps && k.ranks()
+	k.ranked, k.worst, k.tender = k.keeps && k.ranks(), nil, nil
+	k.growCuts(k.d.ix.N())
 	k.growBound(k.d.ix.N())
 	for v := range int32(k.d.ix.N()) {
 		k.touch(v, isAltered)
