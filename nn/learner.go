@@ -46,7 +46,9 @@ type pointer[M any] interface {
 }
 
 // Learner holds the weights of a model, the state of its optimizer and its counts. Each Model of
-// this package embeds one and has its methods; Init and Load set it.
+// this package embeds one and has its methods. Init and Load set it, and nothing else must: a
+// Learner fits the type and the settings of its model. Copies of a model share it. Before Init and
+// Load its methods return ErrNotReady or zeros.
 type Learner struct {
 	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them

@@ -16,7 +16,7 @@ type settings struct {
 	learner    **Learner
 	info       *map[string]string
 
-	counts bool // it reads counts, not at fields: w and k are nil
+	counts bool // it reads counts, not fields: w and k are nil
 
 	// Numbers and words that shape the layers.
 	w, k  *int

@@ -16,13 +16,13 @@ import (
 // the outputs of a classifier to new a priori probabilities, section 2.2): p of a class becomes
 // p divided by its share, divided by the sum over the classes.
 //
-// It is for unbalanced classes, of which a model rarely says the rare ones: what is right of
-// each class on average (validation.Balanced) rises, and the share of all rows that are right
-// falls. Of two classes the order of rows stays, and so validation.ROC and validation.Precision.
+// It is for unbalanced classes, where a model rarely predicts a rare class: the balanced accuracy
+// (validation.Balanced) rises, and the accuracy falls. With two classes the order of the rows stays,
+// and so do validation.ROC and validation.Precision. Shares are above 0 and at most 1.
 type Prior []float64
 
-// PriorOf counts the classes of rows that have a target. A class without rows, of which a model
-// says nothing but noise, has the share 1: its probability is not raised.
+// PriorOf counts the classes of rows that have a target. A class without rows, whose probability
+// is noise, has the share 1: its probability is not raised.
 func PriorOf(classes int, rows ...arrow.Record) (Prior, error) {
 	p, all := make(Prior, classes), 0.
 	for _, rec := range rows {
@@ -65,9 +65,9 @@ func (p Prior) Apply(probs []float32) {
 // priorNote is the note of a model's file that holds its Prior.
 const priorNote = "prior"
 
-// Keep puts the shares into the metadata of a model of classes, which Save writes; none are
-// taken out of it. A Predictor and a Predict apply them to the predictions, after a Smoothing
-// and a Temperature. The model itself does not change, nor does what Evaluate says of it.
+// Keep puts the shares into the metadata of a model of classes, which Save writes. A nil Prior
+// removes them from it. A Predictor and a Predict apply them to the predictions, after a Smoothing
+// and a Temperature. The model itself does not change, nor do the results of Evaluate.
 func (p Prior) Keep(m nn.Saver) error {
 	if p == nil {
 		delete(m.Metadata(), priorNote)

@@ -28,7 +28,8 @@ type CSV struct {
 	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
-	// messages. The table can then be opened once.
+	// messages. The table can then be opened once. OpenTable reads 256 KiB of it, or to its end;
+	// later rows are returned as they come.
 	Reader io.Reader
 	// Comma separates values: one byte. The default is a tab where the name ends in
 	// .tsv, .tsv.gz, or .tsv.zst, else a comma.

@@ -22,7 +22,8 @@ type JSONLines struct {
 	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
-	// messages. The table can then be opened once.
+	// messages. The table can then be opened once. OpenTable reads 256 KiB of it, or to its end;
+	// later rows are returned as they come.
 	Reader io.Reader
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file if that is more.

@@ -6,7 +6,7 @@ import (
 )
 
 // Lines is a [Table] of JSON objects, as [JSONLines] is, where the first line that is not
-// empty begins with {" or [{, and else of values, as [Text] is. The fields are those of Text.
+// empty begins with {" or [{, and else of values, as [Text] is. The fields are as in these.
 type Lines Text
 
 // String names the file, for the plan of a pipeline.

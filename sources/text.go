@@ -25,7 +25,7 @@ type Text struct {
 	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
-	// messages. The table can then be opened once.
+	// messages. The table can then be opened once. Rows are returned as they come.
 	Reader io.Reader
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file if that is more.

@@ -49,8 +49,7 @@ func (c *Contexts) Append(ids []uint64) {
 //	gram, err := deep.Gram(ctx, counts)
 //	gram.Normalize()
 //
-// Things that were in no context have no vector and do not count. No targets are
-// looked at.
+// An id without a context has no vector and does not count. Deep reads no targets.
 //
 // Save and Load keep the vectors, for other programs and later graphs.
 //

@@ -21,7 +21,7 @@ type Training struct {
 	// where it stops, the curve goes on with the last score.
 	Whole    bool
 	Seed     uint64
-	Measure  validation.Measure // that epochs are chosen by if the split has Valid, and that is told of tests; "" = the loss
+	Measure  validation.Measure // scores epochs, if the split has Valid, and tests; "" = the loss
 	Kind     string             // of the model: cnn, pslr or gru, or best where Count was made
 	Pretrain string             // what teaches its first layer: rbm, autoencoder or none
 	Workers  int                // of the model

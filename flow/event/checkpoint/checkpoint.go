@@ -74,7 +74,8 @@ type File struct {
 	FS file.FS
 }
 
-// Part is something that a run changes. Load reads the output of Save, and no byte behind it.
+// Part is something that a run changes. The reader of Load ends behind the output of Save, and Load
+// reads all of it.
 type Part struct {
 	Name string
 	Save func(io.Writer) error

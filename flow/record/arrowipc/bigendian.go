@@ -2,7 +2,7 @@
 
 package arrowipc
 
-// Columns of files are used if they are, and files are little-endian: on a
+// Columns of files are used in place, and files are little-endian: on a
 // machine of the other order their numbers would be read wrong without an error,
 // so there is no build for it.
 var _ = sanflow_needs_a_little_endian_machine

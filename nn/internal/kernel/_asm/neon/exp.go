@@ -3,7 +3,7 @@ package main
 import "math"
 
 // Constants of the functions, each four times in a table at R3. The first lie in
-// registers, too; coefficients are loaded if they are needed, since a copy
+// registers, too; coefficients are loaded where they are needed, since a copy
 // would take the pipes that multiply.
 const table = reg(3)
 

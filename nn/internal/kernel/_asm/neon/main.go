@@ -1,4 +1,4 @@
-// Command neon writes the assembly of package kernel for arm64, if NEON is
+// Command neon writes the assembly of package kernel for arm64, where NEON is
 // part of every processor:
 //
 //	go run ./neon -out ../
