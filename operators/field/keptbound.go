@@ -35,8 +35,8 @@ type keptBound struct {
 }
 
 // SetBound bounds the fields from now on as Index.SetBound does; 0 is no bound. All fields
-// are stale. A Kept with members takes 4·most + 1 bytes more for each node. most is at least
-// the size of a field.
+// are stale. Beside the index a Kept takes 25 bytes more for each node, and with members
+// 4·most + 25. most is at least the size of a field.
 func (k *Kept) SetBound(most int) {
 	if most > 0 && most < k.K() {
 		panic(fmt.Sprintf("field: bound is %d, want at least k, %d", most, k.K()))
