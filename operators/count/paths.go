@@ -120,8 +120,9 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 	if !g.Directed {
 		weight /= 2 // each pair is met from both ends
 	}
+	every := 1 + 4096/max(1, n) // searches of a small graph are shorter than a look at the context
 	for i := range sources {
-		if i%64 == 0 && in.Err() != nil {
+		if i%every == 0 && in.Err() != nil {
 			return in.Err()
 		}
 		source := int32(i)
