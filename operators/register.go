@@ -50,6 +50,9 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	}
 	e, ok := registry.Typed(op)
 	if !ok {
+		if _, known := op.(KnownClasses); known {
+			return nil, errors.New("operators.KnownClasses cannot be written: it holds the classes of the nodes of one graph; sinks/nodes.Fit leaves it out if Portable is set or Known is nodes.Off")
+		}
 		if err := settings.Unwritable(op); err != nil {
 			return nil, err
 		}

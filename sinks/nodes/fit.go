@@ -8,7 +8,12 @@
 // sinks.Save stores Fitted.Net and Fitted.Recipe, and sinks.Predictor.Open answers for this graph
 // or a later state of it:
 //
-//	err := sinks.Save("nodes.safetensors", fitted.Net, fitted.Recipe)
+//	fitted, err := nodes.Fit{Seed: 1, Portable: true}.Run(ctx, set, set.Subset(sources.Train), set.Subset(sources.Val))
+//	err = sinks.Save("nodes.safetensors", fitted.Net, fitted.Recipe)
+//
+// Without Portable, the best model may be one that Save refuses: with known classes in its fields,
+// or the mean of networks and words. Package choose chooses among more models, and all of them can be
+// saved.
 package nodes
 
 import (
@@ -88,8 +93,9 @@ type Fit struct {
 	// Words adds logistic regression, which needs sparse features. Auto is On with few training
 	// nodes; with more it takes minutes.
 	Words Choice
-	// Portable makes one model that also predicts for other graphs. It leaves out known classes in
-	// fields, words, smoothing, and the mean of networks and words.
+	// Portable makes one model that sinks.Save takes, and that also predicts for other graphs. It
+	// leaves out known classes in fields, words, smoothing, and the mean of networks and words. Without
+	// the known classes, accuracy can be lower: on WordNet3 84.9 % in place of 90.9 %.
 	Portable bool
 	// Mask hides words of the training rows of networks; see operators.MaskWords.
 	Mask operators.MaskWords

@@ -277,7 +277,9 @@ func TestFitSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sinks.Save(filepath.Join(t.TempDir(), "m"), known.Net, known.Recipe); err == nil || !strings.Contains(err.Error(), "KnownClasses") {
-		t.Errorf("known classes: %v", err)
+	for name, fitted := range map[string]*Fitted{"known classes": known, "the mean of two models": {}} {
+		if err := sinks.Save(filepath.Join(t.TempDir(), "m"), fitted.Net, fitted.Recipe); err == nil || !strings.Contains(err.Error(), "Portable is set") {
+			t.Errorf("%s: %v, want an error that names Portable", name, err)
+		}
 	}
 }
