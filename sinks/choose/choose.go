@@ -1,7 +1,22 @@
 // Package choose learns by each of a list of systems, in order, and keeps the model that
 // is best on validation rows, which also calibrate it (sinks.Temperature). [Deal] deals rows into parts, [Choice] tries the systems of
-// [Graphs], [Nodes] or [Links], and [Measures] tests the model. The example shows them for
-// graphs; ExampleSave_tables of package sinks, for the nodes of tables.
+// [Graphs], [Nodes] or [Links], and [Measures] tests the model. The command sanflow train does the
+// same. For the nodes of a graph, where must and check end the program on an error:
+//
+//	train, valid, test, err := choose.Deal(set.Class, set.Split, 1) // nodes whose class is known
+//	check(err)
+//	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
+//	chosen := must(choose.Choice{
+//		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
+//	}.Run(ctx))
+//	check(sinks.Save(path, chosen.Net, chosen.Recipe))
+//	p := must(sinks.Load(path))          // elsewhere, later
+//	open := must(p.Open(ctx, set.Graph)) // smooths answers if the model does
+//	m := choose.NewMeasures(set.Classes)
+//	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
+//	check(errors.Join(open.Close(), p.Close()))
+//
+// Example has the same for graphs, and ExampleSave_tables of package sinks for the nodes of tables.
 //
 // The clock decides only how many systems of the list are tried. A Choice of the systems
 // that were tried, without a Budget, gives the same model, byte for byte.

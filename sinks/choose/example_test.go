@@ -3,14 +3,18 @@ package choose_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // must returns v. A program handles the error.
@@ -19,6 +23,39 @@ func must[T any](v T, err error) T {
 		log.Fatal(err)
 	}
 	return v
+}
+
+// check ends the program where there is an error. A program handles the error.
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A model for the nodes of one graph is chosen, saved, loaded and tested.
+func Example_nodes() {
+	ctx, path := context.Background(), filepath.Join(must(os.MkdirTemp("", "nodes")), "nodes.model")
+	defer os.RemoveAll(filepath.Dir(path))
+	g, class, err := generate.Communities(300, 4, 6, 2, 1)
+	check(err)
+	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"north", "east", "south", "west"}}
+	check(set.Identify()) // there are no other features
+
+	train, valid, test, err := choose.Deal(set.Class, set.Split, 1) // nodes whose class is known
+	check(err)
+	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
+	chosen := must(choose.Choice{
+		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
+	}.Run(ctx))
+	check(sinks.Save(path, chosen.Net, chosen.Recipe))
+	p := must(sinks.Load(path))          // elsewhere, later
+	open := must(p.Open(ctx, set.Graph)) // smooths answers if the model does
+	m := choose.NewMeasures(set.Classes)
+	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
+	check(errors.Join(open.Close(), p.Close()))
+	fmt.Println("tested on", m.Rows, "nodes, better than the largest class:", m.Accuracy() > 2*m.Majority())
+	// Output:
+	// tested on 50 nodes, better than the largest class: true
 }
 
 // The best of two systems for graphs is chosen, tested and kept.

@@ -8,10 +8,10 @@
 //
 // with ids and classes by their names:
 //
-//	err := flow.From(src).Via(recipe).To(scores.Sink{
+//	err := recipe.Onto(flow.From(src)).To(scores.Sink{
 //		Net:     net,
 //		Columns: scores.Columns{Classes: classes},
-//		ID:      scores.RootID,                  // of rows of nodes
+//		ID:      scores.RootID,                  // if rows are nodes
 //		To:      scores.CSV{Path: "scores.csv"}, // or JSONLines, parquet.Sink, ipc.Sink
 //	}).Run(ctx)
 //

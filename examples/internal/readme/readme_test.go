@@ -2,6 +2,9 @@ package readme_test
 
 import (
 	"fmt"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +27,33 @@ func lines(text string) string {
 	return b.String()
 }
 
+// Whatever Go these package comments show is compiled in an example of the package.
+func TestPackageComments(t *testing.T) {
+	for _, name := range []string{"choose/choose.go", "scores/doc.go"} {
+		path := filepath.Join("../../../sinks", name)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		example, err := os.ReadFile(filepath.Join(filepath.Dir(path), "example_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := 0
+		for _, b := range new(comment.Parser).Parse(file.Doc.Text()).Content {
+			if code, ok := b.(*comment.Code); ok && strings.Contains(code.Text, ":=") {
+				blocks++
+				if !strings.Contains(lines(string(example)), lines(code.Text)) {
+					t.Errorf("%s: this is compiled nowhere:\n%s", name, code.Text)
+				}
+			}
+		}
+		if blocks == 0 {
+			t.Errorf("%s shows no Go", name)
+		}
+	}
+}
+
 // Whatever Go the README shows is compiled, here or in an example.
 func TestREADME(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
@@ -31,7 +61,7 @@ func TestREADME(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compiled string
-	for _, name := range []string{"example_test.go", "../../../sources/example_mapped_test.go", "../../../sinks/tasks_example_test.go"} {
+	for _, name := range []string{"example_test.go", "../../../sources/example_mapped_test.go", "../../../sinks/tasks_example_test.go", "../../../sinks/tables_example_test.go"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -45,6 +75,11 @@ func TestREADME(t *testing.T) {
 	for _, b := range blocks {
 		if !strings.Contains(compiled, lines(b[1])) {
 			t.Errorf("this is compiled nowhere:\n%s", b[1])
+		}
+	}
+	for _, name := range regexp.MustCompile("`(Example\\w+)`").FindAllStringSubmatch(string(readme), -1) {
+		if !strings.Contains(compiled, "func "+name[1]+"() {") {
+			t.Errorf("the README names %s, which is not there", name[1])
 		}
 	}
 	if words := len(strings.Fields(string(readme))); words > 1800 {
