@@ -26,6 +26,9 @@ var _ streams.Flow = (*OperatorFlow)(nil)
 // first record. When ctx ends, the output ends, and Err returns within a second. A goroutine
 // then releases further input until the input is closed, since go-streams cannot stop it. At
 // most one Options is used.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
 func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
 	r, err := adapterRun(ctx, opts)
 	count := &counter{stage: Name(op)}
@@ -68,6 +71,9 @@ var _ streams.Source = (*SourceOutlet)(nil)
 // AsSource returns src as a go-streams source of arrow.Record. It opens src when the first
 // stage is connected, and ends when ctx does. A reader that is an Acker gets no calls, since
 // go-streams does not report completed records.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
 func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
 	r, err := adapterRun(ctx, opts)
 	s := &SourceOutlet{
@@ -132,6 +138,9 @@ var _ streams.Sink = (*SinkInlet)(nil)
 
 // AsSink returns sink as a go-streams sink of arrow.Record. It opens the sink with the schema
 // of the first record. When ctx ends it ends as AsFlow does.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
 func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
 	r, err := adapterRun(ctx, opts)
 	count := &counter{stage: Name(sink)}

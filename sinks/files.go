@@ -8,5 +8,6 @@ import (
 // IPC writes records as Arrow IPC files and streams.
 type IPC = ipc.Sink
 
-// Collect keeps the stream in memory: Records are its records until Release.
+// Collect keeps the stream in memory. Its methods Records() and Rows() return the records and the
+// number of rows; Release() releases the records, which are invalid afterwards.
 type Collect = collect.Sink
