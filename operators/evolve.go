@@ -67,8 +67,6 @@ type Evolve struct {
 	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node, and
 	// 4·(K + Bound) with a Bound. Evolve then emits all fields that events can have changed.
 	Forget bool
-	// MemberIDs adds the column member_ids, (w, k): 0, or the empty string, for dummies.
-	MemberIDs bool
 	// State, if set, is the graph and the fields that a run begins with, and at its end those
 	// that it comes to. The next run goes on from there.
 	State *EvolveState
@@ -104,11 +102,8 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("Every is %d, want a number of events from 1", v.Every)
 	case layout.NodeSparse.Card > 0:
 		return nil, errors.New("the events have a layout with sparse attributes: want none")
-	case v.MemberIDs && layout.NodeIDs == graph.NoIDs:
-		return nil, errors.New("MemberIDs is set, and the events have no ids of nodes")
 	}
 	e := &evolver{names: &names{kind: layout.NodeIDs}, Evolve: v, layout: layout, norm: normalizer{Normalize: z, w: v.Size, layout: layout, cache: field.NewCache(cacheBytes)}}
-	e.norm.memberIDs = v.MemberIDs
 	base := arrow.NewSchema([]arrow.Field{
 		{Name: record.GraphID, Type: arrow.PrimitiveTypes.Int64}, {Name: record.Pos, Type: arrow.PrimitiveTypes.Int64},
 		record.ListField[int32](record.Roots, []int{v.Size}),

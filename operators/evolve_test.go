@@ -100,7 +100,7 @@ func TestEvolveConforms(t *testing.T) {
 			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12, Forget: true},
 			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
-			op.MemberIDs = l.NodeIDs != graph.NoIDs
+			op.MemberIDs = true
 			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
 				recs, _ := eventRecords(memory.DefaultAllocator, l, 60, 12, 9, 3)
 				flowtest.Run(t, flowtest.Case{Op: op, Records: recs})
@@ -248,7 +248,7 @@ func TestEvolveWorkers(t *testing.T) {
 		for _, bound := range []int{0, 5} {
 			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 			recs, _ := eventRecords(mem, l, 300, 25, 10, uint64(i))
-			op := operators.Evolve{Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true}, Every: 7, Size: 3, MemberIDs: l.NodeIDs != graph.NoIDs}
+			op := operators.Evolve{Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true, MemberIDs: true}, Every: 7, Size: 3}
 			var want []string
 			for workers := 1; workers <= 3; workers++ {
 				var out sinks.Collect
@@ -289,7 +289,7 @@ func TestEvolveMemberIDs(t *testing.T) {
 		for i, rec := range recs {
 			var text bytes.Buffer
 			var out sinks.Collect
-			op := operators.Evolve{Normalize: operators.Normalize{K: 4}, Size: 3, MemberIDs: true, State: state}
+			op := operators.Evolve{Normalize: operators.Normalize{K: 4, MemberIDs: true}, Size: 3, State: state}
 			if err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(op).Via(operators.PerRoot{}).To(&out).Run(context.Background()); err != nil {
 				t.Fatal(err)
 			}
@@ -376,7 +376,6 @@ func TestEvolveRefuses(t *testing.T) {
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 5000}}, events, "Bound is 5000"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3}, MemberIDs: true}, events, "MemberIDs is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Last: 1, Within: 1}, events, "both Last and Within"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}}, record.Layout{}.Schema(), "no events"},

@@ -25,10 +25,8 @@ import (
 // drops the columns of the graph and of the neighbourhoods.
 //
 // Roots and members are numbers of nodes, from 0 in each graph, even if the graph
-// has other ids for them in node_ids. The ids of the roots become root_ids. The ids of
-// members go with the graph: a program that writes these sets KeepGraph and looks them up
-// in [record.Row].NodeID, in a stage before PerRoot, which drops the graph. Or the program
-// keeps the ids of the source, such as sources.Network.IDs.
+// has other ids for them in node_ids. The ids of the roots become root_ids, and with MemberIDs
+// those of the members become member_ids.
 //
 // Without an Assemble before it, Normalize gathers the neighbourhoods itself, to
 // the same fields. They are then nowhere in columns, which around the hubs of a
@@ -68,6 +66,9 @@ type Normalize struct {
 	Distances int
 	// Mask adds the column mask, (w, k): 1 for a node, 0 for a dummy.
 	Mask bool
+	// MemberIDs adds the column member_ids, (w, k), if nodes have ids: the ids of the members; 0, or
+	// the empty string, for dummies.
+	MemberIDs bool
 	// KeepGraph keeps the columns of the graph.
 	KeepGraph bool
 	// Suffix is put behind the names of the columns that are added, so that
@@ -186,10 +187,8 @@ type normalizer struct {
 	hops   []uint8                // (w, k) their distances from the root; nil where no column needs them
 	used   int                    // fields of that row without the zero fields at its end
 	labels labels
-	noted  bool // each event was, once
-	// Of Evolve: the ids of nodes, borrowed, and whether members have them in a column.
-	named     func(nodes []int32) graph.IDs
-	memberIDs bool
+	noted  bool                          // each event was, once
+	named  func(nodes []int32) graph.IDs // of Evolve: the ids of nodes, borrowed
 
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record

@@ -163,3 +163,61 @@ func ExampleNormalize_severalSizes() {
 	// normalize 2  Mask=true Suffix=_k10       + members_k10 mask_k10  - offsets neighbors hood dist
 	// discard
 }
+
+// member_ids has the ids of the members, as the graph that is kept has them; without ids there is no
+// such column.
+func TestNormalizeMemberIDs(t *testing.T) {
+	g, err := graph.New(7, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 0}, {U: 4, V: 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"a", "Bob", "", "ü", "five", "6", "last"}
+	ends, text := []int32{0}, []byte(nil)
+	for _, s := range texts {
+		text = append(text, s...)
+		ends = append(ends, int32(len(text)))
+	}
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	for _, ids := range []graph.IDs{{}, graph.IDsOf([]int64{7, -3, 1 << 40, 0, 9, 5, 6}), graph.IDsOfText(ends, text)} {
+		set := &sources.NodeSet{Graph: g, IDs: ids}
+		for _, more := range [][]flow.Operator{nil, {operators.Assemble{K: 3}}} {
+			p := flow.From(set).Via(operators.Select{W: 9})
+			for _, op := range more {
+				p = p.Via(op)
+			}
+			var out sinks.Collect
+			err := p.Via(operators.Normalize{K: 3, MemberIDs: true, Suffix: "_x"}).With(flow.Options{Allocator: mem, Workers: 2}).To(&out).Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := out.Records()[0]
+			if ids.Len() == 0 {
+				if rec.Schema().HasField(record.MemberIDs + "_x") {
+					t.Error("there is a column of ids, and no node has one")
+				}
+				out.Release()
+				continue
+			}
+			got, err := record.IDsOfColumn(rec, record.MemberIDs+"_x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			members, _, err := record.FixedValues[int32](rec, record.Members+"_x")
+			if err != nil || len(members) != 9*3 {
+				t.Fatalf("%d members, %v", len(members), err)
+			}
+			row := got.Row(0)
+			for i, v := range members {
+				want := ids.Name(max(v, 0))
+				if v < 0 {
+					want = map[graph.IDKind]string{graph.Int64IDs: "0"}[ids.Kind()]
+				}
+				if name := row.Name(int32(i)); name != want {
+					t.Errorf("member %d has the id %q, want %q", v, name, want)
+				}
+			}
+			out.Release()
+		}
+	}
+}

@@ -46,9 +46,9 @@ func (z *normalizer) outputs() []output {
 	}
 	if l.NodeIDs != graph.NoIDs {
 		all = append(all, z.idsOf(record.RootIDs, []int{w}, func() []int32 { return z.hoods.root }))
-	}
-	if z.memberIDs {
-		all = append(all, z.idsOf(record.MemberIDs, []int{w, k}, func() []int32 { return z.field }))
+		if z.MemberIDs {
+			all = append(all, z.idsOf(record.MemberIDs, []int{w, k}, func() []int32 { return z.field }))
+		}
 	}
 	return all
 }

@@ -69,8 +69,7 @@ func (c *config) pipeline(p flow.Pipeline) (flow.Pipeline, error) {
 	if c.per == "root" {
 		p = p.Via(operators.Chunk{Size: c.chunk})
 	}
-	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Global: c.scope == "global", Edges: c.edges, KeepGraph: true}).
-		Via(names{})
+	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Global: c.scope == "global", Edges: c.edges, MemberIDs: true})
 	if c.per == "root" {
 		// Records of one size, so that the files are the same whatever the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
