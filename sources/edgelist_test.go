@@ -81,13 +81,13 @@ func TestEdgeListErrors(t *testing.T) {
 		{"", "sources: x: no edge, and no comment with the number of nodes"},
 		{"#\n\n", "sources: x: no edge, and no comment with the number of nodes"},
 		{"0 1\n2\n", `sources: x:2: "2", want two nodes`},
-		{"0 1\n\n#\n2 a\n", `sources: x:4: "a", want the id of a node: an integer`},
-		{"0 1.5\n", `sources: x:1: "1.5", want the id of a node: an integer`},
-		{"0 --1\n", `sources: x:1: "--1", want the id of a node: an integer`},
+		{"0 1\n\n#\n2 a\n", `sources: x:4: "a", want the id of a node: an integer; sources.Tables reads strings`},
+		{"0 1.5\n", `sources: x:1: "1.5", want the id of a node: an integer; sources.Tables reads strings`},
+		{"0 --1\n", `sources: x:1: "--1", want the id of a node: an integer; sources.Tables reads strings`},
 		{"0 -1\n1 9223372036854775808\n", `sources: x:2: node "9223372036854775808" is beyond 64 bits`},
 		{"99999999999999999999 0\n", `sources: x:1: node "99999999999999999999" is beyond 64 bits`},
 		{"-1\n", `sources: x:1: "-1", want two nodes`},
-		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer`},
+		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer; sources.Tables reads strings`},
 		{"# 2000000000 nodes\n\n0 1\n", `sources: x:1: a comment tells of 2000000000 nodes, but only 2 are named; correct it, or name the others in Labels`},
 		{"%%MatrixMarket matrix\n3 3 1\n1 2\n", `sources: x:1: a Matrix Market file, want an edge list: remove the line of sizes, and count from either end`},
 		{strings.Repeat("7", 3<<20), "sources: x:1: line of more than 1048576 bytes"},
@@ -138,7 +138,7 @@ func TestEdgeListLabels(t *testing.T) {
 		"3 1\n5 1\n":           "sources: l: no label for node 9",
 		"3 1\n5\n":             "sources: l:2: node 5 without a label",
 		"3 1\n3 2\n":           `sources: l:2: node 3 has label "2", and had "1" before`,
-		"3 1\n5 1\n9 1\nx 1\n": `sources: l:4: "x", want the id of a node: an integer`,
+		"3 1\n5 1\n9 1\nx 1\n": `sources: l:4: "x", want the id of a node: an integer; sources.Tables reads strings`,
 	} {
 		if _, err := readEdges(files(labels)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", labels, err, want)

@@ -50,7 +50,7 @@ func wideID(line []byte) (id int64, rest []byte, err error) {
 	case len(f) > 0 && len(bytes.Trim(bytes.TrimLeft(f, "+-"), "0123456789")) == 0 && len(f) > 18:
 		return 0, nil, fmt.Errorf("node %s is beyond 64 bits", quote(f))
 	}
-	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer", quote(f))
+	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer; sources.Tables reads strings", quote(f))
 }
 
 // wide keeps an edge apart.

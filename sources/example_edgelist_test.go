@@ -22,5 +22,5 @@ func ExampleEdgeList() {
 	// Output:
 	// 4 nodes, 2 edges, 0 self-loop, ids []
 	// 3 nodes, 2 edges, 1 self-loop, ids [7 10 1000000000]
-	// sources: mine.edges:2: "x", want the id of a node: an integer
+	// sources: mine.edges:2: "x", want the id of a node: an integer; sources.Tables reads strings
 }

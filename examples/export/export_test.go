@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -454,6 +455,47 @@ func TestInterrupt(t *testing.T) {
 		}
 		if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
 			t.Errorf("after %v: %v is left", after, left)
+		}
+	}
+}
+
+// A table of edges with strings as ids has the fields of the edge list with integers, in rows, in
+// lines and in those of examples/fields; attributes come from the columns that are named.
+func TestTables(t *testing.T) {
+	list := clitest.File(t, "a.edges", "5 7\n7 9\n20 22\n")
+	table := clitest.File(t, "a.csv", "when,from,to\n1,n05,n07\n2,n07,n09\n3,n20,n22\n")
+	tables := []string{"-edges", table, "-source", "from", "-target", "to"}
+	node := regexp.MustCompile(`"?n0?(\d+)"?`)
+	integers := func(text string) string { return node.ReplaceAllString(text, "$1") }
+	want := export(t, "-graph", list, "-k", "2")
+	if got := export(t, append(tables, "-k", "2")...); integers(strings.Join(got, "\n")) != strings.Join(want, "\n") || len(got) != 5 {
+		t.Errorf("%q, want %q", got, want)
+	}
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	lines := func(args ...string) string {
+		if err := run(t.Context(), append(args, "-k", "2", "-as", "jsonl", "-out", out)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	texts, ints := lines(tables...), lines("-graph", list)
+	if integers(texts) != ints || !strings.Contains(texts, `"members":["n05","n07"]`) {
+		t.Errorf("lines\n%s\nwant\n%s", texts, ints)
+	}
+	nodes := clitest.File(t, "n.csv", "name,age\nn05,50\nn07,70\nn09,90\nn20,200\nn22,220\n")
+	if got := export(t, append(tables, "-k", "1", "-nodes", nodes, "-id", "name")...); !strings.Contains(strings.Join(got, "\n"), "220") {
+		t.Errorf("%q has no age", got)
+	}
+	for want, args := range map[string][]string{
+		"-source is of a table": {"-source", "from"}, "-edges and -graph are both set": append(tables, "-graph", list),
+		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", list},
+	} {
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
 		}
 	}
 }

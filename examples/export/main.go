@@ -93,6 +93,7 @@ const usage = `writes fields, or graphs, as Parquet, Arrow or text.
   export -data MUTAG -k 10 -w 18 -as arrow -out mutag
   export -graph web.edges.gz -graphs -as arrow -out web   an edge list, to be mapped
   export -graph web -k 10 -out fields                     as here, at once
+  export -edges payments.csv -source from -target to -out payments   ids are strings or integers
   export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
 
   duckdb -c "SELECT root_ids[1] AS root, member_ids FROM 'power/*.parquet' LIMIT 5"
@@ -115,6 +116,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
+	c.graph.Tables.Flags(f)
 	cli.K(f, &c.k, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
@@ -135,6 +137,9 @@ func parse(args []string) (*config, error) {
 	if err := cli.Parse(f, args); err != nil {
 		return nil, err
 	}
+	if err := c.graph.Tables.Check(cli.Given(f)); err != nil {
+		return nil, err
+	}
 	return c, c.check()
 }
 
@@ -142,7 +147,7 @@ func (c *config) check() (err error) {
 	switch {
 	case c.graph.Path != "" && c.data != "":
 		return errors.New("want either -graph or -data (-h lists the flags)")
-	case c.graph.Path == "" && c.data == "":
+	case c.graph.Path == "" && c.data == "" && c.graph.Tables.Edges == "":
 		c.graph.Path = "preferential"
 	}
 	if _, err = c.roots.Operator(); err != nil {
@@ -169,7 +174,7 @@ func (c *config) check() (err error) {
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	}
 	switch {
-	case c.data == "" && stored(c.graph.Path) == "":
+	case c.graph.Tables.Edges != "" || c.data == "" && stored(c.graph.Path) == "":
 		if err := c.graph.Check(); err != nil {
 			return err
 		}

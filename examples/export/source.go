@@ -44,6 +44,10 @@ func stored(path string) string {
 // source returns where the graphs come from.
 func (c *config) source(ctx context.Context) (flow.Source, error) {
 	path := c.graph.Path
+	c.graph.Workers = c.workers
+	if c.graph.Tables.Edges != "" {
+		return c.graph.Source(ctx)
+	}
 	if c.data != "" {
 		var err error
 		if path, err = cli.Find(ctx, cli.Place("nodes", c.data)); err != nil {
@@ -64,7 +68,6 @@ func (c *config) source(ctx context.Context) (flow.Source, error) {
 	if c.data != "" {
 		return sources.TU{Path: path, Directed: c.graph.Directed}, nil
 	}
-	c.graph.Workers = c.workers
 	return c.graph.Source(ctx)
 }
 

@@ -76,6 +76,24 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A table of edges has strings as ids.
+func TestTables(t *testing.T) {
+	clitest.Silence(t)
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	table := clitest.File(t, "a.csv", "source,target,w\nAnn,Bob,2\nBob,Cé,3\n")
+	if err := run(t.Context(), []string{"-edges", table, "-weight", "w", "-k", "2", "-directed", "-out", out}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(out)
+	want := `{"graph":0,"root":"Ann","members":["Ann","Bob"],"dist":[0,1],"edges":[[0,1],[0,0]],"nodes":[[],[]],"edge_attr":[[[0],[2]],[[0],[0]]]}
+{"graph":0,"root":"Bob","members":["Bob","Cé"],"dist":[0,1],"edges":[[0,1],[0,0]],"nodes":[[],[]],"edge_attr":[[[0],[3]],[[0],[0]]]}
+{"graph":0,"root":"Cé","members":["Cé","Bob"],"dist":[0,1],"edges":[[0,0],[1,0]],"nodes":[[],[]],"edge_attr":[[[0],[0]],[[3],[0]]]}
+`
+	if err != nil || string(got) != want {
+		t.Errorf("%v, got\n%swant\n%s", err, got, want)
+	}
+}
+
 func TestDirected(t *testing.T) {
 	got, _ := fields(t, "-graph", clitest.File(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
 	if want := [][]int32{{0, 1, 0}, {0, 0, 1}, {0, 0, 0}}; fmt.Sprint(got[0].Edges) != fmt.Sprint(want) {

@@ -64,6 +64,7 @@ func parse(args []string) (*config, error) {
   fields                                      the fields of a torus, for their speed
   fields -graph power.edges.gz -k 5 -out power.jsonl
   fields -graph MUTAG.zip -select betweenness -w 18 -out mutag.arrow
+  fields -edges payments.csv -source from -target to -out payments.jsonl   ids are strings or integers
   geng 7 -c | fields -graph - -k 7 -out seven.jsonl`)
 	f.StringVar(&c.graph.Path, "graph", "torus", "file, - for standard input, or a graph to generate: "+strings.Join(input.Families, ", "))
 	cli.Nodes(f, &c.graph.N)
@@ -71,6 +72,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow (an export of graphs); default: by the name of the file, graph6 for -")
 	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT files define it themselves")
 	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list is the weight of the edge, and an attribute of it; default: ignored")
+	c.graph.Tables.Flags(f)
 	cli.K(f, &c.k, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their ids, or the labeling that ranks them: "+names)
@@ -83,6 +85,9 @@ func parse(args []string) (*config, error) {
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
+		return nil, err
+	}
+	if err := c.graph.Tables.Check(cli.Given(f)); err != nil {
 		return nil, err
 	}
 	return c, c.check()

@@ -357,7 +357,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 // tables reads -edges and -nodes. Of a model that is asked they have the attributes that
 // it has learned from, in words of their own, and other columns are not read.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
-	edges, err := open(d.edges)
+	edges, err := input.Table(d.edges)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
@@ -374,7 +374,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		Directed: d.Directed, Workers: d.workers,
 	}
 	if d.nodes != "" {
-		nodes, err := open(d.nodes)
+		nodes, err := input.Table(d.nodes)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
@@ -479,19 +479,6 @@ func among(ctx context.Context, t sources.Table, some map[string]bool) (names []
 		}
 	}
 	return names, nil
-}
-
-// open returns the table in a file.
-func open(path string) (sources.Table, error) {
-	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
-	case ".csv", ".tsv":
-		return sources.CSV{Path: path}, nil
-	case ".jsonl", ".ndjson", ".json":
-		return sources.JSONLines{Path: path}, nil
-	case ".parquet":
-		return parquet.Table{Path: path}, nil
-	}
-	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .jsonl or .parquet", path)
 }
 
 // attributes are the columns of the channels of a model, and their types, except those

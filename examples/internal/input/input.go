@@ -24,6 +24,7 @@ type Graph struct {
 	Directed bool
 	Weights  bool // of an edge list are attributes of its edges
 	Workers  int  // that read an edge list; 0 = all processors
+	Tables   Tables
 }
 
 // extensions tell the format of a file.
@@ -42,6 +43,10 @@ func FormatOf(path string) string {
 
 // Check checks the format, or finds that of the file, and the file itself.
 func (g *Graph) Check() (err error) {
+	if g.Tables.Edges != "" {
+		g.Path, g.Format = g.Tables.Edges, "tables"
+		return nil
+	}
 	known := []string{"edges", "graph6", "dot", "tu", "arrow"}
 	defer func() {
 		if err == nil && g.Weights && g.Format != "edges" {
@@ -98,6 +103,8 @@ func (g *Graph) Source(ctx context.Context) (flow.Source, error) {
 		return edges(sources.EdgeList{Path: path, Reader: stdin, Directed: g.Directed, Weights: g.Weights, Workers: g.Workers}), nil
 	case "arrow":
 		return Arrow(g.Path), nil
+	case "tables":
+		return g.Tables.source(g.Directed, g.Workers)
 	case "graph6":
 		return sources.Graph6{Path: path, Reader: stdin, Directed: g.Directed, Rows: 256}, nil
 	case "dot":
